@@ -129,6 +129,7 @@ await Promise.all([
     `import { serveCheckpoints } from '../db/sqlite/checkpoint-thread.js';\nserveCheckpoints();\n`,
   ),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
+  bundle('look-worker.cjs', `import { serveLooks } from '../qm/look-thread.js';\nserveLooks();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
   bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),
 ]);

@@ -1,7 +1,7 @@
 /** lccctl(8): the operator's hand on the Queue Manager. */
 import { homeOf } from '../config/load.js';
 import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../run/ask.js';
+import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../daemon/ask.js';
 import { formatUntil } from '../config/words.js';
 import { systemClock } from '../lib/clock.js';
 import { actionOf } from './actions.js';

@@ -7,6 +7,8 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { FairShare } from '../lib/fair-share.js';
 import { Lines } from '../lib/lines.js';
 import { formatRsAnswer, MAX_RS_LINE_LENGTH, readRsAsk, type RsAnswer } from '../wire/qm-rs.js';
+import type { RsLook } from '../wire/rs-looks.js';
+import type { RsLooks } from './rs-looks.js';
 import type { RsOperations } from './rs-operations.js';
 
 const PLACES: Bound = {
@@ -21,6 +23,7 @@ export interface RsLinksOptions {
   services: Pick<Services, 'config' | 'clock' | 'log' | 'listen'>;
   endpoints: readonly Endpoint[];
   operations: Pick<RsOperations, 'answer'>;
+  looks: Pick<RsLooks, 'answer' | 'stop'>;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }
@@ -49,6 +52,7 @@ export class RsLinks {
   stop(): void {
     for (const listener of this.#listeners) void listener.close();
     for (const talk of this.#talks) talk.destroy();
+    this.#options.looks.stop();
   }
 
   async #serve({ socket, peer }: Connection): Promise<void> {
@@ -71,7 +75,7 @@ export class RsLinks {
       for await (const slice of talk.slices(this.#share.join()))
         for (const line of lines.read(slice)) {
           talk.unlimited();
-          await talk.write(formatRsAnswer(this.#answer(line)), stallMs, deaf);
+          await talk.write(formatRsAnswer(await this.#answer(line)), stallMs, deaf);
           talk.limit(idleMs, silent);
           await talk.turn();
         }
@@ -89,13 +93,23 @@ export class RsLinks {
     await talk.finish({ maxBytes: MAX_PASSED_BYTES });
   }
 
-  #answer(line: string): RsAnswer {
+  async #answer(line: string): Promise<RsAnswer> {
     const ask = readRsAsk(line);
+    if ('look' in ask) return this.#look(ask.look);
     try {
       return this.#options.operations.answer(ask);
     } catch (error) {
       if (error instanceof LccError && this.#options.failed(error)) return { later: error.message };
       throw error;
+    }
+  }
+
+  async #look(look: RsLook): Promise<RsAnswer> {
+    try {
+      return await this.#options.looks.answer(look);
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      return { later: error.message };
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { controlsOf } from './controls.js';
+import type { LookWords } from './rs-looks.js';
 import { dispatchOf } from './start/dispatch.js';
 import { statusOf } from './start/status.js';
 import { intakeOf } from './start/intake.js';
@@ -12,11 +13,13 @@ import { upkeepOf } from './start/upkeep.js';
 
 /**
  * Starts the Queue Manager on `$LCC_HOME/lcc.db`.
+ * @param words in which operators are told how the LCC fares
  * @throws as `openStore`
  */
 export async function startQueueManager(
   services: Services,
   endpoints: { uns: readonly Endpoint[]; bm: readonly Endpoint[]; rs: readonly Endpoint[] },
+  words: LookWords,
 ): Promise<Running> {
   const { log } = services;
   const zone = zoneNotUnderstood();
@@ -26,7 +29,7 @@ export async function startQueueManager(
   const dispatch = dispatchOf(services, opened);
   const taking = intakeOf(services, endpoints.uns, opened, dispatch);
   const upkeep = upkeepOf(services, opened, dispatch);
-  const rsLinks = registrationOf(services, endpoints.rs, opened, dispatch);
+  const rsLinks = registrationOf(services, endpoints.rs, opened, dispatch, words);
   const status = statusOf(opened, dispatch, taking, upkeep);
 
   dispatch.dispatcher.start();

@@ -2,7 +2,7 @@
 import { figureOf } from '../daemon/figures.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, type ExitStatus } from '../lib/errors.js';
-import type { Look } from './ask.js';
+import type { Look } from '../daemon/ask.js';
 
 /** Time between two looks. */
 const PAUSE_MS = 100;

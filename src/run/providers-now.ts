@@ -1,5 +1,5 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
-import { controlSocket, tell } from './ask.js';
+import { controlSocket, tell } from '../daemon/ask.js';
 import type { Wait } from './queue.js';
 
 /** Urls on their way by provider. */

@@ -101,7 +101,8 @@ export function formatShape(
   return lines.map(line => `${line}\n`).join('');
 }
 
-function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, slots: Slots): string {
+/** One provider in words, as the table and the operators' pages have them. */
+export function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, slots: Slots): string {
   const { state, until_ms: untilMs } = stateOf(provider, told, nowMs, slots);
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;

@@ -3,7 +3,7 @@ import { amount, formatUntil } from '../config/words.js';
 import { figureOf } from '../daemon/figures.js';
 import { COUNTED_FAILED } from '../db/queue/failed.js';
 import type { QueueSummary } from '../db/queue/shape.js';
-import type { DaemonStatus, Look } from './ask.js';
+import type { DaemonStatus, Look } from '../daemon/ask.js';
 import { ALONE, isOfKind } from './kinds.js';
 import type { FiguresByKind } from './table.js';
 

@@ -5,7 +5,7 @@ import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
-import { askStatus, controlSocket } from './ask.js';
+import { askStatus, controlSocket } from '../daemon/ask.js';
 import type { ChildSpec } from './child.js';
 import { fullDiskTrap } from './full-disk-trap.js';
 import { heldUp } from './held-up.js';

@@ -2,7 +2,7 @@
 import { formatDuration } from '../config/words.js';
 import { figureOf, type Figures } from '../daemon/figures.js';
 import { formatBytes } from '../lib/bytes-text.js';
-import type { DaemonStatus, Look } from './ask.js';
+import type { DaemonStatus, Look } from '../daemon/ask.js';
 import { isOfKind } from './kinds.js';
 
 /** Kind of daemon → its figures; in the order in which their reasons are given. */

@@ -5,6 +5,7 @@
  *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
  *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
+ *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *          QM  {"ok":{…}}                                        done, or done before under this id
  *          QM  {"refused":"taken","text":"…"}                    it never will be
  *          QM  {"later":"…"}                                     again after a while, under the same id
@@ -15,6 +16,7 @@
  */
 import { hash } from 'node:crypto';
 import { LccError } from '../lib/errors.js';
+import { MAX_SEARCH_LENGTH, type RsLook } from './rs-looks.js';
 
 /** For which an operation is known again. */
 export const REMEMBERED_MS = 30 * 86_400_000;
@@ -47,6 +49,8 @@ export type RsQuestion = { op: 'find'; url: string } | { op: 'show'; pid: number
 
 /** A change has an id, a question none. */
 export type RsAsk = { id: string; change: RsChange } | { id: undefined; question: RsQuestion };
+/** What may come: a look is a question whose answer takes a while. */
+export type RsAsked = RsAsk | { look: RsLook };
 
 /** Why a change is refused for good. */
 export const RS_REFUSALS = [
@@ -69,7 +73,7 @@ export type RsAnswer =
   { ok: Readonly<Record<string, unknown>> } | { refused: RsRefusal; text: string } | { later: string };
 
 /** @param id of a change: a UUID that no other operation has */
-export function formatRsAsk(asked: RsChange | RsQuestion, id?: string): string {
+export function formatRsAsk(asked: RsChange | RsQuestion | RsLook, id?: string): string {
   const { op, ...rest } = asked;
   return `${JSON.stringify({ op, ...(id === undefined ? {} : { id }), ...rest })}\n`;
 }
@@ -87,7 +91,7 @@ export function digestOf(change: RsChange): string {
 // The Queue Manager's side
 
 /** @throws LccError `peer.protocol` naming what is wrong; nothing that may be a secret is repeated */
-export function readRsAsk(line: string): RsAsk {
+export function readRsAsk(line: string): RsAsked {
   const fields = new Fields(line);
   const op = fields.text('op', /^[a-z-]{1,20}$/);
   switch (op) {
@@ -112,6 +116,10 @@ export function readRsAsk(line: string): RsAsk {
       return { id: undefined, question: { op, pid: fields.pid() } };
     case 'status':
       return { id: undefined, question: { op } };
+    case 'overview':
+      return { look: { op } };
+    case 'providers':
+      return { look: { op, search: fields.search(), after: fields.number('after') } };
     default:
       throw breach(`unknown op "${op}"`);
   }
@@ -152,6 +160,12 @@ class Fields {
     const pid = this.number('pid');
     if (pid === 0) throw breach('pid is 0');
     return pid;
+  }
+
+  search(): string {
+    const text = this.text('search', /^[^\p{Cc}]*$/u);
+    if (text.length > MAX_SEARCH_LENGTH) throw breach('search is too long');
+    return text;
   }
 
   roots(): string[] {

@@ -10,6 +10,7 @@ import type { Running, Services } from '../../src/daemon/types.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { LOOK_WORDS } from '../../src/commands/look-words.js';
 import { startQueueManager } from '../../src/qm/start.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Uns } from '../support/queue-manager.js';
@@ -58,11 +59,12 @@ export class Whole {
         return { endpoint, close: () => new Promise(resolve => void server.close(() => resolve())) };
       },
     };
-    this.#running = await startQueueManager(services, {
+    const endpoints = {
       uns: [{ kind: 'unix', path: this.unsPath }],
       bm: [{ kind: 'unix', path: this.bmPath }],
       rs: [],
-    });
+    } as const;
+    this.#running = await startQueueManager(services, endpoints, LOOK_WORDS);
     this.#uns = new Uns(this);
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { QueueSummary } from '../../src/db/queue/shape.js';
-import type { Look } from '../../src/run/ask.js';
+import type { Look } from '../../src/daemon/ask.js';
 import { FIGURES } from '../../src/commands/figures.js';
 import { isSpiderAlone, reasonsOf as reasonsWith } from '../../src/run/reasons.js';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/lib/clock.js';
 import type { LccError } from '../../src/lib/errors.js';
 import { createLog, silentLog } from '../../src/lib/log.js';
-import { askStatus } from '../../src/run/ask.js';
+import { askStatus } from '../../src/daemon/ask.js';
 import type { ChildSpec } from '../../src/run/child.js';
 import { Supervisor, type SupervisorOptions } from '../../src/run/supervisor.js';
 import { until } from '../support/until.js';

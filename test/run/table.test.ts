@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FIGURES } from '../../src/commands/figures.js';
 import { amount, formatDuration } from '../../src/config/words.js';
-import type { DaemonStatus, Look } from '../../src/run/ask.js';
+import type { DaemonStatus, Look } from '../../src/daemon/ask.js';
 import { ratesOf } from '../../src/run/rates.js';
 import { describeStatus, formatOverview } from '../../src/run/table.js';
 

@@ -12,6 +12,7 @@ import {
   type RsChange,
   type RsQuestion,
 } from '../../src/wire/qm-rs.js';
+import type { RsLook } from '../../src/wire/rs-looks.js';
 
 const ID = '0d3a7c1e-5a0f-4b1c-9d2e-3f4a5b6c7d8e';
 const PASSWORD = hashPassword('secret');
@@ -29,12 +30,14 @@ const CHANGES: RsChange[] = [
   { op: 'root-add', pid: 100_000, roots: ROOTS },
   { op: 'terms', pid: 100_000, filesmax: 5, spacemax: 6, fullsetsallowed: 7, priority: 1, timeofday: '' },
 ];
+const LOOKS: RsLook[] = [{ op: 'overview' }, { op: 'providers', search: 'exämple 7', after: 3 }];
 const QUESTIONS: RsQuestion[] = [{ op: 'find', url: 'http://a/' }, { op: 'show', pid: 7 }, { op: 'status' }];
 
 test('what one side writes the other one reads', () => {
   for (const change of CHANGES) assert.deepEqual(readRsAsk(formatRsAsk(change, ID)), { id: ID, change });
   for (const question of QUESTIONS)
     assert.deepEqual(readRsAsk(formatRsAsk(question)), { id: undefined, question });
+  for (const look of LOOKS) assert.deepEqual(readRsAsk(formatRsAsk(look)), { look });
   const answers: RsAnswer[] = [
     { ok: { pid: 1 } },
     { refused: 'taken', text: 'the number is taken' },

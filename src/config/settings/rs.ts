@@ -93,6 +93,12 @@ export const RS = {
     1_000_000,
     'changes of a Registration Server that it carries out an hour, registrations among them',
   ),
+  'rs.overview_ms': ms(
+    5 * SECOND,
+    0,
+    HOUR,
+    'time for which the Queue Manager answers with what it saw last of queue and daemons',
+  ),
   'rs.idle_timeout_ms': ms(
     3 * MINUTE,
     SECOND,

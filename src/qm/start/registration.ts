@@ -1,7 +1,9 @@
 /** What comes from Registration Servers. */
 import type { Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
+import { slotsOf } from '../../config/hours.js';
 import { RsLinks } from '../rs-links.js';
+import { RsLooks, type LookWords } from '../rs-looks.js';
 import { RsOperations, rsBoundsOf } from '../rs-operations.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
@@ -11,10 +13,20 @@ export function registrationOf(
   endpoints: readonly Endpoint[],
   { db, store, failed }: OpenStore,
   { dispatcher }: Dispatch,
+  words: LookWords,
 ): RsLinks {
   const { config, clock, log } = services;
   const bounds = rsBoundsOf(config);
   const changed = (pid: number) => dispatcher.reload(pid);
   const operations = new RsOperations({ db, store, bounds, clock, log, changed });
-  return new RsLinks({ services, endpoints, operations, failed });
+  const looks = new RsLooks({
+    dbPath: config.home.db,
+    runDir: config.home.run,
+    slots: slotsOf(config.get('qm.slots')),
+    overviewMs: config.get('rs.overview_ms'),
+    dispatcher,
+    words,
+    clock,
+  });
+  return new RsLinks({ services, endpoints, operations, looks, failed });
 }

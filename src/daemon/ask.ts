@@ -6,7 +6,6 @@ import { systemClock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf } from '../lib/errors.js';
 import { Lines } from '../lib/lines.js';
-import { FLOW, rankOf } from './kinds.js';
 
 /** What every daemon says of itself, and what it adds. */
 export interface DaemonStatus {
@@ -27,18 +26,16 @@ const SUFFIX = '.ctl.sock';
 export const ANSWER_TIMEOUT_MS = 5000;
 const MAX_ANSWER_LENGTH = 1024 * 1024;
 
-/**
- * Asks every daemon that has, or left, a control socket below `runDir`, upstream first.
- * @param isAsked by name; all of them where it is left out
- */
-export async function lookAround(
+/** Asks daemons one after the other. @param timeoutMs for each */
+export async function lookAt(
   runDir: string,
-  isAsked: (name: string) => boolean = () => true,
+  names: readonly string[],
+  timeoutMs = ANSWER_TIMEOUT_MS,
 ): Promise<Look[]> {
   const looks: Look[] = [];
-  for (const name of daemonNames(runDir).filter(isAsked)) {
+  for (const name of names) {
     try {
-      looks.push({ name, status: await askStatus(controlSocket(runDir, name)) });
+      looks.push({ name, status: await askStatus(controlSocket(runDir, name), timeoutMs) });
     } catch (error) {
       looks.push({ name, problem: messageOf(error) });
     }
@@ -130,7 +127,11 @@ function whyNot(error: unknown): string {
   return errno === 'ECONNREFUSED' || errno === 'ENOENT' ? 'not running' : messageOf(error);
 }
 
-function daemonNames(runDir: string): string[] {
+/**
+ * Names of the daemons that have, or left, a control socket.
+ * @throws LccError `peer.unavailable` when the folder may not be read, `io`
+ */
+export function daemonsIn(runDir: string): string[] {
   let files: string[];
   try {
     files = readdirSync(runDir);
@@ -145,5 +146,5 @@ function daemonNames(runDir: string): string[] {
   return files
     .filter(file => file.endsWith(SUFFIX))
     .map(file => file.slice(0, -SUFFIX.length))
-    .sort((a, b) => rankOf(a, FLOW) - rankOf(b, FLOW) || (a < b ? -1 : 1));
+    .sort();
 }

@@ -1,0 +1,86 @@
+/**
+ * What a Registration Server may see of the whole LCC, for its operators: questions of qm-rs.ts that take a look at the database and at
+ * other daemons. Answers have words as lccstat prints them, and numbers; neither logins nor secrets.
+ */
+
+export type RsLook =
+  | { op: 'overview' }
+  /** Providers above a number whose number, or one of whose roots, has this text in it; '': all. */
+  | { op: 'providers'; search: string; after: number };
+
+/** Longest answer; a status that makes it longer is left off. */
+export const MAX_LOOK_LENGTH = 4 * 1024 * 1024;
+/** Longest text to search for. */
+export const MAX_SEARCH_LENGTH = 200;
+
+export interface RsOverview {
+  /** Milliseconds since 1970. */
+  at_ms: number;
+  /** For how long the database was looked at. */
+  took_ms: number;
+  /** A line about the queue, and what an operator should know, a sentence each. */
+  summary: string;
+  reasons: string[];
+  /** Of all providers. */
+  providers: number;
+  queue: RsQueue;
+  daemons: RsDaemon[];
+}
+
+export interface RsQueue {
+  /** Upper bounds of the age groups in minutes; one more group has what is older. */
+  age_minutes: number[];
+  total: { waiting: number; ages: number[]; exact: boolean };
+  /** The longest queues first. */
+  providers: RsProviderQueue[];
+  left_off: { providers: number; waiting: number };
+}
+
+export interface RsProviderQueue {
+  pid: number;
+  waiting: number;
+  ages: number[];
+  /** False: the ages are estimates. */
+  exact: boolean;
+  /** What is going on with it, for people. */
+  state: string;
+}
+
+export type RsDaemon =
+  | { name: string; problem: string }
+  | {
+      name: string;
+      idle: boolean;
+      up_s: number;
+      rss_bytes: number;
+      /** For people. */
+      doing: string;
+      /** Numbers, texts and truth values of its status, lists as their lengths. */
+      figures: Readonly<Record<string, number | string | boolean>>;
+    };
+
+export interface RsProviderRow {
+  pid: number;
+  origin: 'operator' | 'rs';
+  enabled: boolean;
+  paused: boolean;
+  /** The first of them, and how many there are. */
+  root: string;
+  roots: number;
+  waiting: number;
+  /** Not yet received by the provider. */
+  errors: number;
+  files: number;
+  bytes: number;
+  /** Why a full set is wanted; null: none is. */
+  full_set_wanted: string | null;
+  /** When it connected last, milliseconds since 1970; 0: never. */
+  connected_ms: number;
+}
+
+export interface RsProviderPage {
+  /** Ascending. */
+  providers: RsProviderRow[];
+  /** `after` of the next page; null: this is the last. */
+  next: number | null;
+}

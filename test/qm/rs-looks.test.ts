@@ -1,0 +1,184 @@
+/** What operators see of an LCC: read beside the Queue Manager by a real thread, and of daemons by their control sockets. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { LOOK_WORDS } from '../../src/commands/look-words.js';
+import { slotsOf } from '../../src/config/hours.js';
+import { RsLooks } from '../../src/qm/rs-looks.js';
+import type { RsDaemon, RsOverview, RsProviderPage } from '../../src/wire/rs-looks.js';
+import { within } from '../support/until.js';
+import { Bench } from './support.js';
+
+const OVERVIEW_MS = 5000;
+let bench: Bench;
+let looks: RsLooks;
+let servers: Server[];
+/** How often a daemon was asked. */
+let asked: number;
+
+beforeEach(async () => {
+  bench = new Bench();
+  servers = [];
+  asked = 0;
+  const runDir = join(bench.dir, 'run');
+  mkdirSync(runDir);
+  await daemon(runDir, 'lccd-bm', {
+    daemon: 'lccd-bm',
+    idle: false,
+    up_s: 61,
+    rss_bytes: 2 ** 20,
+    source: true,
+    machineid: 'm1',
+    robots: 2,
+    slots: 16,
+    robots_lost: [{ reason: 'a <reason>', at_ms: bench.clock.nowMs() }],
+    disk: { free_bytes: 5, total_bytes: 9 },
+  });
+  looks = new RsLooks({
+    dbPath: bench.path,
+    runDir,
+    slots: slotsOf(24),
+    overviewMs: OVERVIEW_MS,
+    dispatcher: {
+      fetching: () => [[7, 3]],
+      failures: () => [[8, 504, 'b.example.org']],
+      retrying: () => [],
+      waiting: () => [[9, 'pace', null]],
+    },
+    words: LOOK_WORDS,
+    clock: bench.clock,
+  });
+});
+afterEach(() => {
+  looks.stop();
+  for (const server of servers) server.close();
+  bench.close();
+});
+
+async function daemon(runDir: string, name: string, status: object): Promise<void> {
+  const server = createServer(socket =>
+    socket.on('data', () => {
+      asked++;
+      socket.end(`${JSON.stringify({ ok: { pid: 1, ...status } })}\n`);
+    }),
+  );
+  servers.push(server);
+  await once(server.listen(join(runDir, `${name}.ctl.sock`)), 'listening');
+}
+
+async function overview(): Promise<RsOverview> {
+  const answer = await within('an overview', looks.answer({ op: 'overview' }));
+  assert.ok('ok' in answer);
+  return answer.ok as unknown as RsOverview;
+}
+async function page(search = '', after = 0): Promise<RsProviderPage> {
+  const answer = await within('a page', looks.answer({ op: 'providers', search, after }));
+  assert.ok('ok' in answer);
+  return answer.ok as unknown as RsProviderPage;
+}
+
+test('an overview has queue, daemons and reasons in the words of lccstat, and no more of a status than numbers', async () => {
+  bench.provider(7);
+  bench.provider(8, { paused: 1 });
+  await bench.send(7, [{ curl: 'http://127.0.0.1/a', mimetype: 'text/html' }]);
+  await bench.send(8, [{ curl: 'http://127.0.0.1/b', mimetype: 'text/html' }]);
+  const { summary, reasons, providers, queue, daemons } = await overview();
+  assert.match(summary, /^2 urls wait for 2 providers/);
+  assert.equal(providers, 2);
+  assert.ok(reasons.includes('1 of 2 providers with urls waiting is paused; lccctl resume'));
+  assert.ok(reasons.some(reason => reason.includes('a <reason>')));
+  assert.deepEqual(queue.total.ages.slice(0, 2), [2, 0]);
+  assert.equal(queue.age_minutes.length + 1, queue.total.ages.length);
+  assert.deepEqual(
+    queue.providers.map(({ pid, waiting, state }) => `${pid} ${waiting} ${state}`),
+    ['7 1 fetching, 3 sent to machines', '8 1 paused'],
+  );
+  const [bm] = daemons as Extract<RsDaemon, { figures: object }>[];
+  assert.equal(bm?.name, 'lccd-bm');
+  assert.match(bm.doing, /2 robots with 16 slots/);
+  assert.deepEqual([bm.figures['disk_free_bytes'], bm.figures['robots_lost']], [5, 1]);
+  assert.doesNotMatch(JSON.stringify(bm), /reason/);
+});
+
+test('however many ask, there is one look, and another one when that is old', async () => {
+  const all = await Promise.all([overview(), overview(), overview()]);
+  assert.deepEqual([new Set(all).size, asked], [3, 1]);
+  bench.clock.advance(OVERVIEW_MS - 1);
+  await overview();
+  assert.equal(asked, 1);
+  bench.clock.advance(1_000_000);
+  await overview();
+  assert.equal(asked, 2);
+});
+
+test('a daemon that is away is named with what is wrong', async () => {
+  await new Promise<void>(resolve => void servers.shift()?.close(() => resolve()));
+  await daemon(join(bench.dir, 'run'), 'lccd-uns', { no: 'status' });
+  const { daemons } = await overview();
+  assert.deepEqual(
+    daemons.map(({ name }) => name),
+    ['lccd-uns'],
+  );
+  assert.match(JSON.stringify(daemons), /a status without a daemon/);
+});
+
+test('providers are found by number and by root, a page at a time, and what is typed is no pattern', async () => {
+  bench.db.transaction(() => {
+    for (let pid = 1; pid <= 150; pid++) bench.provider(pid);
+    bench.db.prepare('INSERT INTO proots VALUES (42, ?)').run('http://odd_%.example.org/');
+  })();
+  const first = await page();
+  assert.deepEqual([first.providers.length, first.next], [100, 100]);
+  const second = await page('', 100);
+  assert.deepEqual([second.providers.length, second.next], [50, null]);
+  assert.deepEqual(
+    (await page('42')).providers.map(({ pid, roots }) => [pid, roots]),
+    [
+      [42, 2],
+      [142, 1],
+    ],
+  );
+  assert.deepEqual(
+    (await page('d_%.')).providers.map(({ pid }) => pid),
+    [42],
+  );
+  assert.equal((await page('_')).providers.length, 1);
+  const [row] = first.providers;
+  assert.deepEqual(row, {
+    pid: 1,
+    origin: 'operator',
+    enabled: true,
+    paused: false,
+    root: 'http://127.0.0.1/',
+    roots: 1,
+    waiting: 0,
+    errors: 0,
+    files: 0,
+    bytes: 0,
+    full_set_wanted: null,
+    connected_ms: 0,
+  });
+});
+
+test('a database that cannot be read is said, and the next question is answered', async () => {
+  const broken = new RsLooks({ ...looksOptions(), dbPath: join(bench.dir, 'none.db') });
+  await assert.rejects(broken.answer({ op: 'providers', search: '', after: 0 }), /none\.db/);
+  broken.stop();
+  assert.deepEqual((await page()).providers, []);
+});
+
+function looksOptions() {
+  const none = () => [];
+  return {
+    dbPath: bench.path,
+    runDir: join(bench.dir, 'run'),
+    slots: slotsOf(24),
+    overviewMs: OVERVIEW_MS,
+    dispatcher: { fetching: none, failures: none, retrying: none, waiting: none },
+    words: LOOK_WORDS,
+    clock: bench.clock,
+  };
+}
