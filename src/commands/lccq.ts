@@ -51,6 +51,10 @@ export const command: CommandSpec = {
       flags: '--follow',
       help: 'stay, and go on with every change; with -- CMD run it for each batch of them',
     },
+    {
+      flags: '--batch <N>',
+      help: 'with -- CMD: run it for at most N records, move the cursor, and run it again',
+    },
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
   ],
@@ -170,6 +174,9 @@ function deliveryOf(context: CommandContext): Delivery {
   const follows = context.options['follow'] === true;
   if (follows && (context.options['count'] === true || text('until') !== undefined))
     throw new LccError('usage', '--follow has no end that --count or --until could wait for; leave them out');
+  const batch = wholeNumber('--batch', text('batch'));
+  if (batch !== undefined && (context.afterDashes === undefined || context.options['count'] === true))
+    throw new LccError('usage', '--batch is how many records a run of a program gets; give -- CMD');
   if (context.afterDashes?.length === 0) throw new LccError('usage', 'no program after --');
   const isChangeStream = follows || cursor !== undefined || text('since') !== undefined;
   const sides = sidesOf(context, isChangeStream || !format.sides.includes('held'));
@@ -209,6 +216,7 @@ function deliveryOf(context: CommandContext): Delivery {
     },
     cursor,
     consumer: context.afterDashes,
+    batch,
     count: context.options['count'] === true,
     split: {
       script: join(import.meta.dirname, 'range-worker.cjs'),

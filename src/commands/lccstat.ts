@@ -6,6 +6,7 @@ import { isDamaged, openReadOnly, readingError, type Db } from '../db/sqlite/ope
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import type { Look } from '../daemon/ask.js';
+import { ConsumerLook } from '../cu/consumer-look.js';
 import { systemClock } from '../lib/clock.js';
 import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { lookAround } from '../run/look-around.js';
@@ -19,7 +20,7 @@ import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
 import { setsInSpools } from '../uns/spool-names.js';
 import { FIGURES } from './figures.js';
-import { CONFIG_OPTION, configOf, waitMsOf } from './options.js';
+import { CONFIG_OPTION, configOf, textOf, waitMsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
@@ -43,6 +44,10 @@ export const command: CommandSpec = {
     {
       flags: '--until-idle [SECONDS]',
       help: 'wait until nothing is spooled, queued or being done: 0 then, 75 when SECONDS are over; a long wait is explained',
+    },
+    {
+      flags: '--cursor <FILE>',
+      help: 'with --until-idle: and until the consumer of this cursor has taken the last change',
     },
     CONFIG_OPTION,
   ],
@@ -69,24 +74,33 @@ async function run(context: CommandContext): Promise<ExitStatus> {
           'usage',
           `--until-idle and --${other}: give one of them; --until-idle prints nothing`,
         );
+    const cursor = textOf(options, 'cursor');
+    const consumer = cursor === undefined ? undefined : new ConsumerLook(home.db, cursor);
+    const taken = consumer && (() => consumer.taken());
+    const hindrances = (looks: readonly Look[]) => {
+      const nowMs = systemClock.nowMs();
+      const reasons = reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs, FIGURES);
+      return taken?.() === undefined && cursor !== undefined
+        ? [...reasons, `${cursor} is not at the last change; what reads by it is at work, or does not run`]
+        : reasons;
+    };
     const said = new Set<string>();
     const isLong = (looks: readonly Look[]) => {
-      const nowMs = systemClock.nowMs();
-      for (const reason of reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs, FIGURES)) {
+      for (const reason of hindrances(looks)) {
         if (!said.has(reason)) context.say(`waiting: ${reason}`);
         said.add(reason);
       }
     };
-    const status = await alive(untilIdle(look, systemClock, waitMs, isLong));
+    const status = await alive(untilIdle(look, systemClock, waitMs, isLong, taken));
     if (status === EXIT.unavailable) throw noneRuns(home.run);
     if (status === EXIT.tempfail) {
       context.say(`still busy after ${String(options['untilIdle'])} s`);
-      const nowMs = systemClock.nowMs();
-      const reasons = reasonsOf(await look(), summaryOf(home, nowMs, slots, context), nowMs, FIGURES);
-      for (const reason of reasons) context.say(`! ${reason}`);
+      for (const reason of hindrances(await look())) context.say(`! ${reason}`);
     }
     return status;
   }
+  if (options['cursor'] !== undefined)
+    throw new LccError('usage', '--cursor goes with --until-idle: it says whose turn is waited for as well');
   const limit = limitOf(options['limit']);
   const watch = options['watch'] === true;
   const show = options['queue'] === true ? queueText : overviewText;

@@ -4,7 +4,7 @@ import { EXIT } from '../lib/errors.js';
 import { countOf } from './count.js';
 import { lockCursor, readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
-import { follow, type Following } from './follow.js';
+import { follow, inBatches, type Following } from './follow.js';
 import { runQuery } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
 import type { Delivery, Query } from './types.js';
@@ -32,9 +32,9 @@ export async function deliver(
       await stdout.flush();
       return EXIT.ok;
     }
-    return following === undefined
-      ? await once(reader, query, delivery, stdout, talk, startThread(reader, query, delivery))
-      : await follow(reader, query, delivery, stdout, talk, following);
+    if (following !== undefined) return await follow(reader, query, delivery, stdout, talk, following);
+    if (delivery.batch !== undefined) return await inBatches(reader, query, delivery, talk);
+    return await once(reader, query, delivery, stdout, talk, startThread(reader, query, delivery));
   } finally {
     reader.close();
     lock?.release();

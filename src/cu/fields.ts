@@ -24,10 +24,17 @@ export const FIELDS = {
   /** Absolute path of the content, where it is on this machine. */
   file: 'localfileid',
   status: 'status',
+  hops: 'hops',
+  finalurl: 'finalurl',
+  robots: 'robots',
 } as const satisfies Record<string, ColumnName>;
 
 export type FieldName = keyof typeof FIELDS;
 export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
+
+const OF_CRAWLS: ReadonlySet<FieldName> = new Set(['hops', 'finalurl', 'robots']);
+/** What is printed where no fields are asked for: without those that only pages of a crawl have. */
+export const USUAL_FIELDS = FIELD_NAMES.filter(name => !OF_CRAWLS.has(name));
 
 /**
  * Reads `--fields=curl,len,file`.

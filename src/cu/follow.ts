@@ -47,24 +47,82 @@ export async function follow(
       const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
       return statusOf(await ontoStdout(reader, answer, cursor, stdout), talk);
     }
-    let status: number = EXIT.ok;
-    let { sinceSeq = 0 } = query.selection;
-    for (let left = query.limit ?? Infinity; ;) {
+    const runs = new ConsumerRuns(reader, query, delivery, consumer, stop, talk);
+    for (;;) {
       reader.rest();
       const seen = reader.dataVersion();
-      const limit = left === Infinity ? undefined : left;
-      const some: Query = { ...query, limit, selection: { ...query.selection, sinceSeq } };
-      const run = (open: () => StreamSink) => runInSlices(reader, some, open, stop, talk);
-      const result = await intoConsumer(reader, run, consumer, cursor, talk);
-      if (typeof result === 'number') return result;
-      if (result.records > 0 && statusOf(result, talk) !== EXIT.ok) status = EXIT.someRejected;
-      left -= result.records;
-      sinceSeq = result.reachedSeq;
-      if (stop.aborted || left === 0) return status;
-      await watch.changedSince(seen, stop);
+      const next = await runs.one();
+      if (typeof next === 'number') return next;
+      if (stop.aborted || runs.isFull) return runs.status;
+      if (next === 'all') await watch.changedSince(seen, stop);
     }
   } finally {
     watch.close();
+  }
+}
+
+/** What there is when it begins, in runs of the consumer with `batch` records at most. */
+export async function inBatches(
+  reader: CacheReader,
+  query: Query,
+  delivery: Delivery,
+  talk: DeliveryTalk,
+): Promise<number> {
+  const end = reader.highWater;
+  const { consumer = [] } = delivery;
+  const runs = new ConsumerRuns(reader, query, delivery, consumer, new AbortController().signal, talk);
+  for (;;) {
+    const next = await runs.one();
+    if (typeof next === 'number') return next;
+    if (next === 'all' || runs.isFull || runs.reachedSeq >= end) return runs.status;
+  }
+}
+
+/** Runs of a consumer, one after the other, along the change sequence. */
+class ConsumerRuns {
+  status: number = EXIT.ok;
+  reachedSeq: number;
+  readonly #query: Query;
+  readonly #batch: number;
+  readonly #talk: DeliveryTalk;
+  readonly #run: (query: Query) => ReturnType<typeof intoConsumer>;
+  #left: number;
+
+  constructor(
+    reader: CacheReader,
+    query: Query,
+    { cursor, batch = Infinity }: Delivery,
+    consumer: readonly string[],
+    stop: AbortSignal,
+    talk: DeliveryTalk,
+  ) {
+    this.#query = query;
+    this.#batch = batch;
+    this.#talk = talk;
+    this.#left = query.limit ?? Infinity;
+    this.reachedSeq = query.selection.sinceSeq ?? 0;
+    this.#run = some =>
+      intoConsumer(reader, open => runInSlices(reader, some, open, stop, talk), consumer, cursor, talk);
+  }
+
+  /** As many records as were asked for have been written. */
+  get isFull(): boolean {
+    return this.#left === 0;
+  }
+
+  /** @returns whether that was all there is, or the status of a consumer that failed */
+  async one(): Promise<'all' | 'more' | number> {
+    const most = Math.min(this.#left, this.#batch);
+    const result = await this.#run({
+      ...this.#query,
+      limit: most === Infinity ? undefined : most,
+      selection: { ...this.#query.selection, sinceSeq: this.reachedSeq },
+    });
+    if (typeof result === 'number') return result;
+    if (result.records > 0 && statusOf(result, this.#talk) !== EXIT.ok) this.status = EXIT.someRejected;
+    this.#left -= result.records;
+    this.reachedSeq = result.reachedSeq;
+    return result.records === most ? 'more' : 'all';
   }
 }
 

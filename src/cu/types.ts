@@ -32,6 +32,8 @@ export interface Delivery {
   cursor?: string | undefined;
   /** Program and arguments to pipe into; undefined: standard output. */
   consumer?: readonly string[] | undefined;
+  /** Records of one run of the consumer at most; the cursor moves on after each. */
+  batch?: number | undefined;
   /** Only how many records there would be; nothing moves. */
   count: boolean;
   /** What a long answer needs to be made by two threads; undefined: by one. */

@@ -53,6 +53,8 @@ export function wordFor(
  * the first look is seen by the second.
  * @param limitMs Infinity: as long as it takes
  * @param isLong told what was seen, every ten seconds that it takes
+ * @param taken the last change, where a consumer has taken all up to it, who may give the LCC work: asked after each look that
+ * found it idle, and the same at both; undefined: the consumer is not there yet
  * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
  */
 export async function untilIdle(
@@ -60,6 +62,7 @@ export async function untilIdle(
   clock: Clock,
   limitMs: number,
   isLong: (looks: readonly Look[]) => void = () => undefined,
+  taken: () => number | undefined = () => 0,
 ): Promise<ExitStatus> {
   const startMs = clock.monotonicMs();
   let everAnswered = false;
@@ -69,9 +72,10 @@ export async function untilIdle(
     const looks = await look();
     everAnswered ||= looks.some(one => 'status' in one);
     const idle = isIdle(looks);
-    const processes = looks.map(one => ('status' in one ? one.status.pid : 0)).join(' ');
-    if (idle && processes === before) return EXIT.ok;
-    before = idle ? processes : '';
+    const change = idle ? taken() : undefined;
+    const state = `${looks.map(one => ('status' in one ? one.status.pid : 0)).join(' ')} ${change}`;
+    if (change !== undefined && state === before) return EXIT.ok;
+    before = change === undefined ? '' : state;
     const waitedMs = clock.monotonicMs() - startMs;
     if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs)) return EXIT.unavailable;
     if (waitedMs >= limitMs) return EXIT.tempfail;

@@ -38,6 +38,42 @@ describe('lccq --cursor -- CMD', () => {
     assert.ok(!existsSync(join(cache.home, 'ran')));
   });
 
+  it('runs CMD for so many records, and moves the cursor after each run', () => {
+    cache.fill(7, i => `http://x/${i}`);
+    const runs = (...more: string[]) =>
+      lccq([
+        `--cursor=${cursor}`,
+        '--format=urls',
+        '--batch=3',
+        ...more,
+        '--',
+        'sh',
+        '-c',
+        `wc -l; cat ${cursor} 2>/dev/null | cut -d ' ' -f 4`,
+      ]).stdout.split(/\s+/);
+    assert.deepEqual(runs(), ['3', '3', '3', '1', '6', '']);
+    assert.equal(cursorSeq(), 7);
+    assert.deepEqual(runs(), ['']);
+    rmSync(cursor);
+    assert.deepEqual(runs('--limit=4'), ['3', '1', '3', '']);
+    assert.equal(cursorSeq(), 4);
+  });
+
+  it('repeats no more than a batch when CMD fails', () => {
+    cache.fill(7, i => `http://x/${i}`);
+    const fails = ['sh', '-c', 'grep -q 5$ && exit 4; exit 0'];
+    const { status } = lccq([`--cursor=${cursor}`, '--format=urls', '--batch=3', '--', ...fails]);
+    assert.equal(status, 4);
+    assert.equal(cursorSeq(), 3);
+    assert.equal(into('cat').stdout.split('\n').length, 5);
+  });
+
+  it('refuses batches without a program', () => {
+    const { status, stderr } = lccq(['--batch=3']);
+    assert.equal(status, 64);
+    assert.match(stderr, /^lccq: --batch is how many records a run of a program gets; give -- CMD\n/);
+  });
+
   it('keeps the cursor and passes the status on when CMD fails', () => {
     cache.put({ curl: 'http://x/1' });
     const { status, stderr } = into('sh', '-c', 'cat >/dev/null; exit 3');

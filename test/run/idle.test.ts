@@ -17,6 +17,7 @@ async function wait(
   looks: Look[][],
   limitMs = Infinity,
   isLong?: (atMs: number) => void,
+  taken?: () => number | undefined,
 ): Promise<{ status: number; looked: number; tookMs: number }> {
   const clock = new ManualClock();
   let looked = 0;
@@ -29,6 +30,7 @@ async function wait(
     clock,
     limitMs,
     () => isLong?.(clock.monotonicMs()),
+    taken,
   );
   return { status, looked, tookMs: clock.monotonicMs() };
 }
@@ -100,5 +102,24 @@ describe('waiting until an LCC is idle', () => {
   it('gives an LCC that is just starting five seconds to answer', async () => {
     assert.equal((await wait([[], [], IDLE, IDLE])).status, EXIT.ok);
     assert.deepEqual(await wait([[away('lccd-qm')]]), { status: EXIT.unavailable, looked: 51, tookMs: 5000 });
+  });
+});
+
+describe('an LCC whose consumer gives it work', () => {
+  const waitFor = (changes: (number | undefined)[]) => {
+    let looked = 0;
+    return wait([IDLE], Infinity, undefined, () => changes[Math.min(looked++, changes.length - 1)]);
+  };
+
+  it('is done when the consumer has taken the last change, and none has come since', async () => {
+    assert.deepEqual(await waitFor([7]), { status: EXIT.ok, looked: 2, tookMs: 100 });
+    assert.equal((await waitFor([undefined, undefined, 7])).looked, 4);
+    assert.equal((await waitFor([7, undefined, 8])).looked, 4);
+    assert.equal((await waitFor([7, 8])).looked, 3);
+  });
+
+  it('does not ask while the LCC is busy', async () => {
+    const { status } = await wait([[says('lccd-qm', false)]], 300, undefined, () => assert.fail());
+    assert.equal(status, EXIT.tempfail);
   });
 });

@@ -1,7 +1,7 @@
 /** RFC 4180: a line with the names of the fields, then one a row; text always quoted, so that '' is not NULL. */
 import { COLUMNS } from '../../db/cache/fields.js';
 import type { Piece } from '../../db/cache/template.js';
-import { FIELD_NAMES, FIELDS, type FieldName } from '../fields.js';
+import { FIELDS, USUAL_FIELDS, type FieldName } from '../fields.js';
 import type { Format } from './types.js';
 
 export const csv: Format = {
@@ -9,7 +9,7 @@ export const csv: Format = {
   independent: ['held', 'gone'],
   takesFields: true,
   open(context) {
-    const names = context.fields ?? FIELD_NAMES;
+    const names = context.fields ?? USUAL_FIELDS;
     const store = `${context.storeDir}/`.replaceAll('"', '""');
     const pieces = names.flatMap((name, i): Piece[] => [i === 0 ? '' : ',', piece(name, store)]);
     return {

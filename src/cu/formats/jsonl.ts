@@ -4,7 +4,7 @@
  * `language`, `charset` and the readable `text` of it, or all of it, null where there is none.
  */
 import type { ColumnValue } from '../../db/cache/fields.js';
-import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
+import { fieldValue, FIELDS, USUAL_FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
 import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';
 import { base64Of } from './base64.js';
@@ -18,7 +18,7 @@ export const jsonl: Format = {
   takesContent: true,
   takesText: true,
   open(context) {
-    const names = context.fields ?? FIELD_NAMES;
+    const names = context.fields ?? USUAL_FIELDS;
     const keys = names.map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`);
     const objectOf = (values: readonly ColumnValue[]) => {
       let line = '';

@@ -1,6 +1,6 @@
 /** One line a row, fields separated by tabs, no header; tab, newline, return and backslash as \t \n \r \\. */
 import type { Piece } from '../../db/cache/template.js';
-import { FIELD_NAMES, FIELDS } from '../fields.js';
+import { FIELDS, USUAL_FIELDS } from '../fields.js';
 import type { Format } from './types.js';
 
 const ESCAPES = [
@@ -17,7 +17,7 @@ export const tsv: Format = {
   takesFields: true,
   open(context) {
     const store = escape(`${context.storeDir}/`);
-    const pieces = (context.fields ?? FIELD_NAMES).flatMap((name, i): Piece[] => [
+    const pieces = (context.fields ?? USUAL_FIELDS).flatMap((name, i): Piece[] => [
       i === 0 ? '' : '\t',
       { before: name === 'file' ? store : '', column: FIELDS[name], after: '' },
     ]);

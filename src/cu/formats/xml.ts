@@ -31,6 +31,9 @@ const ATTRIBUTES: readonly [FieldName, ColumnName][] = [
   ['file', 'localfileid'],
   ['status', 'status'],
   ['deleted_time', 'deleted_time'],
+  ['hops', 'hops'],
+  ['finalurl', 'finalurl'],
+  ['robots', 'robots'],
   ['id', 'id'],
 ];
 /** As `escapeAttribute`, without what XML cannot carry: that never came in. */

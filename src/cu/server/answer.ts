@@ -6,7 +6,7 @@ import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
 import { Batch } from '../batch.js';
 import { startOf } from '../cursor.js';
-import { FIELD_NAMES } from '../fields.js';
+import { USUAL_FIELDS } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
 import type { StreamSink } from '../sink.js';
@@ -14,7 +14,7 @@ import { NO_NAME, openStored } from '../stored-content.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
 
 /** Where files lie here, and the numbers they have, is nobody's business elsewhere. */
-const FIELDS = FIELD_NAMES.filter(name => !['file', 'id', 'fetched_fileid'].includes(name));
+const FIELDS = USUAL_FIELDS.filter(name => !['file', 'id', 'fetched_fileid'].includes(name));
 
 export interface AnswerParts {
   reader: CacheReader;

@@ -43,6 +43,12 @@ const TABLE = {
   fetched_fileid: { ...held('fetched_fileid'), always: true },
   /** The fileid where the content is on this machine (bound as $machine), else NULL. */
   localfileid: held('iif(fetched_machineid = $machine, fetched_fileid, NULL)'),
+  /** Links between it and a page that the crawl began with; NULL = its owner announced it. */
+  hops: held('hops'),
+  /** Where the content came from after redirects; NULL = furl. */
+  finalurl: { ...held('finalurl'), free: true },
+  /** X-Robots-Tag, as the server sent it. */
+  robots: { ...held('robots'), free: true },
   status: { held: `iif(verified, 'ok', 'unverified')`, gone: `'deleted'`, always: true },
 } satisfies Record<string, Column>;
 
