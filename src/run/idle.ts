@@ -53,8 +53,8 @@ export function wordFor(
  * the first look is seen by the second.
  * @param limitMs Infinity: as long as it takes
  * @param isLong told what was seen, every ten seconds that it takes
- * @param taken the last change, where a consumer has taken all up to it, who may give the LCC work: asked after each look that
- * found it idle, and the same at both; undefined: the consumer is not there yet
+ * @param taken the last change, where a consumer that may give the LCC work has taken all up to it: asked after each look that
+ * found it idle, and the same at both; undefined: the consumer has not taken all
  * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
  */
 export async function untilIdle(

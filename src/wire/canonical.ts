@@ -25,7 +25,7 @@ const TRACKERS = /^(?:utm_[^=]*|fbclid|gclid|msclkid|mc_cid|mc_eid)(?:=|$)/i;
 /** Numbers of visitors: of PHP and ASP where they look like one, of Java servers in the path. */
 const SESSIONS = /^(?:PHPSESSID|sid|ASPSESSIONID[^=]*)=[0-9a-f]{32}$/i;
 const PATH_SESSIONS = /;jsessionid=[^/;]*/gi;
-/** What is left of a url may be read anew so often; nothing that anybody writes needs three. */
+/** Readings of what is left of a url; nothing that anybody writes needs three. */
 const MOST_READINGS = 8;
 
 /**
