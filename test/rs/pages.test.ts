@@ -29,7 +29,10 @@ const stateOf = (html: string) => /<span class="state \w+">([^<]+)<\/span>/.exec
 test('a site is registered by forms and links alone, and its secrets are shown once', async () => {
   const first = await ask('/base/');
   assert.match(first.html, /<a class="button" href="\/base\/register">/);
-  assert.match((await ask('/base/register')).html, /<form method="post" action="\/base\/register"/);
+  assert.match(
+    (await ask('/base/register')).html,
+    /<form class="card narrow" method="post" action="\/base\/register"/,
+  );
   const made = await register();
   assert.equal(made.status, 303);
   const shown = await ask(made.location);
@@ -69,7 +72,7 @@ test('a site is registered by forms and links alone, and its secrets are shown o
   assert.equal(stateOf(done.html), 'is registered');
   assert.match(
     done.html,
-    /<pre>\*\/15 \* \* \* \* PATH=.*--pid=100000 --pwdfile=\$HOME\/\.lcc-password --urlprefix=/,
+    /<pre[^>]*>\*\/15 \* \* \* \* PATH=.*--pid=100000 --pwdfile=\$HOME\/\.lcc-password --urlprefix=/,
   );
   assert.doesNotMatch(done.html, /http-equiv/);
 });
@@ -102,14 +105,19 @@ test('what is wrong with a field stands first, and beside the field, which keeps
   assert.equal(scene.db.registrations.open, 0);
 });
 
+/** Whether the script of the page is ours alone, from its own file. */
+const isOwn = (html: string) =>
+  html.split('<script').length === 2 &&
+  /<script src="\/base\/static\/script\.js\?[0-9a-f]{12}" defer><\/script>/.test(html);
+
 test('script in a field is text', async () => {
   const script = `"><script>alert(1)</script><img src=x onerror='alert(1)'>`;
   for (const name of ['url', 'bandwidth', 'hours']) {
     const { html } = await register({ [name]: script });
-    assert.ok(!html.includes('<script') && !html.includes('<img'), name);
+    assert.ok(isOwn(html) && !html.includes('<img'), name);
   }
   const { html } = await register({ url: scene.site.urlOf(`/${encodeURIComponent(script)}/`) });
-  assert.ok(!html.includes('<script'));
+  assert.ok(isOwn(html));
 });
 
 test('pages are framed, stored and run by nobody else, and take forms of their own only', async () => {
@@ -121,14 +129,21 @@ test('pages are framed, stored and run by nobody else, and take forms of their o
     ['referrer-policy', /same-origin/],
   ] as const)
     assert.match(String(page.headers[name]), value);
-  assert.doesNotMatch(page.html, /<script|style=|\son\w+="/);
+  assert.ok(isOwn(page.html));
+  assert.doesNotMatch(page.html, /style=|\son\w+="/);
   const fields = { url: scene.site.urlOf('/') };
   for (const headers of [{ origin: 'http://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
     assert.equal((await ask('/base/register', fields, headers)).status, 403);
   assert.equal((await ask('/base/register', fields, { origin: 'http://lcc.example.org' })).status, 303);
-  const { headers, html } = await ask('/base/static/style.css');
-  assert.match(String(headers['content-type']), /^text\/css/);
-  assert.match(html, /prefers-color-scheme: dark/);
+  for (const [file, type, part] of [
+    ['style.css', /^text\/css/, /prefers-color-scheme: dark/],
+    ['script.js', /^text\/javascript/, /^'use strict';/],
+    ['icon.svg', /^image\/svg\+xml/, /^<svg /],
+  ] as const) {
+    const { headers, html } = await ask(`/base/static/${file}`);
+    assert.match(String(headers['content-type']), type);
+    assert.match(html, part);
+  }
 });
 
 test('in mode closed there is no form, and whose help there is stands on every page', async () => {

@@ -1,7 +1,6 @@
 /** Pages for applicants, complete without JavaScript: what is taken, a form, the page of a pair. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
-import { formatAmount } from '../../config/amounts.js';
 import type { Clock } from '../../lib/clock.js';
 import { clientAddress } from '../../web/client.js';
 import { networkOf, type NodeBindings } from '../api.js';
@@ -11,6 +10,7 @@ import type { Registrar } from '../registrar.js';
 import { wishesOf } from '../wishes.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
+import { bytesText, countText, rateText } from './numbers.js';
 import { pairBody } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 
@@ -103,31 +103,67 @@ function retryHeader(c: Ask, { retryAfterS }: RsRequestRefused): void {
 }
 
 function welcome(base: string, { mode }: Pick<RsOptions, 'mode'>, first: RsOptions['first']): Markup {
-  return html`<h1>Your site says what changed. This cache fetches exactly that.</h1>
-    <p class="lead">
-      No crawler that comes again and again: a line in your crontab announces the pages that are new, changed
-      or gone, and only those are fetched, one at a time, at a rate and in hours that you choose.
-    </p>
-    <div class="card">
-      <h2>What a new site may have</h2>
-      <dl class="facts">
-        <dt>Pages and files</dt>
-        <dd>${first.filesmax.toLocaleString('en')}</dd>
-        <dt>Altogether</dt>
-        <dd>${formatAmount(first.spacemax, 'bytes')}</dd>
-        <dt>Fetched at most at</dt>
-        <dd>${first.bandwidth === 0 ? 'any rate' : formatAmount(first.bandwidth, 'bytes_per_s')}</dd>
-      </dl>
+  return html`<div class="columns">
+      <div>
+        <h1>Your site says what changed. This cache fetches exactly that.</h1>
+        <p class="lead">
+          No crawler that comes again and again: a line in your crontab announces the pages that are new,
+          changed or gone. Only those are fetched, one at a time, at a rate and in hours that you choose.
+        </p>
+        ${
+          mode === 'closed'
+            ? closed()
+            : html`<p class="actions">
+                <a class="button" href="${base}/register">Register a site</a>
+                <a class="button plain" href="${base}/login">Log in</a>
+              </p>`
+        }
+      </div>
+      <section class="card" aria-labelledby="first">
+        <h2 id="first">What a new site may have</h2>
+        <dl class="facts">
+          <dt>Pages and files</dt>
+          <dd>${countText(first.filesmax)}</dd>
+          <dt>Altogether</dt>
+          <dd>${bytesText(first.spacemax)}</dd>
+          <dt>Fetched at most at</dt>
+          <dd>${rateText(first.bandwidth)}</dd>
+        </dl>
+        <p class="soft">More is given by the operator of this cache.</p>
+      </section>
     </div>
-    ${
-      mode === 'closed'
-        ? html`<div class="note wait"><p>New sites are not taken at the moment.</p></div>`
-        : html`<p>
-              You prove that the site is yours with a small file, as you may know it from certificates.
-              ${mode === 'approve' ? 'Then the operator looks at it.' : 'Then you can begin at once.'}
-            </p>
-            <p><a class="button" href="${base}/register">Register a site</a></p>`
-    }`;
+    ${mode === 'closed' ? '' : howItGoes(mode)}`;
+}
+
+function howItGoes(mode: string): Markup {
+  return html`<h2>How it goes</h2>
+    <ol class="steps">
+      <li>
+        <h3>Name a directory of your site</h3>
+        <p>You get a provider number, a password, and a small file with a secret.</p>
+      </li>
+      <li>
+        <h3>Put the file there, and say so</h3>
+        <p>
+          It is fetched at once. That proves that the site is yours, as you may know it from certificates;
+          then you may remove it.
+        </p>
+      </li>
+      <li>
+        <h3>Copy one line into your crontab</h3>
+        <p>
+          ${mode === 'approve' ? 'The operator looks at your site first. ' : ''}From then on your site
+          announces its changes by itself, and you see here how it fares.
+        </p>
+      </li>
+    </ol>`;
+}
+
+function closed(): Markup {
+  return html`<div class="note wait">
+    <h2>New sites are not taken at the moment</h2>
+    <p>Sites that are registered go on as before.</p>
+  </div>`;
 }
 
 function form(base: string, mode: string, fields: Fields, errors: readonly RsRequestRefused[]): Markup {
@@ -140,10 +176,14 @@ function form(base: string, mode: string, fields: Fields, errors: readonly RsReq
   });
   if (mode === 'closed' && errors.length === 0)
     return html`<h1>Register a site</h1>
-      <div class="note wait"><p>New sites are not taken at the moment.</p></div>`;
+      ${closed()}`;
   return html`<h1>Register a site</h1>
     ${errorSummary(summary)}
-    <form method="post" action="${base}/register" novalidate>
+    <p class="lead narrow">
+      Next you get a number, a password, and a file to put into this directory. What follows after the address
+      can be changed later.
+    </p>
+    <form class="card narrow" method="post" action="${base}/register" novalidate>
       ${fieldOf({ ...given('url'), label: 'Address of the directory', hint: 'As high as possible on your site, with a slash at its end: http://www.example.org/', type: 'url', autocomplete: 'url', isRequired: true })}
       ${fieldOf({ ...given('bandwidth'), label: 'Fetch at most', hint: 'Bytes a second, such as 500KB' })}
       ${fieldOf({ ...given('hours'), label: 'Fetch in these hours only', hint: 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first' })}

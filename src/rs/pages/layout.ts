@@ -1,5 +1,8 @@
 /** What every page has around its content; values are escaped by the template. */
 import { html } from 'hono/html';
+import { LOGO } from './logo.js';
+import { SCRIPT_VERSION } from './script.js';
+import { STYLE_VERSION } from './style.js';
 
 export type Markup = ReturnType<typeof html>;
 
@@ -22,6 +25,8 @@ export interface PageFrame {
   contact: string;
   /** Links in the head, by path below the base; of pages before a login, and after it. */
   nav: { out: readonly NavItem[]; in: readonly NavItem[] };
+  /** Beside the name: whose pages these are, where they are not for everybody. */
+  badge?: string | undefined;
 }
 
 export interface NavItem {
@@ -31,21 +36,25 @@ export interface NavItem {
 
 export type PageMaker = (page: PageContent) => Markup;
 
-export function pageMaker({ base, contact, nav }: PageFrame): PageMaker {
-  return ({ title, body, here, refreshS, login }) =>
-    html`<!doctype html>
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          ${refreshS === undefined ? '' : html`<meta http-equiv="refresh" content="${String(refreshS)}" />`}
-          <title>${title} · Local Content Cache</title>
-          <link rel="stylesheet" href="${base}/static/style.css" />
-        </head>
-        <body>
-          <a class="skip" href="#content">Skip to the content</a>
-          <header>
-            <a class="name" href="${base}/">Local Content Cache</a>
+export function pageMaker({ base, contact, nav, badge }: PageFrame): PageMaker {
+  return ({ title, body, here, refreshS, login }) => html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        ${refreshS === undefined ? '' : refresh(refreshS)}
+        <title>${title} · Local Content Cache</title>
+        <link rel="icon" href="${base}/static/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${base}/static/style.css?${STYLE_VERSION}" />
+        <script src="${base}/static/script.js?${SCRIPT_VERSION}" defer></script>
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the content</a>
+        <header${login === undefined ? '' : html` class="in"`}>
+          <div class="inner">
+            <a class="brand" href="${base}/">
+              ${LOGO} Local Content Cache ${badge === undefined ? '' : html`<small>${badge}</small>`}
+            </a>
             <nav aria-label="Pages">
               ${(login === undefined ? nav.out : nav.in).map(
                 ({ path, label }) =>
@@ -55,17 +64,27 @@ export function pageMaker({ base, contact, nav }: PageFrame): PageMaker {
               )}
             </nav>
             ${login === undefined ? '' : logoutForm(base, login)}
-          </header>
-          <main id="content">${body}</main>
-          <footer>
+          </div>
+        </header>
+        <main id="content" class="inner"${refreshS === undefined ? '' : html` data-refresh="${String(refreshS)}"`}>
+          ${body}
+        </main>
+        <footer>
+          <p class="inner">
             ${
               contact === ''
                 ? 'Questions: ask the operator of this cache.'
                 : html`Questions: ${contactLink(contact)}`
             }
-          </footer>
-        </body>
-      </html>`;
+          </p>
+        </footer>
+      </body>
+    </html>`;
+}
+
+/** By the browser where there is no script, which does it without a new page. */
+function refresh(seconds: number): Markup {
+  return html`<noscript><meta http-equiv="refresh" content="${String(seconds)}" /></noscript>`;
 }
 
 function logoutForm(base: string, { account, formToken }: { account: string; formToken: string }): Markup {
@@ -73,6 +92,15 @@ function logoutForm(base: string, { account, formToken }: { account: string; for
     ${formTokenField(formToken)}
     <span>${account}</span> <button class="plain">Log out</button>
   </form>`;
+}
+
+/** Lines to copy. @param what they are, for those who hear the page */
+export function codeBlock(text: string, what: string): Markup {
+  return html`<div class="code">
+    <pre tabindex="0" aria-label="${what}">${text}</pre>
+    <button type="button" class="copy" hidden aria-label="Copy: ${what}">Copy</button>
+    <span class="hidden" role="status"></span>
+  </div>`;
 }
 
 /** Name of the field in each form of a session that shows which session it is of. */

@@ -84,7 +84,7 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
     }));
     return html`<h1>Log in</h1>
       ${errorSummary(wrong)}
-      <form method="post" action="${base}/login" novalidate>
+      <form class="card narrow" method="post" action="${base}/login" novalidate>
         ${fieldOf({ name: 'number', label: 'Provider number', hint: 'You got it with the password, such as 100042', value: number, autocomplete: 'username', inputmode: 'numeric', isRequired: true })}
         ${fieldOf({ name: 'password', label: 'Password', hint: 'It is in the file that your crontab line names after --pwdfile', type: 'password', autocomplete: 'current-password', isRequired: true })}
         ${OWN_PAGE.test(next) ? html`<input type="hidden" name="next" value="${next}" />` : ''}

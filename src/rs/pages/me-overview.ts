@@ -4,7 +4,7 @@ import { opensAtMs, permits, slotOf, hoursOfMask, type Slots } from '../../confi
 import { formatUntil } from '../../config/words.js';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import { crontabLine } from '../../wire/crontab.js';
-import type { Markup } from './layout.js';
+import { codeBlock, type Markup } from './layout.js';
 import { bytesText, countText } from './numbers.js';
 
 export interface OverviewView {
@@ -18,7 +18,7 @@ export function overview(view: OverviewView): Markup {
   const { provider } = view;
   const { tone, words, detail } = fetchingNow(view);
   return html`<h1>${provider.roots.length === 1 ? provider.roots[0] : `Provider ${provider.pid}`}</h1>
-    <p><span class="state ${tone}">${words}</span> ${detail}</p>
+    <p class="standing"><span class="state ${tone}">${words}</span> <span>${detail}</span></p>
     <div class="tiles">
       ${tile('Pages and files', countText(provider.filesused), `of ${countText(provider.filesmax)}`)}
       ${tile('Space', bytesText(provider.spaceused), `of ${bytesText(provider.spacemax)}`)}
@@ -30,7 +30,7 @@ export function overview(view: OverviewView): Markup {
       Put the directory of your pages in the place of <code>/var/www</code>. The password is in
       <code>~/.lcc-password</code>.
     </p>
-    <pre>${lineOf(view)}</pre>`;
+    ${codeBlock(lineOf(view), 'the line for your crontab')}`;
 }
 
 function tile(label: string, value: string, detail: string): Markup {

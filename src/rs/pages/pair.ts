@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { formatUntil } from '../../config/words.js';
 import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { crontabLine } from '../../wire/crontab.js';
-import { capital, type Markup } from './layout.js';
+import { capital, codeBlock, type Markup } from './layout.js';
 
 /** What is shown once. */
 export interface PairSecrets {
@@ -38,10 +38,10 @@ export function pairBody(view: PairView): Markup {
   const { prefix, pid, state } = registration;
   const [tone, words] = STATES[state];
   return html`<h1 class="address">${prefix}</h1>
-    <p><span class="state ${tone}">${words}</span></p>
+    <p class="standing"><span class="state ${tone}">${words}</span></p>
     ${whyNot(registration)} ${secrets === undefined ? '' : shownOnce(secrets, pid)} ${nextStep(view)}
     <h2>This registration</h2>
-    <dl class="facts">
+    <dl class="facts card narrow">
       <dt>Provider</dt>
       <dd>${String(pid)}</dd>
       <dt>Directory</dt>
@@ -84,7 +84,7 @@ function shownOnce({ secret, password }: PairSecrets, pid: number): Markup {
       The password belongs into a file that only you can read. The secret is for everybody to read on your
       site.
     </p>
-    <pre>(umask 077; echo '${password}' &gt; ~/.lcc-password)</pre>
+    ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'a command that writes the password into a file')}
   </div>`;
 }
 
@@ -124,7 +124,7 @@ function fileStep({ registration, secrets, here }: PairView): Markup {
         ${
           secrets === undefined
             ? html`<p class="hint">The secret was shown once. If it is lost, cancel and begin again.</p>`
-            : html`<pre>printf '%s\\n' '${secrets.secret}' &gt; ${file}</pre>`
+            : codeBlock(`printf '%s\\n' '${secrets.secret}' > ${file}`, 'a command that writes the file')
         }
       </li>
       <li>Look at it with a browser: <a href="${prefix + file}" rel="noreferrer">${prefix + file}</a></li>
@@ -155,5 +155,5 @@ function activeStep({ registration, uns }: PairView): Markup {
       Put the directory of your pages in the place of <code>/var/www</code>. The password is in
       <code>~/.lcc-password</code>.
     </p>
-    <pre>${line}</pre>`;
+    ${codeBlock(line, 'the line for your crontab')}`;
 }

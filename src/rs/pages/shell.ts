@@ -5,13 +5,22 @@ import { html } from 'hono/html';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
 import { errorSummary, pageMaker, type PageFrame, type PageMaker } from './layout.js';
+import { ICON } from './logo.js';
+import { SCRIPT } from './script.js';
 import { STYLE } from './style.js';
+
+const FILES = [
+  ['style.css', 'text/css; charset=utf-8', STYLE],
+  ['script.js', 'text/javascript; charset=utf-8', SCRIPT],
+  ['icon.svg', 'image/svg+xml', ICON],
+] as const;
 
 export interface ShellOptions {
   /** Public address of the pages. */
   url: string;
   contact: string;
   nav: PageFrame['nav'];
+  badge?: string;
   maxBodyBytes: number;
   /** What nobody outside can mend. @param path without capabilities */
   failed: (path: string, error: unknown) => void;
@@ -26,10 +35,10 @@ export interface Shell {
   seal(): void;
 }
 
-export function shellOf({ url, contact, nav, maxBodyBytes, failed }: ShellOptions): Shell {
+export function shellOf({ url, contact, nav, badge, maxBodyBytes, failed }: ShellOptions): Shell {
   const { origin, pathname, protocol } = new URL(url);
   const base = pathname.replace(/\/$/, '');
-  const page = pageMaker({ base, contact, nav });
+  const page = pageMaker({ base, contact, nav, badge });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
 
   app.use(async (c, next) => {
@@ -45,9 +54,10 @@ export function shellOf({ url, contact, nav, maxBodyBytes, failed }: ShellOption
       },
     }),
   );
-  app.get('/static/style.css', c =>
-    c.body(STYLE, 200, { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'max-age=3600' }),
-  );
+  for (const [name, type, text] of FILES)
+    app.get(`/static/${name}`, c =>
+      c.body(text, 200, { 'content-type': type, 'cache-control': 'max-age=86400' }),
+    );
   app.onError((error, c) => {
     const shown =
       error instanceof RsRequestRefused

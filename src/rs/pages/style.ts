@@ -1,65 +1,195 @@
-/** The one style sheet: colours by role, light and dark, one column from 320 px on. */
-export const STYLE = `
+/**
+ * The one style sheet: colours by role, light and dark; one column from 320 px on. Parts of it:
+ * `.card`, `.note`, `.state` (with `good`, `wait`, `bad`), `.tiles` of `.tile`, `.table`, `.facts`, `.field`, `.actions`, `.code`, `.empty`.
+ */
+import { hash } from 'node:crypto';
+
+const COLOURS = `
 :root {
   color-scheme: light dark;
-  --paper: #fbfaf7; --card: #ffffff; --ink: #1d2329; --soft: #55606b; --line: #d8d5cc;
-  --brand: #0b5c56; --brand-ink: #ffffff; --link: #0b5c56; --code: #f1efe8;
-  --good: #1d6b34; --good-paper: #e6f3e8; --wait: #7a4f00; --wait-paper: #fdf1d8; --bad: #a11d1d; --bad-paper: #fbe7e5;
+  --paper: #f6f5f1; --card: #ffffff; --sunk: #efede6; --ink: #1a2026; --soft: #56616b; --line: #dcd9cf; --edge: #7d8790;
+  --brand: #0d5f58; --brand-strong: #084843; --brand-ink: #ffffff; --brand-wash: #e3f0ee; --link: #0b5c56;
+  --good: #1a6632; --good-wash: #e7f4ea; --good-line: #b5dcbf;
+  --wait: #7a4d00; --wait-wash: #fdf3de; --wait-line: #ecd49c;
+  --bad: #a11b1b; --bad-wash: #fcebe9; --bad-line: #f0beb9;
+  --shadow: 0 1px 2px rgb(26 32 38 / 6%), 0 1px 8px rgb(26 32 38 / 4%);
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --paper: #14181c; --card: #1c2227; --ink: #e8e6e0; --soft: #a9b3bc; --line: #37414a;
-    --brand: #57c7bb; --brand-ink: #0c1a19; --link: #6fd3c8; --code: #12171b;
-    --good: #8fdca4; --good-paper: #15291b; --wait: #f0c674; --wait-paper: #2c2411; --bad: #ff9d94; --bad-paper: #331817;
+    --paper: #11161a; --card: #1a2126; --sunk: #0d1114; --ink: #e9e7e1; --soft: #a7b2bb; --line: #2f3941; --edge: #7b8791;
+    --brand: #5fcabd; --brand-strong: #83dbd0; --brand-ink: #06201d; --brand-wash: #15312f; --link: #74d4c9;
+    --good: #8fdba3; --good-wash: #142a1b; --good-line: #285537;
+    --wait: #f1c777; --wait-wash: #2d2512; --wait-line: #5e4c20;
+    --bad: #ff9f96; --bad-wash: #341a19; --bad-line: #6a3330;
+    --shadow: none;
   }
+}`;
+
+const GROUND = `
+*, *::before, *::after { box-sizing: border-box; }
+html {
+  font: 100%/1.55 ui-sans-serif, system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif;
+  background: var(--paper); color: var(--ink); -webkit-text-size-adjust: 100%;
 }
-* { box-sizing: border-box; }
-html { font: 100%/1.55 ui-sans-serif, system-ui, "Segoe UI", "Noto Sans", sans-serif; background: var(--paper); color: var(--ink); }
-body { margin: 0; overflow-wrap: anywhere; min-height: 100vh; display: flex; flex-direction: column; }
-.skip { position: absolute; left: -99rem; }
-.skip:focus { left: 1rem; top: 1rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
-header, main, footer { width: 100%; max-width: 46rem; margin: 0 auto; padding: 0 1.25rem; }
-header { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline; padding-top: 1.5rem; padding-bottom: 1rem; border-bottom: 1px solid var(--line); }
-header .name { font-weight: 700; letter-spacing: .01em; color: var(--ink); text-decoration: none; }
-header nav { display: flex; flex-wrap: wrap; gap: 1.25rem; margin-left: auto; }
-main { flex: 1; padding-top: 2rem; padding-bottom: 3rem; }
-footer { padding-top: 1rem; padding-bottom: 2rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .9rem; }
-h1 { font-size: clamp(1.5rem, 1.2rem + 1.6vw, 2.1rem); line-height: 1.2; margin: 0 0 .75rem; text-wrap: balance; }
-h1.address { font-size: clamp(1.15rem, 1rem + 1vw, 1.6rem); }
-h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-p, ul, ol, dl { margin: 0 0 1rem; max-width: 40rem; }
-.lead { font-size: 1.1rem; color: var(--soft); }
-a { color: var(--link); text-underline-offset: .15em; }
-a, button, input, select, summary { border-radius: .35rem; }
+body { margin: 0; overflow-wrap: break-word; min-height: 100vh; display: flex; flex-direction: column; }
+h1, h2, h3 { line-height: 1.25; letter-spacing: -.011em; font-weight: 680; text-wrap: balance; overflow-wrap: anywhere; }
+h1 { font-size: clamp(1.55rem, 1.3rem + 1.3vw, 2.15rem); letter-spacing: -.02em; margin: 0 0 .9rem; }
+h1.address { font-size: clamp(1.2rem, 1.05rem + .9vw, 1.6rem); }
+h2 { font-size: 1.2rem; margin: 2.25rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .4rem; }
+p, ul, ol, dl { margin: 0 0 1rem; max-width: 42rem; }
+a { color: var(--link); text-underline-offset: .16em; text-decoration-thickness: .07em; }
+a:hover { text-decoration-thickness: .13em; }
+a, button, input, select, textarea, summary { border-radius: .4rem; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-code, pre, .mono { font-family: ui-monospace, "Cascadia Code", "DejaVu Sans Mono", monospace; font-size: .92em; overflow-wrap: anywhere; }
-pre { background: var(--code); border: 1px solid var(--line); border-radius: .5rem; padding: .8rem 1rem; margin: 0 0 1rem; white-space: pre-wrap; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1.1rem 1.25rem; margin: 0 0 1.25rem; }
-.card > :last-child { margin-bottom: 0; }
-dl.facts { display: grid; grid-template-columns: minmax(7rem, auto) 1fr; gap: .35rem 1.25rem; }
+code, pre, .mono { font-family: ui-monospace, "Cascadia Code", "DejaVu Sans Mono", "Liberation Mono", monospace; font-size: .9em; overflow-wrap: anywhere; }
+code { background: var(--sunk); border-radius: .25rem; padding: .08em .3em; }
+.lead { font-size: 1.13rem; color: var(--soft); }
+.soft { color: var(--soft); }
+.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+[hidden] { display: none !important; }`;
+
+const FRAME = `
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: 1rem; top: 1rem; background: var(--card); padding: .5rem 1rem; z-index: 2; }
+.inner { width: 100%; max-width: 66rem; margin: 0 auto; padding-left: clamp(1rem, 4vw, 2rem); padding-right: clamp(1rem, 4vw, 2rem); }
+body > header { background: var(--card); border-bottom: 1px solid var(--line); }
+body > header .inner { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1.5rem; min-height: 3.75rem; }
+.brand { display: inline-flex; align-items: center; gap: .6rem; padding: .5rem 0; font-weight: 700; letter-spacing: -.01em; color: var(--ink); text-decoration: none; }
+.brand svg { width: 1.65rem; height: 1.65rem; flex: none; }
+.brand .mark { fill: var(--brand); } .brand .sign { fill: none; stroke: var(--brand-ink); stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; }
+.brand small { font-size: .72rem; font-weight: 650; letter-spacing: .05em; text-transform: uppercase; color: var(--soft); border: 1px solid var(--line); border-radius: 1rem; padding: .05rem .55rem; }
+nav { display: flex; flex-wrap: wrap; gap: .1rem .25rem; }
+nav a { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .7rem; color: var(--soft); text-decoration: none; font-weight: 550; }
+nav a:hover { color: var(--ink); background: var(--sunk); }
+nav a[aria-current="page"] { color: var(--brand-strong); background: var(--brand-wash); }
+header nav { margin-left: auto; }
+header.in nav { order: 3; flex: 1 0 100%; margin: 0 -.7rem .5rem; }
+.logout { display: flex; align-items: center; gap: .8rem; margin-left: auto; color: var(--soft); font-size: .93rem; font-variant-numeric: tabular-nums; }
+main { flex: 1; padding-top: clamp(1.5rem, 4vw, 2.75rem); padding-bottom: 4rem; }
+footer { border-top: 1px solid var(--line); color: var(--soft); font-size: .9rem; }
+footer .inner { padding-top: 1.1rem; padding-bottom: 1.6rem; }
+footer p { margin: 0; }
+@media (max-width: 34rem) {
+  body > header .inner { padding-top: .3rem; padding-bottom: .3rem; }
+  header:not(.in) nav { flex: 1 0 100%; margin: 0 -.7rem .3rem; }
+  nav a { padding: .2rem .7rem; min-height: 2rem; }
+  .logout { flex: 1 0 100%; justify-content: space-between; margin: 0; }
+}`;
+
+const PARTS = `
+.card, .tile { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); }
+.card { padding: 1.15rem 1.3rem; margin: 0 0 1.25rem; }
+.card > :last-child, .note > :last-child, .empty > :last-child { margin-bottom: 0; }
+.card > h2:first-child { margin-top: 0; }
+.narrow { max-width: 42rem; }
+.columns { display: grid; gap: 1.5rem 2.5rem; align-items: start; }
+@media (min-width: 56rem) { .columns { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); } }
+
+.note { border: 1px solid var(--line); background: var(--card); border-radius: .75rem; padding: .95rem 1.15rem; margin: 0 0 1.25rem; max-width: 42rem; }
+.note h2 { margin: 0 0 .35rem; font-size: 1.05rem; }
+.note ul { padding-left: 1.15rem; }
+.note.good { border-color: var(--good-line); background: var(--good-wash); } .note.good h2 { color: var(--good); }
+.note.wait { border-color: var(--wait-line); background: var(--wait-wash); } .note.wait h2 { color: var(--wait); }
+.note.bad { border-color: var(--bad-line); background: var(--bad-wash); } .note.bad h2 { color: var(--bad); }
+.note code, .note pre { background: color-mix(in srgb, var(--card) 65%, transparent); }
+
+.state { display: inline-flex; align-items: center; gap: .45rem; padding: .14rem .7rem .14rem .6rem; border-radius: 1rem; font-size: .9rem; font-weight: 650; border: 1px solid var(--line); background: var(--card); }
+.state::before { content: ""; width: .55rem; height: .55rem; border-radius: 50%; background: currentColor; flex: none; }
+.state.good { color: var(--good); border-color: var(--good-line); background: var(--good-wash); }
+.state.wait { color: var(--wait); border-color: var(--wait-line); background: var(--wait-wash); }
+.state.wait::before { border-radius: .1rem; transform: rotate(45deg); width: .5rem; height: .5rem; }
+.state.bad { color: var(--bad); border-color: var(--bad-line); background: var(--bad-wash); }
+.state.bad::before { border-radius: .1rem; }
+.standing { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem .8rem; margin-bottom: 1.6rem; max-width: none; }
+
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.2rem, 1fr)); gap: .8rem; margin: 0 0 1.5rem; padding: 0; }
+.tile { padding: .9rem 1.1rem 1rem; display: flex; flex-direction: column; }
+.tile h2, .tile h3 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
+.tile p { margin: .15rem 0 0; font-size: .9rem; color: var(--soft); font-variant-numeric: tabular-nums; }
+.tile .figure { margin: .15rem 0 0; font-size: 1.75rem; line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
+.tile .figure small { font-size: .95rem; font-weight: 550; letter-spacing: 0; color: var(--soft); }
+.tile.bad .figure { color: var(--bad); } .tile.wait .figure { color: var(--wait); }
+.bar { display: block; width: 100%; height: .4rem; margin: .6rem 0 .1rem; border-radius: .2rem; background: var(--sunk); }
+.bar rect { fill: var(--brand); } .bar.wait rect { fill: var(--wait); } .bar.bad rect { fill: var(--bad); }
+
+.table { overflow-x: auto; margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); }
+table { border-collapse: collapse; width: 100%; font-size: .95rem; }
+caption { text-align: left; }
+th, td { text-align: left; vertical-align: top; padding: .6rem 1.1rem; }
+th { font-weight: 600; }
+thead th { font-size: .84rem; color: var(--soft); white-space: nowrap; background: color-mix(in srgb, var(--sunk) 45%, var(--card)); }
+tbody tr { border-top: 1px solid var(--line); }
+td.number, th.number { text-align: right; }
+td.address { overflow-wrap: anywhere; min-width: 12rem; }
+@media (max-width: 40rem) {
+  .table.stacks { overflow: visible; }
+  .stacks thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stacks table, .stacks tbody, .stacks tr, .stacks th, .stacks td { display: block; }
+  .stacks tr { padding: .65rem 1rem; }
+  .stacks tbody tr:first-child { border-top: 0; }
+  .stacks td, .stacks th { padding: .12rem 0; min-width: 0; text-align: left; white-space: normal; }
+  .stacks td[data-label]::before { content: attr(data-label) " "; color: var(--soft); font-size: .86rem; margin-right: .35rem; }
+}
+.pages { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; margin: 0 0 1rem; max-width: none; }
+
+dl.facts { display: grid; grid-template-columns: minmax(8rem, auto) 1fr; gap: .5rem 1.5rem; }
 dl.facts dt { color: var(--soft); }
-dl.facts dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 30rem) { dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .6rem; } }
-label { display: block; font-weight: 600; margin-bottom: .2rem; }
-.hint { display: block; color: var(--soft); font-size: .92rem; margin-bottom: .35rem; }
-.field { margin-bottom: 1.25rem; }
-input { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--soft); }
-.field.wrong input { border: 2px solid var(--bad); }
+dl.facts dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+@media (max-width: 34rem) { dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .6rem; } }
+
+.empty { text-align: center; padding: 2.25rem 1.25rem; border: 1px dashed var(--line); border-radius: .75rem; color: var(--soft); margin: 0 0 1.25rem; }
+.empty h2 { margin: 0 0 .3rem; color: var(--ink); }
+.empty p { margin-left: auto; margin-right: auto; }
+
+pre { background: var(--sunk); border: 1px solid var(--line); border-radius: .6rem; padding: .85rem 1.05rem; margin: 0 0 1rem; white-space: pre-wrap; line-height: 1.5; }
+pre code { background: none; padding: 0; font-size: 1em; }
+.code { position: relative; margin: 0 0 1rem; }
+.code pre { margin: 0; }
+.code.copies pre { padding-right: 5.5rem; }
+button.copy { position: absolute; top: .45rem; right: .45rem; min-height: 2rem; padding: .15rem .7rem; font-size: .85rem; background: var(--card); color: var(--ink); border: 1px solid var(--line); }
+@media (max-width: 34rem) { .code.copies pre { padding-right: 1.05rem; padding-bottom: 3.1rem; } button.copy { top: auto; bottom: .55rem; } }
+button.copy:hover { border-color: var(--edge); }
+
+ol.steps { list-style: none; padding: 0; counter-reset: step; }
+ol.steps > li { position: relative; counter-increment: step; padding: 0 0 1.2rem 2.9rem; }
+ol.steps > li::before { content: counter(step); position: absolute; left: 0; top: -.1rem; width: 1.9rem; height: 1.9rem; border-radius: 50%; background: var(--brand-wash); color: var(--brand-strong); font-weight: 700; display: grid; place-items: center; font-variant-numeric: tabular-nums; }
+ol.steps > li:not(:last-child)::after { content: ""; position: absolute; left: .92rem; top: 2.1rem; bottom: .35rem; width: 1px; background: var(--line); }
+ol.steps > li > :last-child { margin-bottom: 0; }
+ol.steps h3 { margin: 0 0 .15rem; font-size: 1.02rem; }`;
+
+const FORMS = `
+form { max-width: 42rem; }
+.field { margin-bottom: 1.3rem; }
+label, legend { display: block; font-weight: 620; margin-bottom: .15rem; padding: 0; }
+.optional { font-weight: 400; color: var(--soft); font-size: .9rem; }
+.hint { display: block; color: var(--soft); font-size: .93rem; margin-bottom: .4rem; }
+input:not([type="checkbox"], [type="radio"]), select, textarea { width: 100%; min-height: 2.75rem; padding: .5rem .8rem; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--edge); }
+input:hover, select:hover, textarea:hover { border-color: var(--ink); }
+input.short { max-width: 16rem; }
+input[type="checkbox"] { width: 1.3rem; height: 1.3rem; margin: 0; accent-color: var(--brand); flex: none; }
+.choice { display: flex; align-items: center; gap: .6rem; min-height: 2.25rem; }
+.choice label { margin: 0; font-weight: 400; }
+.field.wrong input, .field.wrong select { border: 2px solid var(--bad); }
 .wrong-text { color: var(--bad); font-weight: 600; display: block; margin-bottom: .35rem; }
-.button, button { display: inline-block; min-height: 2.75rem; padding: .55rem 1.2rem; font: inherit; font-weight: 600; cursor: pointer; text-decoration: none; background: var(--brand); color: var(--brand-ink); border: 2px solid var(--brand); }
-button.plain { background: transparent; color: var(--link); }
+.button, button { display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; padding: .5rem 1.25rem; font: inherit; font-weight: 620; line-height: 1.25; cursor: pointer; text-decoration: none; background: var(--brand); color: var(--brand-ink); border: 1px solid var(--brand); }
+.button:hover, button:hover { background: var(--brand-strong); border-color: var(--brand-strong); }
+button.plain, .button.plain { background: transparent; color: var(--link); border-color: var(--line); }
+button.plain:hover, .button.plain:hover { background: var(--sunk); border-color: var(--edge); }
+button.danger { background: transparent; color: var(--bad); border-color: var(--bad); }
+button.danger:hover { background: var(--bad-wash); }
+.logout button, button.small { min-height: 2.1rem; padding: .2rem .8rem; font-size: .9rem; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; }
 .actions form { margin: 0; }
-.note { border-left: .35rem solid var(--soft); background: var(--card); padding: .8rem 1rem; margin: 0 0 1.25rem; border-radius: 0 .5rem .5rem 0; }
-.note > :last-child { margin-bottom: 0; }
-.note h2 { margin: 0 0 .35rem; }
-.card h2 { margin-top: 0; }
-.note.good { border-color: var(--good); background: var(--good-paper); }
-.note.wait { border-color: var(--wait); background: var(--wait-paper); }
-.note.bad { border-color: var(--bad); background: var(--bad-paper); }
-.state { display: inline-block; padding: .1rem .6rem; border-radius: 1rem; font-size: .9rem; font-weight: 700; border: 1px solid currentColor; }
-.state.good { color: var(--good); } .state.wait { color: var(--wait); } .state.bad { color: var(--bad); }
-ol.steps { padding-left: 1.4rem; } ol.steps li { margin-bottom: 1rem; padding-left: .25rem; }
-@media (prefers-reduced-motion: no-preference) { a, button { transition: background-color .12s, color .12s; } }
-@media (forced-colors: active) { .button, button { border: 2px solid ButtonText; } }
-`;
+.after { margin-top: 1.5rem; }
+.filter { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1.25rem; max-width: none; }
+.filter .field { margin: 0; flex: 1 1 12rem; }
+@media (prefers-reduced-motion: no-preference) { a, button, input { transition: background-color .12s, border-color .12s, color .12s; } }
+@media (forced-colors: active) { .button, button { border: 2px solid ButtonText; } .state::before { forced-color-adjust: none; } }
+@media print { body > header nav, .logout, .skip, button.copy { display: none; } }`;
+
+export const STYLE = [COLOURS, GROUND, FRAME, PARTS, FORMS].join('\n');
+
+/** Another one for another style sheet, so that browsers may keep each. */
+export const STYLE_VERSION = hash('sha256', STYLE).slice(0, 12);
