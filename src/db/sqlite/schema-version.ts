@@ -9,17 +9,18 @@ import { step } from '../../lib/steps.js';
 /** Brings a database to the last version. @param made called inside the transaction that makes a new one @throws as `versionOf` */
 export function upgrade(db: Db, path: string, steps: readonly string[], made: () => void): void {
   if (versionOf(db, path, steps) === steps.length) return;
-  db.transaction(() => {
+  const isUpgraded = db.transaction(() => {
     // Another process may have done so while this one waited for the lock.
     const from = versionOf(db, path, steps);
     for (const sql of steps.slice(from)) {
       db.exec(sql);
-      step('db.upgrade.made');
+      if (from > 0) step('db.upgrade.made');
     }
     if (from === 0) made();
     db.pragma(`user_version = ${steps.length}`);
-  }).immediate();
-  step('db.upgrade.committed');
+    return from > 0;
+  });
+  if (isUpgraded.immediate()) step('db.upgrade.committed');
 }
 
 /** The version of a database, 0 where nothing is in it. @throws LccError `config` when a newer LCC wrote it; SQLITE_CORRUPT */
