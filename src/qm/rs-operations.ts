@@ -19,12 +19,14 @@ import {
   REMEMBERED_MS,
   type RsAnswer,
   type RsAsk,
+  RS_CONTROLS,
   type RsChange,
-  type RsQuestion,
+  type RsControl,
   type RsRefusal,
   type RsTerms,
 } from '../wire/qm-rs.js';
-import { createRootCheck, rootProblem } from '../wire/roots.js';
+import { rootProblem } from '../wire/roots.js';
+import { RsQuestions } from './rs-questions.js';
 
 const HOUR_S = 3600;
 const DAY_S = 86_400;
@@ -38,6 +40,8 @@ export interface RsBounds {
   providersPerRoot: number;
   registrationsPerDay: number;
   operationsPerHour: number;
+  /** Until what one that leaves holds is removed. */
+  leaveMs: number;
 }
 
 export function rsBoundsOf(config: Pick<Config, 'get'>): RsBounds {
@@ -61,6 +65,7 @@ export function rsBoundsOf(config: Pick<Config, 'get'>): RsBounds {
     providersPerRoot: config.get('rs.providers_per_root'),
     registrationsPerDay: config.get('rs.registrations_per_day'),
     operationsPerHour: config.get('rs.operations_per_hour'),
+    leaveMs: config.get('rs.leave_ms'),
   };
 }
 
@@ -72,24 +77,30 @@ export interface RsOperationsOptions {
   log: Log;
   /** What is known of a provider has changed. */
   changed: (pid: number) => void;
+  /** What lccctl does to a provider, within a transaction; and what follows it. */
+  controls: Readonly<Record<RsControl, (pid: number) => void>>;
+  /** Delays of a provider are forgotten, and it is asked now. */
+  flushed: (pid: number) => void;
 }
 
 export class RsOperations {
   readonly #options: RsOperationsOptions;
   readonly #registered: RegisteredStore;
+  readonly #questions: RsQuestions;
 
   constructor(options: RsOperationsOptions) {
     this.#options = options;
     this.#registered = new RegisteredStore(options.db);
+    this.#questions = new RsQuestions(options.db);
   }
 
   /** Carries out a change, durably, or answers a question. @throws LccError as `QueueStore.transaction` */
   answer(ask: RsAsk): RsAnswer {
-    return ask.id === undefined ? this.#tell(ask.question) : this.#change(ask.id, ask.change);
+    return ask.id === undefined ? this.#questions.answer(ask.question) : this.#change(ask.id, ask.change);
   }
 
   #change(id: string, change: RsChange): RsAnswer {
-    const { store, log, changed } = this.#options;
+    const { store, log, changed, flushed } = this.#options;
     const { op, pid } = change;
     const { answer, isNew } = store.transaction(() => this.#once(id, change));
     if (!isNew) return answer;
@@ -99,7 +110,7 @@ export class RsOperations {
       pid,
       refused: 'refused' in answer ? answer.text : undefined,
     });
-    if ('ok' in answer) changed(pid);
+    if ('ok' in answer) (op === 'flush' ? flushed : changed)(pid);
     return answer;
   }
 
@@ -117,7 +128,7 @@ export class RsOperations {
     const nowS = Math.floor(this.#options.clock.nowMs() / 1000);
     const later = this.#whyLater(change, nowS);
     if (later !== undefined) return { answer: { later }, isNew: false };
-    const answer = this.#refusalOf(change) ?? this.#carryOut(change);
+    const answer = this.#refusalOf(change, nowS) ?? this.#carryOut(change, nowS);
     registered.prune(nowS - REMEMBERED_MS / 1000);
     registered.note({
       id,
@@ -140,7 +151,7 @@ export class RsOperations {
   }
 
   /** Why a change is refused for good; it has not begun. */
-  #refusalOf(change: RsChange): RsAnswer | undefined {
+  #refusalOf(change: RsChange, nowS: number): RsAnswer | undefined {
     const { bounds } = this.#options;
     const { pid } = change;
     if (change.op === 'register') {
@@ -153,22 +164,44 @@ export class RsOperations {
       return this.#rootsRefused(pid, [], change.roots);
     }
     const standing = this.#registered.standing(pid);
-    if (standing?.origin !== 'rs')
+    if (isControl(change))
+      return standing === undefined ? refused('unknown', `provider ${pid}: there is none`) : undefined;
+    if (standing?.origin !== 'rs' || standing.left === 1)
       return refused('unknown', `provider ${pid}: there is none that registered by itself`);
     switch (change.op) {
       case 'password':
-        return change.generation === standing.generation
-          ? undefined
-          : refused('generation', `provider ${pid}: its password is number ${standing.generation}`);
+        if (change.generation !== standing.generation)
+          return refused('generation', `provider ${pid}: its password is number ${standing.generation}`);
+        return change.roots === undefined ? undefined : this.#unheld(pid, change.roots);
       case 'root-add':
         return this.#rootsRefused(pid, this.#registered.rootsOf(pid), change.roots);
+      case 'root-rm': {
+        const unheld = this.#unheld(pid, change.roots);
+        if (unheld !== undefined || this.#registered.rootsOf(pid).length > new Set(change.roots).size)
+          return unheld;
+        return refused('roots', `provider ${pid}: its last root stays; it can leave`);
+      }
       case 'terms': {
         const above = termsAbove(change, bounds.most);
         return above === undefined
           ? undefined
           : refused('terms', `provider ${pid}: ${above} is more than rs.most_${above}… allows`);
       }
+      case 'leave':
+        return standing.enabled === 1
+          ? undefined
+          : refused('state', `provider ${pid}: it is leaving, or was disabled`);
+      case 'enable':
+        return standing.leaveat !== null && standing.leaveat > nowS
+          ? undefined
+          : refused('state', `provider ${pid}: it is not leaving, or its time is over`);
     }
+  }
+
+  #unheld(pid: number, roots: readonly string[]): RsAnswer | undefined {
+    const has = this.#registered.rootsOf(pid);
+    const other = roots.find(root => !has.includes(root));
+    return other === undefined ? undefined : refused('roots', `provider ${pid}: it has no root ${other}`);
   }
 
   #rootsRefused(pid: number, has: readonly string[], more: readonly string[]): RsAnswer | undefined {
@@ -190,9 +223,14 @@ export class RsOperations {
     return undefined;
   }
 
-  #carryOut(change: RsChange): RsAnswer {
-    const { first } = this.#options.bounds;
+  #carryOut(change: RsChange, nowS: number): RsAnswer {
+    const { bounds, controls } = this.#options;
+    const { first, leaveMs } = bounds;
     const { pid } = change;
+    if (isControl(change)) {
+      controls[change.op](pid);
+      return { ok: { pid } };
+    }
     switch (change.op) {
       case 'register': {
         const terms = { ...lowerOf(change, first), timeofday: change.timeofday ?? '' };
@@ -201,6 +239,16 @@ export class RsOperations {
       }
       case 'password':
         this.#registered.changePassword(pid, change.password);
+        if (change.roots !== undefined) this.#keepRoots(pid, change.roots);
+        break;
+      case 'root-rm':
+        this.#registered.removeRoots(pid, change.roots);
+        break;
+      case 'leave':
+        this.#registered.leave(pid, nowS + Math.ceil(leaveMs / 1000));
+        break;
+      case 'enable':
+        this.#registered.stay(pid);
         break;
       case 'root-add':
         this.#registered.addRoots(pid, change.roots);
@@ -211,32 +259,18 @@ export class RsOperations {
         break;
       }
     }
-    const { generation = 0 } = this.#registered.standing(pid) ?? {};
-    return { ok: { pid, generation } };
+    const { generation = 0, leaveat = null } = this.#registered.standing(pid) ?? {};
+    return { ok: { pid, generation, ...(leaveat !== null && { leaveat }) } };
   }
 
-  #tell(question: RsQuestion): RsAnswer {
-    switch (question.op) {
-      case 'find':
-        return { ok: { pids: this.#around(question.url) } };
-      case 'show':
-        return { ok: { provider: this.#registered.show(question.pid) ?? null } };
-      case 'status':
-        return { ok: { providers: this.#registered.count } };
-    }
+  #keepRoots(pid: number, kept: readonly string[]): void {
+    const others = this.#registered.rootsOf(pid).filter(root => !kept.includes(root));
+    this.#registered.removeRoots(pid, others);
   }
+}
 
-  /** Providers with a root around a url. */
-  #around(url: string): number[] {
-    if (rootProblem(url.replace(/[?#].*$/s, '')) !== undefined) return [];
-    const { origin, pathname } = new URL(url);
-    const parts = pathname.split('/');
-    const above = parts.map((_, i) => `${origin}${parts.slice(0, i + 1).join('/')}`);
-    const roots = above.flatMap(root => [root, `${root}/`]);
-    return this.#registered
-      .withRoots(roots)
-      .filter(pid => createRootCheck(this.#registered.rootsOf(pid))(url));
-  }
+function isControl(change: RsChange): change is Extract<RsChange, { op: RsControl }> {
+  return RS_CONTROLS.some(op => op === change.op);
 }
 
 function refused(why: RsRefusal, text: string): RsAnswer {

@@ -12,7 +12,7 @@ import { Lines } from '../lib/lines.js';
 import type { Log } from '../lib/log.js';
 import {
   formatRsAsk,
-  MAX_RS_LINE_LENGTH,
+  MAX_RS_ANSWER_LENGTH,
   readRsAnswer,
   type RsAnswer,
   type RsQuestion,
@@ -147,7 +147,7 @@ class QmRsLink {
     this.#talk = talk;
     this.#timeoutMs = timeoutMs;
     const lines = new Lines(
-      MAX_RS_LINE_LENGTH,
+      MAX_RS_ANSWER_LENGTH,
       () => new LccError('peer.protocol', 'the Queue Manager: a line that is too long'),
     );
     talk.listen(

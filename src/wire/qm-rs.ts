@@ -3,9 +3,13 @@
  *
  *     RS  {"op":"register","id":UUID,"pid":100007,"password":"sha256:…","roots":["http://www.example.org/"],"bandwidth":…,"timeofday":"…"}
  *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
- *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
+ *     RS  {"op":"password",…,"roots":[…]}                                                   and of its roots these stay
+ *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
+ *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"enable",…}                         it stays after all
+ *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full                      the operator's, for any provider
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
+ *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
  *          QM  {"ok":{…}}                                        done, or done before under this id
  *          QM  {"refused":"taken","text":"…"}                    it never will be
  *          QM  {"later":"…"}                                     again after a while, under the same id
@@ -22,6 +26,12 @@ import { MAX_SEARCH_LENGTH, type RsLook } from './rs-looks.js';
 export const REMEMBERED_MS = 30 * 86_400_000;
 /** Longest line: a provider with all its roots. */
 export const MAX_RS_LINE_LENGTH = 256 * 1024;
+/** Longest answer. */
+export const MAX_RS_ANSWER_LENGTH = 4 * 1024 * 1024;
+/** Urls in a question at most, and rows of an answer about each of them; errors in an answer. */
+export const MAX_RS_URLS = 1000;
+export const MAX_RS_ROWS = 4;
+export const MAX_RS_ERRORS = 1000;
 const MAX_URL_LENGTH = 8192;
 const MAX_ROOTS = 1000;
 
@@ -41,11 +51,33 @@ export interface RsTerms {
 /** An operation that changes something. */
 export type RsChange =
   | ({ op: 'register'; pid: number; password: string; roots: readonly string[] } & RsTerms)
-  | { op: 'password'; pid: number; password: string; generation: number }
-  | { op: 'root-add'; pid: number; roots: readonly string[] }
-  | ({ op: 'terms'; pid: number } & RsTerms);
+  /** @param roots that stay; left out: all */
+  | { op: 'password'; pid: number; password: string; generation: number; roots?: readonly string[] }
+  | { op: 'root-add' | 'root-rm'; pid: number; roots: readonly string[] }
+  | ({ op: 'terms'; pid: number } & RsTerms)
+  | { op: 'leave' | 'enable'; pid: number }
+  | { op: RsControl; pid: number };
 
-export type RsQuestion = { op: 'find'; url: string } | { op: 'show'; pid: number } | { op: 'status' };
+/** What an operator does to any provider, as lccctl does it. */
+export const RS_CONTROLS = ['pause', 'resume', 'flush', 'want-full'] as const;
+export type RsControl = (typeof RS_CONTROLS)[number];
+
+export type RsQuestion =
+  | { op: 'find'; url: string }
+  | { op: 'show'; pid: number }
+  | { op: 'status' }
+  | { op: 'urls'; pid: number; urls: readonly string[] }
+  | ({ op: 'errors'; pid: number } & RsErrorsWanted);
+
+/** Errors that a provider has not received, in their order. */
+export interface RsErrorsWanted {
+  /** Number of the last one that was seen, 0 = none. */
+  after: number;
+  limit: number;
+  /** Of this code only; of urls that begin so only. */
+  code?: number;
+  prefix?: string;
+}
 
 /** A change has an id, a question none. */
 export type RsAsk = { id: string; change: RsChange } | { id: undefined; question: RsQuestion };
@@ -62,6 +94,8 @@ export const RS_REFUSALS = [
   'roots',
   /** More than a provider that registered by itself may be given. */
   'terms',
+  /** It is leaving, or not leaving, or was disabled. */
+  'state',
   /** Another password than the one that would be replaced. */
   'generation',
   /** The id was that of another operation. */
@@ -105,9 +139,18 @@ export function readRsAsk(line: string): RsAsked {
         pid: fields.pid(),
         password: fields.password(),
         generation: fields.number('generation'),
+        ...(fields.has('roots') && { roots: fields.roots() }),
       });
     case 'root-add':
+    case 'root-rm':
       return fields.change({ op, pid: fields.pid(), roots: fields.roots() });
+    case 'leave':
+    case 'enable':
+    case 'pause':
+    case 'resume':
+    case 'flush':
+    case 'want-full':
+      return fields.change({ op, pid: fields.pid() });
     case 'terms':
       return fields.change({ op, pid: fields.pid(), ...fields.terms() });
     case 'find':
@@ -120,6 +163,20 @@ export function readRsAsk(line: string): RsAsked {
       return { look: { op } };
     case 'providers':
       return { look: { op, search: fields.search(), after: fields.number('after') } };
+    case 'urls':
+      return { id: undefined, question: { op, pid: fields.pid(), urls: fields.list('urls', MAX_RS_URLS) } };
+    case 'errors':
+      return {
+        id: undefined,
+        question: {
+          op,
+          pid: fields.pid(),
+          after: fields.number('after'),
+          limit: Math.min(fields.number('limit'), MAX_RS_ERRORS),
+          ...(fields.has('code') && { code: fields.number('code') }),
+          ...(fields.has('prefix') && { prefix: fields.text('prefix', /^/) }),
+        },
+      };
     default:
       throw breach(`unknown op "${op}"`);
   }
@@ -146,6 +203,10 @@ class Fields {
     return value;
   }
 
+  has(name: string): boolean {
+    return this.#members[name] !== undefined;
+  }
+
   password(): string {
     return this.text('password', /^sha256:[0-9a-f]{32}:[0-9a-f]{64}$/);
   }
@@ -169,12 +230,16 @@ class Fields {
   }
 
   roots(): string[] {
-    const value = this.#members['roots'];
-    if (!Array.isArray(value) || value.length === 0 || value.length > MAX_ROOTS)
-      throw breach('roots is no list of urls');
-    return value.map(root => {
-      if (typeof root !== 'string' || root.length > MAX_URL_LENGTH) throw breach('a root is no url');
-      return root;
+    return this.list('roots', MAX_ROOTS);
+  }
+
+  list(name: 'roots' | 'urls', most: number): string[] {
+    const value = this.#members[name];
+    if (!Array.isArray(value) || value.length === 0 || value.length > most)
+      throw breach(`${name} is no list of urls`);
+    return value.map(url => {
+      if (typeof url !== 'string' || url.length > MAX_URL_LENGTH) throw breach(`one of ${name} is no url`);
+      return url;
     });
   }
 

@@ -13,12 +13,14 @@ const ROOT = 'http://www.example.org/docs/';
 const HOUR_MS = 3_600_000;
 let bench: Bench;
 let changed: number[];
+let flushed: number[];
 let operations: RsOperations;
 
 function begin(overrides: Record<string, string> = {}): void {
   const config = loadConfig({ env: { LCC_HOME: bench.dir }, overrides });
   const { db, store, clock } = bench;
   changed = [];
+  flushed = [];
   operations = new RsOperations({
     db,
     store,
@@ -26,6 +28,13 @@ function begin(overrides: Record<string, string> = {}): void {
     log: silentLog,
     bounds: rsBoundsOf(config),
     changed: pid => void changed.push(pid),
+    flushed: pid => void flushed.push(pid),
+    controls: {
+      pause: pid => void store.providers.setPaused(true, pid),
+      resume: pid => void store.providers.setPaused(false, pid),
+      flush: pid => void store.providers.forgetDelays(pid),
+      'want-full': pid => void store.providers.wantFullSet('operator', pid),
+    },
   });
 }
 
@@ -208,7 +217,7 @@ test('questions: the provider without its password, providers around a url, how 
   const tell = (question: Parameters<typeof operations.answer>[0] & { id: undefined }) =>
     operations.answer(question);
   const shown = JSON.stringify(tell({ id: undefined, question: { op: 'show', pid: PID } }));
-  assert.match(shown, /"origin":"rs","generation":1,"errors":\[\]/);
+  assert.match(shown, /"origin":"rs","generation":1,"left":0,"errors":\[\],"sets":\[\]/);
   assert.doesNotMatch(shown, /sha256|password/);
   assert.deepEqual(tell({ id: undefined, question: { op: 'show', pid: 9 } }), { ok: { provider: null } });
   const around = (url: string) => tell({ id: undefined, question: { op: 'find', url } });

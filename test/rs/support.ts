@@ -131,5 +131,8 @@ export function providerRow(pid: number): ShownProvider {
     dueat: 0,
     roots: ['http://www.example.org/'],
     errors: [],
+    sets: [],
+    leaveat: null,
+    left: 0,
   };
 }

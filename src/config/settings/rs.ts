@@ -79,6 +79,12 @@ export const RS = {
     'rate that an approval may give it; 0 = unlimited',
   ),
   'rs.most_priority': count(1, 0, 2, 'priority that an approval may give it'),
+  'rs.leave_ms': ms(
+    7 * DAY,
+    0,
+    365 * DAY,
+    'time for which one that leaves can come back, before what it holds is removed',
+  ),
   'rs.max_roots': count(20, 1, 1000, 'roots that it may have'),
   'rs.providers_per_root': count(3, 1, 1000, 'such providers that may have the same root'),
   'rs.registrations_per_day': count(

@@ -57,6 +57,8 @@ export interface ProviderCounters {
   backoffuntil: number;
   /** No fetch before this time, for its bandwidth: milliseconds since 1970. */
   dueat: number;
+  /** It leaves: when what it holds is removed; null = it stays. */
+  leaveat: number | null;
 }
 
 export interface Provider extends ProviderTerms, ProviderCounters {
@@ -140,6 +142,7 @@ const STATE = [
   'backoffs',
   'backoffuntil',
   'dueat',
+  'leaveat',
 ] as const satisfies readonly (keyof ProviderCounters)[];
 
 /** Columns whose values are texts, and those that may be NULL. */
@@ -150,6 +153,7 @@ const NULLABLE: ReadonlySet<string> = new Set([
   'maxlen',
   'fetchtimeout',
   'pacems',
+  'leaveat',
 ]);
 const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'fullsetwanted']);
 
@@ -311,6 +315,11 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
       pid,
     );
   }
+  // The operator's word: it stays, or is not let in again by itself.
+  if (terms.enabled !== undefined)
+    db.prepare(
+      'UPDATE pidb SET leaveat = iif($enabled, NULL, leaveat), leaveenabled = $enabled, enabled = $enabled WHERE pid = $pid AND leaveat IS NOT NULL',
+    ).run({ enabled: Number(terms.enabled), pid });
   // What is owed of another limit is no measure of this one.
   if (terms.bandwidth !== undefined) db.prepare('UPDATE pidb SET dueat = 0 WHERE pid = ?').run(pid);
 }

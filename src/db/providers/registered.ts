@@ -10,6 +10,7 @@ import {
   changeProvider,
   readErrorCodes,
   readProvider,
+  removeRoots,
   type Provider,
   type ProviderTerms,
 } from './pidb.js';
@@ -28,13 +29,42 @@ export interface OperationRow extends AnsweredOperation {
   atS: number;
 }
 
-/** What may be said of a provider: all of it but its secrets. */
-export interface ShownProvider extends Omit<Provider, 'password'> {
+/** What decides on what may be done with a provider. */
+export interface Standing {
   origin: 'operator' | 'rs';
   /** Of its password. */
   generation: number;
-  errors: { code: number; errors: number }[];
+  enabled: 0 | 1;
+  /** It leaves: when what it holds is removed, seconds; null = it stays. */
+  leaveat: number | null;
+  /** 1: it has left, and there is nothing of it any more. */
+  left: 0 | 1;
 }
+
+/** A set of a provider, as it was taken. */
+export interface TakenSet {
+  psetid: number;
+  /** When a UNS accepted it, seconds. */
+  at: number;
+  isfull: 0 | 1;
+  /** 0: not all of it yet. */
+  complete: 0 | 1;
+  queued: number;
+  duplicate: number;
+  unchanged: number;
+  deleted: number;
+}
+
+/** What may be said of a provider: all of it but its secrets. */
+export interface ShownProvider
+  extends Omit<Provider, 'password'>, Pick<Standing, 'origin' | 'generation' | 'left'> {
+  /** Errors that it has not received, by code. */
+  errors: { code: number; errors: number }[];
+  /** The last ones, the newest first. */
+  sets: TakenSet[];
+}
+
+const SETS_SHOWN = 20;
 
 export class RegisteredStore {
   readonly #db: Db;
@@ -50,8 +80,8 @@ export class RegisteredStore {
       registeredSince: db
         .prepare<[number], number>("SELECT count(*) FROM rsop WHERE at > ? AND op = 'register'")
         .pluck(),
-      origin: db.prepare<[number], Pick<ShownProvider, 'origin' | 'generation'>>(
-        'SELECT origin, generation FROM pidb WHERE pid = ?',
+      standing: db.prepare<[number], Standing>(
+        "SELECT origin, generation, enabled, leaveat, password = '' AS left FROM pidb WHERE pid = ?",
       ),
       wasUsed: db
         .prepare<{ pid: number }, number>(
@@ -59,6 +89,15 @@ export class RegisteredStore {
              OR EXISTS(SELECT 1 FROM rsop WHERE pid = $pid AND op = 'register' AND answer LIKE '{"ok"%')`,
         )
         .pluck(),
+      leave: db.prepare<[number, number]>(
+        'UPDATE pidb SET leaveat = ?, leaveenabled = enabled, enabled = 0 WHERE pid = ?',
+      ),
+      stay: db.prepare<[number]>('UPDATE pidb SET enabled = leaveenabled, leaveat = NULL WHERE pid = ?'),
+      trim: db.prepare<[number]>('UPDATE pidb SET trimming = trimming + 1 WHERE pid = ?'),
+      sets: db.prepare<[number, number], TakenSet>(
+        `SELECT psetid, at, isfull, complete, queued, duplicate, unchanged, deleted FROM absorbed WHERE pid = ?
+         ORDER BY psetid DESC LIMIT ?`,
+      ),
       adopt: db.prepare<[number]>("UPDATE pidb SET origin = 'rs' WHERE pid = ?"),
       sharers: db
         .prepare<[string, number], number>(
@@ -70,7 +109,9 @@ export class RegisteredStore {
           'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
         )
         .pluck(),
-      count: db.prepare<[], number>("SELECT count(*) FROM pidb WHERE origin = 'rs'").pluck(),
+      count: db
+        .prepare<[], number>("SELECT count(*) FROM pidb WHERE origin = 'rs' AND password <> ''")
+        .pluck(),
     };
   }
 
@@ -101,9 +142,9 @@ export class RegisteredStore {
     return this.#statements.count.get() ?? 0;
   }
 
-  /** Origin and generation of a provider; undefined when there is none. */
-  standing(pid: number): Pick<ShownProvider, 'origin' | 'generation'> | undefined {
-    return this.#statements.origin.get(pid);
+  /** Undefined when there is no such provider. */
+  standing(pid: number): Standing | undefined {
+    return this.#statements.standing.get(pid);
   }
 
   /** Whether the number is, or was, somebody's, for all that is known. */
@@ -133,6 +174,23 @@ export class RegisteredStore {
     addRoots(this.#db, pid, roots);
   }
 
+  /** What lies outside of the others is removed (departures.ts). @throws LccError `usage` for a root that it does not have */
+  removeRoots(pid: number, roots: readonly string[]): void {
+    if (roots.length === 0) return;
+    removeRoots(this.#db, pid, roots);
+    this.#statements.trim.run(pid);
+  }
+
+  /** It is not enabled from now on; what it holds is removed at that time (departures.ts). */
+  leave(pid: number, atS: number): void {
+    this.#statements.leave.run(atS, pid);
+  }
+
+  /** It does not leave. */
+  stay(pid: number): void {
+    this.#statements.stay.run(pid);
+  }
+
   rootsOf(pid: number): readonly string[] {
     return readProvider(this.#db, pid)?.roots ?? [];
   }
@@ -148,11 +206,14 @@ export class RegisteredStore {
     const standing = this.standing(pid);
     if (provider === undefined || standing === undefined) return undefined;
     const { password: _secret, ...rest } = provider;
-    return { ...rest, ...standing, errors: readErrorCodes(this.#db, pid) };
+    const { origin, generation, left } = standing;
+    const sets = this.#statements.sets.all(pid, SETS_SHOWN);
+    return { ...rest, origin, generation, left, errors: readErrorCodes(this.#db, pid), sets };
   }
 }
 
-/** Numbers of the providers that registered by themselves, ascending. */
+/** Numbers of the providers that registered by themselves and have not left, ascending. */
 export function readRegisteredPids(db: Db): number[] {
-  return db.prepare<[], number>("SELECT pid FROM pidb WHERE origin = 'rs' ORDER BY pid").pluck().all();
+  const sql = "SELECT pid FROM pidb WHERE origin = 'rs' AND password <> '' ORDER BY pid";
+  return db.prepare<[], number>(sql).pluck().all();
 }

@@ -30,6 +30,8 @@ export interface OfferedSet {
   full: boolean;
   /** Urls in the set: that many places in the queue are set aside for it. */
   received: number;
+  /** When the UNS accepted it, seconds. */
+  atS: number;
 }
 
 export interface SetCounts {
@@ -54,7 +56,7 @@ export interface SetState extends SetCounts {
   files: number;
   space: number;
   /** It has no row yet, for it began in this transaction. */
-  begun?: { uns: string; entry: string } | undefined;
+  begun?: Pick<OfferedSet, 'uns' | 'entry' | 'atS' | 'full'> | undefined;
 }
 
 export interface AbsorbStores {
@@ -122,7 +124,7 @@ export class AbsorbWriter {
     // safeguard: memory of what was absorbed
     this.#insertSet = db.prepare(
       `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
-         pid, firstpos, lastpos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         pid, firstpos, lastpos, at, isfull) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#updateProgress = db.prepare(
       `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
@@ -170,7 +172,7 @@ export class AbsorbWriter {
       deleted: 0,
       files: 0,
       space: 0,
-      begun: { uns: head.uns, entry: head.entry },
+      begun: { uns: head.uns, entry: head.entry, atS: head.atS, full: head.full },
     };
   }
 
@@ -236,7 +238,9 @@ export class AbsorbWriter {
     if (begun === undefined) {
       this.#updateProgress.run(progress);
     } else {
-      this.#insertSet.run(progress, begun.uns, begun.entry, state.pid, state.firstpos, state.lastpos);
+      const { uns, entry, atS, full } = begun;
+      const { pid, firstpos, lastpos } = state;
+      this.#insertSet.run(progress, uns, entry, pid, firstpos, lastpos, atS, full ? 1 : 0);
       state.begun = undefined;
     }
   }

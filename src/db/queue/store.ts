@@ -9,6 +9,7 @@ import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../sqlite/open.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held.js';
+import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
@@ -35,6 +36,7 @@ export class QueueStore {
   readonly freed: FreedStore;
   readonly absorb: AbsorbWriter;
   readonly reconciler: Reconciler;
+  readonly departures: DepartureStore;
   readonly refetch: Refetcher;
   readonly held: HeldStore;
   readonly age: AgeStore;
@@ -66,6 +68,7 @@ export class QueueStore {
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, { ...stores, held: this.held });
     this.reconciler = new Reconciler(db, stores);
+    this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
     this.results = new ResultWriter(db, stores, rules);
     this.slots = new SlotStore(db, stores);

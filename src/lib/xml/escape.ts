@@ -15,6 +15,15 @@ export function escapeAttribute(value: string): string {
   return NEEDS_ATTRIBUTE_ESCAPE.test(value) ? escapeEach(value, '') : value;
 }
 
+const ESCAPED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
+
+/** What `escapeAttribute` was given, but for what XML cannot carry. */
+export function unescapeAttribute(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|([a-z]+));/g, (all, code?: string, name?: string) =>
+    code === undefined ? (ESCAPED[name ?? ''] ?? all) : String.fromCodePoint(Number(code)),
+  );
+}
+
 /** Character data. Characters XML cannot carry become U+FFFD. */
 export function escapeText(value: string): string {
   return NEEDS_TEXT_ESCAPE.test(value) ? escapeEach(value, '"\t\n') : value;

@@ -17,8 +17,22 @@ export function registrationOf(
 ): RsLinks {
   const { config, clock, log } = services;
   const bounds = rsBoundsOf(config);
-  const changed = (pid: number) => dispatcher.reload(pid);
-  const operations = new RsOperations({ db, store, bounds, clock, log, changed });
+  const { providers } = store;
+  const operations = new RsOperations({
+    db,
+    store,
+    bounds,
+    clock,
+    log,
+    changed: pid => dispatcher.reload(pid),
+    flushed: pid => dispatcher.forgetDelays(pid),
+    controls: {
+      pause: pid => void providers.setPaused(true, pid),
+      resume: pid => void providers.setPaused(false, pid),
+      flush: pid => void providers.forgetDelays(pid),
+      'want-full': pid => void providers.wantFullSet('operator', pid),
+    },
+  });
   const looks = new RsLooks({
     dbPath: config.home.db,
     runDir: config.home.run,

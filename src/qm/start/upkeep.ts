@@ -5,6 +5,7 @@ import { FsmSpool } from '../fsm.js';
 import { Housekeeping } from '../housekeeping.js';
 import { ContentAges } from '../housekeeping/content-ages.js';
 import { DecidedRemovals } from '../housekeeping/decided-removals.js';
+import { Departures } from '../housekeeping/departures.js';
 import { HeldRecount } from '../housekeeping/held-recount.js';
 import { OutsideChanges } from '../housekeeping/outside-changes.js';
 import { Tombstones } from '../housekeeping/tombstones.js';
@@ -49,6 +50,14 @@ export function upkeepOf(
     new Tombstones(store, clock, config.get('qm.tombstone_ms')),
     setPlaces,
     new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
+    new Departures({
+      store,
+      clock,
+      log,
+      sliceUrls: config.get('qm.slice_urls'),
+      onCommit,
+      changed: pid => dispatcher.reload(pid),
+    }),
     new HeldRecount({ store, clock, log }),
     new ContentAges({
       store,

@@ -1,0 +1,144 @@
+/**
+ * Providers that leave, and roots that are taken off:
+ *
+ *     stays ──leave──▶ leaving ──its time has come──▶ removed, a slice at a time ──▶ left: the number stays taken
+ *       ▲                 │
+ *       ╰─────enable──────╯
+ *
+ * Removed is what it holds, with tombstones, and what waits. All methods run inside the caller's transaction.
+ */
+import type { ContentStore } from '../cache/content.js';
+import type { Tally } from '../cache/tally.js';
+import type { Reconciler } from '../queue/reconcile.js';
+import type { QueueReader } from '../queue/sets.js';
+import type { Db } from '../sqlite/open.js';
+
+/** Something that is due. */
+export interface Departure {
+  pid: number;
+  /** All of it, or what lies outside of its roots. */
+  kind: 'all' | 'outside';
+  /** How often roots had been taken off. */
+  trimming: number;
+}
+
+interface Row {
+  /** rowid of lccurl, or of qdb. */
+  at: number;
+  curl: string;
+  mimetype: string;
+  furl: string;
+}
+
+/** Later than each set. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+/** Rows looked at in a step: few of them need go. */
+const LOOKED_AT = 4000;
+/** What is kept of a provider besides what it holds, and has no use when it has left. */
+const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known'];
+
+export class DepartureStore {
+  readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };
+  readonly #statements;
+
+  constructor(
+    db: Db,
+    stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler },
+  ) {
+    this.#stores = stores;
+    this.#statements = {
+      // Ended, it has no password; what was on its way from a UNS may have come since.
+      next: db.prepare<{ nowS: number }, Departure>(
+        `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
+         WHERE (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
+           OR leaveat <= $nowS AND (password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
+             OR EXISTS(SELECT 1 FROM qdb WHERE qdb.pid = pidb.pid)))
+         ORDER BY pid LIMIT 1`,
+      ),
+      held: db.prepare<[number, string, string, number], Row>(
+        `SELECT id AS at, curl, mimetype, furl FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
+         ORDER BY curl, mimetype LIMIT ?`,
+      ),
+      waiting: db.prepare<[number, string, string, number], Row>(
+        `SELECT pos AS at, curl, mimetype, coalesce(furl, curl) AS furl FROM qdb WHERE pid = ? AND (curl, mimetype) > (?, ?)
+         ORDER BY curl, mimetype LIMIT ?`,
+      ),
+      leaves: db.prepare<[number], number>('SELECT leaveat IS NOT NULL FROM pidb WHERE pid = ?').pluck(),
+      drop: db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?'),
+      trimmed: db.prepare<[number, number]>('UPDATE pidb SET trimming = 0 WHERE pid = ? AND trimming = ?'),
+      forget: TABLES.map(table => db.prepare<[number]>(`DELETE FROM ${table} WHERE pid = ?`)),
+      end: db.prepare<[number]>(`UPDATE pidb SET password = '', nurlerrs = 0, trimming = 0 WHERE pid = ?`),
+    };
+  }
+
+  /** The next that is due. */
+  next(nowS: number): Departure | undefined {
+    return this.#statements.next.get({ nowS });
+  }
+
+  /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes back. Yields how many urls. */
+  removeAll(pid: number, rows: () => number, nowS: () => number): Generator<number, void> {
+    return this.#stores.reconciler.run(pid, AFTER_ALL, rows, nowS);
+  }
+
+  /**
+   * What is asked for at an address that is not inside, a slice a step. Yields how many urls.
+   * @param insideOf asked at each step: a root may have come back
+   */
+  *removeOutside(
+    pid: number,
+    insideOf: () => (url: string) => boolean,
+    rows: () => number,
+    nowS: () => number,
+  ): Generator<number, void> {
+    const { content, queue, tally } = this.#stores;
+    const { waiting, held, drop } = this.#statements;
+    for (const page of pages(waiting, pid, rows)) {
+      const isInside = insideOf();
+      const outside = page.filter(({ furl }) => !isInside(furl));
+      if (outside.length > 0) queue.changed(pid);
+      for (const { at } of outside) drop.run(at);
+      tally.waiting(pid, -outside.length);
+      yield outside.length;
+    }
+    for (const page of pages(held, pid, rows)) {
+      const isInside = insideOf();
+      const outside = page.filter(({ furl }) => !isInside(furl));
+      for (const { curl, mimetype } of outside) {
+        const row = content.find(pid, curl, mimetype);
+        if (row !== undefined) content.remove(pid, row, nowS());
+      }
+      yield outside.length;
+    }
+  }
+
+  /** Whether it has not been taken back by the operator. */
+  isMeant({ pid, kind }: Departure): boolean {
+    return kind === 'outside' || this.#statements.leaves.get(pid) === 1;
+  }
+
+  /** Nothing is left to remove: of one that has left all is forgotten but its number. */
+  done({ pid, kind, trimming }: Departure): void {
+    const { trimmed, forget, end } = this.#statements;
+    if (kind === 'outside') return void trimmed.run(pid, trimming);
+    for (const statement of forget) statement.run(pid);
+    end.run(pid);
+  }
+}
+
+function* pages(
+  statement: { all(pid: number, curl: string, mimetype: string, limit: number): Row[] },
+  pid: number,
+  rows: () => number,
+): Generator<Row[], void> {
+  let after = { curl: '', mimetype: '' };
+  for (;;) {
+    const limit = Math.min(LOOKED_AT, rows());
+    const page = statement.all(pid, after.curl, after.mimetype, limit);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    if (page.length < limit) return;
+    after = last;
+  }
+}

@@ -1,0 +1,101 @@
+/** How urls of a provider stand: waiting, held, gone, with an error. */
+import { formatAttribute, unescapeAttribute } from '../../lib/xml/escape.js';
+import type { RsErrorsWanted } from '../../wire/qm-rs.js';
+import type { Db } from '../sqlite/open.js';
+
+/** One row of what is known of a url. */
+export type UrlStanding = {
+  mimetype: string;
+} & (
+  | { state: 'waiting'; tries: number }
+  /** `at`: seconds; when it was fetched. */
+  | { state: 'held'; seq: number; bytes: number; at: number }
+  | { state: 'gone'; seq: number; at: number }
+  | { state: 'error'; code: number; text: string }
+);
+
+/** An error that a provider has not received. */
+export interface KeptError {
+  /** Ascending; for the next look. */
+  errseq: number;
+  code: number;
+  curl: string;
+  mimetype: string;
+  text: string;
+}
+
+const MAX_TEXT_LENGTH = 300;
+
+interface ErrorsWanted {
+  after: number;
+  limit: number;
+  code: number | null;
+}
+
+export class UrlStandings {
+  readonly #statements;
+
+  /** @param most rows of each state for one url */
+  constructor(db: Db, most: number) {
+    this.#statements = {
+      waiting: db.prepare<[number, string], { mimetype: string; tries: number }>(
+        `SELECT mimetype, tries FROM qdb WHERE pid = ? AND curl = ? AND op = 1 ORDER BY mimetype LIMIT ${most}`,
+      ),
+      held: db.prepare<[number, string], { mimetype: string; seq: number; bytes: number; at: number }>(
+        `SELECT mimetype, seq, len AS bytes, fetched_time AS at FROM lccurl WHERE pid = ? AND curl = ?
+         ORDER BY mimetype LIMIT ${most}`,
+      ),
+      // There is no index by curl: one with a browse url of its own is not found.
+      gone: db.prepare<[string, number, string], { mimetype: string; seq: number; at: number }>(
+        `SELECT mimetype, seq, deleted_time AS at FROM tombstone
+         WHERE coalesce(burl, curl) = ? AND pid = ? AND curl = ? AND moved = 0 ORDER BY seq DESC LIMIT 1`,
+      ),
+      kept: db.prepare<ErrorsWanted & { pid: number; from: string }, Omit<KeptError, 'mimetype'>>(
+        `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
+         WHERE pid = $pid AND errseq > $after AND code = coalesce($code, code)
+           AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit`,
+      ),
+      errors: db.prepare<
+        { pid: number; from: string; to: string },
+        { mimetype: string; code: number; text: string }
+      >(
+        `SELECT attrs AS mimetype, code, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
+         WHERE pid = $pid AND attrs >= $from AND attrs < $to ORDER BY errseq DESC LIMIT ${most}`,
+      ),
+    };
+  }
+
+  /** Newest errors first; nothing is known of one without rows. */
+  of(pid: number, curl: string): UrlStanding[] {
+    const { waiting, held, gone, errors } = this.#statements;
+    const from = `${formatAttribute('curl', curl)} `;
+    const rows: UrlStanding[] = [
+      ...waiting.all(pid, curl).map(row => ({ ...row, state: 'waiting' as const })),
+      ...held.all(pid, curl).map(row => ({ ...row, state: 'held' as const })),
+      // A blank, then any attribute.
+      ...errors.all({ pid, from, to: `${from.slice(0, -1)}!` }).map(({ mimetype: attrs, ...row }) => ({
+        ...row,
+        mimetype: attributeOf(attrs, 'mimetype'),
+        state: 'error' as const,
+      })),
+    ];
+    if (rows.length > 0) return rows;
+    return gone.all(curl, pid, curl).map(row => ({ ...row, state: 'gone' as const }));
+  }
+
+  /** Errors that a provider has not received, in their order, after one of them. */
+  errors(pid: number, { code, prefix = '', ...wanted }: RsErrorsWanted): KeptError[] {
+    const from = prefix === '' ? '' : formatAttribute('curl', prefix).slice(0, -1);
+    return this.#statements.kept
+      .all({ ...wanted, pid, from, code: code ?? null })
+      .map(({ curl: attrs, ...row }) => ({
+        ...row,
+        curl: attributeOf(attrs, 'curl'),
+        mimetype: attributeOf(attrs, 'mimetype'),
+      }));
+  }
+}
+
+function attributeOf(attrs: string, name: string): string {
+  return unescapeAttribute(new RegExp(` ${name}="([^"]*)"`).exec(attrs)?.[1] ?? '');
+}

@@ -1,0 +1,15 @@
+/** Version 2 of lcc.db, beside spidering-schema.ts: providers that leave, roots that are taken off, and when sets came. */
+export const DEPARTURE_SCHEMA = `
+-- It leaves: when what it holds is removed; NULL = it stays. It is not enabled from then on; leaveenabled: whether it is again when
+-- it stays after all.
+ALTER TABLE pidb ADD COLUMN leaveat INTEGER;
+ALTER TABLE pidb ADD COLUMN leaveenabled INTEGER NOT NULL DEFAULT 1;
+-- Roots were taken off so often: what lies outside of the others is being removed; 0 = none, or all of that is removed.
+ALTER TABLE pidb ADD COLUMN trimming INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX pidb_leaving ON pidb(pid) WHERE leaveat IS NOT NULL OR trimming > 0;
+
+-- Of a set: when a UNS accepted it, and whether it was a full one.
+ALTER TABLE absorbed ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE absorbed ADD COLUMN isfull INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX absorbed_pid ON absorbed(pid, psetid);
+`;

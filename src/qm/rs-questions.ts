@@ -1,0 +1,47 @@
+/** What a Registration Server may ask of the Queue Manager. Nothing is changed, and there are no secrets in answers. */
+import { RegisteredStore } from '../db/providers/registered.js';
+import { UrlStandings } from '../db/queue/url-standings.js';
+import type { Db } from '../db/sqlite/open.js';
+import { MAX_RS_ROWS, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
+import { createRootCheck, rootProblem } from '../wire/roots.js';
+
+export class RsQuestions {
+  readonly #registered: RegisteredStore;
+  readonly #standings: UrlStandings;
+
+  constructor(db: Db) {
+    this.#registered = new RegisteredStore(db);
+    this.#standings = new UrlStandings(db, MAX_RS_ROWS);
+  }
+
+  answer(question: RsQuestion): RsAnswer {
+    switch (question.op) {
+      case 'find':
+        return { ok: { pids: this.#around(question.url) } };
+      case 'show':
+        return { ok: { provider: this.#registered.show(question.pid) ?? null } };
+      case 'status':
+        return { ok: { providers: this.#registered.count } };
+      case 'urls': {
+        const { pid, urls } = question;
+        return { ok: { urls: urls.map(url => this.#standings.of(pid, url)) } };
+      }
+      case 'errors': {
+        const { op: _op, pid, ...wanted } = question;
+        return { ok: { errors: this.#standings.errors(pid, wanted) } };
+      }
+    }
+  }
+
+  /** Providers with a root around a url. */
+  #around(url: string): number[] {
+    if (rootProblem(url.replace(/[?#].*$/s, '')) !== undefined) return [];
+    const { origin, pathname } = new URL(url);
+    const parts = pathname.split('/');
+    const above = parts.map((_, i) => `${origin}${parts.slice(0, i + 1).join('/')}`);
+    const roots = above.flatMap(root => [root, `${root}/`]);
+    return this.#registered
+      .withRoots(roots)
+      .filter(pid => createRootCheck(this.#registered.rootsOf(pid))(url));
+  }
+}
