@@ -4,11 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { hashPassword } from '../../src/lib/password.js';
 import { formatRsAsk, type RsChange } from '../../src/wire/qm-rs.js';
 import { startDaemon, type Daemon } from '../support/daemon.js';
 import { Qm } from '../support/queue-manager.js';
-import { within } from '../support/until.js';
+import { until, within } from '../support/until.js';
 
 const qms: Qm[] = [];
 after(() => Promise.all(qms.map(qm => qm.close())));
@@ -76,4 +77,41 @@ describe('the socket of the Registration Server', () => {
       /^\{"ok":.*\}\n\{"error":"silent for 1 s \(rs\.idle_timeout_ms\)"\}\n$/,
     );
   });
+
+  for (const at of ['qm.rs.committed:2', 'qm.departure.removed:2', 'qm.departure.done'])
+    it(`has nothing but the number of a provider that has left, killed at ${at}`, async () => {
+      const qm = new Qm('[rs]\nleave_ms = "0ms"\n[qm]\nslice_urls = 4\n');
+      qms.push(qm);
+      const daemon = await start(qm, { LCC_CRASH_AT: at });
+      await asking(qm, formatRsAsk(registration, randomUUID()));
+      holds(qm, 100_000, 20);
+      holds(qm, 7, 20);
+      const leave = formatRsAsk({ op: 'leave', pid: 100_000 }, randomUUID());
+      await asking(qm, leave);
+      assert.equal(await within('lccd-qm is killed', daemon.ended), 'SIGKILL');
+      await start(qm);
+      assert.match(await asking(qm, leave), /^\{"ok":\{"pid":100000,"generation":1,"leaveat":\d+\}\}\n$/);
+      await until('the provider has left', () => Promise.resolve(qm.rows(LEFT).length === 1));
+      const count = (sql: string) => qm.rows(`SELECT count(*) AS n FROM ${sql}`)[0]?.['n'];
+      assert.deepEqual(
+        [count('lccurl WHERE pid = 100000'), count('tombstone'), count('proots WHERE pid = 100000')],
+        [0, 20, 0],
+      );
+      assert.equal(count('lccurl WHERE pid = 7'), 20);
+    });
 });
+
+const LEFT = "SELECT 1 FROM pidb WHERE pid = 100000 AND password = ''";
+
+/** Content of a provider, as if it had been fetched. */
+function holds(qm: Qm, pid: number, urls: number): void {
+  const db = openDatabase(qm.dbPath);
+  const row = db.prepare(
+    `INSERT INTO lccurl(id, pid, curl, mimetype, md5, len, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+     VALUES ($n, $pid, 'http://www.example.org/' || $n, 'text/html', 'd41d8cd98f00b204e9800998ecf8427e', 1, 1, 'm1', 'f' || $n, 1, $n)`,
+  );
+  db.transaction(() => {
+    for (let i = 0; i < urls; i++) row.run({ pid, n: pid + i });
+  })();
+  db.close();
+}
