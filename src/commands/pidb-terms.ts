@@ -32,6 +32,8 @@ export const TERM_OPTIONS: OptionSpec[] = [
   { flags: '--maxlen <BYTES>', help: 'longest content fetched from it; default = bot.max_content_bytes' },
   { flags: '--timeout <SECONDS>', help: 'for one fetch from it; default = bot.total_timeout_ms' },
   { flags: '--pace <TIME>', help: 'pause between two fetches from it, such as 500ms; default = qm.pace_ms' },
+  { flags: '--spider <YES-OR-NO>', help: 'whether what its pages link to is fetched, too' },
+  { flags: '--group <NAME>', help: 'shares qm.group_lanes with others of that name; none = with nobody' },
   {
     flags: '--user-agent <TEXT>',
     help: 'name under which the robot asks its site; default = bot.user_agent',
@@ -59,6 +61,7 @@ const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string
   fetchtimeout: { key: 'timeout', flag: 'timeout' },
   pacems: { key: 'pace', flag: 'pace' },
   useragent: { key: 'userAgent', flag: 'user-agent' },
+  groupname: { key: 'group', flag: 'group' },
 };
 
 /**
@@ -108,6 +111,8 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
       orDefault(pause),
       'give a time with its unit, such as 500ms or 2s, 1h at most; 0 or default',
     ),
+    ...read('spider', yesOrNo, 'give yes or no'),
+    ...read('groupname', groupName, 'give a name without blanks, 255 characters at most; none = no group'),
     ...read('useragent', orDefault(headerText), 'give one line of printable ASCII, or default'),
   };
 }
@@ -170,6 +175,12 @@ function pause(text: string): number | undefined {
 /** What can stand in a header, and in a terminal. */
 function headerText(text: string): string | undefined {
   return /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(text) ? text : undefined;
+}
+
+/** null: no group. */
+function groupName(text: string): string | null | undefined {
+  if (text === 'none') return null;
+  return /^[\x21-\x7e]{1,255}$/.test(text) ? text : undefined;
 }
 
 /** null: as configured for all. */

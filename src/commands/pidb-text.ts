@@ -49,6 +49,8 @@ export function providerText(
     ['priority', provider.priority],
     ['parallel', provider.parallel],
     ['pace', paceText(provider.pacems)],
+    ['spider', provider.spider ? 'yes' : 'no'],
+    ['group', provider.groupname ?? 'none'],
     ['enforce', provider.enforce ? 'yes' : 'no'],
     ['fuse', fuseText(provider)],
     ['longest content', provider.maxlen === null ? 'as configured' : `${provider.maxlen} bytes`],

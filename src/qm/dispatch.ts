@@ -171,7 +171,7 @@ export class Dispatcher {
       const known = this.#providers.get(request.lane.pid);
       // safeguard: giving back what a lost Bot Manager was expected to receive
       this.#waits.lost(known, request.expected, request.sentMs, nowMs);
-      this.#waits.ended(request.lane.pid, known, nowMs);
+      this.#waits.ended(request.lane.pid, known, { endedMs: nowMs, tookMs: 0 });
       this.#putBack(request);
     }
     this.pump();
@@ -192,7 +192,7 @@ export class Dispatcher {
       this.pump();
       return true;
     }
-    this.#waits.ended(lane.pid, known, nowMs);
+    this.#waits.ended(lane.pid, known, { endedMs: nowMs, tookMs: result.elapsedMs });
     this.#counts.arrived(result.wireBytes);
     this.#waits.arrived(known, { expected, len: arrival.len }, result.wireBytes, nowMs);
     const restMs = this.#options.backoff.minMs;

@@ -18,6 +18,7 @@ import {
   type Slots,
 } from '../config/hours.js';
 import { hostOf } from './hosts-of.js';
+import { hostOfGroup } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/url-order.js';
@@ -212,7 +213,7 @@ export class KnownProviders {
     if (provider === undefined) return undefined;
     const areStored = this.#lost.delete(pid);
     const fresh: Known = {
-      ...this.#waits.begin(provider),
+      ...this.#waits.begin(provider, () => true),
       terms: { roots: [] },
       isInside: () => false,
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),
@@ -252,7 +253,8 @@ export class KnownProviders {
     known.isInside = strictRootCheck(roots);
     known.silent.roots = roots;
     const hosts = new Set(roots.map(hostOf));
-    known.isSpread = hosts.size > 1;
+    const group = provider.groupname;
+    known.isSpread = group === null && hosts.size > 1;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
       log.warn('hours of the week treated as hours of the day; set qm.slots = 168', {
@@ -266,7 +268,7 @@ export class KnownProviders {
       priority: provider.priority,
       parallel: this.#waits.pace.parallelOf(provider),
       window: this.#waits.isLimited(provider) ? 1 : window,
-      host: hosts.size === 1 ? hosts.values().next().value : undefined,
+      host: group === null ? (hosts.size === 1 ? [...hosts][0] : undefined) : hostOfGroup(group),
     });
     // safeguard: the pause of a provider
     this.#table.setHindered(pid, 'stopped', provider.paused !== 0 || provider.enabled === 0);

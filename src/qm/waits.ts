@@ -10,7 +10,7 @@ import type { FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
-import { LastEnds, Pace } from './schedule/pace.js';
+import { LastEnds, Pace, type LastFetch } from './schedule/pace.js';
 import { Announced } from './schedule/announced.js';
 import { Meter } from './schedule/bandwidth.js';
 
@@ -47,8 +47,11 @@ export interface Paced {
   provider: ScheduledProvider;
   meter: Meter;
   announced: Announced;
-  /** When its last fetch ended; monotonic. */
-  endedMs: number;
+  last: LastFetch;
+  /** Whether its next url is one that nobody announced. */
+  isNextUnasked: () => boolean;
+  /** The pause that the robots.txt of that url's origin wishes for; 0: none, or not known yet. */
+  wishMs: number;
   /** Monotonic. */
   backoffUntilMs: number;
   /** As far as that was asked for (`Retry-After`) since the start, monotonic. */
@@ -106,12 +109,14 @@ export class Waits {
   }
 
   /** What was written of the provider. */
-  begin(provider: ScheduledProvider): Paced {
+  begin(provider: ScheduledProvider, isNextUnasked: () => boolean): Paced {
     return {
       provider,
       meter: new Meter(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
       announced: new Announced(),
-      endedMs: this.#ends.of(provider.pid),
+      last: this.#ends.of(provider.pid),
+      isNextUnasked,
+      wishMs: 0,
       backoffUntilMs: this.#fromWall(provider.backoffuntil * 1000),
     };
   }
@@ -168,11 +173,33 @@ export class Waits {
   }
 
   /** A fetch of the provider has ended, or nobody knows more of it. */
-  ended(pid: number, paced: Paced | undefined, nowMs: number): void {
+  ended(pid: number, paced: Paced | undefined, last: LastFetch): void {
     if (paced === undefined || !this.pace.isKept(paced.provider)) return;
-    this.#ends.note(pid, nowMs);
-    paced.endedMs = nowMs;
+    this.#ends.note(pid, last);
+    paced.last = last;
     this.#tell(paced);
+  }
+
+  /** Its next url may be another's than before. */
+  nextMayDiffer(paced: Paced): void {
+    if (this.pace.isKept(paced.provider)) this.#tell(paced);
+  }
+
+  /**
+   * The robots.txt of its next url's origin wishes for such a pause.
+   * @returns whether the url must wait for that now
+   */
+  mustWait(paced: Paced, wishMs: number, nowMs: number): boolean {
+    if (paced.wishMs === wishMs) return false;
+    paced.wishMs = wishMs;
+    this.#tell(paced);
+    return this.#pacedUntilMs(paced) > nowMs;
+  }
+
+  #pacedUntilMs({ provider, last, wishMs, isNextUnasked }: Paced): number {
+    if (!this.pace.isKept(provider)) return -Infinity;
+    const isUnasked = provider.spider !== 0 && isNextUnasked();
+    return this.pace.untilMs(provider, last, { isUnasked, wishMs });
   }
 
   /** Its Bot Manager is gone. */
@@ -189,7 +216,7 @@ export class Waits {
     const delays: Delay[] = [
       { why: 'back-off', untilMs: backoffUntilMs },
       { why: 'bandwidth', untilMs: meter.dueMs },
-      { why: 'pace', untilMs: this.pace.untilMs(paced.provider, paced.endedMs) },
+      { why: 'pace', untilMs: this.#pacedUntilMs(paced) },
       { why: 'lcc-bandwidth', untilMs: this.#whole.dueMs },
     ];
     return delays.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs)[0];
@@ -286,7 +313,7 @@ export class Waits {
   /** The operator wants it to be asked now; what is written of it is forgotten already. */
   forget(paced: Paced): void {
     paced.meter.forgive();
-    paced.endedMs = -Infinity;
+    paced.last = { endedMs: -Infinity, tookMs: 0 };
     this.#forgetBackoff(paced);
   }
 
@@ -307,8 +334,8 @@ export class Waits {
   }
 
   #tell(paced: Paced): void {
-    const { provider, meter, backoffUntilMs, endedMs } = paced;
-    const pacedUntilMs = this.pace.untilMs(provider, endedMs);
+    const { provider, meter, backoffUntilMs } = paced;
+    const pacedUntilMs = this.#pacedUntilMs(paced);
     // safeguard: leaving alone a site that does not answer
     // safeguard: the pace of a provider
     this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs, pacedUntilMs));

@@ -55,6 +55,25 @@ describe('lccpidb and what it prints', () => {
     );
   });
 
+  it('takes whether links are followed, and a group, and shows both', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--spider=yes', '--group=example.org');
+    const shown = () => {
+      const { spider, groupname } = JSON.parse(lccpidb(home, 'show', '--pid=1', '--json').stdout) as {
+        spider: boolean;
+        groupname: string | null;
+      };
+      const text = lccpidb(home, 'show', '--pid=1').stdout;
+      const said = (name: string) => new RegExp(`^${name}: +(.*)$`, 'm').exec(text)?.[1];
+      return [spider, groupname, said('spider'), said('group')];
+    };
+    assert.deepEqual(shown(), [true, 'example.org', 'yes', 'example.org']);
+    lccpidb(home, 'set', '--pid=1', '--spider=no', '--group=none');
+    assert.deepEqual(shown(), [false, null, 'no', 'none']);
+    for (const wrong of ['--spider=1', '--group=', '--group=a b'])
+      assert.equal(lccpidb(home, 'set', '--pid=1', wrong).status, 64, wrong);
+  });
+
   it('takes a bandwidth as it is printed', () => {
     const home = newHome();
     assert.equal(lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--bandwidth=100KB/s').status, 0);

@@ -55,6 +55,36 @@ test('of 23 providers that share a host as many are fetched from as may be, each
   assert.ok(tookMs < (1.3 * 23 * 60 * 50) / 8, `${tookMs} ms`);
 });
 
+test('the providers of a group share its lanes, whatever their hosts', async t => {
+  const sim = simulate(t, { lanes: { perHost: 8, perGroup: 2 } });
+  const grouped = [1, 2, 3, 4, 5];
+  for (const pid of [...grouped, 6]) {
+    sim.bench.provider(pid);
+    sim.bench.db.exec(`UPDATE proots SET root = 'http://127.0.0.${pid}/' WHERE pid = ${pid}`);
+  }
+  // One has two hosts.
+  sim.bench.db.exec("INSERT INTO proots VALUES (5, 'http://127.0.0.55/')");
+  sim.bench.db.exec("UPDATE pidb SET groupname = 'example.org' WHERE pid <= 5");
+  sim.start();
+  for (const pid of [...grouped, 6])
+    await sim.send(pid, pages(`http://127.0.0.${pid}/`, 30), { urlprefix: `http://127.0.0.${pid}/` });
+  await sim.send(5, pages('http://127.0.0.55/', 30), { urlprefix: 'http://127.0.0.55/' });
+  assert.ok(await sim.until(() => !sim.status().isBusy, 2 * MINUTE));
+  assert.equal(sim.fetches.length, 210);
+  const ofGroup = sim.fetches.filter(({ pid }) => pid !== 6);
+  const most = Math.max(
+    ...ofGroup.map(
+      ({ monotonicMs: atMs }) =>
+        ofGroup.filter(other => other.monotonicMs <= atMs && (other.endMs ?? Infinity) > atMs).length,
+    ),
+  );
+  assert.equal(most, 2);
+  const endOf = (fetches: readonly Fetch[]) =>
+    Math.max(...fetches.map(({ endMs = 0 }) => endMs)) - (sim.fetches[0]?.monotonicMs ?? 0);
+  const others = sim.fetches.filter(({ pid }) => pid === 6);
+  assert.ok(endOf(others) < endOf(ofGroup) / 2, 'others are not held up');
+});
+
 test('urls of a provider with several hosts keep their order, and no host has more than it may', async t => {
   const sim = simulate(t, { lanes: { perHost: 2 }, window: 8 });
   const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];

@@ -66,6 +66,7 @@ export class Life {
         // Nobody grows older than his priority.
         ageingMs: 1e12,
         perHost: Infinity,
+        perGroup: 2,
         delays: { gridMs: 4000, horizonMs: 3_600_000 },
       },
       backoff: { minMs: backoffMinMs, maxMs: backoffMaxMs },

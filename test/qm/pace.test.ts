@@ -60,6 +60,35 @@ test('the pace of all is that of who has none of his own, and 0 is none', async 
     );
 });
 
+test('a provider whose links are followed is left alone for a second, or for twice the time that its last answer took', async t => {
+  for (const [pacems, tookMs, pauseMs] of [
+    [null, 50, 1000],
+    [null, 4000, 8000],
+    [null, 50_000, 30_000],
+    [5000, 50, 5000],
+    [200, 50, 200],
+    [0, 4000, 0],
+  ] as const) {
+    const sim = simulate(t, {
+      site: request => ({
+        result: { ...ok(request.url, { fileId: request.url }), elapsedMs: tookMs },
+        tookMs,
+      }),
+    });
+    sim.bench.provider(1);
+    sim.bench.db.exec(`UPDATE pidb SET spider = 1, pacems = ${pacems ?? 'NULL'}`);
+    sim.start();
+    await sim.pass(2 * SECOND);
+    await sim.send(1, pages(1, 4));
+    assert.ok(await sim.until(() => !sim.status().isBusy, 400 * SECOND));
+    const pauses = pausesOf(sim.fetches);
+    assert.ok(
+      pauses.length === 3 && pauses.every(ms => ms >= pauseMs && ms <= pauseMs + 1),
+      `--pace=${pacems}, ${tookMs} ms: ${pauses.join(' ')}`,
+    );
+  }
+});
+
 test('errors, tries that fail and sets of one url pause as well', async t => {
   const sim = simulate(t, {
     retries: 1,
@@ -125,8 +154,8 @@ test('another pace has its effect at once, and the operator may end a pause', as
 
 test('providers whose pause is over are not remembered for ever', () => {
   const ends = new LastEnds(5);
-  for (let pid = 1; pid <= 1000; pid++) ends.note(pid, pid * 60_000);
+  for (let pid = 1; pid <= 1000; pid++) ends.note(pid, { endedMs: pid * 60_000, tookMs: pid });
   assert.equal(ends.size, 60);
-  assert.equal(ends.of(1000), 60_000_000);
-  assert.equal(ends.of(1), 5);
+  assert.deepEqual(ends.of(1000), { endedMs: 60_000_000, tookMs: 1000 });
+  assert.deepEqual(ends.of(1), { endedMs: 5, tookMs: 0 });
 });

@@ -129,10 +129,23 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the limit of fetches from one host',
-    edits: [edit('lanes.length + inLine.length < this.#limits.perHost', 'lanes.length + inLine.length >= 0')],
+    edits: [edit('lanes.length + inLine.length < this.#mostAt(name)', 'lanes.length + inLine.length >= 0')],
     by: {
       file: 'qm/hosts',
       test: 'of 23 providers that share a host as many are fetched from as may be, each in its turn, and others are not held up',
+    },
+  },
+  {
+    without: 'the limit of fetches from one group',
+    edits: [edit('isGroup(name) ? perGroup : perHost', 'perHost')],
+    by: { file: 'qm/hosts', test: 'the providers of a group share its lanes, whatever their hosts' },
+  },
+  {
+    without: 'the pause between fetches of what nobody announced',
+    edits: [edit('!isUnasked', 'true')],
+    by: {
+      file: 'qm/pace',
+      test: 'a provider whose links are followed is left alone for a second, or for twice the time that its last answer took',
     },
   },
   {

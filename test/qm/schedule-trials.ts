@@ -107,6 +107,19 @@ export const SCHEDULE_TRIALS: Partial<Record<QmSetting, Trial>> = {
       return [early, bm.fetches.length];
     },
   },
+  'qm.group_lanes': {
+    with: { 'qm.group_lanes': '1' },
+    sees: 1,
+    otherwise: 2,
+    async look(whole) {
+      whole.db.exec("UPDATE pidb SET groupname = 'g'");
+      const bm = whole.bm(4);
+      for (const pid of [7, 8]) await whole.send(pid, [url('a')]);
+      await whole.until(() => bm.fetches.length > 0);
+      await whole.pass(2 * SECOND);
+      return bm.fetches.length;
+    },
+  },
   'qm.max_connections_per_host': {
     with: { 'qm.max_connections_per_host': '1' },
     sees: 1,

@@ -163,6 +163,7 @@ const USUAL: Queueing = {
     sharedWindow: 0,
     ageingMs: 600_000,
     perHost: Infinity,
+    perGroup: 2,
     delays: { gridMs: 4000, horizonMs: 3_600_000 },
   },
   backoff: { minMs: 10_000, maxMs: 86_400_000 },

@@ -114,6 +114,8 @@ export function providerRow(pid: number): ShownProvider {
     fetchtimeout: null,
     useragent: null,
     pacems: null,
+    spider: false,
+    groupname: null,
     filesused: 0,
     spaceused: 0,
     nurlerrs: 0,

@@ -39,6 +39,7 @@ export const QM = {
     HOUR,
     'pause between two fetches from a provider that has none of its own; 0 = none',
   ),
+  'qm.group_lanes': count(2, 1, 10_000, 'fetches at a time from the providers of one group'),
   'qm.max_connections_per_host': count(8, 1, 10_000, 'fetches at a time from one host, of all robots'),
   'qm.delay_grid_ms': ms(4 * SECOND, 100, HOUR, 'width of a cell of the delay table'),
   'qm.delay_horizon_ms': ms(HOUR, MINUTE, DAY, 'reach of its cells; longer delays stand under their hour'),

@@ -32,6 +32,10 @@ export interface ProviderTerms {
   useragent: string | null;
   /** Milliseconds between the end of one fetch and the beginning of the next; null = qm.pace_ms. */
   pacems: number | null;
+  /** What its pages link to is fetched, too. */
+  spider: boolean;
+  /** Providers of one name share qm.group_lanes; null = none. */
+  groupname: string | null;
 }
 
 /** What the QM counts. */
@@ -124,6 +128,8 @@ const TERMS = [
   'fetchtimeout',
   'useragent',
   'pacems',
+  'spider',
+  'groupname',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 const STATE = [
@@ -155,7 +161,7 @@ const NULLABLE: ReadonlySet<string> = new Set([
   'pacems',
   'leaveat',
 ]);
-const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'fullsetwanted']);
+const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'groupname', 'fullsetwanted']);
 
 const FIELDS = ['pid', 'password', ...TERMS, ...STATE, 'roots'];
 const ROOTS = `(SELECT json_group_array(CAST(root AS TEXT)) FROM
@@ -195,6 +201,7 @@ export function providerOf(row: unknown[]): Provider {
   // SQLite has neither booleans nor lists.
   fields['enabled'] = fields['enabled'] !== 0;
   fields['enforce'] = fields['enforce'] !== 0;
+  fields['spider'] = fields['spider'] !== 0;
   fields['roots'] = JSON.parse(fields['roots'] as string);
   return fields as unknown as Provider;
 }

@@ -24,6 +24,10 @@ export interface ScheduledProvider {
   useragent: string | null;
   /** Milliseconds between two fetches; null = as configured. */
   pacems: number | null;
+  /** 1: what its pages link to is fetched, too. */
+  spider: number;
+  /** Providers of one name share lanes; null = none. */
+  groupname: string | null;
   login: string | null;
 }
 
@@ -42,7 +46,7 @@ export interface LatestSet {
 /** In the order of RawProvider. */
 const COLUMNS =
   'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat, ' +
-  'maxlen, fetchtimeout, pacems, useragent, login';
+  'maxlen, fetchtimeout, pacems, useragent, login, spider, groupname';
 
 type RawProvider = [
   ...[
@@ -58,7 +62,7 @@ type RawProvider = [
     number,
     number,
   ],
-  ...[number | null, number | null, number | null, string | null, string | null],
+  ...[number | null, number | null, number | null, string | null, string | null, number, string | null],
 ];
 
 export class ProviderStore {
@@ -285,7 +289,9 @@ function providerOf(raw: RawProvider): ScheduledProvider {
     isText(raw[6]) &&
     raw.slice(7, 11).every(isInteger) &&
     raw.slice(11, 14).every(isIntegerOrNull) &&
-    raw.slice(14).every(isTextOrNull);
+    raw.slice(14, 16).every(isTextOrNull) &&
+    isInteger(raw[16]) &&
+    isTextOrNull(raw[17]);
   if (!isWhole) throw corrupt(`provider ${raw[0]} has a value of another type`);
   return {
     pid: raw[0],
@@ -304,5 +310,7 @@ function providerOf(raw: RawProvider): ScheduledProvider {
     pacems: raw[13],
     useragent: raw[14],
     login: raw[15],
+    spider: raw[16],
+    groupname: raw[17],
   };
 }

@@ -9,12 +9,13 @@
  *        ▲─────a higher priority comes────╯
  */
 import { agedPriority } from './ageing.js';
-import { ANY_HOST, type Lane } from './lane.js';
+import { ANY_HOST, isGroup, type Lane } from './lane.js';
 import { WaitingLine, type First } from './waiting.js';
 
 export interface HostLimits {
-  /** Lanes at one host. */
+  /** Lanes at one host, and of one group, which counts as a host of its own. */
   perHost: number;
+  perGroup: number;
   ageingMs: number;
 }
 
@@ -151,7 +152,13 @@ export class HostedLine {
 
   #hasPlace(name: string, { lanes, inLine }: Host): boolean {
     // safeguard: the limit of fetches from one host
-    return name === ANY_HOST || lanes.length + inLine.length < this.#limits.perHost;
+    return name === ANY_HOST || lanes.length + inLine.length < this.#mostAt(name);
+  }
+
+  #mostAt(name: string): number {
+    const { perHost, perGroup } = this.#limits;
+    // safeguard: the limit of fetches from one group
+    return isGroup(name) ? perGroup : perHost;
   }
 
   /** Fills the host's places in the line, and gives them to those who count most. */

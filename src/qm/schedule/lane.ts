@@ -18,6 +18,8 @@ export interface LaneRules {
   ageingMs: number;
   /** Lanes at one host at a time, of all providers together. */
   perHost: number;
+  /** Lanes of one group at a time, of all its providers together. */
+  perGroup: number;
   delays: DelayRules;
 }
 
@@ -29,9 +31,20 @@ export interface LaneProvider {
   window: number;
   /**
    * Scheme, host and port of all its urls; undefined when it has several: then those of its next url are seen as that is
-   * taken.
+   * taken. Of one in a group that is its host, wherever its urls are.
    */
   host?: string | undefined;
+}
+
+const GROUP = 'group ';
+
+/** What stands for the hosts of a group's providers. */
+export function hostOfGroup(name: string): string {
+  return GROUP + name;
+}
+
+export function isGroup(host: string): boolean {
+  return host.startsWith(GROUP);
 }
 
 /**

@@ -6,9 +6,32 @@
 /** No pause is longer (`qm.pace_ms`). */
 const LONGEST_PACE_MS = 3_600_000;
 
+/** Between two fetches of what nobody announced, from a provider that says nothing else. */
+const SPIDER_PACE_MS = 1000;
+/** Such a fetch that took long is answered by a pause this many times as long … */
+const SHARE = 2;
+/** … as far as that is no longer than this; and robots.txt is given what it wishes as far as this. */
+const LONGEST_SHARE_MS = 30_000;
+const LONGEST_WISH_MS = 60_000;
+
 /** What a provider says of it; null: what is configured. */
 interface PaceTerm {
   pacems: number | null;
+  /** 1: urls that nobody announced are fetched, too. */
+  spider: number;
+}
+
+/** The last fetch of a provider. */
+export interface LastFetch {
+  /** Monotonic. */
+  endedMs: number;
+  tookMs: number;
+}
+
+/** What is fetched next: its owner's, or what nobody announced, with the pause that robots.txt wishes for (0: none). */
+export interface NextFetch {
+  isUnasked: boolean;
+  wishMs: number;
 }
 
 export class Pace {
@@ -21,7 +44,7 @@ export class Pace {
 
   /** Whether there is a pause between two fetches from the provider. */
   isKept(provider: PaceTerm): boolean {
-    return this.#pauseMs(provider) > 0;
+    return this.#leastMs(provider) > 0;
   }
 
   /** How many of its urls are fetched at a time. */
@@ -29,13 +52,18 @@ export class Pace {
     return this.isKept(provider) ? 1 : provider.parallel;
   }
 
-  /** No fetch begins before. @param endedMs when the last one ended */
-  untilMs(provider: PaceTerm, endedMs: number): number {
-    return this.isKept(provider) ? endedMs + this.#pauseMs(provider) : -Infinity;
+  /** No fetch begins before; monotonic. */
+  untilMs(provider: PaceTerm, { endedMs, tookMs }: LastFetch, { isUnasked, wishMs }: NextFetch): number {
+    if (!this.isKept(provider)) return -Infinity;
+    const ownerMs = provider.pacems ?? this.#defaultMs;
+    // safeguard: the pause between fetches of what nobody announced
+    if (!isUnasked) return ownerMs === 0 ? -Infinity : endedMs + ownerMs;
+    const shareMs = Math.min(SHARE * tookMs, LONGEST_SHARE_MS);
+    return endedMs + Math.max(this.#leastMs(provider), shareMs, Math.min(wishMs, LONGEST_WISH_MS));
   }
 
-  #pauseMs({ pacems }: PaceTerm): number {
-    return pacems ?? this.#defaultMs;
+  #leastMs({ pacems, spider }: PaceTerm): number {
+    return pacems ?? Math.max(this.#defaultMs, spider === 0 ? 0 : SPIDER_PACE_MS);
   }
 }
 
@@ -46,7 +74,7 @@ export class Pace {
 export class LastEnds {
   readonly #startMs: number;
   /** In the order of their times. */
-  readonly #ends = new Map<number, number>();
+  readonly #ends = new Map<number, LastFetch>();
 
   /** @param startMs monotonic */
   constructor(startMs: number) {
@@ -58,15 +86,15 @@ export class LastEnds {
     return this.#ends.size;
   }
 
-  of(pid: number): number {
-    return this.#ends.get(pid) ?? this.#startMs;
+  of(pid: number): LastFetch {
+    return this.#ends.get(pid) ?? { endedMs: this.#startMs, tookMs: 0 };
   }
 
-  note(pid: number, nowMs: number): void {
+  note(pid: number, last: LastFetch): void {
     this.#ends.delete(pid);
-    this.#ends.set(pid, nowMs);
-    for (const [other, endMs] of this.#ends) {
-      if (endMs > nowMs - LONGEST_PACE_MS) return;
+    this.#ends.set(pid, last);
+    for (const [other, { endedMs }] of this.#ends) {
+      if (endedMs > last.endedMs - LONGEST_PACE_MS) return;
       this.#ends.delete(other);
     }
   }

@@ -48,6 +48,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
       turn: config.get('qm.lane_window') * TURN_WINDOWS,
       ageingMs: config.get('qm.ageing_ms'),
       perHost: config.get('qm.max_connections_per_host'),
+      perGroup: config.get('qm.group_lanes'),
       delays: { gridMs: config.get('qm.delay_grid_ms'), horizonMs: config.get('qm.delay_horizon_ms') },
     },
     backoff: { minMs: config.get('qm.backoff_min_ms'), maxMs: config.get('qm.backoff_max_ms') },

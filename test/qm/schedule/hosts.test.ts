@@ -10,6 +10,7 @@ const RULES = {
   sharedWindow: 0,
   ageingMs: 1000,
   perHost: 2,
+  perGroup: 2,
   delays: { gridMs: 4000, horizonMs: 3_600_000 },
 };
 

@@ -11,6 +11,7 @@ test('a lane is overbooked, has a slot when one falls free, is recalled and clos
       sharedWindow: 0,
       ageingMs: 60_000,
       perHost: Infinity,
+      perGroup: 2,
       delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },
     () => 0,

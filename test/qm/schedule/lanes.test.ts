@@ -9,6 +9,7 @@ const rules: LaneRules = {
   sharedWindow: 0,
   ageingMs: 60_000,
   perHost: Infinity,
+  perGroup: 2,
   delays: { gridMs: 4000, horizonMs: 3_600_000 },
 };
 let table: LaneTable;
