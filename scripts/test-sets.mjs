@@ -22,6 +22,7 @@ const REST = [
   'machines',
   'qm/crash',
   'qm/fsm',
+  'rs/mail',
   'spider/faults',
   'spider/hostile',
   'spider/transaction/records',

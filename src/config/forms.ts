@@ -1,5 +1,6 @@
 /** What texts among the settings must look like. */
 import { parseEndpoint } from '../lib/endpoint.js';
+import { readMailAddress } from '../lib/mail-address.js';
 import { parseNetwork } from '../lib/network.js';
 
 /** What a text, or every text of a list, must be, and how to say that. */
@@ -36,6 +37,19 @@ export const HTTP_URL: Form = {
   accepts: text =>
     text === '' || (/^https?:\/\/[^@?#\s]+$/.test(text) && readBy(each => new URL(each), text) !== undefined),
   says: 'write an http or https url without user, query and fragment',
+};
+
+/** A server that takes mail, or nothing. */
+export const SMTP_URL: Form = {
+  accepts: text =>
+    text === '' ||
+    /^smtps?:\/\/(?:[^\s:@/?#]+@)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::[1-9]\d{0,4})?\/?$/.test(text),
+  says: 'write smtp://host:port or smtps://host:port, with user@ before the host where it wants a login',
+};
+
+export const MAIL_ADDRESS: Form = {
+  accepts: text => text === '' || readMailAddress(text) !== undefined,
+  says: 'write an address such as lcc@example.org',
 };
 
 export const PORT: Form = {

@@ -63,7 +63,7 @@ export function apiOf({ registrar, options, view, maxBodyBytes, nowMs, within, f
     const [bandwidth, hours, zone] = ['bandwidth', 'hours', 'zone'].map(name => textOf(members, name));
     const wishes = wishesOf({ bandwidth, hours, zone }, options.slots, nowMs());
     const network = networkOf(clientAddress(c.env.incoming, options.proxies));
-    const pair = registrar.issue(textOf(members, 'url') ?? '', wishes, network);
+    const pair = registrar.issue(textOf(members, 'url') ?? '', wishes, network, textOf(members, 'email'));
     return c.json(shownOnce(pair, options), 201);
   });
   api.get('/pairs/:id', c => c.json(shown(registrar.find(c.req.param('id')), options)));

@@ -33,6 +33,17 @@ export const RS_FIGURES = {
     'Providers that registered by themselves',
     some('provider registered', 'providers registered'),
   ),
+  mails_waiting: gauge(
+    'lcc_rs_waiting_mails',
+    'Mails that the server has not taken',
+    some('mail to be sent', 'mails to be sent'),
+  ),
+  mail_trouble: field<string | null>({
+    reasons: ({ mail_trouble: trouble, mails_waiting: count }) =>
+      typeof trouble === 'string' &&
+      Number(count) > 0 &&
+      `${amount(Number(count), 'mail waits', 'mails wait')} for the server of rs.smtp: ${trouble}`,
+  }),
   listens: field<readonly string[]>(),
 };
 

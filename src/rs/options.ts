@@ -6,6 +6,7 @@ import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { parseNetwork } from '../lib/network.js';
+import { mailOptions } from './mail/options.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
 
 export function rsOptions(config: Config) {
@@ -58,6 +59,7 @@ export function rsOptions(config: Config) {
       ports,
       checkTimeoutMs: config.get('rs.check_timeout_ms'),
     },
+    mail: mailOptions(config),
     unsDoor: {
       path: join(config.home.run, 'uns-door.sock'),
       xml: xmlLimitsOf(config),

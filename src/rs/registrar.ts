@@ -7,6 +7,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { step } from '../lib/steps.js';
+import type { Mailing } from './mail/mailing.js';
 import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
 import { RsRequestRefused } from './refusal.js';
@@ -32,6 +33,7 @@ export interface RegistrarOptions {
   options: RsOptions;
   clock: Clock;
   log: Log;
+  mailing: Mailing;
   /** There is something for the Queue Manager. */
   applied: () => void;
   fail: (error: unknown) => void;
@@ -42,17 +44,19 @@ export class Registrar {
   readonly #options: RsOptions;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #mailing: Mailing;
   readonly #applied: () => void;
   readonly #fail: (error: unknown) => void;
   readonly #transitions: Transitions;
   /** By id of the registration: its host, and the end of its check. */
   readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
 
-  constructor({ db, options, clock, log, applied, fail }: RegistrarOptions) {
+  constructor({ db, options, clock, log, mailing, applied, fail }: RegistrarOptions) {
     this.#db = db;
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
+    this.#mailing = mailing;
     this.#applied = applied;
     this.#fail = fail;
     this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
@@ -65,9 +69,10 @@ export class Registrar {
   /**
    * Step one: a pair for a directory of a site.
    * @param network of the applicant
+   * @param email where the pair is sent as well; '' for none
    * @throws RsRequestRefused
    */
-  issue(address: string, wishes: Wishes, network: string): IssuedPair {
+  issue(address: string, wishes: Wishes, network: string, email = ''): IssuedPair {
     const { mode, contact, firstPid, pairMs, site: rules } = this.#options;
     if (mode === 'closed')
       throw new RsRequestRefused(
@@ -78,6 +83,7 @@ export class Registrar {
       );
     const site = siteOf(address, rules);
     if ('code' in site) throw new RsRequestRefused(400, site.code, site.what, site.do);
+    const mailTo = this.#mailing.addressIn(email);
     const [secret, password] = [generatePassword(), generatePassword()];
     const capability = randomBytes(CAPABILITY_BYTES).toString('hex');
     const nowMs = this.#clock.nowMs();
@@ -102,10 +108,14 @@ export class Registrar {
         nowMs + pairMs,
       );
       audit.add({ event: 'issued', registration: id, pid, by: 'applicant', detail: prefix }, nowMs);
-      return registrations.get(id);
+      const made = registrations.get(id);
+      if (made === undefined) throw new LccError('bug', 'a pair that was made is not there');
+      if (mailTo !== undefined)
+        this.#mailing.first(mailTo, { capability, secret, password, registration: made });
+      return made;
     });
     step('rs.pair.committed');
-    if (registration === undefined) throw new LccError('bug', 'a pair that was made is not there');
+    this.#mailing.stir();
     this.#log.info('pair issued', { pid: registration.pid, prefix: registration.prefix, network });
     return { capability, secret, password, registration };
   }
@@ -132,6 +142,7 @@ export class Registrar {
     const underWay = this.#checks.get(id);
     if (underWay !== undefined) return underWay.over;
     if (state !== 'issued') return Promise.resolve();
+    this.#mailing.requireConfirmed(id);
     this.#requirePatience(registration);
     if (!this.#transitions.begin(registration)) return Promise.resolve();
     const over = this.#run(registration).finally(() => this.#checks.delete(id));
@@ -174,6 +185,7 @@ export class Registrar {
         addresses: found.addresses.join(' '),
       });
       if (found.failed === undefined && mode === 'open') this.#applied();
+      this.#mailing.stir();
     } catch (error) {
       if (!(error instanceof LccError)) return this.#fail(error);
       // It stays in its state until the next start puts it back.

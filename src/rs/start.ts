@@ -18,6 +18,8 @@ import { rsOptions, type RsOptions } from './options.js';
 import { listenerOf } from './listener.js';
 import { operatorDoor } from './operator/door.js';
 import { operatorEndpoints } from './operator/endpoints.js';
+import { smtpOptions } from './mail/options.js';
+import { startMail } from './mail/start.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
@@ -91,10 +93,28 @@ async function run(
       const { op, pid } = operation.change;
       const refused = 'refused' in answer ? answer.text : undefined;
       log[refused === undefined ? 'info' : 'warn']('operation answered', { op, pid, refused });
+      mail.stir();
     },
     fail,
   });
-  const registrar = new Registrar({ db, options, clock, log, applied: () => sender.stir(), fail });
+  const mail = startMail({
+    db,
+    options: options.mail,
+    smtp: smtpOptions(config),
+    clock,
+    log,
+    async show(pid) {
+      const told = await sender.ask({ op: 'show', pid });
+      const provider = told?.['provider'];
+      return typeof provider === 'object' && provider !== null
+        ? (provider as Record<string, unknown>)
+        : undefined;
+    },
+    applied: () => sender.stir(),
+    fail,
+  });
+  const { mailing } = mail;
+  const registrar = new Registrar({ db, options, clock, log, mailing, applied: () => sender.stir(), fail });
 
   const limits = webLimitsOf(config);
   const maxBodyBytes = limits['web.max_body_bytes'];
@@ -119,7 +139,7 @@ async function run(
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   app.route(`${base}/api/v1`, api);
-  const pages = pagesOf({ registrar, sessions, view, options, clock, maxBodyBytes, within, failed });
+  const pages = pagesOf({ registrar, mail, sessions, view, options, clock, maxBodyBytes, within, failed });
   app.route(base === '' ? '/' : base, pages);
   app.notFound(c => c.text('there is nothing here\n', 404));
   // A proxy speaks for all of its clients.
@@ -142,6 +162,7 @@ async function run(
     transitions.tidy(options.keepMs, options.auditMs);
     sessions.tidy();
     if (transitions.mapHours()) sender.stir();
+    mail.tidy();
   });
   transitions.mapHours();
   every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
@@ -159,6 +180,7 @@ async function run(
       while (!ending.signal.aborted) {
         const seen = db.version();
         sender.stir();
+        mail.stir();
         await watcher.changedSince(seen, ending.signal);
       }
     } finally {
@@ -192,6 +214,8 @@ async function run(
         sites_applying: registrations.count('applying'),
         operations_waiting: waiting,
         registered: registrations.registeredCount,
+        mails_waiting: db.mails.size,
+        mail_trouble: mail.trouble ?? null,
         listens: [...web.endpoints, ...operatorWeb.endpoints].map(each => formatEndpoint(each)),
       };
     },
@@ -199,6 +223,7 @@ async function run(
       ending.abort();
       await Promise.all([web.close(), operatorWeb.close()]);
       await registrar.idle();
+      await mail.stop();
       peer.close();
       sender.stop();
     },

@@ -10,6 +10,7 @@ import type { RegisteredProvider, Registration, RegistrationReason } from '../db
 import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import type { RsAnswer, RsTerms } from '../wire/qm-rs.js';
+import { changeText } from './mail/letters.js';
 import type { Proof } from './proof/prove.js';
 import { timeofdayOf } from './wishes.js';
 
@@ -95,6 +96,7 @@ export class Transitions {
       if (!this.#db.registrations.move(id, 'waiting', 'refused', this.#nowMs(), { reason }))
         throw notWaiting(registration);
       this.#note('refused', registration, 'operator', why);
+      this.#tell(registration, `${registration.prefix} is refused: ${why}`);
     });
   }
 
@@ -121,11 +123,15 @@ export class Transitions {
       const of = { id: operation.registration, pid };
       if ('ok' in answer) this.#note(`${op} done`, of, 'qm', '');
       else this.#note(`${op} refused`, of, 'qm', answer.text);
-      if (op !== 'register') return true;
+      if (op !== 'register') {
+        if ('ok' in answer) this.#tell(of, changeText(operation.change));
+        return true;
+      }
       const registration = this.#require(operation.registration);
       if ('ok' in answer) {
         registrations.move(registration.id, 'applying', 'active', nowMs, { reason: null });
         registrations.register(registeredOf(registration, operation.change.timeofday ?? '', nowMs));
+        this.#tell(of, changeText(operation.change));
         return true;
       }
       if (answer.refused === 'taken') this.#renumber(registration, firstPid);
@@ -134,6 +140,7 @@ export class Transitions {
         registrations.move(registration.id, 'applying', 'refused', nowMs, {
           reason: refusedBecause(answer.text),
         });
+        this.#tell(registration, `${registration.prefix} is refused: ${answer.text}`);
       }
       return true;
     });
@@ -147,7 +154,9 @@ export class Transitions {
       const { registrations, audit } = this.#db;
       for (const registration of registrations.due(nowMs, DUE_AT_A_TIME)) {
         const { id, state } = registration;
-        if (registrations.move(id, state, 'expired', nowMs)) this.#note('expired', registration, 'rs', state);
+        if (!registrations.move(id, state, 'expired', nowMs)) continue;
+        this.#note('expired', registration, 'rs', state);
+        this.#tell(registration, `the registration of ${registration.prefix} is expired`);
       }
       registrations.forget(nowMs - keepMs);
       audit.prune(nowMs - auditMs);
@@ -203,6 +212,13 @@ export class Transitions {
     outbox.removeOf(id);
     this.#apply({ ...registration, pid }, terms);
     this.#note('renumbered', { ...registration, pid }, 'rs', `instead of ${registration.pid}`);
+  }
+
+  /** News for the confirmed address, if there is one: that of the registration that the provider began with. */
+  #tell({ id, pid }: Pick<Registration, 'id' | 'pid'>, text: string | undefined): void {
+    if (text === undefined) return;
+    const { addresses } = this.#db;
+    addresses.note(addresses.registrationOf(pid) ?? id, text, this.#nowMs());
   }
 
   #require(id: number): Registration {

@@ -1,6 +1,6 @@
 /** lccrs on a database that nobody serves: an operator decides also while the daemons are away. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
@@ -126,7 +126,16 @@ describe('lccrs', () => {
 
   it('copies the database while it is in use, and nothing over another file', () => {
     const copy = join(scene.dir, 'copy.db');
+    const mail = {
+      kind: 'pair',
+      registration: 1,
+      message: '<1@a>',
+      address: 'a@b',
+      body: 'a password',
+    } as const;
+    scene.db.write(() => scene.db.mails.add(mail, 1, 2));
     ok('backup', copy);
+    assert.equal(readFileSync(copy).includes('a password'), false, 'mails are left out');
     const there = RsDatabase.openForReading(copy);
     assert.equal(there.registrations.count('applying'), 1);
     there.close();

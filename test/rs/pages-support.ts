@@ -37,9 +37,10 @@ export class PagesScene {
     view: ProviderViewOptions = NOBODY,
   ): Promise<PagesScene> {
     const failed: unknown[] = [];
-    const { registrar, options, clock, db } = scene;
+    const { registrar, mail, options, clock, db } = scene;
     const pages = pagesOf({
       registrar,
+      mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,
       options,

@@ -9,6 +9,8 @@ import type { ShownProvider } from '../../src/db/providers/registered.js';
 import type { Registration } from '../../src/db/rs/registrations.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { smtpOptions } from '../../src/rs/mail/options.js';
+import { startMail, type RunningMail } from '../../src/rs/mail/start.js';
 import { rsOptions, type RsOptions } from '../../src/rs/options.js';
 import { Registrar, type IssuedPair } from '../../src/rs/registrar.js';
 import { Transitions } from '../../src/rs/transitions.js';
@@ -35,6 +37,9 @@ export class RsScene {
   options!: RsOptions;
   registrar!: Registrar;
   transitions!: Transitions;
+  mail!: RunningMail;
+  /** What the Queue Manager says of a provider. */
+  shown: Record<string, unknown> = {};
 
   private constructor(site: TestSite) {
     this.site = site;
@@ -62,18 +67,29 @@ export class RsScene {
     this.db = RsDatabase.open(this.options.path);
     const { db, options, clock } = this;
     this.transitions = new Transitions(db, clock.nowMs, options.slots);
+    this.mail = startMail({
+      db,
+      options: options.mail,
+      smtp: smtpOptions(config),
+      clock,
+      log: silentLog,
+      show: () => Promise.resolve(this.shown),
+      applied: () => void this.applied++,
+      fail: error => void this.failures.push(error),
+    });
     this.registrar = new Registrar({
       db,
       options,
       clock,
       log: silentLog,
+      mailing: this.mail.mailing,
       applied: () => void this.applied++,
       fail: error => void this.failures.push(error),
     });
   }
 
-  issue(path = '/', network = '192.0.2.0/24'): IssuedPair {
-    return this.registrar.issue(this.site.urlOf(path), {}, network);
+  issue(path = '/', network = '192.0.2.0/24', email = ''): IssuedPair {
+    return this.registrar.issue(this.site.urlOf(path), {}, network, email);
   }
 
   /** Puts the file in place. */

@@ -1,7 +1,7 @@
 /** `[rs]`: registration of providers by themselves. */
 import { DAY, GB, HOUR, MB, MINUTE, SECOND } from '../amounts.js';
-import { HTTP_URL, METRICS_ENDPOINT, PORT } from '../forms.js';
-import { bytes, bytesPerS, count, list, ms, text, type Section } from './rows.js';
+import { HTTP_URL, MAIL_ADDRESS, METRICS_ENDPOINT, PORT, SMTP_URL } from '../forms.js';
+import { bytes, bytesPerS, count, list, ms, percent, text, type Section } from './rows.js';
 
 export const RS = {
   'rs.listen': list([], 'endpoints of the Registration Server; lccd starts lccd-rs where there are any'),
@@ -111,4 +111,45 @@ export const RS = {
     HOUR,
     'time without a line from a Registration Server after which the Queue Manager closes the connection',
   ),
+  'rs.email': {
+    type: 'string',
+    default: 'optional',
+    oneOf: ['optional', 'required', 'off'],
+    doc: 'whether a site may, or must, have an address for mail that is confirmed; without rs.smtp none can',
+  },
+  'rs.smtp': text(
+    '',
+    'server that takes mail: smtp://host:port or smtps://host:port; empty: none is sent',
+    SMTP_URL,
+  ),
+  'rs.smtp_tls': {
+    type: 'string',
+    default: 'auto',
+    oneOf: ['auto', 'always', 'never'],
+    doc: 'STARTTLS with that server; auto: always, unless it is on the loopback',
+  },
+  'rs.smtp_cafile': text('', 'certificates (PEM) that may have signed its own; empty: those of the system'),
+  'rs.smtp_password_file': text('', 'file with the password of the login in rs.smtp'),
+  'rs.mail_from': text('', 'address that mail is from; required with rs.smtp', MAIL_ADDRESS),
+  'rs.operator_mail': text('', 'address of the operator, where it is said that sites wait', MAIL_ADDRESS),
+  'rs.operator_mail_ms': ms(HOUR, MINUTE, 30 * DAY, 'least time between two mails to the operator'),
+  'rs.mails_per_address': count(3, 1, 1000, 'mails a day to one mailbox'),
+  'rs.mails_per_network': count(10, 1, 100_000, 'mails a day that one network, /24 or /48, brings about'),
+  'rs.mails_per_day': count(500, 1, 1_000_000, 'mails a day in all, but for those to the operator'),
+  'rs.mail_gather_ms': ms(MINUTE, 0, DAY, 'time for which news for an address is gathered into one mail'),
+  'rs.mail_keep_ms': ms(DAY, SECOND, 7 * DAY, 'time for which a mail that cannot be sent is tried'),
+  'rs.mail_retry_ms': ms(
+    MINUTE,
+    10,
+    HOUR,
+    'wait before a mail is tried again; doubled each time, 1 h at most',
+  ),
+  'rs.mail_timeout_ms': ms(MINUTE, 100, 10 * MINUTE, 'time for the server to take a mail'),
+  'rs.mail_errors_percent': percent(
+    10,
+    1,
+    100,
+    'part of its urls with errors from which a provider is written to, daily',
+  ),
+  'rs.reset_ms': ms(HOUR, MINUTE, DAY, 'time for which a link to another password is good'),
 } as const satisfies Section<'rs'>;

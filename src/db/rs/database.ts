@@ -2,9 +2,12 @@
  * rs.db with all its stores, on one connection. lccd-rs and lccrs write it, in short transactions; what a commit promises is on disk
  * (`synchronous=FULL`). A damaged database is refused and not replaced by an empty one, which would give numbers out again.
  */
-import type { Db } from '../../lib/sqlite.js';
+import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '../sqlite/own-database.js';
+import { AddressStore } from './addresses.js';
 import { AuditStore } from './audit.js';
+import { MAIL_SCHEMA } from './mail-schema.js';
+import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
 import { RegistrationStore } from './registrations.js';
 import { RS_SCHEMA } from './schema.js';
@@ -14,9 +17,10 @@ import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
 const RS_DB: OwnKind = {
-  steps: [RS_SCHEMA + SESSION_SCHEMA],
+  steps: [RS_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA],
   synchronous: 'FULL',
-  pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`],
+  // What is deleted, a mail with its password say, is overwritten.
+  pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`, 'secure_delete = ON'],
   missing: 'there is none yet; lccd-rs makes it (rs.listen)',
   upgradedBy: 'lccd-rs',
   remedy:
@@ -28,6 +32,8 @@ export class RsDatabase extends OwnDatabase {
   readonly outbox: OutboxStore;
   readonly audit: AuditStore;
   readonly sessions: WebSessionStore;
+  readonly mails: MailStore;
+  readonly addresses: AddressStore;
 
   /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
@@ -47,10 +53,25 @@ export class RsDatabase extends OwnDatabase {
     this.outbox = new OutboxStore(db);
     this.audit = new AuditStore(db);
     this.sessions = new WebSessionStore(db);
+    this.mails = new MailStore(db);
+    this.addresses = new AddressStore(db);
   }
 
-  /** Copies all of it, as it is now, into a new file. @throws LccError as `write` */
+  /** Empties the write-ahead log, where deleted text is still to be read, unless another process reads just now. @throws as `write` */
+  emptyLog(): void {
+    this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
+  }
+
+  /** Copies all of it but mails, which have passwords, into a new file. @throws LccError as `write` */
   copyTo(path: string): void {
-    this.guard(() => this.db.prepare('VACUUM INTO ?').run(path));
+    this.guard(() => {
+      this.db.prepare('VACUUM INTO ?').run(path);
+      const copy = openSqlite(path);
+      try {
+        copy.exec('PRAGMA secure_delete = ON; DELETE FROM mail; VACUUM;');
+      } finally {
+        copy.close();
+      }
+    });
   }
 }

@@ -4,6 +4,7 @@ import { html } from 'hono/html';
 import type { Clock } from '../../lib/clock.js';
 import { clientAddress } from '../../web/client.js';
 import { networkOf, type NodeBindings } from '../api.js';
+import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { Registrar } from '../registrar.js';
@@ -11,15 +12,17 @@ import { wishesOf } from '../wishes.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
 import { bytesText, countText, rateText } from './numbers.js';
-import { pairBody } from './pair.js';
+import { pairBody, type PairSecrets } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 
 const CHECK_WAIT_MS = 3000;
 const REFRESH_S = 3;
 
 export interface ApplicantOptions {
+  /** The address of a registration. */
+  addressOf: Mailing['standingOf'];
   registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
-  options: Pick<RsOptions, 'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots'>;
+  options: Pick<RsOptions, 'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'mail'>;
   clock: Clock;
   /** Resolves after a time, or when what is waited for is over. */
   within: (over: Promise<void>, delayMs: number) => Promise<void>;
@@ -28,27 +31,40 @@ export interface ApplicantOptions {
 }
 
 type Ask = Context<{ Bindings: NodeBindings }>;
-type Fields = Readonly<Record<'url' | 'bandwidth' | 'hours' | 'zone', string>>;
+type Fields = Readonly<Record<'url' | 'email' | 'bandwidth' | 'hours' | 'zone', string>>;
 
-const EMPTY: Fields = { url: '', bandwidth: '', hours: '', zone: '' };
+const EMPTY: Fields = { url: '', email: '', bandwidth: '', hours: '', zone: '' };
 
 /** `/`, `/register`, `/pair/ID`. */
-export function applicantPages({ registrar, options, clock, within, base, page }: ApplicantOptions) {
-  const { mode, limits, uns, first } = options;
-  const shownOnce = new ShownOnce(clock);
+export function applicantPages({
+  registrar,
+  addressOf,
+  options,
+  clock,
+  within,
+  base,
+  page,
+}: ApplicantOptions) {
+  const { limits, uns, first } = options;
+  const shownOnce = new ShownOnce<PairSecrets>(clock);
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
-    page({ title: 'Register a site', here: '/register', body: form(base, mode, fields, errors) });
+    page({ title: 'Register a site', here: '/register', body: form(base, options, fields, errors) });
 
   pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options, first) })));
   pages.get('/register', c => c.html(register(EMPTY, [])));
   pages.post('/register', async c => {
     let fields = EMPTY;
     try {
-      fields = await fieldsOf(c, ['url', 'bandwidth', 'hours', 'zone']);
+      fields = await fieldsOf(c, ['url', 'email', 'bandwidth', 'hours', 'zone']);
       const wishes = wishesOf(fields, options.slots, clock.nowMs());
       const network = networkOf(clientAddress(c.env.incoming, options.proxies));
-      const { capability, secret, password } = registrar.issue(fields.url.trim(), wishes, network);
+      const { capability, secret, password } = registrar.issue(
+        fields.url.trim(),
+        wishes,
+        network,
+        fields.email,
+      );
       shownOnce.keep(capability, { secret, password });
       return c.redirect(`${base}/pair/${capability}`, 303);
     } catch (error) {
@@ -91,6 +107,7 @@ export function applicantPages({ registrar, options, clock, within, base, page }
       uns,
       checksLeft: Math.max(0, limits.checks.most - registration.tries),
       nowMs: clock.nowMs(),
+      address: addressOf(registration.id),
     });
     const whole = html`${refused === undefined ? '' : errorSummary([refused])} ${body}`;
     const refresh = state === 'checking' || state === 'applying' ? { refreshS: REFRESH_S } : {};
@@ -166,7 +183,13 @@ function closed(): Markup {
   </div>`;
 }
 
-function form(base: string, mode: string, fields: Fields, errors: readonly RsRequestRefused[]): Markup {
+function form(
+  base: string,
+  { mode, mail }: Pick<RsOptions, 'mode' | 'mail'>,
+  fields: Fields,
+  errors: readonly RsRequestRefused[],
+): Markup {
+  const isRequired = mail.email === 'required';
   const wrongWith = (name: string) =>
     errors.find(({ code }) => (code === 'address' ? 'url' : code) === name)?.what;
   const given = (name: keyof Fields) => ({ name, value: fields[name], wrong: wrongWith(name) });
@@ -185,6 +208,7 @@ function form(base: string, mode: string, fields: Fields, errors: readonly RsReq
     </p>
     <form class="card narrow" method="post" action="${base}/register" novalidate>
       ${fieldOf({ ...given('url'), label: 'Address of the directory', hint: 'As high as possible on your site, with a slash at its end: http://www.example.org/', type: 'url', autocomplete: 'url', isRequired: true })}
+      ${mail.email === 'off' ? '' : fieldOf({ ...given('email'), label: 'E-mail address', hint: 'Once confirmed: for news of your site, and another password if it is lost', type: 'email', autocomplete: 'email', isRequired })}
       ${fieldOf({ ...given('bandwidth'), label: 'Fetch at most', hint: 'Bytes a second, such as 500KB' })}
       ${fieldOf({ ...given('hours'), label: 'Fetch in these hours only', hint: 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first' })}
       ${fieldOf({ ...given('zone'), label: 'Time zone of these hours', hint: 'A name such as Europe/Berlin; without one, that of the cache' })}

@@ -5,6 +5,8 @@ import type { RsOptions } from '../options.js';
 import type { WebSessions } from '../sessions.js';
 import { applicantPages, type ApplicantOptions } from './applicants.js';
 import { loginPages } from './login.js';
+import type { RunningMail } from '../mail/start.js';
+import { mailPages } from './mail.js';
 import { mePages } from './me.js';
 import { SessionCookie } from './session-gate.js';
 import { shellOf, type ShellOptions } from './shell.js';
@@ -14,6 +16,7 @@ export interface PagesOptions
     Pick<ShellOptions, 'maxBodyBytes' | 'failed'>,
     Pick<ApplicantOptions, 'registrar' | 'clock' | 'within'> {
   sessions: WebSessions;
+  mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   options: ApplicantOptions['options'] & Pick<RsOptions, 'url' | 'contact' | 'wrongLogins'>;
@@ -35,7 +38,11 @@ export function pagesOf(parts: PagesOptions) {
   const guard = new LoginGuard(clock, wrongLogins);
   app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
   app.route('/me', mePages({ sessions, cookie, view, options, clock, base, page }));
-  app.route('/', applicantPages({ ...parts, base, page }));
+  app.route('/', mailPages({ ...parts.mail, options, clock, base, page }));
+  app.route(
+    '/',
+    applicantPages({ ...parts, addressOf: id => parts.mail.mailing.standingOf(id), base, page }),
+  );
   shell.seal();
   return app;
 }

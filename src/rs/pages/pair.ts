@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import { formatUntil } from '../../config/words.js';
 import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { crontabLine } from '../../wire/crontab.js';
+import type { AddressStanding } from '../mail/mailing.js';
 import { capital, codeBlock, type Markup } from './layout.js';
 
 /** What is shown once. */
@@ -19,6 +20,7 @@ export interface PairView {
   uns: string;
   checksLeft: number;
   nowMs: number;
+  address: AddressStanding;
 }
 
 const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad', words: string]> = {
@@ -46,6 +48,7 @@ export function pairBody(view: PairView): Markup {
       <dd>${String(pid)}</dd>
       <dt>Directory</dt>
       <dd class="mono">${prefix}</dd>
+      ${addressFacts(view.address)}
       ${
         registration.endsMs === undefined
           ? ''
@@ -59,6 +62,18 @@ export function pairBody(view: PairView): Markup {
           : ''
       }
     </dl>`;
+}
+
+function addressFacts({ confirmed, pending }: AddressStanding): Markup | string {
+  if (confirmed !== undefined)
+    return html`<dt>E-mail</dt>
+      <dd>${confirmed}, confirmed</dd>`;
+  if (pending === undefined) return '';
+  return html`<dt>E-mail</dt>
+    <dd>
+      ${pending}: follow the link in the mail that goes there. Only one is ever sent to an address that nobody
+      confirms.
+    </dd>`;
 }
 
 function whyNot({ reason }: Registration): Markup | string {

@@ -63,7 +63,8 @@ export function shellOf({ url, contact, nav, badge, maxBodyBytes, failed }: Shel
       error instanceof RsRequestRefused
         ? error
         : new RsRequestRefused(503, 'failed', 'this failed', 'try again later');
-    if (shown !== error) failed(c.req.path.replace(/\/pair\/[^/]+/, '/pair/ID'), error);
+    if (shown !== error)
+      failed(c.req.path.replace(/\/(pair|confirm|reset|password)\/[^/]+/, '/$1/ID'), error);
     const { status, retryAfterS } = shown;
     if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
     const body = html`<h1>Sorry</h1>
