@@ -1,6 +1,6 @@
 /** Which pages of which elementary targets are not cleared hard, because they are replaced softly. */
 import type { SoftRule } from '../db/clear/soft.js';
-import { compileGlob, type PathTest } from './glob.js';
+import { compileGlob, type PathTest } from '../lib/glob.js';
 import type { TargetPage } from './resolve.js';
 import type { TargetMap } from './target-map.js';
 

@@ -2,7 +2,7 @@
 import { parseAmount } from '../config/amounts.js';
 import type { Config } from '../config/load.js';
 import type { ClearOptions } from '../clear/options.js';
-import { compileGlob } from '../clear/glob.js';
+import { compileGlob } from '../lib/glob.js';
 import { driverOf } from '../clear/drivers/index.js';
 import { isTypeName, MAX_NAME_BYTES } from '../clear/intake/request-line.js';
 import { problemOfUrl } from '../clear/page-url.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compileGlob } from '../../src/clear/glob.js';
+import { compileGlob } from '../../src/lib/glob.js';
 import { excluderOf, mapOf } from './support.js';
 
 describe('a pattern of paths', () => {

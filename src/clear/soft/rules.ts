@@ -1,6 +1,6 @@
 /** What the rules of soft clearing say of a page that was published. */
 import type { PageKey, SoftRule } from '../../db/clear/soft.js';
-import { compileGlob, type PathTest } from '../glob.js';
+import { compileGlob, type PathTest } from '../../lib/glob.js';
 import type { TargetMap } from '../target-map.js';
 
 export class SoftRules {

@@ -11,6 +11,7 @@ import { BM } from './bm.js';
 import { BOT } from './bot.js';
 import { CLEAR } from './clear.js';
 import { CP } from './cp.js';
+import { CRAWL } from './crawl.js';
 import { CU } from './cu.js';
 import { LCCD } from './lccd.js';
 import { NET } from './net.js';
@@ -40,6 +41,7 @@ export const SETTINGS = {
   ...CLEAR,
   ...RS,
   ...SPIDER,
+  ...CRAWL,
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

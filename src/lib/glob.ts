@@ -1,4 +1,4 @@
-/** Patterns of paths: `*` stands for characters of one segment, `**` for any. */
+/** Patterns of paths and urls: `*` stands for characters of one segment, `**` for any. */
 
 const STAR = 1;
 const GLOBSTAR = 2;

@@ -1,0 +1,145 @@
+/** lcclinks(1): the links of pages that are held, as urls to be fetched. */
+import { xmlLimitsOf } from '../config/limits.js';
+import type { Config } from '../config/load.js';
+import { amount } from '../config/words.js';
+import { CrawlReader } from '../db/cache/crawl.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { compileGlob } from '../lib/glob.js';
+import { shownBytes } from '../lib/shown-bytes.js';
+import { Output } from '../lib/stdio.js';
+import { Expander, type LinksCounts } from '../links/expander.js';
+import type { ExpandOptions, LinksSink, NofollowRule } from '../links/options.js';
+import { LinkOwners } from '../links/owners.js';
+import { expandPages, seedUrls } from '../links/run.js';
+import { StdoutLinks } from '../links/stdout-links.js';
+import { productToken } from '../wire/robots.js';
+import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
+import type { CommandContext, CommandSpec, OptionValues } from './run.js';
+
+/** Pages of which not everything was read that are named; the others are counted. */
+const MOST_NAMED = 10;
+
+export const command: CommandSpec = {
+  name: 'lcclinks',
+  summary: 'Read the pages that lccq names; write, or deliver, the links in them that are not held yet.',
+  isFilter: true,
+  options: [
+    { flags: '--seeds', help: 'read urls, one a line, with which a crawl begins' },
+    { flags: '--assets', help: 'also what a browser loads to show a page: pictures, styles, scripts, media' },
+    {
+      flags: '--nofollow <WHICH>',
+      help: 'which nofollow counts: all, page (not that of links), none',
+      default: 'all',
+    },
+    {
+      flags: '--exclude <GLOB>',
+      help: 'leave out urls that match: * within a segment, ** anything',
+      repeat: true,
+    },
+    { flags: '--max-hops <N>', help: 'links between a page and where the crawl began', default: '64' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccq --pid=100 | lcclinks',
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitStatus> {
+  const config = configOf(context);
+  const options = linksOptions(context.options, config);
+  const db = new CrawlReader(config.home.db);
+  try {
+    const owners = new LinkOwners(db.spiderProviders());
+    const sink = sinkOf();
+    const complaints = new Complaints(context);
+    const expander = new Expander({
+      options,
+      db,
+      owners,
+      sink,
+      clock: systemClock,
+      complain: message => complaints.add(message),
+    });
+    const input: AsyncIterable<Buffer> = process.stdin;
+    const others =
+      context.options['seeds'] === true
+        ? await seedUrls(input, expander, sink, url => complaints.add(unowned(url)))
+        : (await expandPages(input, expander, sink, xmlLimitsOf(config)), 0);
+    complaints.tellRest();
+    for (const line of countLines(expander.counts)) if (context.verbose) context.say(line);
+    return others > 0 ? EXIT.someRejected : EXIT.ok;
+  } finally {
+    db.close();
+  }
+}
+
+function sinkOf(): LinksSink {
+  return new StdoutLinks(new Output(1));
+}
+
+function unowned(url: string): string {
+  return `${shownBytes(url)}: below no root of a provider with spider=yes; add one with lccpidb add --spider=yes`;
+}
+
+class Complaints {
+  readonly #context: CommandContext;
+  #count = 0;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  add(message: string): void {
+    if (++this.#count <= MOST_NAMED || this.#context.verbose) this.#context.complain(message);
+  }
+
+  tellRest(): void {
+    if (this.#count > MOST_NAMED && !this.#context.verbose)
+      this.#context.complain(`${this.#count - MOST_NAMED} more like these; -v names them`);
+  }
+}
+
+function countLines({ pages, links, sent, unread, unwanted, traps }: LinksCounts): string[] {
+  const lines = [`${amount(pages, 'page')}, ${amount(links, 'link')} in them, ${sent} sent`];
+  if (unread > 0) lines.push(`${amount(unread, 'page')} passed over: missing, altered, too large or no text`);
+  if (unwanted > 0) lines.push(`${amount(unwanted, 'page')} with noindex`);
+  if (traps.size > 0)
+    lines.push(`traps: ${[...traps].map(([name, count]) => `${name} ${count}`).join(', ')}`);
+  return lines;
+}
+
+function linksOptions(values: OptionValues, config: Config): ExpandOptions {
+  return {
+    assets: values['assets'] === true,
+    nofollow: nofollowOf(textOf(values, 'nofollow') ?? 'all'),
+    excluded: (textsOf(values, 'exclude') ?? []).map(compileGlob),
+    maxHops: hopsOf(textOf(values, 'maxHops') ?? ''),
+    robotName: productToken(config.get('bot.user_agent')).toLowerCase(),
+    maxPageBytes: config.get('spider.max_page_bytes'),
+    maxPageLinks: config.get('spider.max_page_links'),
+    maxLinkBytes: config.get('spider.max_link_bytes'),
+    maxValueLength: config.get('spider.max_value_bytes'),
+    pageTimeoutMs: config.get('spider.page_timeout_ms'),
+    maxSegments: config.get('spider.max_segments'),
+    maxRepeats: config.get('spider.max_segment_repeats'),
+    maxParameters: config.get('spider.max_parameters'),
+    maxQueries: config.get('spider.max_path_queries'),
+    maxCopies: config.get('spider.max_copies'),
+    sentPlaces: powerOfTwo(config.get('spider.sent_links')),
+  };
+}
+
+function nofollowOf(text: string): NofollowRule {
+  if (text === 'all' || text === 'page' || text === 'none') return text;
+  throw new LccError('usage', `--nofollow=${text}: give all, page or none`);
+}
+
+function hopsOf(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new LccError('usage', `--max-hops=${text}: give a number of links, 0 to 9999`);
+}
+
+/** At most that many. */
+function powerOfTwo(count: number): number {
+  return 2 ** Math.floor(Math.log2(count));
+}

@@ -1,0 +1,206 @@
+/**
+ * Pages into links: what a row of lccq says of a page, its file, its links, and of these the ones that somebody owns, that are no
+ * trap and that are neither held nor waiting. It keeps nothing: what was done before is done again, and finds that all is there.
+ */
+import type { CrawlReader } from '../db/cache/crawl.js';
+import type { Clock } from '../lib/clock.js';
+import { decodedOf } from '../text/content.js';
+import { urlsOfCss } from '../text/link-values.js';
+import { pageLinks, type PageLink } from '../text/page-links.js';
+import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
+import { isDelete, type UrlRecord } from '../wire/url.js';
+import type { LinkOwners } from './owners.js';
+import type { FoundLink, ExpandOptions, LinksSink } from './options.js';
+import { PathQueries } from './path-queries.js';
+import { baseOf, resolveLink } from './resolve.js';
+import { robotsSaid } from './robots-said.js';
+import { SentLinks } from './sent-links.js';
+import { readPage } from './stored-page.js';
+import { trapOf, type Trap, type TrapLimits } from './traps.js';
+
+export interface ExpanderParts {
+  options: ExpandOptions;
+  db: Pick<CrawlReader, 'isThere' | 'queriesOf' | 'copiesOf'>;
+  owners: LinkOwners;
+  sink: LinksSink;
+  clock: Clock;
+  /** Of a page of which not everything could be read. */
+  complain(message: string): void;
+}
+
+/** What became of pages and links. */
+export interface LinksCounts {
+  /** Pages whose links were looked at. */
+  pages: number;
+  /** Links in them, each once a page. */
+  links: number;
+  sent: number;
+  /** Pages that ask not to be kept. */
+  unwanted: number;
+  /** Rows whose content is missing, altered, larger than the limit, or not text. */
+  unread: number;
+  traps: Map<Trap, number>;
+}
+
+const HTML = /^(?:text\/html|application\/xhtml\+xml)$/;
+const SECONDS_MS = 1000;
+
+export class Expander {
+  readonly counts: LinksCounts = { pages: 0, links: 0, sent: 0, unwanted: 0, unread: 0, traps: new Map() };
+  readonly #parts: ExpanderParts;
+  readonly #sent: SentLinks;
+  readonly #queries: PathQueries;
+
+  constructor(parts: ExpanderParts) {
+    this.#parts = parts;
+    this.#sent = new SentLinks(parts.options.sentPlaces);
+    this.#queries = new PathQueries(parts.db, parts.options.maxQueries);
+  }
+
+  /** Sends the links of a page. @param record of lccq @throws LccError `try.later`; what the sink throws */
+  async expand(record: UrlRecord): Promise<void> {
+    const pid = Number(record.pid);
+    if (isDelete(record) || record.file === undefined || !this.#parts.owners.isFollowed(pid)) return;
+    const isCss = record.mimetype === 'text/css';
+    if (!HTML.test(record.mimetype) && !(isCss && this.#parts.options.assets)) return;
+    if (this.#isCopy(pid, record)) return;
+    const page = this.#read(record, record.file);
+    if (page === undefined) return;
+    this.counts.pages++;
+    const found = isCss ? this.#ofStyleSheet(record, page) : this.#ofPage(record, page);
+    const hops = Number(valueOf(record, 'hops') ?? 0) + 1;
+    for (const { url } of found.links) {
+      const sent = this.#send(url, hops);
+      if (sent !== undefined) await sent;
+    }
+    if (!found.isUnwanted) return;
+    this.counts.unwanted++;
+    await this.#parts.sink.unwanted({ pid, curl: record.curl, mimetype: record.mimetype });
+  }
+
+  /** Begins a crawl with a url. @returns whether it is a url that somebody owns */
+  async seed(url: string): Promise<boolean> {
+    const canonical = canonicalUrl(url);
+    if (canonical === undefined || this.#parts.owners.ownerOf(canonical.curl) === undefined) return false;
+    await this.#send(canonical, 0);
+    return true;
+  }
+
+  #send({ curl, furl }: CanonicalUrl, hops: number): void | Promise<void> {
+    const { options, owners, db, sink, clock } = this.#parts;
+    if (this.#sent.wasSent(curl)) return;
+    const pid = owners.ownerOf(curl);
+    if (pid === undefined || options.excluded.some(isExcluded => isExcluded(curl))) return;
+    const trap = hops > options.maxHops ? 'hops' : trapOf(curl, this.#trapLimits());
+    if (trap !== undefined) return this.#trapped(trap);
+    if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return;
+    if (hops > 0 && !this.#queries.take(pid, curl)) return this.#trapped('queries');
+    this.counts.sent++;
+    return sink.add({ pid, curl, furl, hops } satisfies FoundLink);
+  }
+
+  #trapLimits(): TrapLimits {
+    const year = new Date(this.#parts.clock.nowMs()).getUTCFullYear();
+    return { ...this.#parts.options, year };
+  }
+
+  #trapped(trap: Trap): void {
+    this.counts.traps.set(trap, (this.counts.traps.get(trap) ?? 0) + 1);
+  }
+
+  /** Sites that show one page under endless urls. */
+  #isCopy(pid: number, record: UrlRecord): boolean {
+    const { maxCopies } = this.#parts.options;
+    const { md5 } = record;
+    if (md5 === undefined || valueOf(record, 'hops') === undefined) return false;
+    if (this.#parts.db.copiesOf(pid, md5, maxCopies) < maxCopies) return false;
+    this.#trapped('copies');
+    return true;
+  }
+
+  #read(record: UrlRecord, file: string): { text: string; charset: string } | undefined {
+    const bytes = readPage(file, record.md5, this.#parts.options.maxPageBytes);
+    if (bytes === 'large')
+      this.#parts.complain(`${record.curl}: larger than spider.max_page_bytes, its links are not looked at`);
+    const source = { mimetype: record.mimetype, charset: record.http_charset };
+    const decoded = typeof bytes === 'string' ? undefined : decodedOf(bytes, source);
+    if (decoded === undefined) this.counts.unread++;
+    return decoded;
+  }
+
+  #ofPage(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound {
+    const { options, clock } = this.#parts;
+    const page = pageLinks(text, {
+      isXml: record.mimetype !== 'text/html',
+      assets: options.assets,
+      robotName: options.robotName,
+      maxLinks: options.maxPageLinks,
+      maxValueLength: options.maxValueLength,
+      timeoutMs: options.pageTimeoutMs,
+      nowMs: () => clock.monotonicMs(),
+    });
+    this.counts.links += page.links.length;
+    if (page.cut !== undefined)
+      this.#parts.complain(`${record.curl}: ${CUT[page.cut]}; those found so far count`);
+    if (page.long > 0) this.#trapped('long');
+    const said = robotsSaid(valueOf(record, 'robots'), page.robots, options.robotName);
+    const isUnwanted = said.noindex;
+    if (said.nofollow && options.nofollow !== 'none') return { links: [], isUnwanted };
+    const base = baseOf(page.base, urlOf(record));
+    const links: PageFoundLink[] = [];
+    for (const link of page.links) {
+      if (link.isNofollow && options.nofollow === 'all') continue;
+      const url = resolveLink(link.href, base, charset);
+      if (url !== undefined) links.push({ url, kind: link.kind });
+    }
+    return { links: this.#ofOwnName(record.curl, links), isUnwanted };
+  }
+
+  /** Of a page that names its path without the query as its own: that link alone. */
+  #ofOwnName(curl: string, links: PageFoundLink[]): PageFoundLink[] {
+    const mark = curl.indexOf('?');
+    if (mark < 0) return links;
+    const path = curl.slice(0, mark);
+    const own = links.filter(({ kind, url }) => kind === 'canonical' && url.curl === path);
+    if (own.length === 0) return links;
+    this.#trapped('canonical');
+    return own;
+  }
+
+  #ofStyleSheet(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound {
+    const links: PageFoundLink[] = [];
+    for (const href of urlsOfCss(text)) {
+      if (links.length >= this.#parts.options.maxPageLinks) break;
+      const url = resolveLink(href, urlOf(record), charset);
+      if (url !== undefined) links.push({ url, kind: 'asset' });
+    }
+    this.counts.links += links.length;
+    return { links, isUnwanted: false };
+  }
+}
+
+interface PageFoundLink {
+  url: CanonicalUrl;
+  kind: PageLink['kind'];
+}
+
+interface PageFound {
+  links: readonly PageFoundLink[];
+  /** The page asks not to be kept. */
+  isUnwanted: boolean;
+}
+
+const CUT = {
+  links: 'more links than spider.max_page_links',
+  time: 'its links take longer than spider.page_timeout_ms',
+} as const;
+
+/** Where a page came from. */
+function urlOf(record: UrlRecord): string {
+  return valueOf(record, 'finalurl') ?? record.furl ?? record.curl;
+}
+
+/** A field that pages of a crawl have; a page that its owner announced has no hops: a crawl begins there. */
+function valueOf(record: UrlRecord, name: 'hops' | 'finalurl' | 'robots'): string | undefined {
+  return (record as unknown as Record<string, string | undefined>)[name] ?? record.extra?.[name];
+}

@@ -1,0 +1,46 @@
+/** Whose a link is: a link makes no provider, so it belongs to one whose pages are followed, or to nobody. */
+import { strictRootCheck } from '../wire/roots.js';
+
+/** A provider whose pages are followed. */
+export interface SpiderProvider {
+  pid: number;
+  roots: readonly string[];
+}
+
+interface Root {
+  pid: number;
+  length: number;
+  isAbove: (url: string) => boolean;
+}
+
+const ORIGIN = /^https?:\/\/[^/]+/;
+
+export class LinkOwners {
+  /** The longest first. */
+  readonly #roots = new Map<string, Root[]>();
+  readonly #pids = new Set<number>();
+
+  constructor(providers: Iterable<SpiderProvider>) {
+    for (const { pid, roots } of providers) {
+      this.#pids.add(pid);
+      for (const root of roots) {
+        const origin = URL.canParse(root) ? new URL(root).origin : '';
+        const there = this.#roots.get(origin) ?? [];
+        there.push({ pid, length: root.length, isAbove: strictRootCheck([root]) });
+        this.#roots.set(origin, there);
+      }
+    }
+    for (const roots of this.#roots.values()) roots.sort((a, b) => b.length - a.length || a.pid - b.pid);
+  }
+
+  /** Whether the pages of a provider are followed. */
+  isFollowed(pid: number): boolean {
+    return this.#pids.has(pid);
+  }
+
+  /** The provider with the longest root around a url. @param curl canonical */
+  ownerOf(curl: string): number | undefined {
+    const [origin = ''] = ORIGIN.exec(curl) ?? [];
+    return this.#roots.get(origin)?.find(root => root.isAbove(curl))?.pid;
+  }
+}

@@ -1,0 +1,58 @@
+/** What lcclinks reads: rows of lccq, or urls to begin with. */
+import { Lines } from '../lib/lines.js';
+import { LccError } from '../lib/errors.js';
+import type { XmlLimits } from '../lib/xml/types.js';
+import type { UrlRecord } from '../wire/url.js';
+import { UrlStreamReader } from '../wire/url-stream.js';
+import type { Expander } from './expander.js';
+import type { LinksSink } from './options.js';
+
+/** Longest line of urls to begin with. */
+const MAX_SEED_LENGTH = 64 * 1024;
+
+/** Sends the links of all pages. @throws LccError `data.cut` where the input was cut: what was not sent then comes again */
+export async function expandPages(
+  input: AsyncIterable<Buffer>,
+  expander: Expander,
+  sink: LinksSink,
+  limits: XmlLimits,
+): Promise<void> {
+  let records: UrlRecord[] = [];
+  const reader = new UrlStreamReader({ url: record => void records.push(record) }, limits, {
+    where: 'standard input',
+  });
+  for await (const chunk of input) {
+    reader.write(chunk);
+    const some = records;
+    records = [];
+    for (const record of some) await expander.expand(record);
+  }
+  reader.end();
+  await sink.finish();
+}
+
+/** Sends urls, one a line. @returns how many nobody owns; each is told to `refused` */
+export async function seedUrls(
+  input: AsyncIterable<Buffer>,
+  expander: Expander,
+  sink: LinksSink,
+  refused: (url: string) => void,
+): Promise<number> {
+  const lines = new Lines(
+    MAX_SEED_LENGTH,
+    () => new LccError('data.malformed', `standard input: a line of more than ${MAX_SEED_LENGTH} characters`),
+  );
+  let others = 0;
+  const take = async (found: readonly string[]) => {
+    for (const line of found) {
+      const url = line.trim();
+      if (url === '' || (await expander.seed(url))) continue;
+      others++;
+      refused(url);
+    }
+  };
+  for await (const chunk of input) await take(lines.read(chunk));
+  await take(lines.read(Buffer.from('\n')));
+  await sink.finish();
+  return others;
+}

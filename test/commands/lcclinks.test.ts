@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { TestCache } from '../support/cache.js';
+import { shellSays } from '../support/lccq.js';
+import { ROOT } from '../support/tree.js';
+
+const SITE = 'http://example.org/';
+let cache: TestCache;
+beforeEach(() => {
+  cache = new TestCache();
+  cache.db.exec(`INSERT INTO pidb(pid, password, spider) VALUES (1, '', 1), (2, '', 0);
+    INSERT INTO proots VALUES (1, '${SITE}'), (2, 'http://registered.example/')`);
+});
+afterEach(() => cache.close());
+
+function lcclinks(input: string, ...args: string[]) {
+  const env = { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' };
+  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lcclinks'), args, {
+    input,
+    env,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr, lines: stdout.split('\n').filter(line => line.startsWith('<url')) };
+}
+
+describe('lcclinks', () => {
+  it('writes the links of what lccq names, as a stream that our tools read', () => {
+    cache.put({
+      curl: SITE,
+      content: '<a href=a.html><a href="/?q=1&amp;b"><a href=http://registered.example/>',
+    });
+    cache.put({ curl: 'http://registered.example/', pid: 2, content: `<a href=${SITE}no>` });
+    const { status, stdout, stderr } = shellSays(cache, 'lccq | lcclinks -v');
+    assert.equal(status, 0, stderr);
+    assert.equal(
+      stdout,
+      `<?lcc from="lcclinks" set="partial"?>
+<url curl="${SITE}a.html" mimetype="*/*" ifabsent="yes" outofroot="drop" hops="1" pid="1"/>
+<url curl="${SITE}?q=1&amp;b" mimetype="*/*" ifabsent="yes" outofroot="drop" hops="1" pid="1"/>
+<?lcc end?>
+`,
+    );
+    assert.equal(stderr, 'lcclinks: 1 page, 3 links in them, 2 sent\n');
+  });
+
+  it('begins with urls, and reports those that belong to nobody', () => {
+    const { status, lines, stderr } = lcclinks(
+      `${SITE}a#x\n\nhttp://registered.example/\n${SITE}b`,
+      '--seeds',
+    );
+    assert.equal(status, 1);
+    assert.deepEqual(
+      lines.map(line => /curl="(.*?)".*hops="(.*?)"/.exec(line)?.slice(1)),
+      [
+        [`${SITE}a`, '0'],
+        [`${SITE}b`, '0'],
+      ],
+    );
+    assert.match(
+      stderr,
+      /^lcclinks: http:\/\/registered.example\/: below no root of a provider with spider=yes; .*\n$/,
+    );
+  });
+
+  it('ends with 65 where its input was cut, and says what is missing', () => {
+    const { status, stdout, stderr } = lcclinks('<?lcc from="lccq"?>\n<urls>\n');
+    assert.equal(status, 65);
+    assert.ok(!stdout.includes('<?lcc end?>'));
+    assert.match(stderr, /^lcclinks: standard input:3:1: .*; it was cut off\n$/);
+  });
+
+  it('ends with 66 where there is no LCC', () => {
+    const { status, stderr } = spawnSync(join(ROOT, 'bin/lcclinks'), [], {
+      input: '',
+      env: { ...process.env, LCC_HOME: join(cache.home, 'nothing'), LCC_CONFIG: '' },
+      encoding: 'utf8',
+    });
+    assert.equal(status, 66, stderr);
+  });
+
+  it('refuses options that make no sense on one line', () => {
+    for (const option of ['--nofollow=some', '--max-hops=-1', '--max-hops=many']) {
+      const { status, stderr } = lcclinks('', option);
+      assert.equal(status, 64);
+      assert.ok(stderr.startsWith(`lcclinks: ${option}: give `), stderr);
+    }
+  });
+
+  it('names ten pages that it could not read to their end, and counts the others', () => {
+    for (let i = 0; i < 13; i++)
+      cache.put({ curl: `${SITE}${i}`, content: `${'<a href=x>'.repeat(3)}<a href=${i}>` });
+    cache.db.close();
+    const { stderr } = shellSays(
+      cache,
+      'lccq | lcclinks --config=<(printf "[spider]\\nmax_page_links = 1\\n")',
+    );
+    const lines = stderr.trimEnd().split('\n');
+    assert.equal(lines.length, 11, stderr);
+    assert.equal(lines[10], 'lcclinks: 3 more like these; -v names them');
+    assert.match(lines[0] ?? '', /more links than spider.max_page_links; those found so far count$/);
+  });
+});
