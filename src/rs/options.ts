@@ -32,6 +32,7 @@ export function rsOptions(config: Config) {
       spacemax: config.get('rs.spacemax_bytes'),
       bandwidth: config.get('rs.bandwidth_bytes_per_s'),
     },
+    fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     slots: slotsOf(config.get('qm.slots')),
     firstPid: config.get('rs.first_pid'),
     pairMs: config.get('rs.pair_ms'),

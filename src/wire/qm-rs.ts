@@ -79,6 +79,27 @@ export interface RsErrorsWanted {
   prefix?: string;
 }
 
+/** One row of what is known of a url. */
+export type UrlStanding = {
+  mimetype: string;
+} & (
+  | { state: 'waiting'; tries: number }
+  /** `at`: seconds; when it was fetched. */
+  | { state: 'held'; seq: number; bytes: number; at: number }
+  | { state: 'gone'; seq: number; at: number }
+  | { state: 'error'; code: number; text: string }
+);
+
+/** An error that a provider has not received. */
+export interface KeptError {
+  /** Ascending; for the next look. */
+  errseq: number;
+  code: number;
+  curl: string;
+  mimetype: string;
+  text: string;
+}
+
 /** A change has an id, a question none. */
 export type RsAsk = { id: string; change: RsChange } | { id: undefined; question: RsQuestion };
 /** What may come: a look is a question whose answer takes a while. */

@@ -1,28 +1,7 @@
 /** How urls of a provider stand: waiting, held, gone, with an error. */
 import { formatAttribute, unescapeAttribute } from '../../lib/xml/escape.js';
-import type { RsErrorsWanted } from '../../wire/qm-rs.js';
+import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
 import type { Db } from '../sqlite/open.js';
-
-/** One row of what is known of a url. */
-export type UrlStanding = {
-  mimetype: string;
-} & (
-  | { state: 'waiting'; tries: number }
-  /** `at`: seconds; when it was fetched. */
-  | { state: 'held'; seq: number; bytes: number; at: number }
-  | { state: 'gone'; seq: number; at: number }
-  | { state: 'error'; code: number; text: string }
-);
-
-/** An error that a provider has not received. */
-export interface KeptError {
-  /** Ascending; for the next look. */
-  errseq: number;
-  code: number;
-  curl: string;
-  mimetype: string;
-  text: string;
-}
 
 const MAX_TEXT_LENGTH = 300;
 

@@ -90,7 +90,9 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
         ${OWN_PAGE.test(next) ? html`<input type="hidden" name="next" value="${next}" />` : ''}
         <button>Log in</button>
       </form>
-      <p class="after">No site here yet? <a href="${base}/register">Register one</a></p>
-      <p class="after"><a href="${base}/forgot">The password is lost</a></p>`;
+      <p class="after"><a href="${base}/forgot">Forgotten the password?</a></p>
+      <p>No site here yet? <a href="${base}/register">Register one</a></p>
+      <p class="after"><a href="${base}/forgot">Forgotten the password?</a></p>
+      <p><a href="${base}/forgot">The password is lost</a></p>`;
   }
 }

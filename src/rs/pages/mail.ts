@@ -151,5 +151,5 @@ function newPassword({ pid, password }: NewPassword): Markup {
       <p>Put it into the file that your crontab line names after <code>--pwdfile</code>:</p>
       ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'Keep the password')}
     </div>
-    <p>The old one is void now. Whoever was logged in has to log in again.</p>`;
+    <p>The old one is void now. All logins are over: log in again with the new one.</p>`;
 }

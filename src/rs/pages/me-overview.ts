@@ -1,84 +1,191 @@
-/** How a provider stands: what it has, what waits, whether it is fetched from now, and the line for its crontab. */
+/** How a provider stands: what it has, what waits, whether it is fetched from now, the line for its crontab, its last sets. */
 import { html } from 'hono/html';
-import { opensAtMs, permits, slotOf, hoursOfMask, type Slots } from '../../config/hours.js';
-import { formatUntil } from '../../config/words.js';
-import type { ShownProvider } from '../../db/providers/registered.js';
+import { hoursOfMask, opensAtMs, permits, slotOf, type Slots } from '../../config/hours.js';
+import { amount } from '../../config/words.js';
+import { fullSetRation } from '../../db/providers/pidb.js';
+import type { ShownProvider, TakenSet } from '../../db/providers/registered.js';
 import { crontabLine } from '../../wire/crontab.js';
 import { codeBlock, type Markup } from './layout.js';
 import { bytesText, countText } from './numbers.js';
+import { agoOf, untilOf } from './times.js';
 
 export interface OverviewView {
   provider: ShownProvider;
+  base: string;
+  /** Where it delivers to. */
   uns: string;
   slots: Slots;
+  fullSetPeriodMs: number;
+  /** Its own, as IANA names it. */
+  zone: string | undefined;
   nowMs: number;
 }
 
 export function overview(view: OverviewView): Markup {
-  const { provider } = view;
+  const { provider, nowMs, zone } = view;
+  const { roots, pid, lastconntime, sets } = provider;
+  const [root = ''] = roots;
+  const isNew = lastconntime === 0 && provider.lastset === 0;
   const { tone, words, detail } = fetchingNow(view);
-  return html`<h1>${provider.roots.length === 1 ? provider.roots[0] : `Provider ${provider.pid}`}</h1>
+  return html`<h1${roots.length === 1 ? html` class="address"` : ''}>${roots.length === 1 ? root : `Provider ${pid}`}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span> <span>${detail}</span></p>
-    <div class="tiles">
-      ${tile('Pages and files', countText(provider.filesused), `of ${countText(provider.filesmax)}`)}
-      ${tile('Space', bytesText(provider.spaceused), `of ${bytesText(provider.spacemax)}`)}
-      ${tile('Waiting to be fetched', countText(provider.nurlproc), '')}
-      ${tile('Errors', countText(provider.nurlerrs), '')}
-    </div>
-    <h2>Next step: the line for your crontab</h2>
-    <p>
-      Put the directory of your pages in the place of <code>/var/www</code>. The password is in
-      <code>~/.lcc-password</code>.
-    </p>
-    ${codeBlock(lineOf(view), 'the line for your crontab')}`;
-}
-
-function tile(label: string, value: string, detail: string): Markup {
-  return html`<div class="tile">
-    <h2>${label}</h2>
-    <p class="figure">${value}</p>
-    <p>${detail}</p>
-  </div>`;
+    ${leaving(view)} ${wanted(provider)} ${isNew ? nextStep(view, isNew) : ''} ${tiles(view)}
+    ${sets.length === 0 ? '' : setsTable(sets, nowMs, zone)} ${isNew ? '' : nextStep(view, isNew)}`;
 }
 
 interface Fetching {
   tone: 'good' | 'wait' | 'bad';
   words: string;
-  detail: string;
+  detail: Markup | string;
 }
 
 /** Whether it is fetched from now, and if not, why. */
-function fetchingNow({ provider, slots, nowMs }: OverviewView): Fetching {
-  const hours = hoursOfMask(provider.timeofday, slots);
-  if (provider.paused !== 0)
-    return { tone: 'bad', words: 'paused', detail: 'The operator has stopped fetching from your site.' };
-  if (!permits(hours, slotOf(nowMs, slots))) {
-    const opensMs = opensAtMs(hours, nowMs, slots);
-    const detail =
-      opensMs === undefined
-        ? 'You permit no hour.'
-        : `The hours that you permit begin at ${formatUntil(opensMs, nowMs)}.`;
-    return { tone: 'wait', words: 'outside of your hours', detail };
-  }
-  const backoffMs = provider.backoffuntil * 1000;
+function fetchingNow({ provider, slots, nowMs, zone }: OverviewView): Fetching {
+  const { paused, timeofday, backoffuntil, nurlproc, lastset, lastconntime, enabled } = provider;
+  if (!enabled) return { tone: 'bad', words: 'leaving', detail: 'Your site is not fetched from.' };
+  if (paused !== 0)
+    return {
+      tone: 'bad',
+      words: 'paused',
+      detail: 'The operator has stopped fetching from your site. What waits is kept.',
+    };
+  const backoffMs = backoffuntil * 1000;
   if (backoffMs > nowMs)
     return {
       tone: 'bad',
       words: 'your site does not answer',
-      detail: `It is asked again at ${formatUntil(backoffMs, nowMs)}.`,
+      detail: html`It is asked again ${untilOf(backoffMs, zone)}. What waits is kept.`,
     };
-  return provider.nurlproc > 0
-    ? { tone: 'good', words: 'is being fetched', detail: '' }
-    : { tone: 'good', words: 'up to date', detail: 'Nothing waits to be fetched.' };
+  const hours = hoursOfMask(timeofday, slots);
+  if (nurlproc > 0 && !permits(hours, slotOf(nowMs, slots))) {
+    const opensMs = opensAtMs(hours, nowMs, slots);
+    const detail =
+      opensMs === undefined
+        ? 'You permit no hour: change that under Terms.'
+        : html`Your hours begin ${untilOf(opensMs, zone)}.`;
+    return { tone: 'wait', words: 'waits for your hours', detail };
+  }
+  if (nurlproc > 0) return { tone: 'good', words: 'is being fetched', detail: '' };
+  return lastset === 0 && lastconntime === 0
+    ? { tone: 'wait', words: 'waits for your first list', detail: 'Your site has announced nothing yet.' }
+    : { tone: 'good', words: 'up to date', detail: 'All that you announced is fetched.' };
 }
 
-function lineOf({ provider, uns }: OverviewView): string {
-  return crontabLine({
+function leaving({ provider: { leaveat }, base, zone }: OverviewView): Markup | string {
+  if (leaveat === null) return '';
+  return html`<div class="note bad">
+    <h2>You are leaving</h2>
+    <p>
+      What is kept of your site is removed ${untilOf(leaveat * 1000, zone)}.
+      <a href="${base}/me/leave">Stay after all</a>
+    </p>
+  </div>`;
+}
+
+function wanted({ fullsetwanted }: ShownProvider): Markup | string {
+  if (fullsetwanted === null) return '';
+  return html`<div class="note wait">
+    <h2>A complete list of your site is wanted</h2>
+    <p>
+      The next run of your crontab line sends it by itself; it counts as none of your full sets. The reason:
+      ${fullsetwanted}
+    </p>
+  </div>`;
+}
+
+function tiles({ provider, base, nowMs, fullSetPeriodMs }: OverviewView): Markup {
+  const { filesused, filesmax, spaceused, spacemax, nurlproc, nurlerrs, fullsetsallowed } = provider;
+  const { allowed } = fullSetRation(provider, 0, nowMs, fullSetPeriodMs);
+  return html`<div class="tiles">
+    ${used('Pages and files', filesused, filesmax, countText)}
+    ${used('Space', spaceused, spacemax, bytesText)}
+    <div class="tile">
+      <h2>Waiting</h2>
+      <p class="figure">${countText(nurlproc)}</p>
+      <p>${nurlproc === 1 ? 'page' : 'pages'} to be fetched</p>
+    </div>
+    <div class="tile${nurlerrs > 0 ? ' bad' : ''}">
+      <h2>Errors</h2>
+      <p class="figure">${countText(nurlerrs)}</p>
+      <p>${nurlerrs > 0 ? html`<a href="${base}/me/errors">What to do</a>` : 'none to look at'}</p>
+    </div>
+    <div class="tile">
+      <h2>Full sets left</h2>
+      <p class="figure">${countText(allowed)} <small>of ${countText(fullsetsallowed)}</small></p>
+      <p>complete lists</p>
+    </div>
+  </div>`;
+}
+
+const WARN_PERCENT = 90;
+
+/** An amount of what there may be, also as a bar. */
+function used(label: string, value: number, most: number, text: (amount: number) => string): Markup {
+  const percent = most === 0 ? 100 : Math.min(100, (100 * value) / most);
+  const tone = percent >= 100 ? 'bad' : percent >= WARN_PERCENT ? 'wait' : '';
+  return html`<div class="tile ${tone}">
+    <h2>${label}</h2>
+    <p class="figure">${text(value)}</p>
+    <svg
+      class="bar ${tone}"
+      viewBox="0 0 100 4"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <rect width="${percent.toFixed(1)}" height="4" />
+    </svg>
+    <p>of ${text(most)}${percent >= 100 ? ': full' : ''}</p>
+  </div>`;
+}
+
+function nextStep({ provider, uns, nowMs, zone }: OverviewView, isNew: boolean): Markup {
+  const { pid, roots, lastconntime } = provider;
+  const line = crontabLine({
     bin: '/usr/local/bin',
     docroot: '/var/www',
     pwdfile: '$HOME/.lcc-password',
-    pid: provider.pid,
+    pid,
     uns,
-    urlprefix: provider.roots[0] ?? '',
+    urlprefix: roots[0] ?? '',
   });
+  return html`<h2 id="line">${isNew ? 'Next: the line for your crontab' : 'Your crontab line'}</h2>
+    <p>
+      ${isNew ? html`Run <code>crontab -e</code>, and add this line. ` : ''}Put the directory of your pages in
+      the place of <code>/var/www</code>; the password is in <code>~/.lcc-password</code>.
+      ${lastconntime === 0 ? '' : html`It was heard of ${agoOf(lastconntime * 1000, nowMs, zone)}.`}
+    </p>
+    ${codeBlock(line, 'the line for your crontab')}`;
+}
+
+function setsTable(sets: readonly TakenSet[], nowMs: number, zone: string | undefined): Markup {
+  return html`<h2 id="sets">What you announced last</h2>
+    <div class="table stacks">
+      <table aria-labelledby="sets">
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">List</th>
+            <th scope="col" class="number">New or changed</th>
+            <th scope="col" class="number">Unchanged</th>
+            <th scope="col" class="number">Removed</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${sets.map(
+            ({ at, isfull, complete, queued, duplicate, unchanged, deleted }) =>
+              html`<tr>
+                <td>${agoOf(at * 1000, nowMs, zone)}</td>
+                <td>
+                  ${isfull === 1 ? 'all of the site' : 'changes'}${complete === 1 ? '' : ', being taken'}
+                </td>
+                <td class="number" data-label="New or changed">${countText(queued)}</td>
+                <td class="number" data-label="Unchanged">${countText(unchanged + duplicate)}</td>
+                <td class="number" data-label="Removed">${countText(deleted)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="soft">${amount(sets.length, 'list')}, the newest first.</p>`;
 }

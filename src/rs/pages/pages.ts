@@ -1,13 +1,14 @@
 /** The pages that everybody may open, and those of providers, put together. */
 import { LoginGuard } from '../login-guard.js';
 import type { ProviderViewOptions } from '../me.js';
+import type { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
 import type { WebSessions } from '../sessions.js';
 import { applicantPages, type ApplicantOptions } from './applicants.js';
 import { loginPages } from './login.js';
-import type { RunningMail } from '../mail/start.js';
 import { mailPages } from './mail.js';
-import { mePages } from './me.js';
+import { ME_NAV, mePages } from './me.js';
+import { QmAnswers } from './qm-answers.js';
 import { SessionCookie } from './session-gate.js';
 import { shellOf, type ShellOptions } from './shell.js';
 
@@ -19,25 +20,25 @@ export interface PagesOptions
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
-  options: ApplicantOptions['options'] & Pick<RsOptions, 'url' | 'contact' | 'wrongLogins'>;
+  options: ApplicantOptions['options'] &
+    Pick<RsOptions, 'url' | 'contact' | 'wrongLogins' | 'fullSetPeriodMs'>;
 }
 
 const OUT = [
   { path: '/register', label: 'Register a site' },
   { path: '/login', label: 'Log in' },
 ];
-const IN = [{ path: '/me', label: 'Overview' }];
 
 export function pagesOf(parts: PagesOptions) {
   const { options, clock, sessions, view } = parts;
   const { url, contact, wrongLogins } = options;
   const { maxBodyBytes, failed } = parts;
-  const shell = shellOf({ url, contact, nav: { out: OUT, in: IN }, maxBodyBytes, failed });
+  const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, maxBodyBytes, failed });
   const { app, page, base } = shell;
   const cookie = new SessionCookie('provider', url);
   const guard = new LoginGuard(clock, wrongLogins);
   app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
-  app.route('/me', mePages({ sessions, cookie, view, options, clock, base, page }));
+  app.route('/me', mePages({ sessions, cookie, qm: new QmAnswers(view.ask), options, clock, base, page }));
   app.route('/', mailPages({ ...parts.mail, options, clock, base, page }));
   app.route(
     '/',

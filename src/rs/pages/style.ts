@@ -95,7 +95,7 @@ const PARTS = `
 .note.bad { border-color: var(--bad-line); background: var(--bad-wash); } .note.bad h2 { color: var(--bad); }
 .note code, .note pre { background: color-mix(in srgb, var(--card) 65%, transparent); }
 
-.state { display: inline-flex; align-items: center; gap: .45rem; padding: .14rem .7rem .14rem .6rem; border-radius: 1rem; font-size: .9rem; font-weight: 650; border: 1px solid var(--line); background: var(--card); }
+.state { white-space: nowrap; display: inline-flex; align-items: center; gap: .45rem; padding: .14rem .7rem .14rem .6rem; border-radius: 1rem; font-size: .9rem; font-weight: 650; border: 1px solid var(--line); background: var(--card); }
 .state::before { content: ""; width: .55rem; height: .55rem; border-radius: 50%; background: currentColor; flex: none; }
 .state.good { color: var(--good); border-color: var(--good-line); background: var(--good-wash); }
 .state.wait { color: var(--wait); border-color: var(--wait-line); background: var(--wait-wash); }
@@ -108,7 +108,7 @@ const PARTS = `
 .tile { padding: .9rem 1.1rem 1rem; display: flex; flex-direction: column; }
 .tile h2, .tile h3 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
 .tile p { margin: .15rem 0 0; font-size: .9rem; color: var(--soft); font-variant-numeric: tabular-nums; }
-.tile .figure { margin: .15rem 0 0; font-size: 1.75rem; line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
+.tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(1.45rem, 1.3rem + .7vw, 1.75rem); line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
 .tile .figure small { font-size: .95rem; font-weight: 550; letter-spacing: 0; color: var(--soft); }
 .tile.bad .figure { color: var(--bad); } .tile.wait .figure { color: var(--wait); }
 .bar { display: block; width: 100%; height: .4rem; margin: .6rem 0 .1rem; border-radius: .2rem; background: var(--sunk); }
@@ -117,7 +117,9 @@ const PARTS = `
 .table { overflow-x: auto; margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 caption { text-align: left; }
-th, td { text-align: left; vertical-align: top; padding: .6rem 1.1rem; }
+th, td { text-align: left; vertical-align: top; padding: .5rem 1.1rem; }
+td time { white-space: nowrap; }
+td a { text-decoration-color: color-mix(in srgb, var(--link) 40%, transparent); } td a:hover { text-decoration-color: var(--link); }
 th { font-weight: 600; }
 thead th { font-size: .84rem; color: var(--soft); white-space: nowrap; background: color-mix(in srgb, var(--sunk) 45%, var(--card)); }
 tbody tr { border-top: 1px solid var(--line); }

@@ -1,0 +1,133 @@
+/** What a provider sees of itself, over the tables of a Queue Manager. */
+import assert from 'node:assert/strict';
+import { after, afterEach, beforeEach, test } from 'node:test';
+import { adviceOf } from '../../src/rs/pages/advice.js';
+import { csvCell } from '../../src/rs/pages/me-errors.js';
+import { CODES } from '../../src/wire/codes.js';
+import { url } from '../qm/support.js';
+import { ground } from '../web/support.js';
+import { MeScene, PID, ROOT } from './me-scene.js';
+
+const on = ground({ after });
+let scene: MeScene;
+beforeEach(async () => (scene = await MeScene.start(on)));
+afterEach(() => scene.close());
+
+const set = (columns: string) =>
+  void scene.qm.db.prepare(`UPDATE pidb SET ${columns} WHERE pid = ${PID}`).run();
+/** Text between tags, in one line. */
+const textOf = (html: string) => html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+const stateOf = (html: string) => /<span class="state \w+">([^<]+)<\/span>/.exec(html)?.[1];
+const rowsOf = (html: string) => html.split('<tr>').length - 1;
+
+test('a new provider is told to put its line into its crontab, and others how they fare', async () => {
+  const first = await scene.get('/me');
+  assert.equal(stateOf(first.html), 'waits for your first list');
+  assert.match(textOf(first.html), /Next: the line for your crontab .* --pid=100000 --pwdfile=/);
+  await scene.qm.send(PID, [url(`${ROOT}a`), url(`${ROOT}b`)]);
+  scene.qm.fetch(PID, `${ROOT}a`);
+  const lastS = Math.floor(scene.rs.clock.nowMs() / 1000);
+  set(`lastconntime = ${lastS}`);
+  const { html } = await scene.get('/me');
+  assert.equal(stateOf(html), 'is being fetched');
+  assert.match(
+    textOf(html),
+    /Pages and files 1 of 10,000 Space .* of 1 GB Waiting 1 page to be fetched Errors 0 none .* Full sets left 3 of 3/,
+  );
+  assert.match(textOf(html), /What you announced last .* changes 2 0 0/);
+  assert.match(textOf(html), /Your crontab line .* It was heard of just now \./);
+});
+
+test('why nothing is fetched now is said in words', async () => {
+  await scene.qm.send(PID, [url(`${ROOT}a`)]);
+  const nowS = Math.floor(scene.rs.clock.nowMs() / 1000);
+  for (const [columns, word] of [
+    [`timeofday = '${'0'.repeat(24)}'`, 'waits for your hours'],
+    [`backoffuntil = ${nowS + 600}`, 'your site does not answer'],
+    ['paused = 1', 'paused'],
+  ] as const) {
+    set(columns);
+    assert.equal(stateOf((await scene.get('/me')).html), word);
+  }
+  set("fullsetwanted = 'operator'");
+  assert.match((await scene.get('/me')).html, /A complete list of your site is wanted/);
+});
+
+test('errors are shown by code with advice, a hundred a page, of one code, below one address, and as CSV', async () => {
+  assert.match((await scene.get('/me/errors')).html, /Nothing went wrong/);
+  scene.fail(250, [404, 604]);
+  const { html } = await scene.get('/me/errors');
+  assert.match(textOf(html), /125 with code 404 .* announce it again: touch the file/);
+  assert.match(textOf(html), /125 with code 604 .* Renew it/);
+  assert.equal(rowsOf(html), 1 + 2 + 1 + 100);
+  let path: string | undefined = '/me/errors';
+  const seen = new Set<string>();
+  for (let pages = 1; path !== undefined; pages++) {
+    const page: { html: string } = await scene.get(path);
+    for (const [, address = ''] of page.html.matchAll(/<td class="address">\s*<a href="([^"]+)"/g))
+      seen.add(address);
+    path = /href="\/base(\/me\/errors\?[^"]*)"\s*>Next 100</.exec(page.html)?.[1]?.replaceAll('&amp;', '&');
+    assert.ok(pages <= 3);
+  }
+  assert.equal(seen.size, 250);
+  const one = await scene.get(`/me/errors?code=604&prefix=${encodeURIComponent(`${ROOT}d3/`)}`);
+  assert.equal(rowsOf(one.html), 1 + 25);
+  assert.match(one.html, /value="http:\/\/127\.0\.0\.1\/d3\/"/);
+  assert.match(
+    (await scene.get('/me/errors?prefix=http://other/')).html,
+    /None of your errors is of this kind/,
+  );
+  const csv = await scene.get('/me/errors.csv?code=404');
+  assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8');
+  assert.match(String(csv.headers['content-disposition']), /attachment; filename="errors-100000\.csv"/);
+  const lines = csv.html.trimEnd().split('\r\n');
+  assert.equal(lines.length, 1 + 125);
+  assert.deepEqual(lines.slice(0, 2), [
+    'code,address,type,text',
+    `404,${ROOT}d0/p0.html,text/html,Not Found`,
+  ]);
+});
+
+test('what a site says in an error is neither markup, nor a formula, nor a link to a script', async () => {
+  const { db } = scene.qm;
+  const insert = db.prepare('INSERT INTO pierr(pid, code, text, attrs) VALUES (?, 404, ?, ?)');
+  insert.run(
+    PID,
+    '=HYPERLINK("http://evil.example")',
+    ' curl="javascript:alert(1)" mimetype="&lt;script&gt;x"',
+  );
+  const { html } = await scene.get('/me/errors');
+  assert.ok(!html.includes('href="javascript:') && !html.includes('<script>x'));
+  assert.match(html, /javascript:alert\(1\)/);
+  const csv = await scene.get('/me/errors.csv');
+  assert.match(csv.html, /"'=HYPERLINK\(""http:\/\/evil\.example""\)"\r\n$/);
+  assert.deepEqual(['a', '-1', 'a,b', '@x'].map(csvCell), ['a', "'-1", '"a,b"', "'@x"]);
+});
+
+test('receipts say what became of a page', async () => {
+  await scene.qm.send(PID, [url(`${ROOT}kept`), url(`${ROOT}waits`), url(`${ROOT}fails`)]);
+  scene.qm.fetch(PID, `${ROOT}kept`);
+  scene.qm.missing(PID, `${ROOT}fails`);
+  const ask = (urls: readonly string[]) =>
+    scene.get(`/me/receipts?urls=${encodeURIComponent(urls.join('\n'))}`);
+  const { html } = await ask(['kept', 'waits', 'fails', 'never'].map(name => ROOT + name));
+  assert.match(
+    textOf(html),
+    /\/kept text\/html kept .* fetched .* waits .* failed \(404\) Your server says that there is no such page\. .* not known/,
+  );
+  assert.match(html, /<textarea[^>]*>\s*http:\/\/127\.0\.0\.1\/kept\n/);
+  const many = await ask(Array.from({ length: 21 }, (_, i) => `${ROOT}${i}`));
+  assert.match(many.html, /role="alert"[^]*These are 21 addresses[^]*give 20 at a time/);
+  assert.doesNotMatch((await ask([])).html, /How they stand/);
+});
+
+test('every code that a url or a list can have has advice of its own', () => {
+  const codes = Object.keys(CODES).map(Number);
+  const told = codes.filter(code => [202, 203, 205].includes(code) || code > 300);
+  const general = adviceOf(999).todo;
+  for (const code of told) {
+    assert.notEqual(adviceOf(code).todo, general, String(code));
+    assert.match(adviceOf(code).todo, /^[A-Z].*\.$/);
+  }
+  for (const status of [400, 418, 502]) assert.match(adviceOf(status).means, new RegExp(String(status)));
+});
