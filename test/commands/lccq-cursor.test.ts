@@ -130,6 +130,8 @@ describe('lccq --cursor -- CMD', () => {
     child.kill('SIGTERM');
     const [status] = (await once(child, 'exit')) as [number];
     assert.equal(status, 143);
+    // The `sleep` has it still.
+    child.stdout.destroy();
     assert.ok(!existsSync(out));
     assert.equal(cursorSeq(), undefined);
   });
