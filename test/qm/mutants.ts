@@ -42,7 +42,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'memory of what was absorbed',
     edits: [
-      edit('this.#state = options.store.absorb.find(uns, head.entry);', ''),
+      edit('this.#state = options.store.absorb.sets.find(uns, head.entry);', ''),
       edit('INSERT INTO absorbed(', 'INSERT OR REPLACE INTO absorbed('),
     ],
   },

@@ -8,6 +8,7 @@ import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import type { LeftOver } from './held.js';
+import { isSameUrl, UNASKED } from './row.js';
 import type { QueueReader } from './sets.js';
 
 /** Text, or a blob, which SQLite sorts after every text. */
@@ -38,6 +39,8 @@ interface UnnamedRow extends UnnamedContent {
 
 const RANGE = 'pid = ? AND (curl, mimetype) > (?, ?) AND (curl, mimetype) <= (?, ?)';
 const ORDER = 'ORDER BY curl, mimetype';
+/** What nobody announced is no business of a full set: a crawl goes on beside it. */
+const OWNERS_ROW = `flags & ${UNASKED} = 0`;
 
 export class Reconciler {
   readonly #queue: QueueReader;
@@ -65,20 +68,20 @@ export class Reconciler {
     // A row that waited for nothing was counted when its delete came.
     this.#selectUnnamedRows = db.prepare<[...InRange, number, number], UnnamedRow>(
       `SELECT pos, curl, mimetype, op = 1 AND NOT EXISTS(SELECT 1 FROM lccurl AS l
-         WHERE (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)) AS counts
-       FROM qdb WHERE ${RANGE} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
+         WHERE (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}) AS counts
+       FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
     );
     this.#selectWaits = db
       .prepare<[...InRange, number], number>(
-        `SELECT 1 FROM qdb WHERE ${RANGE} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
+        `SELECT 1 FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
       )
       .pluck();
     this.#dropRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
     // Where the set is one that was held, later ones may have named the url.
     // safeguard: leaving alone what later sets named when held removals are released
-    const unnamed = `${RANGE} AND psetid < ? AND NOT EXISTS(SELECT 1 FROM qdb AS q
-      WHERE (q.pid, q.curl, q.mimetype) = (lccurl.pid, lccurl.curl, lccurl.mimetype)
-      AND coalesce(q.named, q.psetid) >= ?)`;
+    const unnamed = `${RANGE} AND psetid < ? AND hops IS NULL AND NOT EXISTS(SELECT 1 FROM qdb AS q
+      WHERE (q.pid, q.curl) = (lccurl.pid, lccurl.curl) AND ${isSameUrl('q', 'lccurl')}
+      AND q.flags & ${UNASKED} = 0 AND coalesce(q.named, q.psetid) >= ?)`;
     this.#selectUnnamedContents = db.prepare<[...InRange, number, number, number], UnnamedContent>(
       `SELECT curl, mimetype FROM lccurl WHERE ${unnamed} ${ORDER} LIMIT ?`,
     );
