@@ -29,7 +29,9 @@ describe('urls announced as served, from a provider to a content user', () => {
         const piece = Buffer.alloc(65_536);
         const more = () => {
           filmBytes += piece.length;
-          response.write(piece, error => void (error === null || error === undefined ? more() : undefined));
+          response.write(piece, error => {
+            if (error === null || error === undefined) more();
+          });
         };
         response.on('close', () => (isFilmCut = true));
         return more();
