@@ -5,13 +5,13 @@
 import { LccError } from '../lib/errors.js';
 
 /** What a set that its owner did not send is of. */
-export type Origin = 'links' | 'scan' | 'audit';
-export const ORIGINS: readonly Origin[] = ['links', 'scan', 'audit'];
+export type SetOrigin = 'links' | 'scan' | 'audit';
+export const ORIGINS: readonly SetOrigin[] = ['links', 'scan', 'audit'];
 
 /** 0 its owner's, 1 links, 2 scan, 3 audit: fetched in this order. */
 export type SetClass = 0 | 1 | 2 | 3;
 
-export function classOf(origin: Origin | undefined): SetClass {
+export function classOf(origin: SetOrigin | undefined): SetClass {
   return origin === undefined ? 0 : ((ORIGINS.indexOf(origin) + 1) as SetClass);
 }
 
@@ -29,7 +29,7 @@ export function ofRank(rank: number): { class: number; psetid: number } {
 }
 
 /** The attribute `origin` of a set; `owner` is as if it were missing. @throws LccError `peer.protocol` */
-export function readOrigin(text: string | undefined): Origin | undefined {
+export function readOrigin(text: string | undefined): SetOrigin | undefined {
   if (text === undefined || text === '' || text === 'owner') return undefined;
   const origin = ORIGINS.find(one => one === text);
   if (origin === undefined)

@@ -22,7 +22,7 @@ import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
 import { errorSaid, messageReader } from './message-reader.js';
-import { readOrigin, type Origin } from './origin.js';
+import { readOrigin, type SetOrigin } from './origin.js';
 import { localName } from './xml-prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
@@ -55,7 +55,7 @@ export interface SetHead {
   /** Digest of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
   digest?: string;
   /** What it is of, where its owner did not announce it. */
-  origin?: Origin;
+  origin?: SetOrigin;
 }
 
 /** That a CP was there, and what it has seen. */

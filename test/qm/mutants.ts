@@ -90,12 +90,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the order of sets',
-    edits: [
-      edit(
-        'AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}',
-        'AND pid = ? AND psetid > ? ORDER BY psetid DESC ${AT_MOST}',
-      ),
-    ],
+    edits: [edit('ORDER BY class, psetid ${AT_MOST}', 'ORDER BY class, psetid DESC ${AT_MOST}')],
   },
   {
     without: 'reading on behind the sets that are in memory',

@@ -229,7 +229,6 @@ export class AbsorbWriter {
     const { pid } = state;
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
     const waiting = this.#selectWaiting.get(pid, url.curl, url.mimetype);
-    // safeguard: what waits for its owner being left alone by links
     if (waiting?.op === 1) {
       state.duplicate++;
       return;

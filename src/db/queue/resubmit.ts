@@ -34,7 +34,6 @@ export class Resubmissions {
       )
       .raw();
     // As if it had not waited, but that what is on its way for it does not count.
-    // safeguard: what its owner announces taking the place of its owner
     this.#takeOver = db.prepare(
       `UPDATE OR FAIL qdb SET pos = @to, psetid = @psetid, named = NULL, gen = gen + 1, op = 1, tries = 0, slot = ${NOW_SLOT},
          flags = @flags, subtype = @subtype, burl = @burl, furl = @furl, md5 = @md5, len = @len, mtime = @mtime, tod = @tod, hops = NULL

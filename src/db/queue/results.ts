@@ -167,7 +167,6 @@ export class ResultWriter {
       const { pid, curl } = row;
       const psetid = this.#psetidOf(row, held ?? before);
       const claim = claimOf(row, held ?? before);
-      // safeguard: one row of a page as served
       if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
       // safeguard: confirming what is held when it comes again
       if (held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len)

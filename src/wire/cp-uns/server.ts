@@ -146,7 +146,6 @@ export class CpReader {
   #beginSet(attributes: Attributes): Place {
     const set = setKindOf(attributes['set']);
     if (set === undefined) throw violation('<set>: give set="full" or set="partial"');
-    // safeguard: only the spider door taking what nobody announced
     if (attributes['origin'] !== undefined)
       throw violation(
         '<set>: origin is for the spider door (lccd-uns(8)); here a provider announces for itself',
