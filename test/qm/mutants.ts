@@ -98,11 +98,11 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'sets that come while others are only in the database waiting there',
-    edits: [edit('if (set.psetid > this.#end)\n            return;', '')],
+    edits: [edit('if (rank > this.#end)\n            return;', '')],
   },
   {
     without: 'knowing sets that are only in the database, when rows come back into them',
-    edits: [edit('psetid > this.#end || this.#sets.has', 'this.#sets.has')],
+    edits: [edit('rank > this.#end || this.#sets.has', 'this.#sets.has')],
     by: {
       file: 'qm/schedule/url-order',
       test: 'rows that come back into a set that is only stored have none before it passed over',
@@ -209,7 +209,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'the quota of files when content arrives',
     edits: [
       edit('use === undefined || use.filesused + 1 > use.filesmax', 'use === undefined'),
-      edit('held === undefined && use.filesused + 1 > use.filesmax', 'false'),
+      edit('before === undefined && use.filesused + 1 > use.filesmax', 'false'),
     ],
   },
   {

@@ -151,7 +151,8 @@ export class ResultWriter {
     const mimetype = row.mimetype === AS_SERVED ? typeServed(result) : row.mimetype;
     const before = this.#content.find(row.pid, row.curl, row.mimetype);
     // As served, it may come as a type that its owner gave.
-    const held = before?.mimetype === mimetype ? before : this.#content.find(row.pid, row.curl, mimetype);
+    const isSame = mimetype === row.mimetype || before?.mimetype === mimetype;
+    const held = isSame ? before : this.#content.find(row.pid, row.curl, mimetype);
     const growth = result.len - ((held ?? before)?.len ?? 0);
     if (use === undefined || this.#isUnwanted(row, held ?? before)) {
       // The provider was removed while its url was being fetched, or content came that nobody announced has no claim on.
