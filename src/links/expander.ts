@@ -6,6 +6,7 @@ import type { CrawlReader } from '../db/cache/crawl.js';
 import type { Clock } from '../lib/clock.js';
 import { decodedOf } from '../text/content.js';
 import { urlsOfCss } from '../text/link-values.js';
+import { jsonFeedLinks, xmlListLinks } from '../text/list-links.js';
 import { pageLinks, type PageLink } from '../text/page-links.js';
 import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
@@ -42,6 +43,9 @@ export interface LinksCounts {
   traps: Map<Trap, number>;
 }
 
+/** May be a feed or a sitemap. */
+const LIST =
+  /^(?:(?:text|application)\/xml|application\/(?:rss|atom|rdf|feed)\+(?:xml|json)|application\/json)$/;
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/;
 const SECONDS_MS = 1000;
 
@@ -62,15 +66,19 @@ export class Expander {
     const pid = Number(record.pid);
     if (isDelete(record) || record.file === undefined || !this.#parts.owners.isFollowed(pid)) return;
     const isCss = record.mimetype === 'text/css';
-    if (!HTML.test(record.mimetype) && !(isCss && this.#parts.options.assets)) return;
+    if (!HTML.test(record.mimetype) && !LIST.test(record.mimetype) && !(isCss && this.#parts.options.assets))
+      return;
     if (this.#isCopy(pid, record)) return;
     const page = this.#read(record, record.file);
     if (page === undefined) return;
     this.counts.pages++;
-    const found = isCss ? this.#ofStyleSheet(record, page) : this.#ofPage(record, page);
+    const found = isCss
+      ? this.#ofStyleSheet(record, page)
+      : (this.#ofList(record, page) ?? this.#ofPage(record, page));
     const hops = Number(valueOf(record, 'hops') ?? 0) + 1;
+    const limits = this.#trapLimits();
     for (const { url } of found.links) {
-      const sent = this.#send(url, hops);
+      const sent = this.#send(url, hops, limits);
       if (sent !== undefined) await sent;
     }
     if (!found.isUnwanted) return;
@@ -82,16 +90,16 @@ export class Expander {
   async seed(url: string): Promise<boolean> {
     const canonical = canonicalUrl(url);
     if (canonical === undefined || this.#parts.owners.ownerOf(canonical.curl) === undefined) return false;
-    await this.#send(canonical, 0);
+    await this.#send(canonical, 0, this.#trapLimits());
     return true;
   }
 
-  #send({ curl, furl }: CanonicalUrl, hops: number): void | Promise<void> {
+  #send({ curl, furl }: CanonicalUrl, hops: number, limits: TrapLimits): void | Promise<void> {
     const { options, owners, db, sink, clock } = this.#parts;
     if (this.#sent.wasSent(curl)) return;
     const pid = owners.ownerOf(curl);
     if (pid === undefined || options.excluded.some(isExcluded => isExcluded(curl))) return;
-    const trap = hops > options.maxHops ? 'hops' : trapOf(curl, this.#trapLimits());
+    const trap = hops > options.maxHops ? 'hops' : trapOf(curl, limits);
     if (trap !== undefined) return this.#trapped(trap);
     if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return;
     if (hops > 0 && !this.#queries.take(pid, curl)) return this.#trapped('queries');
@@ -165,6 +173,24 @@ export class Expander {
     if (own.length === 0) return links;
     this.#trapped('canonical');
     return own;
+  }
+
+  /** A feed or a sitemap; undefined for anything else. */
+  #ofList(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound | undefined {
+    const { mimetype } = record;
+    if (mimetype === 'text/html') return undefined;
+    const read = mimetype.endsWith('json') ? jsonFeedLinks : xmlListLinks;
+    const list = read(text, this.#parts.options.maxPageLinks);
+    if (list === undefined) return mimetype.endsWith('json') ? { links: [], isUnwanted: false } : undefined;
+    this.counts.links += list.hrefs.length;
+    if (list.isCut) this.#parts.complain(`${record.curl}: ${CUT.links}; those found so far count`);
+    const base = baseOf(list.base, urlOf(record));
+    const links = list.hrefs.flatMap(href => {
+      const url =
+        href.length > this.#parts.options.maxValueLength ? undefined : resolveLink(href, base, charset);
+      return url === undefined ? [] : [{ url, kind: 'page' as const }];
+    });
+    return { links, isUnwanted: false };
   }
 
   #ofStyleSheet(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound {

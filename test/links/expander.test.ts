@@ -191,6 +191,22 @@ describe('links of stored pages', () => {
     assert.deepEqual(curls(), ['1.png', 's.css', 'css/2.css', 'css/3.png']);
   });
 
+  it('of feeds and sitemaps are sent, those of other XML only where it is XHTML', async () => {
+    const { all, curls } = expander();
+    await all.expand(
+      page('<rss><channel><item><link>1</link></item></channel></rss>', { mimetype: 'application/rss+xml' }),
+    );
+    await all.expand(
+      page(`<urlset><url><loc>${SITE}2</loc></url></urlset>`, { path: 's', mimetype: 'application/xml' }),
+    );
+    await all.expand(page('<html><a href="3"/></html>', { path: 'h', mimetype: 'text/xml' }));
+    await all.expand(page('{"a":"b"}', { path: 'j', mimetype: 'application/json' }));
+    const feed = { version: 'https://jsonfeed.org/version/1', items: [{ url: '4' }] };
+    await all.expand(page(JSON.stringify(feed), { path: 'f', mimetype: 'application/feed+json' }));
+    assert.deepEqual(curls(), ['1', '2', '3', '4']);
+    assert.equal(all.counts.unread, 0);
+  });
+
   it('keep a session in what is fetched', async () => {
     const { all, found } = expander();
     await all.expand(page('<a href="a;jsessionid=1">'));

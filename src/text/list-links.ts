@@ -1,0 +1,155 @@
+/**
+ * The links of lists that a site keeps of itself: sitemaps, RSS, Atom, RDF and JSON feeds. Elements count by their local name, for
+ * real lists spell their namespaces in many ways. Nothing is refused: of a list that is damaged the links that can be read count.
+ */
+import { decodeXML } from 'entities';
+import { Tokenizer } from 'htmlparser2';
+
+export interface ListLinks {
+  /** As written; relative ones to `base`, or to where the list came from. */
+  hrefs: readonly string[];
+  /** The list's own `xml:base`. */
+  base: string | undefined;
+  /** It has more than the limit. */
+  isCut: boolean;
+}
+
+/** The root element, by which an XML document is a list. */
+const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'feed', 'rdf']);
+/** What is between two tags is looked at this far. */
+const MAX_TEXT_LENGTH = 8192;
+
+/** @returns undefined for an XML document that is no list */
+export function xmlListLinks(document: string, maxLinks: number): ListLinks | undefined {
+  const list = new XmlList(maxLinks);
+  list.read(document);
+  return list.isList ? list : undefined;
+}
+
+/** Of a JSON Feed; undefined for another document. */
+export function jsonFeedLinks(document: string, maxLinks: number): ListLinks | undefined {
+  let feed: unknown;
+  try {
+    feed = JSON.parse(document);
+  } catch {
+    return undefined;
+  }
+  const items =
+    isObject(feed) && typeof feed['version'] === 'string' && feed['version'].includes('jsonfeed')
+      ? feed['items']
+      : undefined;
+  if (!Array.isArray(items)) return undefined;
+  const urls = items.flatMap((item: unknown) =>
+    isObject(item) && typeof item['url'] === 'string' ? [item['url']] : [],
+  );
+  return { hrefs: urls.slice(0, maxLinks), base: undefined, isCut: urls.length > maxLinks };
+}
+
+class XmlList implements ListLinks {
+  readonly hrefs: string[] = [];
+  base: string | undefined;
+  isCut = false;
+  readonly #maxLinks: number;
+  readonly #open: string[] = [];
+  #root: string | undefined;
+  #name = '';
+  #attribute = '';
+  readonly #values = new Map<string, string>();
+  /** Of the element whose text is read. */
+  #text: string | undefined;
+  #isPermalink = true;
+
+  constructor(maxLinks: number) {
+    this.#maxLinks = maxLinks;
+  }
+
+  get isList(): boolean {
+    return this.#root !== undefined && ROOTS.has(this.#root);
+  }
+
+  read(source: string): void {
+    const add = (start: number, end: number) => {
+      if (this.#text !== undefined && this.#text.length < MAX_TEXT_LENGTH)
+        this.#text += source.slice(start, Math.min(end, start + MAX_TEXT_LENGTH));
+    };
+    const tokenizer = new Tokenizer(
+      { xmlMode: true, decodeEntities: false },
+      {
+        ontext: add,
+        oncdata: (start, end, offset) => add(start, end - offset),
+        onopentagname: (start, end) => this.#begin(source.slice(start, end)),
+        onattribname: (start, end) => (this.#attribute = source.slice(start, end).toLowerCase()),
+        onattribdata: (start, end) => void this.#values.set(this.#attribute, source.slice(start, end)),
+        onattribentity: nothing,
+        onattribend: nothing,
+        onopentagend: () => {
+          this.#opened();
+          if (!this.isList || this.isCut) tokenizer.pause();
+        },
+        onselfclosingtag: () => {
+          this.#opened();
+          this.#close();
+        },
+        onclosetag: () => this.#close(),
+        ontextentity: nothing,
+        oncomment: nothing,
+        ondeclaration: nothing,
+        onprocessinginstruction: nothing,
+        onend: nothing,
+      },
+    );
+    tokenizer.write(source);
+    tokenizer.end();
+  }
+
+  #begin(name: string): void {
+    this.#name = name.slice(name.indexOf(':') + 1).toLowerCase();
+    this.#values.clear();
+  }
+
+  #opened(): void {
+    const name = this.#name;
+    const parent = this.#open.at(-1);
+    this.#root ??= name;
+    if (this.#open.length === 0) this.base = this.#get('xml:base');
+    if (this.#open.length < MAX_TEXT_LENGTH) this.#open.push(name);
+    this.#text = this.#isLocation(name, parent) ? '' : undefined;
+    if (name === 'guid') this.#isPermalink = this.#get('ispermalink')?.trim().toLowerCase() !== 'false';
+    if (this.#root === 'feed' && name === 'link') {
+      const rel = this.#get('rel')?.trim().toLowerCase() ?? 'alternate';
+      if (rel === 'alternate' || rel === 'next') this.#add(this.#get('href'));
+    }
+  }
+
+  /** Whether the text of an element is where something is. */
+  #isLocation(name: string, parent: string | undefined): boolean {
+    if (name === 'loc') return parent === 'url' || parent === 'sitemap';
+    return (
+      (name === 'link' || name === 'guid') && (parent === 'item' || (parent === 'channel' && name === 'link'))
+    );
+  }
+
+  #close(): void {
+    const name = this.#open.pop();
+    const text = this.#text;
+    this.#text = undefined;
+    if (text !== undefined && !(name === 'guid' && !this.#isPermalink)) this.#add(decodeXML(text).trim());
+  }
+
+  #get(attribute: string): string | undefined {
+    const value = this.#values.get(attribute);
+    return value === undefined ? undefined : decodeXML(value);
+  }
+
+  #add(href: string | undefined): void {
+    if (href === undefined || href === '') return;
+    if (this.hrefs.length >= this.#maxLinks) this.isCut = true;
+    else this.hrefs.push(href);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function nothing(): void {}
