@@ -28,6 +28,10 @@ export const command: CommandSpec = {
       flags: '--docroot <DIR>',
       help: 'new: where that directory lies here: the file is put there, and taken away',
     },
+    {
+      flags: '--email <ADDRESS>',
+      help: 'new: where the pair, and once its link was followed, news is sent',
+    },
     { flags: '--bandwidth <BYTES>', help: 'new: bytes a second at most that are fetched, such as 500KB' },
     { flags: '--hours <HOURS>', help: 'new: hours in which is fetched: 0-7,22-23' },
     {
@@ -121,7 +125,7 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
   const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
   const wait = context.options['wait'];
   const cafile = text('cafile');
-  const [bandwidth, hours] = [text('bandwidth'), text('hours')];
+  const [email, bandwidth, hours] = [text('email'), text('bandwidth'), text('hours')];
   const zone = text('zone') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
   return {
@@ -134,7 +138,11 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
     url,
     pwdfile,
     docroot: text('docroot'),
-    wishes: { ...(bandwidth !== undefined && { bandwidth }), ...(hours !== undefined && { hours, zone }) },
+    wishes: {
+      ...(email !== undefined && { email }),
+      ...(bandwidth !== undefined && { bandwidth }),
+      ...(hours !== undefined && { hours, zone }),
+    },
     waitMs: wait === undefined ? 0 : wait === true ? Infinity : secondsOf('wait', text('wait')) * 1000,
     nowMs: () => systemClock.monotonicMs(),
     sleep: ms => sleep(ms),

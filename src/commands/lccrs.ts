@@ -15,6 +15,7 @@ import { actionOf } from './actions.js';
 import { CONFIG_OPTION, configOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { changeOperators } from './rs-operators.js';
+import { testMail } from './rs-mail.js';
 import { auditLine, registrationLine, registrationText } from './rs-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -44,8 +45,8 @@ const TERMS = ['--filesmax', '--spacemax', '--fullsetsallowed', '--bandwidth', '
 export const command: CommandSpec = {
   name: 'lccrs',
   summary:
-    'Sites that register by themselves: list, show, approve, refuse, audit, backup; operators of their pages.',
-  operands: 'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add|rm NAME|operator list',
+    'Sites that register by themselves: list, show, approve, refuse, audit, backup; operators of their pages, mail.',
+  operands: 'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add|rm NAME|operator list|mail',
   options: [
     { flags: '--all', help: 'list: those that are over as well' },
     {
@@ -61,6 +62,7 @@ export const command: CommandSpec = {
       flags: '--pwdfile <FILE>',
       help: 'operator add: where the password goes, instead of the standard output',
     },
+    { flags: '--test <ADDRESS>', help: 'mail: send a mail there, and say what the server answers' },
     { flags: '--pid <N>', help: 'audit: of this provider' },
     { flags: '--limit <N>', help: 'list, audit: the last N', default: '100' },
     { flags: '--json', help: 'list, show, audit: one JSON object a line' },
@@ -70,8 +72,9 @@ export const command: CommandSpec = {
   run,
 };
 
-function run(context: CommandContext): ExitStatus {
+function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
   const [word = '', operand = '', ...more] = context.operands;
+  if (word === 'mail') return testMail(context, configOf(context)).then(() => EXIT.ok);
   if (word === 'operator') {
     changeOperators(context, configOf(context));
     return EXIT.ok;

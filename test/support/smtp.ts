@@ -87,6 +87,13 @@ function refusalAt(at: 'RCPT' | 'DATA', verdict: MailVerdict): Error | undefined
   return Object.assign(new Error(verdict.text), { responseCode: verdict.code });
 }
 
+/** The text of a mail as it lies in a mailbox. */
+export function bodyOf(mail: string): string {
+  const whole = mail.replaceAll('\r\n', '\n').replaceAll('\n', '\r\n');
+  const end = whole.indexOf('\r\n\r\n');
+  return decoded(whole.slice(0, end), whole.slice(end + 4)).replaceAll('\r\n', '\n');
+}
+
 function decoded(header: string, body: string): string {
   if (!/^content-transfer-encoding: quoted-printable/im.test(header)) return body;
   const bytes = body

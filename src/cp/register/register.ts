@@ -27,7 +27,7 @@ export interface RegisterOptions {
   pwdfile: string;
   /** Where that directory lies here; undefined: somebody else puts the file in place. */
   docroot: string | undefined;
-  wishes: { bandwidth?: string; hours?: string; zone?: string };
+  wishes: { email?: string; bandwidth?: string; hours?: string; zone?: string };
   /** For which approval, or the server, is waited for. */
   waitMs: number;
   nowMs: () => number;

@@ -32,7 +32,8 @@ export class RegistrationRefused extends LccError {
   readonly retryAfterS: number | undefined;
 
   constructor(status: number, word: string, message: string, retryAfterS: number | undefined) {
-    const isLater = status === 429 || status >= 500;
+    // An address that is not confirmed yet is, when its link was followed.
+    const isLater = status === 429 || status >= 500 || word === 'unconfirmed';
     super(isLater ? 'try.later' : status === 403 ? 'auth.refused' : 'data.refused', message);
     this.status = status;
     this.word = word;
@@ -58,7 +59,10 @@ export class RegistrationServer {
   }
 
   /** @throws LccError `try.later` when the server does not answer; RegistrationRefused */
-  async make(url: string, wishes: { bandwidth?: string; hours?: string; zone?: string }): Promise<PairMade> {
+  async make(
+    url: string,
+    wishes: { email?: string; bandwidth?: string; hours?: string; zone?: string },
+  ): Promise<PairMade> {
     const answer = await this.#ask('POST', 'pairs', { url, ...wishes });
     const [id, secret, password] = ['id', 'secret', 'password'].map(name => answer[name]);
     if (typeof id !== 'string' || typeof secret !== 'string' || typeof password !== 'string')
