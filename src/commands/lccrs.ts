@@ -9,6 +9,7 @@ import { openReadOnly, readingError } from '../db/sqlite/open.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { rsOptions } from '../rs/options.js';
+import { aboveMost, mostTermsOf } from '../rs/terms.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
@@ -159,23 +160,11 @@ function approve({ db, context, config, operand }: Given): void {
 
 /** @throws LccError `usage` for what the Queue Manager would refuse */
 function requireBelow(terms: RsTerms, config: Config): void {
-  const most = {
-    filesmax: config.get('rs.most_filesmax'),
-    spacemax: config.get('rs.most_spacemax_bytes'),
-    fullsetsallowed: config.get('rs.most_fullsetsallowed'),
-    priority: config.get('rs.most_priority'),
-  };
-  for (const [name, value] of Object.entries(most))
-    if ((terms[name as keyof typeof most] ?? 0) > value)
-      throw new LccError(
-        'usage',
-        `--${name}: more than rs.most_${name}… allows; lccpidb set gives a provider more`,
-      );
-  const rate = config.get('rs.most_bandwidth_bytes_per_s');
-  if (terms.bandwidth !== undefined && rate > 0 && (terms.bandwidth === 0 || terms.bandwidth > rate))
+  const above = aboveMost(terms, mostTermsOf(config));
+  if (above !== undefined)
     throw new LccError(
       'usage',
-      '--bandwidth: more than rs.most_bandwidth_bytes_per_s allows; lccpidb set gives a provider more',
+      `--${above.name}: more than ${above.key} allows; lccpidb set gives a provider more`,
     );
 }
 

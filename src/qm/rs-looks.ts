@@ -6,16 +6,18 @@
  *       ╰──▶ daemons and database are looked at ──▶ answered, all who ask meanwhile alike
  */
 import type { Slots } from '../config/hours.js';
+import { formatDuration, formatUntil } from '../config/words.js';
 import { daemonsIn, lookAt, type DaemonStatus, type Look } from '../daemon/ask.js';
+import { listOf } from '../daemon/figures.js';
 import type { ProviderQueue, QueueSummary } from '../db/queue/shape.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { Thread, threadFile } from '../lib/thread.js';
-import type { RsAnswer } from '../wire/qm-rs.js';
+import { MAX_RS_ANSWER_LENGTH, type RsAnswer } from '../wire/qm-rs.js';
 import {
-  MAX_LOOK_LENGTH,
   type RsDaemon,
   type RsLook,
+  type RsMachine,
   type RsOverview,
   type RsProviderPage,
 } from '../wire/rs-looks.js';
@@ -26,6 +28,8 @@ import type { DatabaseLook, QueueLook } from './look-thread.js';
 const DAEMON_TIMEOUT_MS = 1000;
 /** The thread rests for this many times as long as its last look took. */
 const REST_PER_LOOK = 20;
+/** Of an answer, around what it has; and what takes more bytes than characters. */
+const ROUND_BYTES = 64 * 1024;
 /** Providers of which the dispatcher is asked. */
 const MAX_TOLD = 1000;
 
@@ -120,6 +124,7 @@ export class RsLooks {
         }),
       },
       daemons: looks.map(look => daemonOf(look, words, away)),
+      machines: machinesOf(looks, nowMs),
     };
     return withinLength(overview);
   }
@@ -169,6 +174,30 @@ function daemonOf(look: Look, words: LookWords, away: readonly string[]): RsDaem
   };
 }
 
+/** Out of the status of the Queue Manager. */
+function machinesOf(looks: readonly Look[], nowMs: number): RsMachine[] {
+  const own = looks.find(({ name }) => name === 'lccd-qm');
+  if (own === undefined || !('status' in own)) return [];
+  const here = listOf(own.status, 'bot_managers').map(({ machines, peer, slots, silent_ms, reason }) => ({
+    name: Array.isArray(machines) && machines.length > 0 ? machines.join(', ') : String(peer),
+    isHere: true,
+    slots: Number(slots),
+    note: [
+      typeof reason === 'string' ? reason : '',
+      typeof silent_ms === 'number' ? `silent for ${formatDuration(Math.floor(silent_ms / 1000))}` : '',
+    ]
+      .filter(part => part !== '')
+      .join('; '),
+  }));
+  const away = listOf(own.status, 'machines_away').map(({ machine, since_ms: sinceMs }) => ({
+    name: String(machine),
+    isHere: false,
+    slots: 0,
+    note: typeof sinceMs === 'number' ? `away since ${formatUntil(sinceMs, nowMs)}` : 'away',
+  }));
+  return [...here, ...away];
+}
+
 /** What is no list and no secret: lists, with addresses of peers in them, are given as their lengths. */
 function figuresOf(status: Readonly<Record<string, unknown>>): Record<string, number | string | boolean> {
   const figures: Record<string, number | string | boolean> = {};
@@ -183,7 +212,7 @@ function figuresOf(status: Readonly<Record<string, unknown>>): Record<string, nu
 }
 
 function withinLength(overview: RsOverview): RsOverview {
-  const isTooLong = (text: string) => text.length > MAX_LOOK_LENGTH - 1024;
+  const isTooLong = (text: string) => text.length > MAX_RS_ANSWER_LENGTH - ROUND_BYTES;
   if (!isTooLong(JSON.stringify(overview))) return overview;
   const daemons = overview.daemons.map(({ name }) => ({
     name,

@@ -109,7 +109,7 @@ function refuse(c: Ask, { status, code, what, advice, retryAfterS }: RsRequestRe
 }
 
 /** @throws RsRequestRefused 403 when a browser says that another site's page sends it */
-export function requireOwn(c: Ask, origin: string): void {
+export function requireOwn(c: Pick<Ask, 'req'>, origin: string): void {
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
   if (

@@ -7,6 +7,7 @@ import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { parseNetwork } from '../lib/network.js';
 import { mailOptions } from './mail/options.js';
+import { mostTermsOf } from './terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
 
 export function rsOptions(config: Config) {
@@ -30,9 +31,21 @@ export function rsOptions(config: Config) {
     first: {
       filesmax: config.get('rs.filesmax'),
       spacemax: config.get('rs.spacemax_bytes'),
+      fullsetsallowed: config.get('rs.fullsetsallowed'),
+      priority: config.get('rs.priority'),
       bandwidth: config.get('rs.bandwidth_bytes_per_s'),
     },
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
+    most: mostTermsOf(config),
+    operator: {
+      url: config.get('rs.operator_url'),
+      series: {
+        fineMs: config.get('rs.series_ms'),
+        fineKeepMs: config.get('rs.series_keep_ms'),
+        coarseMs: config.get('rs.series_coarse_ms'),
+        coarseKeepMs: config.get('rs.series_coarse_keep_ms'),
+      },
+    },
     slots: slotsOf(config.get('qm.slots')),
     firstPid: config.get('rs.first_pid'),
     pairMs: config.get('rs.pair_ms'),

@@ -149,11 +149,22 @@ async function run(
   const web = await serveWeb(services, endpoints, listenerOf(app, log), limits, bound);
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
 
-  const operators = operatorDoor({ services, options, db, failed });
-  // Operators have places of their own: applicants cannot keep them out.
-  const operatorWeb = await serveWeb(services, operatorAt, listenerOf(operators, log), limits, {
-    ...WEB_PLACES,
+  const operators = operatorDoor({
+    services,
+    options,
+    db,
+    sessions,
+    transitions,
+    maxBodyBytes,
+    applied: () => sender.stir(),
+    ask: question => sender.ask(question),
+    failed,
   });
+  // Operators have places of their own: applicants cannot keep them out.
+  const operatorPlaces = { ...WEB_PLACES };
+  const operatorListener = listenerOf(operators.app, log);
+  const operatorWeb = await serveWeb(services, operatorAt, operatorListener, limits, operatorPlaces);
+  const looking = operatorAt.length === 0 ? undefined : operators.start();
   for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
 
   const ending = new AbortController();
@@ -222,6 +233,7 @@ async function run(
     async stop() {
       ending.abort();
       await Promise.all([web.close(), operatorWeb.close()]);
+      looking?.stop();
       await registrar.idle();
       await mail.stop();
       peer.close();

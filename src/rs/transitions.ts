@@ -9,7 +9,7 @@ import type { WaitingOperation } from '../db/rs/outbox.js';
 import type { RegisteredProvider, Registration, RegistrationReason } from '../db/rs/registrations.js';
 import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
-import type { RsAnswer, RsTerms } from '../wire/qm-rs.js';
+import type { RsAnswer, RsControl, RsTerms } from '../wire/qm-rs.js';
 import { changeText } from './mail/letters.js';
 import type { Proof } from './proof/prove.js';
 import { timeofdayOf } from './wishes.js';
@@ -75,28 +75,37 @@ export class Transitions {
   /**
    * The operator lets a site join.
    * @param terms more than new providers get
+   * @param who decides
    * @throws LccError `usage` when it does not wait
    */
-  approve(id: number, terms: RsTerms): void {
+  approve(id: number, terms: RsTerms, who = 'lccrs'): void {
     this.#db.write(() => {
       const registration = this.#require(id);
       if (!this.#db.registrations.move(id, 'waiting', 'applying', this.#nowMs()))
         throw notWaiting(registration);
-      this.#note('approved', registration, 'operator', JSON.stringify(terms));
+      this.#note('approved', registration, 'operator', `${who}: ${JSON.stringify(terms)}`);
       this.#apply(registration, terms);
     });
     step('rs.approved.committed');
   }
 
   /** The operator refuses a site. @throws LccError `usage` when it does not wait */
-  refuse(id: number, why: string): void {
+  refuse(id: number, why: string, who = 'lccrs'): void {
     this.#db.write(() => {
       const registration = this.#require(id);
       const reason = refusedBecause(why);
       if (!this.#db.registrations.move(id, 'waiting', 'refused', this.#nowMs(), { reason }))
         throw notWaiting(registration);
-      this.#note('refused', registration, 'operator', why);
       this.#tell(registration, `${registration.prefix} is refused: ${why}`);
+      this.#note('refused', registration, 'operator', `${who}: ${why}`);
+    });
+  }
+
+  /** An operator has something done to a provider, whoever added it. @param why for the audit */
+  control(pid: number, op: RsControl | 'enable', why: string, who: string): void {
+    this.#db.write(() => {
+      this.#db.outbox.add(NO_REGISTRATION, { op, pid }, this.#nowMs());
+      this.#note(op, { id: NO_REGISTRATION, pid }, 'operator', `${who}: ${why}`);
     });
   }
 
@@ -234,11 +243,14 @@ export class Transitions {
     by: AuditEvent['by'],
     detail: string,
   ): void {
-    this.#db.audit.add({ event, registration: id, pid, by, detail }, this.#nowMs());
+    const registration = id === NO_REGISTRATION ? null : id;
+    this.#db.audit.add({ event, registration, pid, by, detail }, this.#nowMs());
   }
 }
 
 const DUE_AT_A_TIME = 1000;
+/** Of an operation that belongs to none. */
+const NO_REGISTRATION = 0;
 
 function registeredOf(
   { id, pid, prefix, wishes }: Registration,

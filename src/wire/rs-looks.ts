@@ -8,8 +8,6 @@ export type RsLook =
   /** Providers above a number whose number, or one of whose roots, has this text in it; '': all. */
   | { op: 'providers'; search: string; after: number };
 
-/** Longest answer; a status that makes it longer is left off. */
-export const MAX_LOOK_LENGTH = 4 * 1024 * 1024;
 /** Longest text to search for. */
 export const MAX_SEARCH_LENGTH = 200;
 
@@ -25,6 +23,18 @@ export interface RsOverview {
   providers: number;
   queue: RsQueue;
   daemons: RsDaemon[];
+  /** Of all Bot Managers, those that are away last. */
+  machines: RsMachine[];
+}
+
+export interface RsMachine {
+  /** Its id; of a Bot Manager with several ones, as a relay, all of them. */
+  name: string;
+  isHere: boolean;
+  /** Fetches it can do at a time. */
+  slots: number;
+  /** Why it gets nothing for now, for how long it has been silent or away, for people; '': all is well. */
+  note: string;
 }
 
 export interface RsQueue {

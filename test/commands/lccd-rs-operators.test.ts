@@ -1,4 +1,4 @@
-/** The operators' listener of lccd-rs: where it may be, who gets in, and what is nowhere else. */
+/** The operators' listener of lccd-rs: the endpoints it may have, logins, and what no other listener has. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';

@@ -90,7 +90,7 @@ describe('lccrs', () => {
     const audit = ok('audit');
     assert.match(
       audit,
-      /^\S+Z {2}approved by operator {2}registration 1 {2}provider 100000 {2}\{"filesmax":20000/m,
+      /^\S+Z {2}approved by operator {2}registration 1 {2}provider 100000 {2}lccrs: \{"filesmax":20000/m,
     );
     assert.match(ok('audit', '--pid=100001'), /^[^]*refused by operator[^]*$/);
     assert.doesNotMatch(ok('audit', '--pid=100001'), /provider 100000/);

@@ -130,7 +130,6 @@ type Queueing = Pick<
   | 'bandwidthBytesPerS'
   | 'maxContentBytes'
   | 'paceMs'
-  | 'accept'
   | 'window'
   | 'untouchedSets'
   | 'sleepingSets'
@@ -158,7 +157,6 @@ const USUAL: Queueing = {
   bandwidthBytesPerS: 0,
   maxContentBytes: 16_000_000,
   paceMs: 0,
-  accept: ['text/*'],
   lanes: {
     overbookPercent: 0,
     turn: 16,

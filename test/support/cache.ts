@@ -66,8 +66,6 @@ export class TestCache {
           etag: null,
           lastmodified: null,
           charset: page.charset ?? null,
-          finalurl: null,
-          robots: null,
           verified: page.verified ?? true,
           machineid: page.machineid ?? 'local',
           fileid,

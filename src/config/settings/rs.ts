@@ -99,6 +99,15 @@ export const RS = {
     1_000_000,
     'changes of a Registration Server that it carries out an hour, registrations among them',
   ),
+  'rs.series_ms': ms(
+    10 * SECOND,
+    100,
+    HOUR,
+    "time between two figures of the operators' graphs, and two questions to the Queue Manager",
+  ),
+  'rs.series_keep_ms': ms(HOUR, MINUTE, 7 * DAY, 'time for which these figures are kept'),
+  'rs.series_coarse_ms': ms(5 * MINUTE, SECOND, DAY, 'time of which one mean of them is kept for longer'),
+  'rs.series_coarse_keep_ms': ms(30 * DAY, HOUR, 3650 * DAY, 'time for which these means are kept'),
   'rs.overview_ms': ms(
     5 * SECOND,
     0,

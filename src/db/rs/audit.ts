@@ -14,6 +14,21 @@ export interface AuditRow extends AuditEvent {
   atMs: number;
 }
 
+export interface AuditSelection {
+  /** Id that those lie below. */
+  before?: number | undefined;
+  pid?: number | undefined;
+  /** Only what was refused, and checks that failed. */
+  isRefusal?: boolean;
+}
+
+export interface RefusedCount {
+  event: string;
+  hour: number;
+  day: number;
+}
+
+const REFUSED = "(event LIKE '%refused' OR event = 'check failed')";
 const MAX_DETAIL_LENGTH = 500;
 
 export class AuditStore {
@@ -28,9 +43,14 @@ export class AuditStore {
         `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
          WHERE pid = coalesce($pid, pid) OR ($pid IS NULL AND pid IS NULL) ORDER BY id DESC LIMIT $limit`,
       ),
-      page: db.prepare<{ pid: number | null; before: number | null; limit: number }, AuditRow>(
+      page: db.prepare<{ pid: number | null; before: number; isRefusal: 0 | 1; limit: number }, AuditRow>(
         `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
-         WHERE id < coalesce($before, id + 1) AND ($pid IS NULL OR pid = $pid) ORDER BY id DESC LIMIT $limit`,
+         WHERE id < $before AND ($pid IS NULL OR pid = $pid) AND ($isRefusal = 0 OR ${REFUSED})
+         ORDER BY id DESC LIMIT $limit`,
+      ),
+      refusedSince: db.prepare<{ hourMs: number; dayMs: number }, RefusedCount>(
+        `SELECT event, count(nullif(at_ms > $hourMs, 0)) AS hour, count(*) AS day FROM audit
+         WHERE at_ms > $dayMs AND ${REFUSED} GROUP BY event ORDER BY event`,
       ),
       prune: db.prepare<[number]>('DELETE FROM audit WHERE at_ms < ?'),
     };
@@ -46,12 +66,17 @@ export class AuditStore {
     return this.#statements.last.all({ pid: pid ?? null, limit });
   }
 
-  /** The newest first. @param before id that those of this page lie below */
+  /** The newest first. */
   page(
     limit: number,
-    { before, pid }: { before?: number | undefined; pid?: number | undefined },
+    { before = Number.MAX_SAFE_INTEGER, pid, isRefusal = false }: AuditSelection,
   ): AuditRow[] {
-    return this.#statements.page.all({ pid: pid ?? null, before: before ?? null, limit });
+    return this.#statements.page.all({ pid: pid ?? null, before, isRefusal: isRefusal ? 1 : 0, limit });
+  }
+
+  /** How often what was refused, since either time. */
+  refusedSince(hourMs: number, dayMs: number): RefusedCount[] {
+    return this.#statements.refusedSince.all({ hourMs, dayMs });
   }
 
   /** Forgets what was before. */

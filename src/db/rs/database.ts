@@ -11,13 +11,14 @@ import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
 import { RegistrationStore } from './registrations.js';
 import { RS_SCHEMA } from './schema.js';
+import { SERIES_SCHEMA, SeriesStore } from './series.js';
 import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 
 /** How long another process that writes is waited for. */
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
 const RS_DB: OwnKind = {
-  steps: [RS_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA],
+  steps: [RS_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.
   pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`, 'secure_delete = ON'],
@@ -34,6 +35,7 @@ export class RsDatabase extends OwnDatabase {
   readonly sessions: WebSessionStore;
   readonly mails: MailStore;
   readonly addresses: AddressStore;
+  readonly series: SeriesStore;
 
   /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
@@ -55,6 +57,7 @@ export class RsDatabase extends OwnDatabase {
     this.sessions = new WebSessionStore(db);
     this.mails = new MailStore(db);
     this.addresses = new AddressStore(db);
+    this.series = new SeriesStore(db);
   }
 
   /** Empties the write-ahead log, where deleted text is still to be read, unless another process reads just now. @throws as `write` */

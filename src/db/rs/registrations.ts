@@ -164,6 +164,7 @@ export class RegistrationStore {
       inState: db.prepare<[string, number], Row>(
         `${select} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?`,
       ),
+      ofPid: db.prepare<[number], Row>(`${select} WHERE pid = ? ORDER BY id DESC LIMIT 100`),
       due: db.prepare<[number, number], Row>(
         `${select} WHERE state IN ('issued', 'waiting') AND ends_ms <= ? ORDER BY id LIMIT ?`,
       ),
@@ -271,6 +272,11 @@ export class RegistrationStore {
   /** The newest first. */
   inStates(states: readonly RegistrationState[], limit: number): Registration[] {
     return this.#statements.inState.all(JSON.stringify(states), limit).map(readRow);
+  }
+
+  /** Of a provider, the newest first, at most 100. */
+  ofPid(pid: number): Registration[] {
+    return this.#statements.ofPid.all(pid).map(readRow);
   }
 
   /** Those whose state is over by itself. */

@@ -1,25 +1,43 @@
-/** The JSON API of operators, `/api/v1/op` on their listener, with name and password by Basic authentication (docs/frontdoor-api.md). */
+/**
+ * The JSON API of operators, `/api/v1/op` on their listener, with name and password by Basic authentication (docs/frontdoor-api.md). It
+ * has no cookies: what a request may do is in it.
+ */
 import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { LccError } from '../../lib/errors.js';
 import { clientAddress } from '../../web/client.js';
-import type { NodeBindings } from '../api.js';
+import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
+import { TERMS } from '../terms.js';
+import { CONTROLS, type Decisions } from './decisions.js';
+import { operatorOrigin } from './gate.js';
 import type { OperatorLogins } from './operators.js';
+import { idIn, numberIn, searchOf, stepOf } from './query.js';
 import type { OperatorViews } from './views.js';
 
-type Ask = Context<{ Bindings: NodeBindings }>;
+interface ApiEnv {
+  Bindings: NodeBindings;
+  Variables: { operator: string };
+}
+type Ask = Context<ApiEnv>;
 
 export interface OperatorApiOptions {
   logins: Pick<OperatorLogins, 'areRight'>;
   views: OperatorViews;
+  decisions: Decisions;
+  /** `rs.operator_url`, or ''. */
+  url: string;
+  maxBodyBytes: number;
   failed: (path: string, error: unknown) => void;
 }
 
-export function operatorApiOf({ logins, views, failed }: OperatorApiOptions) {
-  const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, failed }: OperatorApiOptions) {
+  const api = new Hono<ApiEnv>({ strict: false });
   api.use(async (c, next) => {
+    requireOwn(c, operatorOrigin(c, url));
     const [, coded = ''] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(c.req.header('authorization') ?? '') ?? [];
-    const [, name, password] = /^([^:]{1,64}):(.{1,200})$/.exec(atob(coded)) ?? [];
+    const text = Buffer.from(coded, 'base64').toString('utf8');
+    const [, name, password] = /^([^:]{1,64}):(.{1,200})$/.exec(text) ?? [];
     const address = clientAddress(c.env.incoming, []);
     if (name === undefined || password === undefined || !(await logins.areRight(name, password, address)))
       throw new RsRequestRefused(
@@ -28,10 +46,51 @@ export function operatorApiOf({ logins, views, failed }: OperatorApiOptions) {
         'name and password are missing, or do not belong together',
         'send them by Basic authentication; lccrs operator add makes them',
       );
+    c.set('operator', name);
     await next();
   });
+  api.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: () => {
+        throw new RsRequestRefused(
+          413,
+          'too-large',
+          'the body is too large',
+          'send less (web.max_body_bytes)',
+        );
+      },
+    }),
+  );
+  api.get('/', c => c.json(views.overview()));
+  api.get('/series', c => c.json(views.series(stepOf(c))));
+  api.get('/queue', c => c.json(views.queue()));
+  api.get('/daemons', c => c.json(views.daemons()));
+  api.get('/providers', async c =>
+    c.json(await views.providers(searchOf(c.req.query('search') ?? ''), numberIn(c, 'after') ?? 0)),
+  );
+  api.get('/providers/:pid', async c => c.json(await views.provider(idIn(c, 'pid'))));
   api.get('/applications', c => c.json(views.applications()));
+  api.get('/applications/:id', c => c.json(views.application(idIn(c, 'id'))));
+  api.get('/refusals', c => c.json(views.refusals(numberIn(c, 'before'))));
   api.get('/audit', c => c.json(views.audit(numberIn(c, 'before'), numberIn(c, 'pid'))));
+
+  api.post('/applications/:id/approve', async c => {
+    const members = await membersOf(c);
+    const typed: Record<string, string> = {};
+    for (const { name } of TERMS) if (members[name] !== undefined) typed[name] = textIn(members, name);
+    decisions.approve(idIn(c, 'id'), typed, c.get('operator'));
+    return c.json(views.application(idIn(c, 'id')));
+  });
+  api.post('/applications/:id/refuse', async c => {
+    decisions.refuse(idIn(c, 'id'), reasonIn(await membersOf(c)), c.get('operator'));
+    return c.json(views.application(idIn(c, 'id')));
+  });
+  for (const op of CONTROLS)
+    api.post(`/providers/:pid/${op}`, async c => {
+      decisions.control(idIn(c, 'pid'), op, reasonIn(await membersOf(c)), c.get('operator'));
+      return c.json({ pid: idIn(c, 'pid'), op }, 202);
+    });
   api.all('*', () => {
     throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'see lccd-rs(8)');
   });
@@ -50,11 +109,23 @@ function refuse(c: Ask, { status, code, what, advice, retryAfterS }: RsRequestRe
   return c.json({ code, what, where: c.req.path, do: advice }, status);
 }
 
-/** A number of the query; undefined where there is none. @throws RsRequestRefused 400 */
-export function numberIn(c: Context, name: string): number | undefined {
-  const text = c.req.query(name);
-  if (text === undefined || text === '') return undefined;
-  if (!/^\d{1,15}$/.test(text))
-    throw new RsRequestRefused(400, 'malformed', `"${name}" is no number`, 'give digits only');
-  return Number(text);
+/** @throws RsRequestRefused 400, 415 */
+async function membersOf(c: Ask): Promise<Readonly<Record<string, unknown>>> {
+  if (!/^application\/json\b/i.test(c.req.header('content-type') ?? ''))
+    throw new RsRequestRefused(415, 'type', 'the body is not JSON', 'send it as application/json');
+  const value: unknown = await c.req.json().catch(() => undefined);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new RsRequestRefused(400, 'malformed', 'the body is no JSON object', 'send {"reason":"…"}');
+}
+
+/** A number may be written as one. @throws RsRequestRefused 400 */
+function textIn(members: Readonly<Record<string, unknown>>, name: string): string {
+  const value = members[name];
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  throw new RsRequestRefused(400, name, `"${name}" is no amount`, 'send a number, or a text such as "5GB"');
+}
+
+function reasonIn({ reason }: Readonly<Record<string, unknown>>): string {
+  return typeof reason === 'string' ? reason.replace(/\p{Cc}+/gu, ' ') : '';
 }

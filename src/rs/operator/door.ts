@@ -2,27 +2,93 @@
 import { Hono } from 'hono';
 import type { Services } from '../../daemon/types.js';
 import type { RsDatabase } from '../../db/rs/database.js';
+import { LccError, messageOf } from '../../lib/errors.js';
+import type { RsQuestion } from '../../wire/qm-rs.js';
 import type { NodeBindings } from '../api.js';
 import type { RsOptions } from '../options.js';
+import type { WebSessions } from '../sessions.js';
+import type { Transitions } from '../transitions.js';
 import { operatorApiOf } from './api.js';
+import { Decisions } from './decisions.js';
 import { OperatorLogins, operatorsOf } from './operators.js';
+import { operatorPages } from './pages.js';
+import { QmLooks } from './qm-looks.js';
+import { SeriesRecorder } from './recorder.js';
 import { OperatorViews } from './views.js';
 
 export interface OperatorDoorOptions {
-  services: Pick<Services, 'config' | 'clock' | 'log'>;
+  services: Pick<Services, 'config' | 'clock' | 'log' | 'connect' | 'fail'>;
   options: RsOptions;
   db: RsDatabase;
+  sessions: WebSessions;
+  transitions: Transitions;
+  maxBodyBytes: number;
+  /** There is something for the Queue Manager. */
+  applied: () => void;
+  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
   failed: (path: string, error: unknown) => void;
 }
 
-export function operatorDoor({ services, db, failed }: OperatorDoorOptions) {
-  const { config, clock } = services;
-  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+export function operatorDoor(parts: OperatorDoorOptions) {
+  const { services, options, db, sessions, transitions, maxBodyBytes, applied, ask, failed } = parts;
+  const { config, clock, log } = services;
+  const nowMs = () => clock.nowMs();
+  const { url, series: times } = options.operator;
+  const recorder = new SeriesRecorder(db, times);
+  const looks = new QmLooks({
+    clock,
+    timeoutMs: options.qm.timeoutMs,
+    intervalMs: times.fineMs,
+    seen(overview) {
+      try {
+        recorder.add(overview);
+      } catch (error) {
+        if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) throw error;
+        log.warn('figures not kept', { error: messageOf(error) });
+      }
+    },
+    fail: error => services.fail(error),
+  });
+  const views = new OperatorViews({ db, looks, recorder, times, ask, nowMs });
   const logins = new OperatorLogins({ accounts: operatorsOf(config), clock });
-  const views = new OperatorViews({ db });
+  const { most, first } = options;
+  const decisions = new Decisions({ transitions, most, applied });
+  const pages = operatorPages({
+    url,
+    sessions,
+    logins,
+    views,
+    decisions,
+    most,
+    first,
+    nowMs,
+    maxBodyBytes,
+    failed,
+  });
+
+  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   app.get('/healthz', c => c.text('ok\n'));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
-  app.route('/api/v1/op', operatorApiOf({ logins, views, failed }));
+  const above = pages.base.replace(/\/op$/, '');
+  app.get(`${above}/`, c => c.redirect(pages.base, 303));
+  app.route(`${above}/api/v1/op`, operatorApiOf({ logins, views, decisions, url, maxBodyBytes, failed }));
+  app.route(pages.base, pages.app);
   app.notFound(c => c.text('there is nothing here\n', 404));
-  return app;
+  return {
+    app,
+    /** Looks at the LCC, over a connection of its own, until `stop`. */
+    start() {
+      const peer = services.connect(
+        { kind: 'unix', path: options.qmSocket },
+        each => looks.serve(each),
+        'looks',
+      );
+      return {
+        stop() {
+          peer.close();
+          looks.stop();
+        },
+      };
+    },
+  };
 }

@@ -1,7 +1,13 @@
 /** What the operators' pages and their API show, as plain values: one source for both. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { AuditRow } from '../../db/rs/audit.js';
-import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
+import type { Registration, RegistrationReason, RegistrationState } from '../../db/rs/registrations.js';
+import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
+import type { RsDaemon, RsMachine, RsOverview, RsProviderPage, RsQueue } from '../../wire/rs-looks.js';
+import type { RsQuestion } from '../../wire/qm-rs.js';
+import { RsRequestRefused } from '../refusal.js';
+import type { QmLooks } from './qm-looks.js';
+import type { SeriesRecorder, SeriesTimes } from './recorder.js';
 
 const UNDER_WAY: readonly RegistrationState[] = ['issued', 'checking', 'applying'];
 const OVER: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
@@ -9,11 +15,71 @@ const OVER: readonly RegistrationState[] = ['active', 'refused', 'expired', 'can
 const SHOWN = 50;
 const WAITING_SHOWN = 1000;
 export const AUDIT_PAGE = 100;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
-export type Application = Omit<Registration, 'secret' | 'password' | 'triedMs'>;
+/** A registration without its secrets; times as ISO 8601. */
+export interface Application {
+  id: number;
+  state: RegistrationState;
+  pid: number;
+  url: string;
+  proven: readonly string[];
+  wishes: Registration['wishes'];
+  network: string;
+  checks: number;
+  reason: RegistrationReason | null;
+  begun: string;
+  since: string;
+  ends: string | null;
+}
+
+export interface AuditEntry extends Omit<AuditRow, 'atMs'> {
+  at: string;
+}
+
+export interface AuditPage {
+  rows: AuditEntry[];
+  /** `before` of the next page; null: this is the last. */
+  next: number | null;
+}
+
+/** How fresh what is shown of the whole LCC is. */
+export interface Freshness {
+  /** ISO 8601; null: nothing was seen yet. */
+  at: string | null;
+  /** Why there is nothing newer. */
+  problem: string | null;
+}
+
+export interface Overview extends Freshness {
+  summary: string;
+  /** What an operator should know, a sentence each. */
+  reasons: readonly string[];
+  sites_waiting: number;
+  /** Changes of providers that the Queue Manager has not answered. */
+  operations_waiting: number;
+  providers: number;
+  registered: number;
+  /** Figures of now, by name; what is not known is missing. */
+  figures: SeriesMoment['figures'];
+}
+
+export interface SeriesView {
+  step_ms: number;
+  /** Milliseconds since 1970, of all figures alike. */
+  times: number[];
+  figures: Record<string, (number | null)[]>;
+}
 
 export interface OperatorViewsOptions {
   db: RsDatabase;
+  looks: Pick<QmLooks, 'overview' | 'problem' | 'providers'>;
+  recorder: Pick<SeriesRecorder, 'moments'>;
+  times: SeriesTimes;
+  /** Asks the Queue Manager; undefined: it is away. */
+  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
+  nowMs: () => number;
 }
 
 export class OperatorViews {
@@ -23,11 +89,88 @@ export class OperatorViews {
     this.#options = options;
   }
 
+  get #seen(): RsOverview | undefined {
+    return this.#options.looks.overview;
+  }
+
+  overview(): Overview {
+    const { db } = this.#options;
+    const seen = this.#seen;
+    return {
+      ...this.#freshness(),
+      summary: seen?.summary ?? 'not known yet',
+      reasons: seen?.reasons ?? [],
+      sites_waiting: db.registrations.count('waiting'),
+      operations_waiting: db.outbox.count,
+      providers: seen?.providers ?? 0,
+      registered: db.registrations.registeredCount,
+      figures: this.moments('fine').at(-1)?.figures ?? {},
+    };
+  }
+
+  moments(step: SeriesStep): SeriesMoment[] {
+    return this.#options.recorder.moments(step, this.#options.nowMs());
+  }
+
+  /** What a graph of a step covers. */
+  spanOf(step: SeriesStep): { fromMs: number; toMs: number; stepMs: number } {
+    const { times, nowMs } = this.#options;
+    const toMs = nowMs();
+    return step === 'fine'
+      ? { fromMs: toMs - times.fineKeepMs, toMs, stepMs: times.fineMs }
+      : { fromMs: toMs - times.coarseKeepMs, toMs, stepMs: times.coarseMs };
+  }
+
+  series(step: SeriesStep): SeriesView {
+    const moments = this.moments(step);
+    const names = [...new Set(moments.flatMap(({ figures }) => Object.keys(figures)))].sort();
+    return {
+      step_ms: this.spanOf(step).stepMs,
+      times: moments.map(({ atMs }) => atMs),
+      figures: Object.fromEntries(
+        names.map(name => [name, moments.map(({ figures }) => figures[name] ?? null)]),
+      ),
+    };
+  }
+
+  queue(): Freshness & RsQueue {
+    const empty = { waiting: 0, ages: [], exact: true };
+    const none = { age_minutes: [], total: empty, providers: [], left_off: { providers: 0, waiting: 0 } };
+    return { ...this.#freshness(), ...(this.#seen?.queue ?? none) };
+  }
+
+  daemons(): Freshness & { daemons: readonly RsDaemon[]; machines: readonly RsMachine[] } {
+    const { daemons = [], machines = [] } = this.#seen ?? {};
+    return { ...this.#freshness(), daemons, machines };
+  }
+
+  /** @throws RsRequestRefused 503 */
+  async providers(search: string, after: number): Promise<RsProviderPage> {
+    const page = await this.#options.looks.providers(search, after);
+    if (page === undefined) throw this.#away();
+    return page;
+  }
+
+  /**
+   * A provider as the Queue Manager shows it, its registrations, and what happened to it.
+   * @throws RsRequestRefused 404, 503
+   */
+  async provider(pid: number) {
+    const told = await this.#options.ask({ op: 'show', pid });
+    if (told === undefined) throw this.#away();
+    const provider = told['provider'] as Readonly<Record<string, unknown>> | null;
+    const { db } = this.#options;
+    const applications = db.registrations.ofPid(pid).map(applicationOf);
+    if (provider === null && applications.length === 0)
+      throw new RsRequestRefused(404, 'unknown', `there is no provider ${pid}`, 'look for it in the list');
+    return { provider, applications, audit: this.audit(undefined, pid).rows };
+  }
+
   /** Waiting for a decision, the oldest first; under way and over, the newest first. */
   applications(): Record<'waiting' | 'under_way' | 'over', Application[]> {
     const { registrations } = this.#options.db;
     const shown = (states: readonly RegistrationState[], limit: number) =>
-      registrations.inStates(states, limit).map(withoutSecrets);
+      registrations.inStates(states, limit).map(applicationOf);
     return {
       waiting: shown(['waiting'], WAITING_SHOWN).toReversed(),
       under_way: shown(UNDER_WAY, SHOWN),
@@ -35,23 +178,68 @@ export class OperatorViews {
     };
   }
 
-  /** Undefined when there is none. */
-  application(id: number): Application | undefined {
+  /** @throws RsRequestRefused 404 */
+  application(id: number): Application {
     const registration = this.#options.db.registrations.get(id);
-    return registration && withoutSecrets(registration);
+    if (registration === undefined)
+      throw new RsRequestRefused(404, 'unknown', `there is no registration ${id}`, 'look for it in the list');
+    return applicationOf(registration);
   }
 
   /**
    * What happened, the newest first, a page of it.
-   * @param before of a row of the page before this one
+   * @param before id of the last row of the page before this one
    */
-  audit(before?: number, pid?: number): { rows: AuditRow[]; next: number | null } {
-    const rows = this.#options.db.audit.page(AUDIT_PAGE + 1, { before, pid });
-    const shown = rows.slice(0, AUDIT_PAGE);
-    return { rows: shown, next: rows.length > AUDIT_PAGE ? (shown.at(-1)?.id ?? null) : null };
+  audit(before?: number, pid?: number): AuditPage {
+    return pageOf(this.#options.db.audit.page(AUDIT_PAGE + 1, { before, pid }));
+  }
+
+  /** What was refused, and checks that failed: how often, and each. */
+  refusals(before?: number): AuditPage & { counts: { event: string; hour: number; day: number }[] } {
+    const { db, nowMs } = this.#options;
+    return {
+      counts: db.audit.refusedSince(nowMs() - HOUR_MS, nowMs() - DAY_MS),
+      ...pageOf(db.audit.page(AUDIT_PAGE + 1, { before, isRefusal: true })),
+    };
+  }
+
+  #freshness(): Freshness {
+    const seen = this.#seen;
+    return {
+      at: seen === undefined ? null : new Date(seen.at_ms).toISOString(),
+      problem: this.#options.looks.problem ?? null,
+    };
+  }
+
+  #away(): RsRequestRefused {
+    const what = this.#options.looks.problem ?? 'lccd-qm does not answer';
+    return new RsRequestRefused(503, 'away', what, 'load this page again in a minute; lccstat says more', 10);
   }
 }
 
-function withoutSecrets({ secret: _s, password: _p, triedMs: _t, ...rest }: Registration): Application {
-  return rest;
+function pageOf(rows: AuditRow[]): AuditPage {
+  const shown = rows.slice(0, AUDIT_PAGE);
+  return {
+    rows: shown.map(({ atMs, ...row }) => ({ ...row, at: new Date(atMs).toISOString() })),
+    next: rows.length > AUDIT_PAGE ? (shown.at(-1)?.id ?? null) : null,
+  };
+}
+
+function applicationOf(registration: Registration): Application {
+  const { id, state, pid, prefix, proven, wishes, network, tries, reason, madeMs, changedMs, endsMs } =
+    registration;
+  return {
+    id,
+    state,
+    pid,
+    url: prefix,
+    proven,
+    wishes,
+    network,
+    checks: tries,
+    reason: reason ?? null,
+    begun: new Date(madeMs).toISOString(),
+    since: new Date(changedMs).toISOString(),
+    ends: endsMs === undefined ? null : new Date(endsMs).toISOString(),
+  };
 }

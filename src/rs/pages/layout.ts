@@ -27,6 +27,8 @@ export interface PageFrame {
   nav: { out: readonly NavItem[]; in: readonly NavItem[] };
   /** Beside the name: whose pages these are, where they are not for everybody. */
   badge?: string | undefined;
+  /** More for the head of each page. */
+  head?: Markup | undefined;
 }
 
 export interface NavItem {
@@ -36,7 +38,7 @@ export interface NavItem {
 
 export type PageMaker = (page: PageContent) => Markup;
 
-export function pageMaker({ base, contact, nav, badge }: PageFrame): PageMaker {
+export function pageMaker({ base, contact, nav, badge, head = html`` }: PageFrame): PageMaker {
   return ({ title, body, here, refreshS, login }) => html`<!doctype html>
     <html lang="en">
       <head>
@@ -47,6 +49,7 @@ export function pageMaker({ base, contact, nav, badge }: PageFrame): PageMaker {
         <link rel="icon" href="${base}/static/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="${base}/static/style.css?${STYLE_VERSION}" />
         <script src="${base}/static/script.js?${SCRIPT_VERSION}" defer></script>
+        ${head}
       </head>
       <body>
         <a class="skip" href="#content">Skip to the content</a>

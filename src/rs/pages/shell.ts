@@ -1,10 +1,10 @@
 /** What all pages of a listener have in common: the checks before them, style and script, and what is said when there is no page. */
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { html } from 'hono/html';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
-import { errorSummary, pageMaker, type PageFrame, type PageMaker } from './layout.js';
+import { errorSummary, pageMaker, type Markup, type PageFrame, type PageMaker } from './layout.js';
 import { ICON } from './logo.js';
 import { SCRIPT } from './script.js';
 import { STYLE } from './style.js';
@@ -18,9 +18,14 @@ const FILES = [
 export interface ShellOptions {
   /** Public address of the pages. */
   url: string;
+  /** Where forms have to come from, where that is not always the same; left out: from `url`. */
+  originOf?: (c: Context) => string;
   contact: string;
   nav: PageFrame['nav'];
   badge?: string;
+  /** More for the head of each page, and the files of it: name below `static`, Content-Type, content. */
+  head?: Markup;
+  files?: readonly (readonly [name: string, type: string, text: string])[];
   maxBodyBytes: number;
   /** What nobody outside can mend. @param path without capabilities */
   failed: (path: string, error: unknown) => void;
@@ -35,15 +40,17 @@ export interface Shell {
   seal(): void;
 }
 
-export function shellOf({ url, contact, nav, badge, maxBodyBytes, failed }: ShellOptions): Shell {
+export function shellOf(options: ShellOptions): Shell {
+  const { url, contact, nav, badge, maxBodyBytes, failed, head, files = [] } = options;
   const { origin, pathname, protocol } = new URL(url);
+  const { originOf = () => origin } = options;
   const base = pathname.replace(/\/$/, '');
-  const page = pageMaker({ base, contact, nav, badge });
+  const page = pageMaker({ base, contact, nav, badge, head });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
 
   app.use(async (c, next) => {
     if (protocol === 'https:') c.header('strict-transport-security', 'max-age=31536000');
-    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, origin);
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, originOf(c));
     await next();
   });
   app.use(
@@ -54,7 +61,7 @@ export function shellOf({ url, contact, nav, badge, maxBodyBytes, failed }: Shel
       },
     }),
   );
-  for (const [name, type, text] of FILES)
+  for (const [name, type, text] of [...FILES, ...files])
     app.get(`/static/${name}`, c =>
       c.body(text, 200, { 'content-type': type, 'cache-control': 'max-age=86400' }),
     );

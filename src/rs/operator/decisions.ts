@@ -1,0 +1,72 @@
+/** What operators decide, each with who and why in the audit. */
+import type { Transitions } from '../transitions.js';
+import { LccError } from '../../lib/errors.js';
+import { RS_CONTROLS } from '../../wire/qm-rs.js';
+import { RsRequestRefused } from '../refusal.js';
+import { typedTerms, type GivenTerms, type MostTerms } from '../terms.js';
+
+const MAX_REASON_LENGTH = 500;
+
+export interface DecisionsOptions {
+  transitions: Pick<Transitions, 'approve' | 'refuse' | 'control'>;
+  most: MostTerms;
+  /** There is something for the Queue Manager. */
+  applied: () => void;
+}
+
+/** What may be done to a provider; to be enabled again it has to be leaving. */
+export const CONTROLS = [...RS_CONTROLS, 'enable'] as const;
+export type OperatorControl = (typeof CONTROLS)[number];
+
+export type TypedTerms = Readonly<Partial<Record<keyof GivenTerms, string>>>;
+
+export class Decisions {
+  readonly #options: DecisionsOptions;
+
+  constructor(options: DecisionsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws RsRequestRefused 400 for terms that cannot be given, 409 when it does not wait */
+  approve(id: number, typed: TypedTerms, who: string): void {
+    const { transitions, most, applied } = this.#options;
+    const terms = typedTerms(typed, most);
+    decided(() => transitions.approve(id, terms, who));
+    applied();
+  }
+
+  /** @throws RsRequestRefused 400 without a reason, 409 when it does not wait */
+  refuse(id: number, reason: string, who: string): void {
+    const why = requireReason(reason, 'what the applicant is told');
+    decided(() => this.#options.transitions.refuse(id, why, who));
+  }
+
+  /** The Queue Manager is told, when it is there. @throws RsRequestRefused 400 without a reason */
+  control(pid: number, op: OperatorControl, reason: string, who: string): void {
+    this.#options.transitions.control(pid, op, requireReason(reason, 'why, for the audit'), who);
+    this.#options.applied();
+  }
+}
+
+/** @throws RsRequestRefused 400 */
+export function requireReason(reason: string, what: string): string {
+  const why = reason.trim();
+  if (why === '') throw new RsRequestRefused(400, 'reason', 'the reason is missing', `write ${what}`);
+  if (why.length > MAX_REASON_LENGTH)
+    throw new RsRequestRefused(
+      400,
+      'reason',
+      'the reason is too long',
+      `write ${MAX_REASON_LENGTH} characters at most`,
+    );
+  return why;
+}
+
+function decided(decide: () => void): void {
+  try {
+    decide();
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'usage') throw error;
+    throw new RsRequestRefused(409, 'too-late', error.message, 'load the list again');
+  }
+}

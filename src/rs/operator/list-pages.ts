@@ -1,0 +1,202 @@
+/** Queue, providers, daemons, refusals and audit, as tables. */
+import { html } from 'hono/html';
+import { formatDuration } from '../../config/words.js';
+import type {
+  RsDaemon,
+  RsMachine,
+  RsProviderPage,
+  RsProviderQueue,
+  RsProviderRow,
+} from '../../wire/rs-looks.js';
+import { fieldOf, type Markup } from '../pages/layout.js';
+import { bytesText, countText } from '../pages/numbers.js';
+import { auditTable, freshness, numberCell, tableOf, timeCell, type Column } from './markup.js';
+import type { AuditPage, OperatorViews } from './views.js';
+
+export function queuePage(views: OperatorViews, base: string, nowMs: number): Markup {
+  const queue = views.queue();
+  const { total, age_minutes: minutes, providers, left_off: leftOff } = queue;
+  const ages: Column<RsProviderQueue>[] = total.ages.map((_, i) => ({
+    head: ageHead(minutes, i),
+    kind: 'number',
+    cell: ({ ages: counts, exact }) => {
+      const count = counts[i] ?? 0;
+      return count === 0 || exact ? numberCell(count) : `~${countText(count)}`;
+    },
+  }));
+  const columns: Column<RsProviderQueue>[] = [
+    { head: 'Provider', kind: 'number', cell: ({ pid }) => (pid === 0 ? 'all' : providerLink(base, pid)) },
+    { head: 'Waiting', kind: 'number', cell: ({ waiting }) => numberCell(waiting) },
+    { head: 'What is going on', kind: 'wide', cell: ({ state }) => state },
+    ...ages,
+  ];
+  const rows = [{ pid: 0, ...total, state: '' }, ...providers];
+  return html`<h1>Queue</h1>
+    ${freshness(queue, nowMs)}
+    <p>Urls that wait, by how long they have waited, in minutes. The longest queues come first.</p>
+    ${tableOf('Queue by provider and age', columns, queue.at === null ? [] : rows, 'Nothing was seen yet.', true)}
+    ${
+      leftOff.providers === 0
+        ? ''
+        : html`<p>
+            ${countText(leftOff.providers)} more providers with ${countText(leftOff.waiting)} urls are not
+            shown;
+            <code>lccstat --queue --limit</code> shows them.
+          </p>`
+    }`;
+}
+
+function ageHead(minutes: readonly number[], i: number): string {
+  const upTo = minutes[i];
+  return upTo === undefined
+    ? `over ${formatDuration((minutes.at(-1) ?? 0) * 60)}`
+    : formatDuration(upTo * 60);
+}
+
+export function providersPage(page: RsProviderPage, search: string, base: string): Markup {
+  const columns: Column<RsProviderRow>[] = [
+    { head: 'Provider', kind: 'number', cell: ({ pid }) => providerLink(base, pid) },
+    {
+      head: 'Site',
+      kind: 'wide',
+      cell: ({ root, roots }) =>
+        html`${root}${roots > 1 ? html` <span class="fresh">and ${String(roots - 1)} more</span>` : ''}`,
+    },
+    { head: 'State', cell: stateOf },
+    { head: 'Waiting', kind: 'number', cell: ({ waiting }) => numberCell(waiting) },
+    { head: 'Errors', kind: 'number', cell: ({ errors }) => numberCell(errors) },
+    { head: 'Files', kind: 'number', cell: ({ files }) => numberCell(files) },
+    { head: 'Space', kind: 'number', cell: ({ bytes }) => bytesText(bytes) },
+    {
+      head: 'Connected last',
+      kind: 'time',
+      cell: ({ connected_ms: ms }) => (ms === 0 ? 'never' : timeCell(new Date(ms).toISOString())),
+    },
+  ];
+  const more = `${base}/providers?${new URLSearchParams({ search }).toString()}&after=`;
+  return html`<h1>Providers</h1>
+    <form class="filter" method="get" action="${base}/providers" role="search">
+      ${fieldOf({ name: 'search', label: 'Number, or part of an address', value: search, isRequired: true })}
+      <button>Search</button>
+      ${search === '' ? '' : html`<a href="${base}/providers">All of them</a>`}
+    </form>
+    ${tableOf('Providers', columns, page.providers, search === '' ? 'There are none yet.' : `None has "${search}".`)}
+    ${page.next === null ? '' : html`<p class="pages"><a href="${more}${String(page.next)}">Further ones</a></p>`}`;
+}
+
+function stateOf({ enabled, paused, full_set_wanted: wanted, origin }: RsProviderRow): Markup {
+  const [tone, words] = !enabled ? ['bad', 'disabled'] : paused ? ['wait', 'paused'] : ['good', 'enabled'];
+  return html`<span class="state ${tone}">${words}</span>
+    ${wanted === null ? '' : html` <span class="state wait">full set wanted</span>`}
+    ${origin === 'rs' ? html` <span class="fresh">by itself</span>` : ''}`;
+}
+
+export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
+  const { daemons, machines, ...fresh } = views.daemons();
+  const columns: Column<RsDaemon>[] = [
+    { head: 'Daemon', cell: ({ name }) => name },
+    {
+      head: 'State',
+      cell: daemon =>
+        'problem' in daemon
+          ? html`<span class="state bad">away</span>`
+          : html`<span class="state ${daemon.idle ? 'wait' : 'good'}"
+              >${daemon.idle ? 'idle' : 'busy'}</span
+            >`,
+    },
+    { head: 'Up', kind: 'number', cell: daemon => ('problem' in daemon ? '' : formatDuration(daemon.up_s)) },
+    {
+      head: 'Memory',
+      kind: 'number',
+      cell: daemon => ('problem' in daemon ? '' : bytesText(daemon.rss_bytes)),
+    },
+    { head: 'Doing', kind: 'wide', cell: daemon => ('problem' in daemon ? daemon.problem : daemon.doing) },
+  ];
+  const ofMachines: Column<RsMachine>[] = [
+    { head: 'Machine', cell: ({ name }) => name },
+    {
+      head: 'State',
+      cell: ({ isHere }) =>
+        html`<span class="state ${isHere ? 'good' : 'bad'}">${isHere ? 'connected' : 'away'}</span>`,
+    },
+    { head: 'Slots', kind: 'number', cell: ({ slots }) => numberCell(slots) },
+    { head: 'Note', kind: 'wide', cell: ({ note }) => note },
+  ];
+  const stores = daemons.flatMap(daemon =>
+    'figures' in daemon && typeof daemon.figures['disk_total_bytes'] === 'number' ? [daemon] : [],
+  );
+  const spools = daemons.flatMap(daemon =>
+    'figures' in daemon && typeof daemon.figures['spool_bytes'] === 'number' ? [daemon] : [],
+  );
+  type Seen = (typeof stores)[number];
+  const figure = (name: string) => (daemon: Seen) => bytesText(Number(daemon.figures[name] ?? 0));
+  return html`<h1>Daemons and machines</h1>
+    ${freshness(fresh, nowMs)}
+    <h2>Daemons of this LCC</h2>
+    ${tableOf('Daemons', columns, daemons, 'Nothing was seen yet.')}
+    <h2>Machines that fetch</h2>
+    ${tableOf('Machines', ofMachines, machines, 'No Bot Manager is connected: nothing can be fetched.')}
+    <h2>Disks of stores</h2>
+    ${tableOf<Seen>(
+      'Stores',
+      [
+        { head: 'Machine', cell: ({ figures }) => String(figures['machineid'] ?? '') },
+        { head: 'Free', kind: 'number', cell: figure('disk_free_bytes') },
+        { head: 'Of', kind: 'number', cell: figure('disk_total_bytes') },
+        { head: 'Needed', kind: 'number', cell: figure('disk_needed_bytes') },
+      ],
+      stores,
+      'No store is on this machine.',
+    )}
+    <h2>Spools of accepted sets</h2>
+    ${tableOf<Seen>(
+      'Spools',
+      [
+        { head: 'Daemon', cell: ({ name }) => name },
+        {
+          head: 'Sets',
+          kind: 'number',
+          cell: ({ figures }) => numberCell(Number(figures['sets_spooled'] ?? 0)),
+        },
+        { head: 'Size', kind: 'number', cell: figure('spool_bytes') },
+        { head: 'At most', kind: 'number', cell: figure('max_spool_bytes') },
+        {
+          head: 'Set aside',
+          kind: 'number',
+          cell: ({ figures }) => numberCell(Number(figures['sets_bad'] ?? 0)),
+        },
+      ],
+      spools,
+      'No UNS is on this machine.',
+    )}`;
+}
+
+export function auditPage(page: AuditPage, pid: number | undefined, base: string): Markup {
+  const more = `${base}/audit?${pid === undefined ? '' : `pid=${pid}&`}before=`;
+  return html`<h1>Audit${pid === undefined ? '' : ` of provider ${pid}`}</h1>
+    <form class="filter" method="get" action="${base}/audit" role="search">
+      ${fieldOf({ name: 'pid', label: 'Of one provider, its number', value: pid === undefined ? '' : String(pid), inputmode: 'numeric', isRequired: true })}
+      <button>Show</button>
+      ${pid === undefined ? '' : html`<a href="${base}/audit">All of it</a>`}
+    </form>
+    ${auditTable(page, base, more)}`;
+}
+
+export function refusalsPage(page: ReturnType<OperatorViews['refusals']>, base: string): Markup {
+  const columns: Column<(typeof page.counts)[number]>[] = [
+    { head: 'What', cell: ({ event }) => event },
+    { head: 'Last hour', kind: 'number', cell: ({ hour }) => numberCell(hour) },
+    { head: 'Last day', kind: 'number', cell: ({ day }) => numberCell(day) },
+  ];
+  return html`<h1>Refusals</h1>
+    <p>
+      Checks of sites that failed, logins and changes that were refused, and sites that an operator refused.
+    </p>
+    ${tableOf('How often', columns, page.counts, 'Nothing was refused within a day.')}
+    <h2>Each of them</h2>
+    ${auditTable(page, base, `${base}/refusals?before=`)}`;
+}
+
+export function providerLink(base: string, pid: number): Markup {
+  return html`<a href="${base}/providers/${String(pid)}">${String(pid)}</a>`;
+}

@@ -1,0 +1,119 @@
+/** Parts of the operators' pages that several of them have. */
+import { html } from 'hono/html';
+import { formatDuration } from '../../config/words.js';
+import type { RegistrationState } from '../../db/rs/registrations.js';
+import { capital, type Markup } from '../pages/layout.js';
+import { countText } from '../pages/numbers.js';
+import type { AuditEntry, AuditPage, Freshness } from './views.js';
+
+export interface Column<Row> {
+  head: string;
+  /** Of numbers: at the right. */
+  kind?: 'number' | 'time' | 'wide';
+  cell: (row: Row) => Markup | string;
+}
+
+/** A table, which scrolls by itself where there is no room. @param empty what is said without rows @param isWide it scrolls, and its rows are never put below each other */
+export function tableOf<Row>(
+  label: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  empty: string,
+  isWide = false,
+): Markup {
+  if (rows.length === 0) return html`<div class="empty"><p>${empty}</p></div>`;
+  const classes = { number: 'number', time: 'time', wide: 'address' } as const;
+  const of = ({ kind }: Column<Row>) => (kind === undefined ? '' : classes[kind]);
+  return html`<div class="table${isWide ? '' : ' stacks'}" role="region" aria-label="${label}" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(column => html`<th scope="col" class="${of(column)}">${column.head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          row =>
+            html`<tr>
+              ${columns.map((column, i) =>
+                i === 0
+                  ? html`<th scope="row" class="${of(column)}">${column.cell(row)}</th>`
+                  : html`<td class="${of(column)}" data-label="${column.head}">${column.cell(row)}</td>`,
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+export function tileOf(label: string, value: string, detail: string): Markup {
+  return html`<div class="tile">
+    <h2>${label}</h2>
+    <p class="figure">${value}</p>
+    <p>${detail}</p>
+  </div>`;
+}
+
+/** A count, of which 0 stands back. */
+export function numberCell(count: number): Markup | string {
+  return count === 0 ? html`<span class="zero">0</span>` : countText(count);
+}
+
+/** `2026-11-23 20:10:05`, in the time of this machine. */
+export function timeCell(iso: string): Markup {
+  const at = new Date(iso);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return html`<time datetime="${iso}">${date} ${time}</time>`;
+}
+
+/** `for 5 min`. */
+export function sinceText(iso: string, nowMs: number): string {
+  return `for ${formatDuration(Math.max(0, Math.floor((nowMs - Date.parse(iso)) / 1000)))}`;
+}
+
+/** When the whole LCC was seen last, and why there is nothing newer. */
+export function freshness({ at, problem }: Freshness, nowMs: number): Markup {
+  const age =
+    at === null
+      ? 'Not seen yet'
+      : `Seen ${formatDuration(Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1000)))} ago`;
+  return html`<p class="fresh">${age}.</p>
+    ${problem === null ? '' : html`<div class="note bad" role="status"><p>${capital(problem)}. What is shown is what was seen last.</p></div>`}`;
+}
+
+const TONES: Record<RegistrationState, 'good' | 'wait' | 'bad'> = {
+  issued: 'wait',
+  checking: 'wait',
+  proven: 'wait',
+  waiting: 'wait',
+  applying: 'wait',
+  active: 'good',
+  refused: 'bad',
+  expired: 'bad',
+  cancelled: 'bad',
+};
+
+export function stateBadge(state: RegistrationState): Markup {
+  return html`<span class="state ${TONES[state]}">${state}</span>`;
+}
+
+/** @param base of the operators' pages @param next address of the next page, up to the number */
+export function auditTable({ rows, next }: AuditPage, base: string, more: string): Markup {
+  const columns: Column<AuditEntry>[] = [
+    { head: 'When', kind: 'time', cell: ({ at }) => timeCell(at) },
+    { head: 'What', cell: ({ event }) => event },
+    { head: 'By', cell: ({ by }) => by },
+    {
+      head: 'Provider',
+      kind: 'number',
+      cell: ({ pid }) =>
+        pid === null ? '' : html`<a href="${base}/providers/${String(pid)}">${String(pid)}</a>`,
+    },
+    { head: 'Detail', kind: 'wide', cell: ({ detail }) => detail },
+  ];
+  return html`${tableOf('Audit', columns, rows, 'Nothing happened.')}
+  ${next === null ? '' : html`<p class="pages"><a href="${more}${String(next)}">Older ones</a></p>`}`;
+}

@@ -1,0 +1,74 @@
+/** Terms that an approval may give, within what the settings allow; the Queue Manager has the same bounds. */
+import { parseAmount, type Unit } from '../config/amounts.js';
+import type { Config } from '../config/load.js';
+import type { RsTerms } from '../wire/qm-rs.js';
+import { RsRequestRefused } from './refusal.js';
+
+export type GivenTerms = Omit<RsTerms, 'timeofday'>;
+
+/** In the order of forms. */
+export const TERMS: readonly { name: keyof GivenTerms; label: string; unit: Unit }[] = [
+  { name: 'filesmax', label: 'Pages and files', unit: 'count' },
+  { name: 'spacemax', label: 'Space', unit: 'bytes' },
+  { name: 'bandwidth', label: 'Bandwidth', unit: 'bytes_per_s' },
+  { name: 'fullsetsallowed', label: 'Full sets unasked', unit: 'count' },
+  { name: 'priority', label: 'Priority', unit: 'count' },
+];
+
+export type MostTerms = Required<GivenTerms>;
+
+export function mostTermsOf(config: Pick<Config, 'get'>): MostTerms {
+  return {
+    filesmax: config.get('rs.most_filesmax'),
+    spacemax: config.get('rs.most_spacemax_bytes'),
+    fullsetsallowed: config.get('rs.most_fullsetsallowed'),
+    bandwidth: config.get('rs.most_bandwidth_bytes_per_s'),
+    priority: config.get('rs.most_priority'),
+  };
+}
+
+/** The setting that a term is above of, if it is; a bandwidth of 0 has no limit. */
+export function aboveMost(
+  terms: GivenTerms,
+  most: MostTerms,
+): { name: keyof GivenTerms; key: string } | undefined {
+  const { bandwidth, ...others } = terms;
+  for (const [name, value] of Object.entries(others) as [keyof typeof others, number][])
+    if (value > most[name]) return { name, key: `rs.most_${name}…` };
+  const isAbove =
+    bandwidth !== undefined && most.bandwidth > 0 && (bandwidth === 0 || bandwidth > most.bandwidth);
+  return isAbove ? { name: 'bandwidth', key: 'rs.most_bandwidth_bytes_per_s' } : undefined;
+}
+
+/**
+ * As an operator types them; '' is as new providers get it.
+ * @throws RsRequestRefused 400 with the name of the field as its code
+ */
+export function typedTerms(
+  typed: Readonly<Partial<Record<keyof GivenTerms, string>>>,
+  most: MostTerms,
+): GivenTerms {
+  const terms: GivenTerms = {};
+  for (const { name, label, unit } of TERMS) {
+    const text = (typed[name] ?? '').trim();
+    if (text === '') continue;
+    const value = parseAmount(text, unit);
+    if (value === undefined || !Number.isSafeInteger(Math.floor(value)) || value < 0)
+      throw new RsRequestRefused(
+        400,
+        name,
+        `${label}: "${text}" is no amount`,
+        'write a number such as 50000, or 5GB',
+      );
+    terms[name] = Math.floor(value);
+  }
+  const above = aboveMost(terms, most);
+  if (above !== undefined)
+    throw new RsRequestRefused(
+      400,
+      above.name,
+      `${TERMS.find(({ name }) => name === above.name)?.label ?? ''}: more than ${above.key} allows`,
+      'give less; lccpidb set gives a provider more',
+    );
+  return terms;
+}
