@@ -7,10 +7,12 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const target = join(root, 'dist/lcc-cp');
 
-const CP_COMMANDS = ['file2url', 'lcccpstate', 'lcccp', 'lccregister'];
+const CP_COMMANDS = ['file2url', 'sitemap2url', 'feed2url', 'lcccpstate', 'lcccp', 'lccregister'];
 /** What the manuals of these refer to is there as well. */
 const MANUALS = [
   'file2url.1',
+  'sitemap2url.1',
+  'feed2url.1',
   'lcccpstate.1',
   'lcccp.1',
   'lccregister.1',
@@ -22,7 +24,7 @@ const MANUALS = [
 
 const README = `# lcc-cp
 
-The commands of a site whose pages an LCC (Local Content Cache) holds: \`file2url\` describes files, \`lcccpstate\` tells what
+The commands of a site whose pages an LCC (Local Content Cache) holds: \`file2url\` describes files, \`sitemap2url\` and \`feed2url\` what sitemaps and feeds name, \`lcccpstate\` tells what
 changed since the last accepted delivery, \`lcccp\` delivers it, \`lccregister\` makes a site a provider. They need Node 20.19 or later, and nothing else.
 
     npm install -g ./lcc-cp-VERSION.tgz
@@ -55,7 +57,8 @@ export function writeCpPackage() {
   const manifest = {
     name: 'lcc-cp',
     version,
-    description: 'What a site needs to tell a Local Content Cache what changed: file2url, lcccpstate, lcccp.',
+    description:
+      'What a site needs to tell a Local Content Cache what changed: file2url, sitemap2url, feed2url, lcccpstate, lcccp.',
     license,
     bin: Object.fromEntries(CP_COMMANDS.map(name => [name, `bin/${name}`])),
     man: MANUALS.map(page => `man/${page}`),

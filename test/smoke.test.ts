@@ -43,6 +43,16 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
       /<url curl="a.html" mimetype="text\/html"/,
     );
   },
+  async sitemap2url() {
+    writeFileSync(join(lcc.dir, 'sitemap.txt'), `${site.url}/a.html\n`);
+    assert.match(await lcc.run('sitemap2url sitemap.txt'), /\/a\.html" mimetype="\*\/\*"\/>\n<\?lcc end\?>/);
+  },
+  async feed2url() {
+    const item = { id: '1', url: `${site.url}/a.html` };
+    const feed = { version: 'https://jsonfeed.org/version/1.1', title: 't', items: [item] };
+    writeFileSync(join(lcc.dir, 'feed.json'), JSON.stringify(feed));
+    assert.match(await lcc.run('feed2url <feed.json'), /^<\?lcc .* set="partial"\?>\n<url curl=.* entry="/);
+  },
   async lcccpstate() {
     const { stderr } = await lcc.sh(
       'file2url --docroot=docs -- docs/a.html | lcccpstate --statefile=other >all.xml',

@@ -9,6 +9,7 @@ import { displayName } from '../cp/url-path.js';
 import { EXIT, LccError, messageOf } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
+import { typesOf } from './type-option.js';
 
 type OptionValue = OptionValues[string];
 
@@ -88,7 +89,7 @@ function listingOptions(context: CommandContext): ListingOptions {
     docroot: bytesOf(String(options['docroot'])),
     cwd: readlinkSync('/proc/self/cwd', { encoding: 'buffer' }).toString('latin1'),
     md5: options['md5'] === true,
-    types: typesOf(options['type']),
+    types: typesOf(options['type']).map(([extension, type]): [string, string] => [bytesOf(extension), type]),
     defaultType,
   };
   requireDirectory(posix.resolve(describe.cwd, describe.docroot), String(options['docroot']));
@@ -112,17 +113,6 @@ function requireDirectory(path: string, given: string): void {
       'input.missing',
       `--docroot ${given}: ${problem}; name the directory the site begins in`,
     );
-}
-
-function typesOf(given: OptionValue): [string, string][] {
-  const list = Array.isArray(given) ? given : [];
-  return list.map(text => {
-    const [extension = '', type = '', ...more] = text.split('=');
-    const bare = extension.replace(/^\./, '').toLowerCase();
-    if (!/^[^./]+$/.test(bare) || more.length > 0 || !isMimetype(type))
-      throw new LccError('usage', `--type ${text}: write EXT=type/subtype, EXT without a dot in it`);
-    return [bytesOf(bare), type];
-  });
 }
 
 function jobsOf(given: OptionValue): number {

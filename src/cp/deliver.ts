@@ -65,7 +65,7 @@ export interface DeliveryOutcome {
 }
 
 /**
- * @param talk told of the status as soon as it is known
+ * @param talk gets the status as soon as it is known
  * @throws LccError: nothing was committed then
  */
 export async function deliver(

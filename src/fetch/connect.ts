@@ -20,6 +20,8 @@ export type Resolve = (
 
 export interface ConnectorOptions {
   permits: AddressGuard;
+  /** Whether a host may be connected to wherever it is: the user named it. */
+  trusts?: ((host: string) => boolean) | undefined;
   connectTimeoutMs: number;
   /** Offer HTTP/2 during the TLS handshake. */
   http2: boolean;
@@ -50,7 +52,7 @@ export type Connector = (
 
 /** Makes what undici connects with. Errors are FetchErrors. */
 export function createConnector(options: ConnectorOptions): Connector {
-  const { permits } = options;
+  const { permits, trusts = () => false } = options;
   const settings = {
     allowH2: options.http2,
     ...(options.ca !== undefined && { ca: options.ca }),
@@ -58,7 +60,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     ...options.identity,
     // A backstop: undici's timer is coarse, the fetch has its own.
     timeout: options.connectTimeoutMs + 1000,
-    lookup: guardedLookup(permits, options.resolve ?? systemLookup),
+    lookup: guardedLookup(permits, trusts, options.resolve ?? systemLookup),
     // Node's default of 250 ms would give up on distant addresses of hosts that have several.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: Math.max(250, Math.floor(options.connectTimeoutMs / 4)),
@@ -68,7 +70,8 @@ export function createConnector(options: ConnectorOptions): Connector {
   return ({ address, ...asked }, callback) => {
     const target = address === undefined ? asked : { ...asked, hostname: address };
     const peer = `${target.hostname}:${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
-    if (isIP(target.hostname) !== 0 && !permits(target.hostname)) {
+    const isTrusted = trusts(bareHost(target.hostname));
+    if (isIP(target.hostname) !== 0 && !isTrusted && !permits(target.hostname)) {
       callback(notPermitted(target.hostname), null);
       return undefined;
     }
@@ -87,7 +90,7 @@ export function createConnector(options: ConnectorOptions): Connector {
         callback(new FetchError(connectFailure(error, peer, target.protocol === 'https:')), null);
         return;
       }
-      if (!permits(socket.remoteAddress ?? '')) {
+      if (!isTrusted && !permits(socket.remoteAddress ?? '')) {
         socket.destroy();
         callback(notPermitted(socket.remoteAddress ?? peer), null);
         return;
@@ -100,14 +103,24 @@ export function createConnector(options: ConnectorOptions): Connector {
   };
 }
 
-function guardedLookup(permits: AddressGuard, resolve: Resolve): LookupFunction {
+/** An address of IPv6 stands in brackets in urls. */
+function bareHost(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function guardedLookup(
+  permits: AddressGuard,
+  trusts: (host: string) => boolean,
+  resolve: Resolve,
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) {
         callback(error, []);
         return;
       }
-      const addresses = found.filter(({ address }) => permits(address));
+      const isTrusted = trusts(hostname);
+      const addresses = found.filter(({ address }) => isTrusted || permits(address));
       const [first] = addresses;
       if (first === undefined) callback(notPermitted(describe(hostname, found)), []);
       else if (options.all === true) callback(null, addresses);

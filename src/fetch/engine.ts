@@ -17,6 +17,8 @@ export interface EngineOptions extends FetchLimits {
   manners?: Manners;
   /** Networks (CIDR) fetched from although they are not public. */
   allowAddresses: readonly string[];
+  /** Hosts, as urls have them without brackets, fetched from wherever they are. */
+  trustedHosts?: ReadonlySet<string>;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
   ca?: string;
   /** A server's certificate is not looked at. */
@@ -46,9 +48,20 @@ export class FetchEngine {
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
     const permits = createAddressGuard(options.allowAddresses);
-    const { connectTimeoutMs, resolve, ca, identity, isInsecure, connected } = options;
+    const { connectTimeoutMs, resolve, ca, identity, isInsecure, connected, trustedHosts } = options;
+    const trusts = trustedHosts && ((host: string) => trustedHosts.has(host));
     const connector = (http2: boolean) =>
-      createConnector({ permits, connectTimeoutMs, http2, ca, identity, isInsecure, resolve, connected });
+      createConnector({
+        permits,
+        trusts,
+        connectTimeoutMs,
+        http2,
+        ca,
+        identity,
+        isInsecure,
+        resolve,
+        connected,
+      });
     const manners = options.manners ?? MANNERS_OF_A_CACHE;
     this.#clock = options.clock ?? systemClock;
     this.#context = {

@@ -14,6 +14,7 @@ import { CP } from './cp.js';
 import { CRAWL } from './crawl.js';
 import { CU } from './cu.js';
 import { LCCD } from './lccd.js';
+import { LISTS } from './lists.js';
 import { NET } from './net.js';
 import { QM } from './qm.js';
 import type { SettingRow } from './rows.js';
@@ -42,6 +43,7 @@ export const SETTINGS = {
   ...RS,
   ...SPIDER,
   ...CRAWL,
+  ...LISTS,
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

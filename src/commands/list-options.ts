@@ -1,0 +1,104 @@
+/** What sitemap2url and feed2url have in common: options, limits, what is said at the end. */
+import type { Config } from '../config/load.js';
+import { limitText } from '../config/settings/index.js';
+import { amount } from '../config/words.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { Output } from '../lib/stdio.js';
+import { sourceLimitsOf } from '../sources/limits.js';
+import { writeLists, type ListOptions } from '../sources/list.js';
+import { placeOf, type DocumentPlace } from '../sources/places.js';
+import { configOf, durationMsOf, textOf, textsOf } from './options.js';
+import type { CommandContext, OptionSpec } from './run.js';
+import { typesOf } from './type-option.js';
+
+export const LIST_OPTIONS: OptionSpec[] = [
+  { flags: '--state <DIR>', help: 'keep what was read there: what has not changed is not read again' },
+  {
+    flags: '--stale <TIME>',
+    help: 'with --state: how old the last good reading may be that stands for what cannot be read',
+    default: '7d',
+  },
+  {
+    flags: '--type <EXT=MIME>',
+    help: 'mimetype of an extension, instead of as it is served; may be repeated',
+    repeat: true,
+  },
+  {
+    flags: '--drop-outside',
+    help: 'urls outside of what the LCC has of the site are dropped there in silence',
+  },
+  {
+    flags: '--allow-address <CIDR>',
+    help: 'read from these addresses, though they are not public; may be repeated',
+    repeat: true,
+  },
+  { flags: '--config <FILE>', help: 'configuration (limits of section spider)' },
+];
+
+type Own = Pick<ListOptions, 'from' | 'site' | 'extras' | 'ignoresLastmod' | 'revisitMs'>;
+
+/** Reads, writes, and says what came of it. */
+export async function listWith(context: CommandContext, own: Own): Promise<ExitStatus> {
+  const { options } = context;
+  const config = configOf(context, { mayBeUnreadable: true });
+  const out = new Output(1, { encoding: 'latin1' });
+  const result = await writeLists(out, {
+    ...own,
+    tops: topsOf(context.operands, own.site),
+    stateDir: textOf(options, 'state'),
+    staleMs: durationMsOf('--stale', options['stale']) ?? 0,
+    types: new Map(typesOf(options['type'])),
+    dropsOutside: options['dropOutside'] === true,
+    limits: sourceLimitsOf(config),
+    engine: engineOf(config, textsOf(options, 'allowAddress') ?? []),
+    maxRetryAfterMs: config.get('spider.list_max_retry_after_ms'),
+    clock: systemClock,
+    complain: context.complain,
+    explain: context.verbose ? context.say : undefined,
+    progress: context.progress('urls'),
+    namesAll: context.verbose,
+  });
+  const { urls, documents, failed, leftOut, isPartial } = result;
+  context.say(
+    `${amount(urls, 'url')} of ${amount(documents, 'document')}${isPartial ? ', a part of the site' : ''}`,
+  );
+  return failed > 0 || leftOut > 0 ? EXIT.someRejected : EXIT.ok;
+}
+
+function topsOf(operands: readonly string[], site: URL | undefined): DocumentPlace[] {
+  if (operands.length === 0 && site === undefined) return [{ kind: 'stdin' }];
+  if (operands.filter(operand => operand === '-').length > 1)
+    throw new LccError('usage', '-: the standard input can be read once');
+  return operands.map(placeOf);
+}
+
+function engineOf(config: Config, allowAddresses: readonly string[]): ListOptions['engine'] {
+  const timeoutMs = config.get('spider.list_timeout_ms');
+  const maxContentBytes = config.get('spider.list_max_document_bytes');
+  const maxRedirects = config.get('bot.max_redirects');
+  const maxHeaderBytes = config.get('bot.max_header_bytes');
+  return {
+    connectTimeoutMs: timeoutMs,
+    headersTimeoutMs: timeoutMs,
+    idleTimeoutMs: timeoutMs,
+    drainTimeoutMs: timeoutMs,
+    totalTimeoutMs: config.get('spider.list_total_timeout_ms'),
+    keepAliveMs: config.get('bot.keep_alive_ms'),
+    minRateBytesPerS: 0,
+    minRateText: 'any',
+    minRateWindowMs: timeoutMs,
+    slowAfterMs: timeoutMs,
+    maxContentBytes,
+    contentLimitText: limitText('spider.list_max_document_bytes', maxContentBytes),
+    maxHeaderBytes,
+    headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
+    maxRedirects,
+    redirectLimitText: limitText('bot.max_redirects', maxRedirects),
+    http2: config.get('bot.http2'),
+    userAgent: config.get('bot.user_agent'),
+    allowAddresses,
+    maxIdleConnections: 4,
+    maxConnectionsPerHost: 1,
+  };
+}

@@ -1,0 +1,159 @@
+/** Reads one document, whatever it is: what kind it is its content says, not its name or type. */
+import { LccError } from '../lib/errors.js';
+import { readFeed } from './feed-items.js';
+import type { Extras, Found } from './found.js';
+import type { SourceLimits } from './limits.js';
+import { SitemapXml } from './sitemap-xml.js';
+import { TextList } from './text-list.js';
+import { decoded, unpacked } from './unpack.js';
+
+/** `urls`: a sitemap, in XML or text. */
+export type DocumentFormat = 'urls' | 'index' | 'feed';
+
+export interface DocumentOptions {
+  /** Its url, for relative ones in feeds. */
+  where: string | undefined;
+  extras: Extras;
+  limits: SourceLimits;
+  /** Nothing but feeds, and these also in JSON. */
+  feedsOnly: boolean;
+}
+
+const ROOTS: Readonly<Record<string, DocumentFormat>> = {
+  urlset: 'urls',
+  sitemapindex: 'index',
+  rss: 'feed',
+  feed: 'feed',
+  RDF: 'feed',
+  rdf: 'feed',
+};
+
+/**
+ * @returns what it is
+ * @throws LccError `data.malformed`, `data.cut`, `limit`: what was found until then may count
+ */
+export async function readDocument(
+  pieces: AsyncIterable<Uint8Array>,
+  found: Found,
+  options: DocumentOptions,
+): Promise<DocumentFormat> {
+  const { limits, feedsOnly } = options;
+  const texts = decoded(counted(unpacked(pieces, limits.documentBytes), found));
+  let reader: Reader | undefined;
+  for await (const text of texts) {
+    reader ??= feedsOnly
+      ? new FeedReader(found, options)
+      : text.startsWith('<')
+        ? new XmlDocument(found, options)
+        : new TextReader(found, options);
+    reader.write(text);
+  }
+  if (reader === undefined) throw new LccError('data.malformed', 'it is empty');
+  return reader.end();
+}
+
+async function* counted(
+  pieces: AsyncIterable<Buffer>,
+  found: Found,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const piece of pieces) {
+    found.bytes += piece.length;
+    yield piece;
+  }
+}
+
+interface Reader {
+  write(text: string): void;
+  end(): DocumentFormat;
+}
+
+class TextReader implements Reader {
+  readonly #list: TextList;
+
+  constructor(found: Found, { limits }: DocumentOptions) {
+    this.#list = new TextList(found, limits.tokenBytes);
+  }
+
+  write(text: string): void {
+    this.#list.write(text);
+  }
+
+  end(): DocumentFormat {
+    this.#list.end();
+    return 'urls';
+  }
+}
+
+class FeedReader implements Reader {
+  readonly #found: Found;
+  readonly #options: DocumentOptions;
+  #text = '';
+
+  constructor(found: Found, options: DocumentOptions) {
+    this.#found = found;
+    this.#options = options;
+  }
+
+  write(text: string): void {
+    const { feedBytes } = this.#options.limits;
+    this.#text += text;
+    if (this.#text.length > feedBytes.most)
+      throw new LccError('limit', `it is a feed of more than ${feedBytes.text}`);
+  }
+
+  end(): DocumentFormat {
+    readFeed(this.#text, this.#options.where, this.#options.extras.enclosures, this.#found);
+    return 'feed';
+  }
+}
+
+/** A sitemap, or a feed in XML: the root says which. */
+class XmlDocument implements Reader {
+  readonly #found: Found;
+  readonly #options: DocumentOptions;
+  readonly #xml: SitemapXml;
+  /** What has come, until the root is known. */
+  #begun = '';
+  #format: DocumentFormat | undefined;
+  #feed: FeedReader | undefined;
+
+  constructor(found: Found, options: DocumentOptions) {
+    this.#found = found;
+    this.#options = options;
+    this.#xml = new SitemapXml(found, options.extras, options.limits.tokenBytes);
+  }
+
+  write(text: string): void {
+    if (this.#feed !== undefined) return this.#feed.write(text);
+    if (this.#format === undefined) this.#begun += text;
+    try {
+      this.#xml.write(text);
+    } catch (error) {
+      // A feed is read by another parser, which forgives more.
+      if (this.#kind() !== 'feed') throw error;
+    }
+    if (this.#kind() !== 'feed') return;
+    this.#feed = new FeedReader(this.#found, this.#options);
+    this.#feed.write(this.#begun);
+    this.#begun = '';
+  }
+
+  end(): DocumentFormat {
+    if (this.#feed !== undefined) return this.#feed.end();
+    this.#xml.end();
+    const format = this.#kind();
+    if (format === undefined) throw new LccError('data.malformed', 'it has no element');
+    return format;
+  }
+
+  /** Undefined until the root has come. @throws LccError `data.malformed` for another root than those of lists */
+  #kind(): DocumentFormat | undefined {
+    const { root } = this.#xml;
+    if (this.#format !== undefined || root === undefined) return this.#format;
+    this.#format = Object.hasOwn(ROOTS, root) ? ROOTS[root] : undefined;
+    if (this.#format === undefined)
+      throw new LccError('data.malformed', `its root is <${root.slice(0, 40)}>; is it a sitemap?`);
+    if (this.#format !== 'feed') this.#begun = '';
+    return this.#format;
+  }
+}

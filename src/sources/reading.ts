@@ -1,0 +1,106 @@
+/** What one document lists, checked and counted as it is found. */
+import { amount } from '../config/words.js';
+import { LccError } from '../lib/errors.js';
+import type { Entry } from './entry-lines.js';
+import type { Found, LocationFacts } from './found.js';
+import { lastmodOf } from './lastmod.js';
+import type { SourceLimits } from './limits.js';
+import { pageUrl } from './page-url.js';
+
+export interface DocumentReadingOptions {
+  limits: SourceLimits;
+  complain: (message: string) => void;
+  /** All that is left out is named, not only the first of each document. */
+  namesAll: boolean;
+}
+
+/** Left-out entries of a document that are named. */
+const NAMED = 5;
+/** By its protocol a sitemap is not to be larger; many are. */
+const USUAL_ENTRIES = 50_000;
+const USUAL_BYTES = 50 * 1024 * 1024;
+/** Of left-out entries that are named. */
+const SHOWN_LENGTH = 200;
+
+export interface DocumentReadingSinks {
+  page(entry: Entry): void;
+  /** A document that is listed; left out: `children` is enough. */
+  child?(entry: Entry): void;
+}
+
+export class DocumentReading implements Found {
+  readonly #name: string;
+  readonly #sinks: DocumentReadingSinks;
+  readonly #mayBeIndex: boolean;
+  readonly #options: DocumentReadingOptions;
+  /** Documents that it names; those beyond the limit of a run are not kept. */
+  readonly children: string[] = [];
+  /** Entries so far. */
+  entries = 0;
+  leftOut = 0;
+  /** Bytes so far, unpacked. */
+  bytes = 0;
+
+  /** @param mayBeIndex else its indexes are too deep */
+  constructor(
+    name: string,
+    sinks: DocumentReadingSinks,
+    mayBeIndex: boolean,
+    options: DocumentReadingOptions,
+  ) {
+    this.#name = name;
+    this.#sinks = sinks;
+    this.#mayBeIndex = mayBeIndex;
+    this.#options = options;
+  }
+
+  location(text: string, { lastmod, mark, base }: LocationFacts): void {
+    const page = pageUrl(text, this.#options.limits.urlBytes, base);
+    if ('problem' in page) return this.leave(`${shown(text)} ${page.problem}`);
+    this.#count();
+    this.#sinks.page({ curl: page.curl, lastmod: lastmod && lastmodOf(lastmod), mark });
+  }
+
+  child(text: string): void {
+    const { depth, documents, urlBytes } = this.#options.limits;
+    if (!this.#mayBeIndex)
+      throw new LccError('limit', `indexes list indexes more than ${depth.text} deep; is this one meant?`);
+    const list = pageUrl(text, urlBytes);
+    if ('problem' in list) return this.leave(`${shown(text)} ${list.problem}`);
+    this.#count();
+    this.#sinks.child?.(list);
+    if (this.children.length <= documents.most) this.children.push(list.curl);
+  }
+
+  leave(what: string): void {
+    this.leftOut += 1;
+    if (this.#options.namesAll || this.leftOut <= NAMED)
+      this.#options.complain(`${this.#name}: ${what}; left out`);
+  }
+
+  /** Says what is worth saying of it as a whole. */
+  conclude(): void {
+    const { complain, namesAll } = this.#options;
+    const rest = this.leftOut - NAMED;
+    if (rest > 0 && !namesAll)
+      complain(`${this.#name}: ${amount(rest, 'more entry', 'more entries')} left out; -v names each`);
+    const isLarge = this.entries > USUAL_ENTRIES || this.bytes > USUAL_BYTES;
+    if (isLarge)
+      complain(
+        `${this.#name}: ${amount(this.entries, 'entry', 'entries')}, ${Math.ceil(this.bytes / 1024 / 1024)} MB: ` +
+          'more than a sitemap is to have (50000, 50 MB); others may not read it',
+      );
+  }
+
+  #count(): void {
+    const { entries } = this.#options.limits;
+    if (this.entries === entries.most) throw new LccError('limit', `it lists more than ${entries.text} urls`);
+    this.entries += 1;
+  }
+}
+
+function shown(text: string): string {
+  const trimmed = text.trim();
+  const short = trimmed.length > SHOWN_LENGTH ? `${trimmed.slice(0, SHOWN_LENGTH)}…` : trimmed;
+  return short.replace(/[\u0000-\u001f\u007f]+/g, ' ');
+}

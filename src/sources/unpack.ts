@@ -1,0 +1,124 @@
+/** Documents as they come: packed up to twice with gzip, whatever their name says, in the encoding that they say. */
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { SourceLimit } from './limits.js';
+
+type Pieces = AsyncIterable<Uint8Array>;
+type Decoder = InstanceType<typeof TextDecoder>;
+
+/** sitemap.xml.gz that a server packs once more. */
+const MOST_LAYERS = 2;
+const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/;
+/** More than a declaration takes. */
+const DECLARATION_BYTES = 1024;
+
+/**
+ * The document without its packing.
+ * @throws LccError `data.cut`, `data.malformed` for gzip that is cut or damaged, `limit` beyond the bound
+ */
+export async function* unpacked(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
+  let inner: Pieces = pieces;
+  for (let layers = 0; ; layers++) {
+    const { first, rest } = await begun(inner);
+    inner = rest;
+    if (first[0] !== 0x1f || first[1] !== 0x8b) break;
+    if (layers === MOST_LAYERS) throw new LccError('data.malformed', 'it is packed more than twice');
+    inner = gunzipped(inner, most);
+  }
+  yield* bounded(inner, most);
+}
+
+async function* bounded(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > most.most) throw new LccError('limit', `it is larger than ${most.text}`);
+    yield Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  }
+}
+
+async function* gunzipped(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
+  const gunzip = createGunzip({ chunkSize: 64 * 1024 });
+  const input = Readable.from(bounded(pieces, most), { objectMode: false });
+  input.on('error', error => gunzip.destroy(error));
+  try {
+    yield* input.pipe(gunzip) as AsyncIterable<Buffer>;
+  } catch (error) {
+    if (error instanceof LccError) throw error;
+    const isCut = messageOf(error) === 'unexpected end of file';
+    throw new LccError(
+      isCut ? 'data.cut' : 'data.malformed',
+      isCut ? 'it is cut off (gzip)' : `its gzip is damaged: ${messageOf(error)}`,
+    );
+  } finally {
+    input.destroy();
+    gunzip.destroy();
+  }
+}
+
+/** The first bytes, two or more where there are as many, and all of it again. */
+async function begun(pieces: Pieces): Promise<{ first: Buffer; rest: Pieces }> {
+  const source = pieces[Symbol.asyncIterator]();
+  let first = Buffer.alloc(0);
+  while (first.length < 2) {
+    const next = await source.next();
+    if (next.done === true) break;
+    first = Buffer.concat([first, next.value]);
+  }
+  async function* rest(): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      if (first.length > 0) yield first;
+      for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
+    } finally {
+      await source.return?.();
+    }
+  }
+  return { first, rest: rest() };
+}
+
+/**
+ * The document as text: by its byte order mark, else what its declaration says, else UTF-8. Bytes that are no characters become
+ * U+FFFD. The mark and blanks in front of the first character are left out.
+ * @throws LccError `data.malformed` for an encoding that is not known
+ */
+export async function* decoded(pieces: Pieces): AsyncGenerator<string, void, undefined> {
+  let head: Uint8Array = new Uint8Array(0);
+  let decoder: Decoder | undefined;
+  let isBegun = false;
+  const begin = (text: string): string => {
+    const trimmed = isBegun ? text : text.trimStart();
+    isBegun ||= trimmed !== '';
+    return trimmed;
+  };
+  for await (const piece of pieces) {
+    if (decoder === undefined) {
+      head = head.length === 0 ? piece : Buffer.concat([head, piece]);
+      if (head.length < DECLARATION_BYTES) continue;
+    }
+    const bytes = decoder === undefined ? head : piece;
+    decoder ??= decoderFor(head);
+    const text = begin(decoder.decode(bytes, { stream: true }));
+    if (text !== '') yield text;
+  }
+  const isShort = decoder === undefined;
+  decoder ??= decoderFor(head);
+  const last = begin(isShort ? decoder.decode(head) : decoder.decode());
+  if (last !== '') yield last;
+}
+
+function decoderFor(head: Uint8Array): Decoder {
+  const [a, b] = head;
+  if (a === 0xff && b === 0xfe) return new TextDecoder('utf-16le');
+  if (a === 0xfe && b === 0xff) return new TextDecoder('utf-16be');
+  const isMarked = a === 0xef && b === 0xbb;
+  const text = Buffer.from(head.subarray(0, DECLARATION_BYTES)).toString('latin1');
+  const name = (isMarked ? undefined : DECLARED.exec(text)?.[1]) ?? 'utf-8';
+  // It was read byte by byte: what it says of two bytes a character is not true.
+  if (/^utf-?16|^ucs-?2/i.test(name)) return new TextDecoder('utf-8');
+  try {
+    return new TextDecoder(name);
+  } catch {
+    throw new LccError('data.malformed', `its encoding ${name} is not known`);
+  }
+}
