@@ -8,8 +8,9 @@ import type { SessionNote } from '../wire/uns-qm.js';
 export function closeSet(store: QueueStore, state: SetState): WaitingSet | undefined {
   store.absorb.complete(state);
   const { psetid, pid, firstpos, lastpos } = state;
-  const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos };
-  if (!store.queue.hasRows(set)) return undefined;
+  const setClass = store.queue.classOf({ slot: NOW_SLOT, firstpos, lastpos });
+  if (setClass === undefined) return undefined;
+  const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos, class: setClass };
   store.queue.addSet(set);
   return set;
 }

@@ -86,7 +86,7 @@ export class Intake {
    */
   damaged(uns: string, entry: string, pid: number): void {
     const { store } = this.options;
-    const state = store.absorb.find(uns, entry);
+    const state = store.absorb.sets.find(uns, entry);
     const set = store.transaction(() => {
       store.providers.wantFullSet('cache crash', pid);
       return state === undefined || state.complete ? undefined : giveUpSet(store, state);

@@ -41,6 +41,8 @@ export interface Known extends Paced {
 export type WaitsFor = Delay['why'] | 'host' | 'waiting';
 
 export interface KnownOptions extends WaitOptions {
+  /** Mimetypes taken of what is wanted as served: patterns. */
+  accept: readonly string[];
   slots: Slots;
   /** Urls sent ahead to a provider without limits. */
   window: number;
@@ -214,7 +216,7 @@ export class KnownProviders {
     const areStored = this.#lost.delete(pid);
     const fresh: Known = {
       ...this.#waits.begin(provider, () => true),
-      terms: { roots: [] },
+      terms: { roots: [], accept: [] },
       isInside: () => false,
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),
       hours: '',
@@ -242,11 +244,11 @@ export class KnownProviders {
   }
 
   #load(known: Known, provider: ScheduledProvider): void {
-    const { store, slots, window, log } = this.#options;
+    const { store, slots, window, accept, log } = this.#options;
     const { pid } = provider;
     known.provider = provider;
     const roots = store.providers.roots(pid);
-    const terms = siteTermsOf(provider, roots);
+    const terms = siteTermsOf(provider, roots, accept);
     // What is sent ahead would be asked for on the old ones.
     if (!isDeepStrictEqual(terms, known.terms)) this.#table.recallAll(pid);
     known.terms = terms;

@@ -1,10 +1,11 @@
 /** A row of the queue as the request a robot gets. */
 import { agrees } from '../db/cache/as-announced.js';
 import type { Held } from '../db/cache/content.js';
-import type { WaitingRow } from '../db/queue/row.js';
+import { UNASKED, type WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
+import { AS_SERVED } from '../wire/url.js';
 import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 
 /**
@@ -26,11 +27,18 @@ export function validatorsOf(
 export type SiteTerms = Pick<
   FetchRequest,
   'roots' | 'enforce' | 'maxBytes' | 'timeoutMs' | 'userAgent' | 'login'
->;
+> & {
+  /** Types that are taken of what is wanted as served. */
+  accept: readonly string[];
+};
 
-export function siteTermsOf(provider: ScheduledProvider, roots: readonly string[]): SiteTerms {
+export function siteTermsOf(
+  provider: ScheduledProvider,
+  roots: readonly string[],
+  accept: readonly string[],
+): SiteTerms {
   const { enforce, maxlen, fetchtimeout, useragent, login } = provider;
-  const terms: SiteTerms = { roots };
+  const terms: SiteTerms = { roots, accept };
   if (enforce !== 0) terms.enforce = true;
   if (maxlen !== null) terms.maxBytes = maxlen;
   if (fetchtimeout !== null) terms.timeoutMs = fetchtimeout;
@@ -56,8 +64,10 @@ export function requestOf(
   { id, lane, terms }: { id: number; lane: string; terms: SiteTerms },
   { lastModified, etag }: Pick<FetchRequest, 'lastModified' | 'etag'>,
 ): FetchRequest {
-  const { roots, enforce, maxBytes, timeoutMs, userAgent, login } = terms;
-  const request: FetchRequest = { id, lane, url: row.furl ?? row.curl, roots, mimetype: row.mimetype };
+  const { roots, accept, enforce, maxBytes, timeoutMs, userAgent, login } = terms;
+  const request: FetchRequest = { id, lane, url: row.furl ?? row.curl, roots };
+  if (row.mimetype === AS_SERVED) request.accept = accept;
+  else request.mimetype = row.mimetype;
   if (lastModified !== undefined) request.lastModified = lastModified;
   if (etag !== undefined) request.etag = etag;
   if (row.md5 !== null) request.md5 = row.md5;
@@ -72,9 +82,10 @@ export function requestOf(
 
 /** What of a row its result is judged by, and of its sending. */
 export function sentOf(
-  { pos, gen, pid, tries, len, mtime }: WaitingRow,
+  { pos, gen, pid, tries, len, mtime, mimetype, flags }: WaitingRow,
   set: WaitingSet,
   { conditional, held, backoffs }: { conditional: boolean; held: boolean; backoffs: number },
 ) {
-  return { pos, gen, pid, tries, len, mtime, set, conditional, held, backoffs };
+  const isSpecial = mimetype === AS_SERVED || (flags & UNASKED) !== 0;
+  return { pos, gen, pid, tries, len, mtime, set, conditional, held, isSpecial, backoffs };
 }

@@ -4,6 +4,7 @@
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
 import type { WaitingRow } from '../db/queue/row.js';
+import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { InFlight } from './in-flight.js';
@@ -113,14 +114,17 @@ export class Sending {
   ): void {
     const { store, inFlight, waits, nextId } = this.#parts;
     const id = nextId();
-    const held = row.held === 1 ? store.content.find(row.pid, row.curl, row.mimetype) : undefined;
+    const held =
+      row.held === 1 || row.mimetype === AS_SERVED
+        ? store.content.find(row.pid, row.curl, row.mimetype)
+        : undefined;
     const validators = validatorsOf(row, held, known.terms.enforce === true);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
     const { backoffs } = known.provider;
     inFlight.add(id, {
       worker: lane.worker,
       lane,
-      arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
+      arrival: sentOf(row, set, { conditional, held: held !== undefined, backoffs }),
       expected: waits.charge(known, row.len, nowMs),
       sentMs: nowMs,
       hours,

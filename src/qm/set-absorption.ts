@@ -15,6 +15,7 @@ import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions } from '../lib/states.js';
 import { step } from '../lib/steps.js';
+import { classOf } from '../wire/origin.js';
 import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
@@ -79,19 +80,18 @@ export class SetAbsorption {
     this.#uns = uns;
     this.#head = head;
     this.#release = release;
-    this.#full = head.set === 'full';
+    this.#full = head.set === 'full' && head.origin === undefined;
     this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf };
     // safeguard: memory of what was absorbed
-    this.#state = options.store.absorb.find(uns, head.entry);
+    this.#state = options.store.absorb.sets.find(uns, head.entry);
     this.#withheld =
       this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
     // safeguard: going on where a set was cut off
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
-    const { providers } = options.store;
     this.#at = 'absorbing';
     if (this.#state?.complete === 1) return;
-    if (!isLater(head, uns, providers.latestSet(head.pid))) this.#at = 'late';
-    if (!providers.has(head.pid)) {
+    if (!isLater(head, uns, options.store.providers.latestSet(head.pid))) this.#at = 'late';
+    if (!options.store.providers.has(head.pid)) {
       this.#at = 'refused';
       this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
     }
@@ -184,7 +184,7 @@ export class SetAbsorption {
     const { store } = this.#options;
     // A rollback must leave the state as it was: work on a copy.
     const state = this.#state === undefined ? this.#begin() : { ...this.#state };
-    const rules = { full: this.#full, withheld: this.#withheld, isLast };
+    const rules = { full: this.#full, withheld: this.#withheld, isLast, class: classOf(this.#head.origin) };
     store.absorb.apply(state, rules, this.#slice, this.#reading, this.#nowS());
     return state;
   }
@@ -193,7 +193,7 @@ export class SetAbsorption {
   #begin(received = this.#head.received): SetState {
     const { store } = this.#options;
     // First, for what its CP has received makes room for errors of its urls.
-    store.errors.delivered(this.#head.pid, this.#head.errseen);
+    if (this.#head.origin === undefined) store.errors.delivered(this.#head.pid, this.#head.errseen);
     const state = store.absorb.begin({
       ...this.#head,
       uns: this.#uns,
@@ -208,7 +208,8 @@ export class SetAbsorption {
   #mayExceed(): boolean {
     const { store, fuse } = this.#options;
     const { pid, received, deletes = received, digest = '' } = this.#head;
-    if (this.#full || deletes <= fuseLimit(store.held.terms(pid), fuse)) return false;
+    if (this.#full || this.#head.origin !== undefined || deletes <= fuseLimit(store.held.terms(pid), fuse))
+      return false;
     return !store.held.matches(pid, false, digest);
   }
 
@@ -279,7 +280,7 @@ export class SetAbsorption {
         const { done, value } = steps.next();
         if (done === true) return true;
         this.#sizes.removal.took(rows, clock.monotonicMs() - startedMs, 0);
-        if (this.#state !== undefined && count(value, this.#state)) store.absorb.save(this.#state);
+        if (this.#state !== undefined && count(value, this.#state)) store.absorb.sets.save(this.#state);
         return false;
       });
       if (isOver) return;
@@ -314,6 +315,9 @@ export class SetAbsorption {
       const state = this.#applySlice(true);
       const set = closeSet(store, state);
       const nowS = this.#nowS();
+      store.absorb.sets.prune(this.#uns, state.psetid);
+      // Its owner was not here.
+      if (head.origin !== undefined) return { state, set };
       store.providers.noteSet(head.pid, nowS, {
         psetid: state.psetid,
         uns: this.#uns,
@@ -326,7 +330,6 @@ export class SetAbsorption {
       }
       this.#settleRemovals(state, excess, nowS);
       store.providers.noteSession(head.pid, head.seq, head.ip, nowS);
-      store.absorb.prune(this.#uns, state.psetid);
       return { state, set };
     }, this.#slice.urls);
     this.#enter('complete');
@@ -362,7 +365,7 @@ export class SetAbsorption {
     // That was noted when it came first; only the answer was lost.
     if (this.#state?.complete) return;
     const set = store.transaction(() => {
-      store.providers.wantFullSet('cache crash', this.#head.pid);
+      if (this.#head.origin === undefined) store.providers.wantFullSet('cache crash', this.#head.pid);
       return this.#state === undefined ? undefined : giveUpSet(store, this.#state);
     });
     step('qm.set.refused');

@@ -16,10 +16,12 @@ import type { SetHead } from '../wire/uns-qm.js';
 import { giveUpSet, noteSession } from './close-set.js';
 
 export function isLater(
-  { after, newest, numbering }: Pick<SetHead, 'after' | 'newest' | 'numbering'>,
+  { after, newest, numbering, origin }: Pick<SetHead, 'after' | 'newest' | 'numbering' | 'origin'>,
   uns: string,
   last: LatestSet | undefined,
 ): boolean {
+  // What nobody announced undoes nothing, whenever it comes.
+  if (origin !== undefined) return true;
   if (last === undefined || last.psetid <= after || last.uns === uns) return true;
   // safeguard: what may be older than the last set being passed over
   return numbering !== '' && numbering === last.numbering && newest > last.newest;
@@ -32,7 +34,7 @@ export function passOver(
   head: SetHead,
   nowS: number,
 ): WaitingSet | undefined {
-  store.absorb.save(state);
+  store.absorb.sets.save(state);
   const set = giveUpSet(store, state);
   store.providers.wantFullSet('order', head.pid);
   noteSession(store, head, nowS);

@@ -22,6 +22,7 @@ import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
 import { errorSaid, messageReader } from './message-reader.js';
+import { readOrigin, type SetOrigin } from './origin.js';
 import { localName } from './xml-prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
@@ -53,6 +54,8 @@ export interface SetHead {
   deletes?: number;
   /** Digest of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
   digest?: string;
+  /** What it is of, where its owner did not announce it. */
+  origin?: SetOrigin;
 }
 
 /** That a CP was there, and what it has seen. */
@@ -94,9 +97,9 @@ export function unsHello(id: string): string {
 /** The start tag of a set; its urls follow as they are, then `SET_END`. */
 export function setStart(head: SetHead): string {
   const { entry, pid, seq, set, urlprefix, received, errseen, ip, atS: at } = head;
-  const { newest, numbering, after, deletes, digest } = head;
+  const { newest, numbering, after, deletes, digest, origin } = head;
   const said = { entry, pid, seq, set, urlprefix, received, errseen, ip, at };
-  return `<lococa:set${formatAttributes({ ...said, newest, numbering, after, deletes, digest })}>\n`;
+  return `<lococa:set${formatAttributes({ ...said, newest, numbering, after, deletes, digest, origin })}>\n`;
 }
 
 export const SET_END = '</lococa:set>\n';
@@ -295,6 +298,7 @@ function readAnswer(name: string, attributes: Attributes, text: string, options:
 function readHead(attributes: Attributes): SetHead {
   const deletes = optionalInteger('set', attributes, 'deletes');
   const digest = attributes['digest']?.slice(0, MAX_DIGEST);
+  const origin = readOrigin(attributes['origin']);
   const text = (name: string) => requiredText('set', attributes, name);
   const integer = (name: string) => requiredInteger('set', attributes, name);
   const received = integer('received');
@@ -318,6 +322,7 @@ function readHead(attributes: Attributes): SetHead {
     after: integer('after'),
     ...(deletes === undefined ? {} : { deletes }),
     ...(digest === undefined ? {} : { digest }),
+    ...(origin === undefined ? {} : { origin }),
   };
 }
 

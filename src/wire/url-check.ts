@@ -6,7 +6,7 @@ import { mimeMatcher } from './mime-patterns.js';
 import { parseMtime } from './mtime.js';
 import { createRootCheck, isPlainRest } from './roots.js';
 import { hasScheme, resolveUrl } from './urlprefix.js';
-import { isDelete, type UrlRecord } from './url.js';
+import { AS_SERVED, isDelete, type UrlRecord } from './url.js';
 
 export interface UrlProblem {
   code: LccCode;
@@ -28,9 +28,10 @@ export interface UrlCheckOptions {
 export type UrlVerdict = UrlProblem | 'drop' | undefined;
 
 // RFC 6838, section 4.2, without its limit on length: real servers send longer ones.
-const MIMETYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*$/;
+export const MIMETYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*$/;
 const MD5 = /^[0-9a-fA-F]{32}$/;
 const DECIMAL = /^\d{1,16}$/;
+const HOPS = /^\d{1,4}$/;
 const MTIME_FORM = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 const HTTP = /^https?:/i;
@@ -121,6 +122,7 @@ function problem(code: LccCode, text: string = codeText(code)): UrlProblem {
 function createMimeCheck(patterns: readonly string[]): (mimetype: string) => UrlProblem | undefined {
   const isAccepted = mimeMatcher(patterns);
   const decide = (mimetype: string): UrlProblem | undefined => {
+    if (mimetype === AS_SERVED) return undefined;
     if (!MIMETYPE.test(mimetype)) return problem(302);
     return isAccepted(mimetype) ? undefined : problem(303, `${mimetype}: ${codeText(303)}`);
   };
@@ -139,7 +141,7 @@ function createMimeCheck(patterns: readonly string[]): (mimetype: string) => Url
 
 /** What is wrong with the attributes that are not urls, naming the first. */
 function malformedAttribute(record: UrlRecord): string | undefined {
-  const { md5, len, mtime, op, tod, ifabsent, outofroot } = record;
+  const { md5, len, mtime, op, tod, ifabsent, outofroot, hops } = record;
   if (len !== undefined && !(DECIMAL.test(len) && Number(len) <= Number.MAX_SAFE_INTEGER)) {
     return 'len is not a number of bytes';
   }
@@ -154,5 +156,6 @@ function malformedAttribute(record: UrlRecord): string | undefined {
   if (outofroot !== undefined && outofroot !== 'drop' && outofroot !== 'error') {
     return 'outofroot is neither drop nor error';
   }
+  if (hops !== undefined && !HOPS.test(hops)) return 'hops is not a number of links';
   return undefined;
 }

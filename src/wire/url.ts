@@ -20,6 +20,7 @@ export const URL_ATTRIBUTES = [
   'tod',
   'ifabsent',
   'outofroot',
+  'hops',
 ] as const;
 export type UrlAttribute = (typeof URL_ATTRIBUTES)[number];
 
@@ -36,6 +37,9 @@ export const RESULT_ATTRIBUTES = [
   'status',
 ] as const;
 export type ResultAttribute = (typeof RESULT_ATTRIBUTES)[number];
+
+/** The mimetype of a url that is of whatever type its server says. */
+export const AS_SERVED = '*/*';
 
 /** Names of the protocol before 2002, read as their successors. */
 export const OLD_ATTRIBUTE_NAMES: Readonly<Record<string, UrlAttribute>> = {

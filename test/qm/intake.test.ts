@@ -232,7 +232,7 @@ test('of sets that share a commit that fails nothing stays, and each is taken wh
 });
 
 test('a set that cannot even begin does not hold up the next one of its provider', async () => {
-  const { absorb } = bench.store;
+  const { sets: absorb } = bench.store.absorb;
   const find = absorb.find.bind(absorb);
   absorb.find = () => {
     throw new Error('disk I/O error');

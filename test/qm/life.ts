@@ -59,6 +59,7 @@ export class Life {
       bandwidthBytesPerS: 0,
       maxContentBytes: Infinity,
       paceMs: 0,
+      accept: ['text/*'],
       lanes: {
         overbookPercent: rules.overbookPercent,
         turn: window * 4,

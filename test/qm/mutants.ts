@@ -42,7 +42,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'memory of what was absorbed',
     edits: [
-      edit('this.#state = options.store.absorb.find(uns, head.entry);', ''),
+      edit('this.#state = options.store.absorb.sets.find(uns, head.entry);', ''),
       edit('INSERT INTO absorbed(', 'INSERT OR REPLACE INTO absorbed('),
     ],
   },
@@ -90,12 +90,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the order of sets',
-    edits: [
-      edit(
-        'AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}',
-        'AND pid = ? AND psetid > ? ORDER BY psetid DESC ${AT_MOST}',
-      ),
-    ],
+    edits: [edit('ORDER BY class, psetid ${AT_MOST}', 'ORDER BY class, psetid DESC ${AT_MOST}')],
   },
   {
     without: 'reading on behind the sets that are in memory',
@@ -103,11 +98,11 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'sets that come while others are only in the database waiting there',
-    edits: [edit('if (set.psetid > this.#end)\n            return;', '')],
+    edits: [edit('if (rank > this.#end)\n            return;', '')],
   },
   {
     without: 'knowing sets that are only in the database, when rows come back into them',
-    edits: [edit('psetid > this.#end || this.#sets.has', 'this.#sets.has')],
+    edits: [edit('rank > this.#end || this.#sets.has', 'this.#sets.has')],
     by: {
       file: 'qm/schedule/url-order',
       test: 'rows that come back into a set that is only stored have none before it passed over',
@@ -214,7 +209,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'the quota of files when content arrives',
     edits: [
       edit('use === undefined || use.filesused + 1 > use.filesmax', 'use === undefined'),
-      edit('held === undefined && use.filesused + 1 > use.filesmax', 'false'),
+      edit('before === undefined && use.filesused + 1 > use.filesmax', 'false'),
     ],
   },
   {

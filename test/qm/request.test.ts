@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Held } from '../../src/db/cache/content.js';
 import type { WaitingRow } from '../../src/db/queue/row.js';
-import { validatorsOf } from '../../src/qm/request.js';
+import { requestOf, validatorsOf } from '../../src/qm/request.js';
+import { AS_SERVED } from '../../src/wire/url.js';
 import { Bench, md5Of, url } from './support.js';
 
 let bench: Bench;
@@ -35,4 +36,19 @@ test('what the CP says otherwise is fetched whatever the server thinks of it', a
 
 test('content that could not be confirmed whole is no base: it would be confirmed for ever', async () => {
   assert.deepEqual(await told({ verified: false }, {}), {});
+});
+
+test('what is wanted as served is asked for with the types that are taken, and with no type of its own', async () => {
+  await bench.send(7, [url('a', { mimetype: AS_SERVED }), url('b')]);
+  const requestFor = (curl: string, mimetype: string) => {
+    const row = bench.row(7, curl, mimetype) as unknown as WaitingRow;
+    const { accept, mimetype: wanted } = requestOf(
+      row,
+      { id: 1, lane: '7', terms: { roots: [], accept: ['text/*', 'application/pdf'] } },
+      {},
+    );
+    return { accept, wanted };
+  };
+  assert.deepEqual(requestFor('a', AS_SERVED), { accept: ['text/*', 'application/pdf'], wanted: undefined });
+  assert.deepEqual(requestFor('b', 'text/html'), { accept: undefined, wanted: 'text/html' });
 });

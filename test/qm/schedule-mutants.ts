@@ -76,7 +76,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'going back to sets that urls come back into',
-    edits: [edit('this.#end = set.psetid - 1;', '')],
+    edits: [edit('this.#goBackTo(rankOf(set) - 1);', '')],
     by: {
       file: 'qm/time-slots',
       test: 'urls wait for their own hours in parts of their set, and come back to their places',

@@ -130,6 +130,7 @@ type Queueing = Pick<
   | 'bandwidthBytesPerS'
   | 'maxContentBytes'
   | 'paceMs'
+  | 'accept'
   | 'window'
   | 'untouchedSets'
   | 'sleepingSets'
@@ -157,6 +158,7 @@ const USUAL: Queueing = {
   bandwidthBytesPerS: 0,
   maxContentBytes: 16_000_000,
   paceMs: 0,
+  accept: ['text/*'],
   lanes: {
     overbookPercent: 0,
     turn: 16,

@@ -6,7 +6,7 @@ import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import type { SetCounts } from '../../src/db/queue/absorb.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
-import { ROW_COLUMNS } from '../../src/db/queue/row.js';
+import { ROW_COLUMNS, UNASKED } from '../../src/db/queue/row.js';
 import type { Outcome, SentRequest } from '../../src/db/queue/results.js';
 import type { QueueReader, WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
@@ -19,7 +19,7 @@ import type { SetRefusal } from '../../src/qm/set-absorption.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
-import type { UrlRecord } from '../../src/wire/url.js';
+import { AS_SERVED, type UrlRecord } from '../../src/wire/url.js';
 
 export interface BenchOptions {
   sliceUrls?: number;
@@ -136,14 +136,15 @@ export class Bench {
 
   /** Applies a result to the row as it is (or was, when given). */
   answer(
-    row: Omit<SentRequest, 'conditional' | 'held'> & { held: 0 | 1 | boolean },
+    row: Omit<SentRequest, 'conditional' | 'held'> & { held: 0 | 1 | boolean } & Partial<QueueRow>,
     result: FetchOk | FetchUnchanged | FetchFailed,
     conditional = false,
   ): Outcome {
     const { pos, gen, pid, mtime } = row;
+    const isSpecial = row.mimetype === AS_SERVED || ((row.flags ?? 0) & UNASKED) !== 0;
     return this.store.transaction(() =>
       this.store.results.apply(
-        { pos, gen, pid, conditional, held: Boolean(row.held), mtime },
+        { pos, gen, pid, conditional, held: Boolean(row.held), isSpecial, mtime },
         result,
         Math.floor(this.clock.nowMs() / 1000),
       ),
@@ -151,8 +152,14 @@ export class Bench {
   }
 
   /** Fetches a waiting url with this content. */
-  fetch(pid: number, curl: string, content = 'x', more: Partial<FetchOk> = {}): Outcome {
-    const row = this.row(pid, curl);
+  fetch(
+    pid: number,
+    curl: string,
+    content = 'x',
+    more: Partial<FetchOk> = {},
+    mimetype = 'text/html',
+  ): Outcome {
+    const row = this.row(pid, curl, mimetype);
     if (row === undefined) throw new Error(`${curl} does not wait`);
     return this.answer(row, ok(content, more));
   }

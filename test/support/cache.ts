@@ -66,6 +66,8 @@ export class TestCache {
           etag: null,
           lastmodified: null,
           charset: page.charset ?? null,
+          finalurl: null,
+          robots: null,
           verified: page.verified ?? true,
           machineid: page.machineid ?? 'local',
           fileid,

@@ -40,6 +40,7 @@ const HEAD: SetHead = {
   numbering: '3f9a',
   after: 4711,
 };
+const LINKS: SetHead = { ...HEAD, set: 'partial', origin: 'links' };
 const FUSED: SetHead = { ...HEAD, deletes: 1, digest: '0cc175b9c0f1b6a831c399e269772661' };
 const FUSED_START =
   '<lococa:set entry="000000000000001-7.18.full.2" pid="7" seq="18" set="full" urlprefix="http://h/?a&amp;b&quot;&lt;" ' +
@@ -99,8 +100,17 @@ describe('the QM hears', () => {
 
   it('how many removals a set asks for and its digest, where the UNS knows them', async () => {
     assert.equal(setStart(FUSED), FUSED_START);
-    const document = unsHello('u') + FUSED_START + SET_END + setStart(HEAD) + SET_END;
-    const expected = [['hello', 'u'], ['set', FUSED], ['end'], ['set', HEAD], ['end']];
+    const document =
+      unsHello('u') + FUSED_START + SET_END + setStart(HEAD) + SET_END + setStart(LINKS) + SET_END;
+    const expected = [
+      ['hello', 'u'],
+      ['set', FUSED],
+      ['end'],
+      ['set', HEAD],
+      ['end'],
+      ['set', LINKS],
+      ['end'],
+    ];
     assert.deepEqual(await hear(document), expected);
     assert.deepEqual(await hear(document, 1), expected);
   });

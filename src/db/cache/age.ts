@@ -7,6 +7,7 @@
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import type { ContentStore } from './content.js';
+import { isSameUrl } from '../queue/row.js';
 import type { QueueReader } from '../queue/sets.js';
 
 /** What is older than a limit: neither named by a set from `psetid` on, nor fetched since `fetchedS`. */
@@ -24,7 +25,7 @@ interface OldRow {
 
 /** No change of the content waits that such a set has named. */
 const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = lccurl.pid AND qdb.curl = lccurl.curl
-  AND qdb.mimetype = lccurl.mimetype AND coalesce(qdb.named, qdb.psetid) >= ?)`;
+  AND ${isSameUrl('qdb', 'lccurl')} AND coalesce(qdb.named, qdb.psetid) >= ?)`;
 
 export class AgeStore {
   readonly #psetids: Counter;

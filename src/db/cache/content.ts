@@ -8,10 +8,11 @@ import type { Db } from '../sqlite/open.js';
 import { beliefConfirmed, beliefOf, type Belief } from './as-announced.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
-import type { Arrived, Held, Said } from './held.js';
+import type { Arrived, Claim, Held, Said } from './held.js';
+import { AS_SERVED } from '../../wire/url.js';
 import type { Tally } from './tally.js';
 
-export type { Arrived, Held, Said } from './held.js';
+export type { Arrived, Claim, Held, Said } from './held.js';
 
 /** How what is held was confirmed by its site. */
 export interface Confirmation {
@@ -19,15 +20,23 @@ export interface Confirmation {
   verified: boolean;
   etag: string | null;
   lastmodified: string | null;
-  /** Left out where the site did not send it again. */
+  /** Left out where the site did not send them again. */
   charset?: string | null;
+  finalurl?: string | null;
+  robots?: string | null;
 }
 
 const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted, etag, lastmodified,
-  http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid`;
+  http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, served, hops`;
+
+/** A row as its owner's, of the type that he gave. */
+const OWNERS: Claim = { served: 0, hops: null };
 
 export class ContentStore {
   readonly #selectContent;
+  readonly #selectServed;
+  readonly #selectAny;
+  readonly #updateClaim;
   readonly #selectById;
   readonly #insertContent;
   readonly #insertFromQueue;
@@ -47,13 +56,23 @@ export class ContentStore {
     this.#selectContent = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
     );
+    this.#selectServed = db.prepare<[number, string], Held>(
+      `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND served = 1`,
+    );
+    this.#selectAny = db.prepare<[number, string], Held>(
+      `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1`,
+    );
+    this.#updateClaim = db.prepare<[number, number | null, number]>(
+      'UPDATE lccurl SET served = ?, hops = ? WHERE id = ?',
+    );
     this.#selectById = db.prepare<[number], Held & { pid: number }>(
       `SELECT pid, ${HELD} FROM lccurl WHERE id = ?`,
     );
     this.#insertContent = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
-         etag, lastmodified, http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
+         seq, served, hops)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise. Doubted as by
     // `beliefOf`.
@@ -61,24 +80,26 @@ export class ContentStore {
     // safeguard: a delete during the fetch winning
     this.#insertFromQueue = db.prepare(
       `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
-         etag, lastmodified, http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+         etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
+         seq)
        SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?), nullif(len, ?),
-         CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?, ?,
+         CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?, ?, ?, ?,
          coalesce(named, psetid), ?
-       FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
+       FROM qdb WHERE pos = ? AND gen = ? AND op = 1 ON CONFLICT(pid, curl, mimetype) DO NOTHING`,
     );
     this.#replaceContent = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
-         doubted = ?, etag = ?, lastmodified = ?, http_charset = ?, verified = ?, fetched_time = ?, fetched_machineid = ?,
-         fetched_fileid = ?,
-         psetid = ?, seq = ?, changed_time = NULL WHERE id = ?`,
+         doubted = ?, etag = ?, lastmodified = ?, http_charset = ?, finalurl = ?, robots = ?, verified = ?, fetched_time = ?,
+         fetched_machineid = ?, fetched_fileid = ?, psetid = ?, seq = ?, served = ?, hops = ?, changed_time = NULL
+       WHERE id = ?`,
     );
     this.#updateSaid = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
        WHERE id = ?`,
     );
     this.#updateValidators = db.prepare(
-      'UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ? WHERE id = ?',
+      `UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ?, finalurl = iif(?, ?, finalurl),
+         robots = iif(?, ?, robots) WHERE id = ?`,
     );
     this.#updateBelief = db.prepare('UPDATE lccurl SET saidmd5 = ?, saidlen = ?, doubted = ? WHERE id = ?');
     this.#updateSet = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
@@ -92,13 +113,20 @@ export class ContentStore {
     return row && whole(row);
   }
 
-  /** What is held of a url. */
+  /** What is held of a url: of one as served the row that is of the type served. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
-    const held = this.#selectContent.get(pid, curl, mimetype);
+    const isServed = mimetype === AS_SERVED;
+    const held = isServed ? this.#selectServed.get(pid, curl) : this.#selectContent.get(pid, curl, mimetype);
     if (held === undefined) return undefined;
-    if (held.curl !== curl || held.mimetype !== mimetype)
+    if (held.curl !== curl || (!isServed && held.mimetype !== mimetype))
       throw corrupt(`row ${held.id} of lccurl is not the one that its index points to`);
     return whole(held);
+  }
+
+  /** A row of the page, of whatever type. */
+  findAny(pid: number, curl: string): Held | undefined {
+    const held = this.#selectAny.get(pid, curl);
+    return held && whole(held);
   }
 
   /** Content has arrived: the row is made or replaced, the file it pointed to before is freed. */
@@ -108,6 +136,7 @@ export class ContentStore {
     arrived: Arrived,
     held: Held | undefined,
     nowS: number,
+    { served, hops }: Claim = OWNERS,
   ): void {
     if (held !== undefined) this.#buryBurl(key.pid, held, said.burl, nowS);
     const seq = this.#tally.takeSeq();
@@ -125,12 +154,16 @@ export class ContentStore {
       arrived.etag,
       arrived.lastmodified,
       arrived.charset,
+      arrived.finalurl,
+      arrived.robots,
       arrived.verified ? 1 : 0,
       nowS,
       arrived.machineid,
       arrived.fileid,
       key.psetid,
       seq,
+      served,
+      hops,
     ];
     if (held === undefined) {
       this.#insertContent.run(seq, key.pid, key.curl, key.mimetype, ...tail);
@@ -145,8 +178,8 @@ export class ContentStore {
   }
 
   /**
-   * Content has arrived for a row of the queue of which nothing was held: its row is made from what the queue says, in
-   * SQLite. Nothing is done when the row is not as it was when it was sent.
+   * Content has arrived for a row of the queue, its owner's, of which nothing was held: its row is made from what the queue
+   * says, in SQLite. Nothing is done when the row is not as it was when it was sent, or content came as served.
    * @returns whether it was
    */
   move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
@@ -164,6 +197,8 @@ export class ContentStore {
       arrived.etag,
       arrived.lastmodified,
       arrived.charset,
+      arrived.finalurl,
+      arrived.robots,
       arrived.verified ? 1 : 0,
       nowS,
       arrived.machineid,
@@ -183,7 +218,15 @@ export class ContentStore {
    * furl, mtime, http_charset) is a change of the LCC DB and takes a number of the sequence.
    * @param fetched where its site has confirmed it, and not the CP's words alone
    */
-  confirm(pid: number, held: Held, said: Said, psetid: number, nowS: number, fetched?: Confirmation): void {
+  confirm(
+    pid: number,
+    held: Held,
+    said: Said,
+    psetid: number,
+    nowS: number,
+    fetched?: Confirmation,
+    { served, hops }: Claim = OWNERS,
+  ): void {
     const { subtype, burl, furl } = said;
     const mtime = said.mtime ?? held.mtime;
     const charset = fetched?.charset === undefined ? held.http_charset : fetched.charset;
@@ -200,19 +243,39 @@ export class ContentStore {
       this.#updateSet.run(psetid, held.id);
     }
     if (fetched !== undefined) {
-      const { etag, lastmodified, verified } = fetched;
-      this.#updateValidators.run(etag, lastmodified, verified ? 1 : held.verified, psetid, held.id);
+      const { etag, lastmodified, verified, finalurl, robots } = fetched;
+      this.#updateValidators.run(
+        etag,
+        lastmodified,
+        verified ? 1 : held.verified,
+        psetid,
+        finalurl === undefined ? 0 : 1,
+        finalurl ?? null,
+        robots === undefined ? 0 : 1,
+        robots ?? null,
+        held.id,
+      );
     }
+    // What nobody sees: whose it is.
+    if (served !== held.served || hops !== held.hops) this.#updateClaim.run(served, hops, held.id);
     const { saidmd5, saidlen, doubted } = fetched?.belief ?? beliefConfirmed(said, held);
     if (saidmd5 !== held.saidmd5 || saidlen !== held.saidlen || doubted !== held.doubted)
       this.#updateBelief.run(saidmd5, saidlen, doubted, held.id);
   }
 
   /** The content that is held has arrived once more: the row is confirmed, and the new file is nobody's. */
-  same(pid: number, held: Held, said: Said, arrived: Arrived, psetid: number, nowS: number): void {
+  same(
+    pid: number,
+    held: Held,
+    said: Said,
+    arrived: Arrived,
+    psetid: number,
+    nowS: number,
+    claim?: Claim,
+  ): void {
     const { machineid, fileid } = arrived;
     if (held.fetched_machineid !== machineid || held.fetched_fileid !== fileid) this.free(machineid, fileid);
-    this.confirm(pid, held, said, psetid, nowS, { ...arrived, belief: beliefOf(said, arrived, held) });
+    this.confirm(pid, held, said, psetid, nowS, { ...arrived, belief: beliefOf(said, arrived, held) }, claim);
   }
 
   /** Notes which set named the row last. */
@@ -262,12 +325,13 @@ export class ContentStore {
 function whole<Row extends Held>(row: Row): Row {
   const { curl, mimetype, md5, fetched_machineid, fetched_fileid } = row;
   const { subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified, http_charset } = row;
-  const { id, seq, len, verified, fetched_time, psetid, saidlen, doubted } = row;
+  const { id, seq, len, verified, fetched_time, psetid, saidlen, doubted, served, hops } = row;
   const isWhole =
     [curl, mimetype, md5, fetched_machineid, fetched_fileid].every(isText) &&
     [subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified, http_charset].every(isTextOrNull) &&
-    [id, seq, len, verified, fetched_time, psetid, doubted].every(isInteger) &&
-    isIntegerOrNull(saidlen);
+    [id, seq, len, verified, fetched_time, psetid, doubted, served].every(isInteger) &&
+    isIntegerOrNull(saidlen) &&
+    isIntegerOrNull(hops);
   if (!isWhole) throw corrupt(`row ${id} of lccurl has a value of another type`);
   return row;
 }

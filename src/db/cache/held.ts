@@ -24,7 +24,14 @@ export interface Held {
   fetched_machineid: string;
   fetched_fileid: string;
   psetid: number;
+  /** 1: announced as served: its mimetype is what the server said. */
+  served: number;
+  /** Null: its owner announced it. */
+  hops: number | null;
 }
+
+/** Whose a row is from now on, and whether it has the type that was served. */
+export type Claim = Pick<Held, 'served' | 'hops'>;
 
 /** What the CP says of a url and content users see, besides the content itself. */
 export interface Said {
@@ -47,6 +54,10 @@ export interface Arrived {
   lastmodified: string | null;
   /** The encoding that the server named (lib/charset.ts). */
   charset: string | null;
+  /** Where it came from after redirects; null: from where it was asked for. */
+  finalurl: string | null;
+  /** X-Robots-Tag. */
+  robots: string | null;
   verified: boolean;
   machineid: string;
   fileid: string;

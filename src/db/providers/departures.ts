@@ -9,7 +9,7 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import type { Reconciler } from '../queue/reconcile.js';
+import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
 import type { Db } from '../sqlite/open.js';
 
@@ -30,8 +30,6 @@ interface Row {
   furl: string;
 }
 
-/** Later than each set. */
-const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
 /** What is kept of a provider besides what it holds, and has no use when it has left. */
@@ -78,7 +76,7 @@ export class DepartureStore {
 
   /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes back. Yields how many urls. */
   removeAll(pid: number, rows: () => number, nowS: () => number): Generator<number, void> {
-    return this.#stores.reconciler.run(pid, AFTER_ALL, rows, nowS);
+    return this.#stores.reconciler.run(pid, EVERYTHING, rows, nowS);
   }
 
   /**

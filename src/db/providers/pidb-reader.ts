@@ -7,6 +7,7 @@ import { inodeOf } from '../../lib/inode.js';
 import { corrupt, isInteger, isText } from '../sqlite/row-checks.js';
 import { openReadOnly, storageError, type Db } from '../sqlite/open.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
+import { AS_SERVED } from '../../wire/url.js';
 import { MAX_SUMMED, WAITING_GROWTH } from '../queue/quota.js';
 
 export interface ProviderError {
@@ -80,7 +81,7 @@ export class PidbReader {
   /** What is held of a url, and whether it is going to be fetched. */
   lookUp(pid: number, curl: string, mimetype: string): { heldBytes: number | undefined; isWaiting: boolean } {
     return this.#guard(({ held, isQueued }) => ({
-      heldBytes: held.get(pid, curl, mimetype),
+      heldBytes: held.get({ pid, curl, mimetype }),
       isWaiting: isQueued.get(pid, curl, mimetype) !== undefined,
     }));
   }
@@ -121,8 +122,9 @@ function viewOf(db: Db) {
     waiting: db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck(),
     waitingGrowth: db.prepare<[number, number, number], { files: number; space: number }>(WAITING_GROWTH),
     held: db
-      .prepare<[number, string, string], number>(
-        'SELECT len FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?',
+      .prepare<{ pid: number; curl: string; mimetype: string }, number>(
+        `SELECT len FROM lccurl WHERE pid = $pid AND curl = $curl
+           AND (mimetype = $mimetype OR (served AND $mimetype = '${AS_SERVED}'))`,
       )
       .pluck(),
     isQueued: db

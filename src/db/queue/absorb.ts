@@ -9,18 +9,32 @@
  * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
  * partial set with more of them than the fuse lets pass unseen (held.ts).
  */
-import { isDelete, type UrlRecord } from '../../wire/url.js';
+import type { SetClass } from '../../wire/origin.js';
+import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
 import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
+import { AbsorbedSets, type SetState } from './absorbed.js';
 import type { HeldStore } from './held.js';
 import { QueueInserter } from './insert.js';
 import { EarlierSets, IntakeQuota } from './quota.js';
-import { CANCEL_ROW, FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } from './row.js';
+import type { KnownStore } from './known.js';
+import {
+  CANCEL_ROW,
+  claimOf,
+  FLAG_IFABSENT,
+  FLAG_OF_CLASS,
+  isNeedless,
+  queuedUrl,
+  recordOfRow,
+  type QueuedUrl,
+} from './row.js';
 import type { QueueReader } from './sets.js';
+
+export type { SetCounts, SetState } from './absorbed.js';
 
 /** A set as a UNS offers it. */
 export interface OfferedSet {
@@ -34,37 +48,13 @@ export interface OfferedSet {
   atS: number;
 }
 
-export interface SetCounts {
-  /** Urls that got a row in the queue. */
-  queued: number;
-  /** Urls that waited already. */
-  duplicate: number;
-  /** Urls that need nothing done. */
-  unchanged: number;
-  /** Urls whose content or waiting fetch was removed, those a full set does not name included. */
-  deleted: number;
-}
-
-/** Where a set stands: the row of `absorbed`. */
-export interface SetState extends SetCounts {
-  psetid: number;
-  pid: number;
-  firstpos: number;
-  lastpos: number;
-  rowsdone: number;
-  complete: number;
-  files: number;
-  space: number;
-  /** It has no row yet, for it began in this transaction. */
-  begun?: Pick<OfferedSet, 'uns' | 'entry' | 'atS' | 'full'> | undefined;
-}
-
 export interface AbsorbStores {
   queue: QueueReader;
   tally: Tally;
   content: ContentStore;
   errors: ErrorStore;
   held: HeldStore;
+  known: KnownStore;
 }
 
 /** How to read the urls of a set. */
@@ -74,6 +64,8 @@ export interface SetKindRules {
   withheld: boolean;
   /** With these urls it is complete: `complete` must follow in the same transaction. */
   isLast: boolean;
+  /** 0: its owner's. */
+  class: SetClass;
 }
 
 export interface UrlReading {
@@ -83,75 +75,45 @@ export interface UrlReading {
   mtimeOf: (text: string) => string | undefined;
 }
 
-/** A UNS forgets an entry as soon as it is told that it was absorbed: far fewer than these can come again. */
-const REMEMBERED_SETS = 10_000;
-const PRUNE_EVERY = 1000;
-
 export class AbsorbWriter {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
   readonly #held: HeldStore;
+  readonly #known: KnownStore;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
   readonly #earlier: EarlierSets;
+  readonly sets: AbsorbedSets;
   readonly #psetids: Counter;
   readonly #places: Counter;
-  readonly #selectSet;
-  readonly #insertSet;
-  readonly #updateProgress;
   readonly #selectWaiting;
   readonly #cancelRow;
   readonly #nameRow;
   readonly #countInserted;
-  readonly #markComplete;
-  readonly #deleteForgotten;
-  readonly #sumUnfinished;
 
   constructor(db: Db, stores: AbsorbStores) {
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
     this.#held = stores.held;
+    this.#known = stores.known;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
     this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
-    this.#selectSet = db.prepare<[string, string], SetState>(
-      'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
-    );
-    // safeguard: memory of what was absorbed
-    this.#insertSet = db.prepare(
-      `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
-         pid, firstpos, lastpos, at, isfull) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#updateProgress = db.prepare(
-      `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
-       WHERE psetid = ?`,
-    );
-    this.#selectWaiting = db.prepare<[number, string, string], { op: 0 | 1 }>(
-      'SELECT op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+    this.#selectWaiting = db.prepare<[number, string, string], { pos: number; op: 0 | 1 }>(
+      'SELECT pos, op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
     );
     this.#cancelRow = db.prepare<[number, number, string, string]>(CANCEL_ROW);
     this.#nameRow = db.prepare<[number, number, string, string, number]>(
       `UPDATE qdb SET named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND coalesce(named, psetid) < ?`,
     );
+    this.sets = new AbsorbedSets(db);
     this.#countInserted = db.prepare<[number, number], { rows: number; bytes: number }>(
       'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
     );
-    this.#markComplete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
-    this.#sumUnfinished = db
-      .prepare<[], number>('SELECT total(queued) FROM absorbed WHERE complete = 0')
-      .pluck();
-    this.#deleteForgotten = db.prepare<[string, number]>(
-      'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
-    );
-  }
-
-  /** What is known of an entry; undefined when nothing is. */
-  find(uns: string, entry: string): SetState | undefined {
-    return this.#selectSet.get(uns, entry);
   }
 
   /** Gives a set its id and its places; `apply` must follow. Inside a transaction. */
@@ -179,7 +141,7 @@ export class AbsorbWriter {
   /** Applies the next urls of the set. Inside a transaction; `state` is moved on. */
   apply(
     state: SetState,
-    { full, withheld, isLast }: SetKindRules,
+    { full, withheld, isLast, class: setClass }: SetKindRules,
     records: Iterable<UrlRecord>,
     reading: UrlReading,
     nowS: number,
@@ -188,6 +150,7 @@ export class AbsorbWriter {
     // safeguard: forgetting what was read ahead
     this.#queue.changed(pid);
     const use = this.#tally.use(pid);
+    const ends = setClass === 0 && this.#known.hasAny(pid);
     const earlier = use === undefined ? { files: 0, space: 0 } : this.#earlier.bound(state, use);
     const quota = new IntakeQuota(use, full, earlier, state);
     const slice: Slice = {
@@ -204,13 +167,18 @@ export class AbsorbWriter {
     const holdsContent = (use?.filesused ?? 0) > 0;
     let pos = slice.mark;
     for (const record of records) {
-      const url = queuedUrl(record, reading.resolve, reading.mtimeOf);
-      if (isDelete(record)) {
+      const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass]);
+      if (setClass !== 0) {
+        if (isDelete(record)) state.unchanged++;
+        else this.#unasked(slice, pos, url);
+      } else if (isDelete(record)) {
         if (withheld) this.#held.note(state.psetid, url);
         else this.#delete(state, url, nowS);
       } else {
         if (withheld) this.#held.unnote(state.psetid, url);
-        const held = holdsContent ? this.#content.find(pid, url.curl, url.mimetype) : undefined;
+        // The owner's word ends what is known.
+        if (ends) this.#known.forget(pid, url.curl);
+        const held = holdsContent ? this.#heldOf(pid, url) : undefined;
         this.#update(slice, pos, url, held);
       }
       pos++;
@@ -218,47 +186,13 @@ export class AbsorbWriter {
     this.#settle(slice, pos);
     state.rowsdone = pos - state.firstpos;
     if (isLast) state.complete = 1;
-    this.save(state);
-  }
-
-  /** Writes the state back. Inside a transaction. */
-  save(state: SetState): void {
-    const { begun } = state;
-    const progress = [
-      state.rowsdone,
-      state.complete,
-      state.queued,
-      state.duplicate,
-      state.unchanged,
-      state.deleted,
-      state.files,
-      state.space,
-      state.psetid,
-    ];
-    if (begun === undefined) {
-      this.#updateProgress.run(progress);
-    } else {
-      const { uns, entry, atS, full } = begun;
-      const { pid, firstpos, lastpos } = state;
-      this.#insertSet.run(progress, uns, entry, pid, firstpos, lastpos, atS, full ? 1 : 0);
-      state.begun = undefined;
-    }
+    this.sets.save(state);
   }
 
   /** The set is whole: it will not be taken again. Inside a transaction. */
   complete(state: SetState): void {
-    if (state.complete === 0) this.#markComplete.run(state.psetid);
+    this.sets.complete(state);
     this.#earlier.complete(state, state);
-  }
-
-  /** Rows of sets that have begun and are not complete: they are not fetched. */
-  unfinished(): number {
-    return this.#sumUnfinished.get() ?? 0;
-  }
-
-  /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
-  prune(uns: string, psetid: number): void {
-    if (psetid % PRUNE_EVERY === 0) this.#deleteForgotten.run(uns, psetid - REMEMBERED_SETS);
   }
 
   /** Forgets what a transaction that was rolled back had pending. */
@@ -279,6 +213,48 @@ export class AbsorbWriter {
     else state.unchanged++;
   }
 
+  /** What is held of a url; if absent, one as served is there when any row of its page is. */
+  #heldOf(pid: number, url: QueuedUrl): Held | undefined {
+    const held = this.#content.find(pid, url.curl, url.mimetype);
+    if (held !== undefined || url.mimetype !== AS_SERVED || (url.flags & FLAG_IFABSENT) === 0) return held;
+    return this.#content.findAny(pid, url.curl);
+  }
+
+  /**
+   * A url that nobody announced: it changes nothing of what waits or is held, and nobody hears of it when there is no room.
+   * What a delete left in the queue is not waiting any more.
+   */
+  #unasked(slice: Slice, pos: number, url: QueuedUrl): void {
+    const { state, quota } = slice;
+    const { pid } = state;
+    if (this.#insert.mayHold(url)) this.#settle(slice, pos);
+    const waiting = this.#selectWaiting.get(pid, url.curl, url.mimetype);
+    if (waiting?.op === 1) {
+      state.duplicate++;
+      return;
+    }
+    const held = this.#heldOf(pid, url);
+    if (
+      isNeedless(url, held, () => this.#known.isKnown(pid, url.curl, slice.nowS)) ||
+      this.#isOver(slice, pos, url, held)
+    ) {
+      state.unchanged++;
+      return;
+    }
+    if (waiting !== undefined) this.#queue.drop({ pos: waiting.pos, pid });
+    quota.takes(url, held);
+    this.#insert.add(pos, pid, state.psetid, url);
+    slice.submitted++;
+  }
+
+  /** Whether it would break the quota. */
+  #isOver(slice: Slice, pos: number, url: QueuedUrl, held: Held | undefined): boolean {
+    if (slice.quota.refuses(url, held) === undefined) return false;
+    this.#settle(slice, pos);
+    this.#sumEarlier(slice);
+    return slice.quota.refuses(url, held) !== undefined;
+  }
+
   #update(slice: Slice, pos: number, url: QueuedUrl, held: Held | undefined): void {
     const { state, full, quota } = slice;
     const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
@@ -297,7 +273,16 @@ export class AbsorbWriter {
       if (settled) {
         state.unchanged++;
         if (ifabsent) this.#content.stamp(held, state.psetid);
-        else this.#content.confirm(state.pid, held, url, state.psetid, slice.nowS);
+        else
+          this.#content.confirm(
+            state.pid,
+            held,
+            url,
+            state.psetid,
+            slice.nowS,
+            undefined,
+            claimOf(url, held),
+          );
         quota.keeps(held);
         return;
       }
@@ -330,12 +315,12 @@ export class AbsorbWriter {
 
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
   #settle(slice: Slice, end: number): void {
-    this.#insert.flush();
+    const takenOver = this.#insert.flush();
     const made = this.#countInserted.get(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
     slice.quota.settle(made.rows, made.bytes);
     slice.state.queued += made.rows;
     slice.state.duplicate += slice.submitted - made.rows;
-    this.#tally.waiting(slice.state.pid, made.rows);
+    this.#tally.waiting(slice.state.pid, made.rows - takenOver);
     slice.mark = end;
     slice.submitted = 0;
   }

@@ -11,7 +11,7 @@ const ROWS_PER_STATEMENT = 50;
 const ALIKE_ROWS = [ROWS_PER_STATEMENT, 16, 4, 1] as const;
 /** What nearly every url has. The rest is bound only where a batch has any of it. */
 const COMMON = ['curl', 'len', 'mtime'] as const;
-const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
+const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod', 'hops'] as const;
 /** Binding costs more than inserting: what all rows of a statement share is bound once, by name. */
 const SHARED = ['pid', 'psetid'] as const;
 
@@ -62,9 +62,10 @@ export class QueueInserter {
     return this.#again.pending > 0 || this.#urls.some(u => u.curl === url.curl);
   }
 
-  flush(): void {
+  /** @returns how many urls waited before without their owner's word, and are his now, at their new places */
+  flush(): number {
     this.#write();
-    this.#again.flush();
+    return this.#again.flush();
   }
 
   /** Forgets what is not yet written: after a rollback. */
@@ -107,7 +108,7 @@ export class QueueInserter {
     for (let row = first; row < end; row++) {
       const url = this.#urls[row];
       if (this.#positions[row] === made[next]) next++;
-      else if (url !== undefined) this.#again.add(this.#pid, this.#psetid, url);
+      else if (url !== undefined) this.#again.add(this.#pid, this.#psetid, url, this.#positions[row] ?? 0);
     }
   }
 
@@ -134,9 +135,9 @@ export class QueueInserter {
     for (let row = first; row < end; row++) {
       const url = this.#urls[row];
       if (url === undefined) continue;
-      const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags } = url;
+      const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags, hops } = url;
       values.push(mimetype, this.#positions[row], curl, len, secondsOf(mtime));
-      values.push(flags, subtype, burl, furl, md5, tod);
+      values.push(flags, subtype, burl, furl, md5, tod, hops);
     }
     return values;
   }

@@ -3,6 +3,8 @@
  * true after every transaction, so others may change the queue between two pages.
  */
 import type { Db } from '../sqlite/open.js';
+import type { SetClass } from '../../wire/origin.js';
+import { CLASS_OF_ROW } from './row.js';
 import { NOW_SLOT, SET_COLUMNS, type WaitingSet } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
 
@@ -25,7 +27,7 @@ function* lookAtRanges(db: Db): Generator<string | undefined, void> {
      WHERE (firstpos, psetid, starttimeslot) > (?, ?, ?) ORDER BY firstpos, psetid, starttimeslot LIMIT ?`,
   );
   const open = db.prepare<[], WaitingSet>(
-    'SELECT psetid, 0 AS slot, pid, firstpos, lastpos FROM absorbed WHERE complete = 0',
+    'SELECT psetid, 0 AS slot, pid, firstpos, lastpos, 0 AS class FROM absorbed WHERE complete = 0',
   );
   const look = looker(db);
   for (let last: WaitingSet | undefined, isOver = false; !isOver;) {
@@ -48,12 +50,12 @@ function looker(
   const between = db
     .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? LIMIT 1')
     .pluck();
-  const first = db.prepare<[number, number], { psetid: number; pid: number }>(
-    'SELECT psetid, pid FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1',
+  const first = db.prepare<[number, number], { psetid: number; pid: number; class: SetClass }>(
+    `SELECT psetid, pid, ${CLASS_OF_ROW} AS class FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1`,
   );
   const found = db
-    .prepare<[number, number], number>(
-      `SELECT lastpos FROM qpsdb INDEXED BY qpsdb_now WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid = ?`,
+    .prepare<[number, number, number], number>(
+      `SELECT lastpos FROM qpsdb INDEXED BY qpsdb_now WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND class = ? AND psetid = ?`,
     )
     .pluck();
   let covered = 0;
@@ -69,7 +71,9 @@ function looker(
       return `the places of set ${psetid} hold a url of set ${row.psetid}`;
     if (row !== undefined && row.pid !== pid)
       return `set ${psetid} of provider ${pid} holds a url of provider ${row.pid}`;
-    if (slot < 0 && found.get(pid, psetid) !== lastpos)
+    if (row !== undefined && row.class !== range.class)
+      return `set ${psetid} of class ${range.class} holds a url of class ${row.class}`;
+    if (slot < 0 && found.get(pid, range.class, psetid) !== lastpos)
       return `set ${psetid} is not found by its provider ${pid}`;
     return undefined;
   };

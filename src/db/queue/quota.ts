@@ -9,7 +9,7 @@
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
-import type { QueuedUrl } from './row.js';
+import { isSameUrl, type QueuedUrl } from './row.js';
 
 /** Growth so far, kept with the set across restarts. */
 export interface Growth {
@@ -26,7 +26,7 @@ export const MAX_SUMMED = 20_000;
 /** What the rows that wait need, but for those with places from … to …. */
 export const WAITING_GROWTH = `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
     total(max(0, coalesce(qdb.len, l.len, 0) - coalesce(l.len, 0))) AS space
-  FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)
+  FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}
   WHERE qdb.pid = ? AND op = 1 AND pos NOT BETWEEN ? AND ?`;
 const NOTHING: Growth = { files: 0, space: 0 };
 

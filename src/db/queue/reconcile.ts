@@ -8,6 +8,7 @@ import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import type { LeftOver } from './held.js';
+import { isSameUrl, UNASKED } from './row.js';
 import type { QueueReader } from './sets.js';
 
 /** Text, or a blob, which SQLite sorts after every text. */
@@ -38,6 +39,10 @@ interface UnnamedRow extends UnnamedContent {
 
 const RANGE = 'pid = ? AND (curl, mimetype) > (?, ?) AND (curl, mimetype) <= (?, ?)';
 const ORDER = 'ORDER BY curl, mimetype';
+/** In the place of a set's number: all that the provider has, what nobody announced too. */
+export const EVERYTHING = Number.MAX_SAFE_INTEGER;
+/** What nobody announced is no business of a full set: a crawl goes on beside it. The parameter is psetid. */
+const OWNERS_ROW = `(flags & ${UNASKED} = 0 OR ? = ${EVERYTHING})`;
 
 export class Reconciler {
   readonly #queue: QueueReader;
@@ -63,47 +68,58 @@ export class Reconciler {
     this.#rowsEnd = end('qdb');
     this.#contentEnd = end('lccurl');
     // A row that waited for nothing was counted when its delete came.
-    this.#selectUnnamedRows = db.prepare<[...InRange, number, number], UnnamedRow>(
+    this.#selectUnnamedRows = db.prepare<[...InRange, number, number, number], UnnamedRow>(
       `SELECT pos, curl, mimetype, op = 1 AND NOT EXISTS(SELECT 1 FROM lccurl AS l
-         WHERE (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)) AS counts
-       FROM qdb WHERE ${RANGE} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
+         WHERE (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}) AS counts
+       FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
     );
     this.#selectWaits = db
-      .prepare<[...InRange, number], number>(
-        `SELECT 1 FROM qdb WHERE ${RANGE} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
+      .prepare<[...InRange, number, number], number>(
+        `SELECT 1 FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
       )
       .pluck();
     this.#dropRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
     // Where the set is one that was held, later ones may have named the url.
     // safeguard: leaving alone what later sets named when held removals are released
-    const unnamed = `${RANGE} AND psetid < ? AND NOT EXISTS(SELECT 1 FROM qdb AS q
-      WHERE (q.pid, q.curl, q.mimetype) = (lccurl.pid, lccurl.curl, lccurl.mimetype)
-      AND coalesce(q.named, q.psetid) >= ?)`;
-    this.#selectUnnamedContents = db.prepare<[...InRange, number, number, number], UnnamedContent>(
+    const unnamed = `${RANGE} AND psetid < ? AND (hops IS NULL OR ? = ${EVERYTHING}) AND NOT EXISTS(SELECT 1 FROM qdb AS q
+      WHERE (q.pid, q.curl) = (lccurl.pid, lccurl.curl) AND ${isSameUrl('q', 'lccurl')}
+      AND q.flags & ${UNASKED} = 0 AND coalesce(q.named, q.psetid) >= ?)`;
+    this.#selectUnnamedContents = db.prepare<[...InRange, number, number, number, number], UnnamedContent>(
       `SELECT curl, mimetype FROM lccurl WHERE ${unnamed} ${ORDER} LIMIT ?`,
     );
     this.#countUnnamed = db
-      .prepare<[...InRange, number, number], number>(`SELECT count(*) FROM lccurl WHERE ${unnamed}`)
+      .prepare<[...InRange, number, number, number], number>(`SELECT count(*) FROM lccurl WHERE ${unnamed}`)
       .pluck();
   }
 
   /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the range. */
   *count(pid: number, psetid: number): Generator<number, void> {
     for (const [from, to] of ranges(this.#contentEnd, pid))
-      yield this.#countUnnamed.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid) ?? 0;
+      yield (
+        this.#countUnnamed.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid, psetid) ??
+        0
+      );
   }
 
   /** What `run` would remove, queue first as there: what is fetched meanwhile is then content. Nothing is changed. */
   *left(pid: number, psetid: number): Generator<LeftOver, void> {
     for (const [from, to] of ranges(this.#rowsEnd, pid)) {
-      const found = this.#selectWaits.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid);
+      const found = this.#selectWaits.get(
+        pid,
+        from.curl,
+        from.mimetype,
+        to.curl,
+        to.mimetype,
+        psetid,
+        psetid,
+      );
       yield { content: 0, waits: found !== undefined };
     }
     for (const content of this.count(pid, psetid)) yield { content, waits: false };
   }
 
   /**
-   * Removes what was last named before set `psetid`, queue first, so that nothing that is being fetched comes back; at
+   * Removes what was last named before set `psetid`, or `EVERYTHING`, queue first, so that nothing that is being fetched comes back; at
    * most `rows()` in a step, outside of which the caller commits. Yields how many urls were removed.
    */
   *run(pid: number, psetid: number, rows: () => number, nowS: () => number): Generator<number, void> {
@@ -122,6 +138,7 @@ export class Reconciler {
         after.mimetype,
         to.curl,
         to.mimetype,
+        psetid,
         psetid,
         limit,
       );
@@ -151,6 +168,7 @@ export class Reconciler {
         after.mimetype,
         to.curl,
         to.mimetype,
+        psetid,
         psetid,
         psetid,
         limit,

@@ -6,7 +6,9 @@ import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
+import { AS_SERVED } from '../../wire/url.js';
 import { QueueInserter } from './insert.js';
+import { FLAG_OF_CLASS } from './row.js';
 import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
 
 /** A row of lccurl and its provider. */
@@ -50,7 +52,12 @@ export class Refetcher {
     const pids = [...new Set(spoilt.map(({ row }) => row.pid))];
     return pids.flatMap(pid => {
       const rows = spoilt.map(({ row }) => row).filter(row => row.pid === pid);
-      return this.#enqueue(pid, rows) ?? [];
+      // A set is of one class.
+      const [owners, crawled] = [
+        rows.filter(({ hops }) => hops === null),
+        rows.filter(({ hops }) => hops !== null),
+      ];
+      return [this.#enqueue(pid, owners, 0), this.#enqueue(pid, crawled, 1)].flatMap(set => set ?? []);
     });
   }
 
@@ -59,21 +66,29 @@ export class Refetcher {
     this.#insert.reset();
   }
 
-  #enqueue(pid: number, rows: readonly ContentRow[]): WaitingSet | undefined {
-    const missing = rows.filter(row => this.#selectWaiting.get(pid, row.curl, row.mimetype) === undefined);
+  #enqueue(pid: number, rows: readonly ContentRow[], setClass: 0 | 1): WaitingSet | undefined {
+    const missing = rows.filter(row => this.#selectWaiting.get(pid, row.curl, typeOf(row)) === undefined);
     if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
     const psetid = this.#psetids.take();
     const firstpos = this.#places.take(missing.length);
-    missing.forEach(({ curl, mimetype, subtype, burl, givenfurl: furl, mtime }, index) => {
+    const flags = FLAG_OF_CLASS[setClass];
+    missing.forEach((row, index) => {
+      const { curl, subtype, burl, givenfurl: furl, mtime, hops } = row;
       const said = { subtype, burl, furl, md5: null, len: null, mtime };
-      this.#insert.add(firstpos + index, pid, psetid, { curl, mimetype, ...said, tod: null, flags: 0 });
+      const url = { curl, mimetype: typeOf(row), ...said, tod: null, flags, hops };
+      this.#insert.add(firstpos + index, pid, psetid, url);
     });
     this.#insert.flush();
     // A full set that is being taken removes what it does not name, this too.
     missing.forEach((row, index) => this.#updateNamed.run(row.psetid, firstpos + index));
     this.#tally.waiting(pid, missing.length);
-    const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos: firstpos + missing.length - 1 };
+    const lastpos = firstpos + missing.length - 1;
+    const set: WaitingSet = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos, class: setClass };
     this.#queue.addSet(set);
     return set;
   }
+}
+
+function typeOf({ mimetype, served }: ContentRow): string {
+  return served === 1 ? AS_SERVED : mimetype;
 }

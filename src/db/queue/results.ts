@@ -4,13 +4,24 @@
  * anything, is fetched again.
  */
 import { OUTSIDE_ROOTS, STORE_FULL } from '../../wire/codes.js';
+import { AS_SERVED } from '../../wire/url.js';
+import { MIMETYPE } from '../../wire/url-check.js';
 import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
 import { beliefConfirmed } from '../cache/as-announced.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
-import { FLAG_DROP_OUTSIDE, recordOfRow, rowStateOf, type QueueRow } from './row.js';
+import {
+  claimOf,
+  FLAG_DROP_OUTSIDE,
+  isNeedless,
+  recordOfRow,
+  rowStateOf,
+  UNASKED,
+  type QueueRow,
+} from './row.js';
+import type { KnownStore } from './known.js';
 import type { QueueReader } from './sets.js';
 
 export interface SentRequest {
@@ -24,6 +35,8 @@ export interface SentRequest {
    * nothing but that row's result makes content of it.
    */
   held: boolean;
+  /** Its owner did not announce it, or announced it as served: what is held may have come otherwise. */
+  isSpecial?: boolean;
   /** When it was modified, as the CP said. */
   mtime: string | null;
 }
@@ -41,24 +54,36 @@ export interface ResultRules {
 }
 
 const LEAVES_ROOTS = 609;
+/** What a server that names no type serves. */
+const NO_TYPE = 'application/octet-stream';
+/** Longer ones are none. */
+const MAX_TYPE = 255;
 
 export class ResultWriter {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
   readonly #tally: Tally;
+  readonly #known: KnownStore;
   readonly #rules: ResultRules;
   readonly #countTry;
 
   constructor(
     db: Db,
-    stores: { queue: QueueReader; content: ContentStore; errors: ErrorStore; tally: Tally },
+    stores: {
+      queue: QueueReader;
+      content: ContentStore;
+      errors: ErrorStore;
+      tally: Tally;
+      known: KnownStore;
+    },
     rules: ResultRules,
   ) {
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
     this.#tally = stores.tally;
+    this.#known = stores.known;
     this.#rules = rules;
     this.#countTry = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
   }
@@ -68,7 +93,8 @@ export class ResultWriter {
    * Inside a transaction.
    */
   apply(sent: SentRequest, result: FetchDone | undefined, nowS: number): Outcome {
-    if (result?.status === 'ok' && !sent.held && this.#isNew(sent, result, nowS)) return 'done';
+    if (result?.status === 'ok' && !sent.held && sent.isSpecial !== true && this.#isNew(sent, result, nowS))
+      return 'done';
     const row = this.#queue.whole(sent.pos);
     // safeguard: the generation in results
     // safeguard: a delete during the fetch winning
@@ -95,6 +121,18 @@ export class ResultWriter {
     }
   }
 
+  /**
+   * The turn of a url that nobody announced has come, and it need not be fetched any more. Inside a transaction.
+   * @returns `again` when it is another's by now
+   */
+  needless(sent: SentRequest): Outcome {
+    const row = this.#queue.whole(sent.pos);
+    if (row === undefined) return 'done';
+    if (row.gen !== sent.gen) return 'again';
+    this.#queue.drop(row);
+    return 'done';
+  }
+
   /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any other */
   #isNew(sent: SentRequest, result: FetchOk, nowS: number): boolean {
     const use = this.#tally.use(sent.pid);
@@ -110,24 +148,34 @@ export class ResultWriter {
 
   #stored(row: QueueRow, result: FetchOk, nowS: number): Outcome {
     const use = this.#tally.use(row.pid);
-    const held = this.#content.find(row.pid, row.curl, row.mimetype);
-    if (use === undefined) {
-      // The provider was removed while its url was being fetched.
+    const mimetype = row.mimetype === AS_SERVED ? typeServed(result) : row.mimetype;
+    const before = this.#content.find(row.pid, row.curl, row.mimetype);
+    // As served, it may come as a type that its owner gave.
+    const isSame = mimetype === row.mimetype || before?.mimetype === mimetype;
+    const held = isSame ? before : this.#content.find(row.pid, row.curl, mimetype);
+    const growth = result.len - ((held ?? before)?.len ?? 0);
+    if (use === undefined || this.#isUnwanted(row, held ?? before)) {
+      // The provider was removed while its url was being fetched, or content came that nobody announced has no claim on.
       this.#free(result);
       // safeguard: the quota of files when content arrives
-    } else if (held === undefined && use.filesused + 1 > use.filesmax) {
+    } else if (held === undefined && before === undefined && use.filesused + 1 > use.filesmax) {
       this.#refused(row, result, 202, `file quota exceeded: ${use.filesmax} files allowed`);
-    } else if (growth(result, held) > 0 && use.spaceused + growth(result, held) > use.spacemax) {
+    } else if (growth > 0 && use.spaceused + growth > use.spacemax) {
       this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
-      if (held !== undefined) this.#content.stamp(held, row.named);
+      if (before !== undefined) this.#content.stamp(before, row.named);
     } else {
       const arrived = this.#arrived(result, row.mtime);
-      const { pid, curl, mimetype, named: psetid } = row;
+      const { pid, curl } = row;
+      const psetid = this.#psetidOf(row, held ?? before);
+      const claim = claimOf(row, held ?? before);
+      if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
       // safeguard: confirming what is held when it comes again
       if (held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len)
-        this.#content.same(pid, held, row, arrived, psetid, nowS);
-      else this.#content.store({ pid, curl, mimetype, psetid }, row, arrived, held, nowS);
+        this.#content.same(pid, held, row, arrived, psetid, nowS, claim);
+      else this.#content.store({ pid, curl, mimetype, psetid }, row, arrived, held, nowS, claim);
       this.#errors.cured(pid, row);
+      // The owner's word has ended it already.
+      if ((row.flags & UNASKED) !== 0) this.#known.forget(pid, curl);
     }
     this.#queue.drop(row);
     return 'done';
@@ -145,12 +193,21 @@ export class ResultWriter {
     }
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
     if (held === undefined) return 'again';
-    this.#content.confirm(row.pid, held, row, row.named, nowS, {
+    const confirmation = {
       belief: beliefConfirmed(row, held),
       verified: false,
       etag: result.etag ?? held.etag,
       lastmodified: result.lastModified ?? held.lastmodified,
-    });
+    };
+    this.#content.confirm(
+      row.pid,
+      held,
+      row,
+      this.#psetidOf(row, held),
+      nowS,
+      confirmation,
+      claimOf(row, held),
+    );
     this.#errors.cured(row.pid, row);
     this.#queue.drop(row);
     return 'done';
@@ -164,6 +221,11 @@ export class ResultWriter {
       this.#countTry.run(row.pos);
       return 'bad';
     }
+    if ((row.flags & UNASKED) !== 0) {
+      // Nobody is waiting to hear of it, and what is held stays.
+      this.#queue.drop(row);
+      return 'done';
+    }
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
     // Nobody asked for what is outside now: what is held of it is as good as it was.
     const asked = result.code !== OUTSIDE_ROOTS;
@@ -174,9 +236,21 @@ export class ResultWriter {
     return 'done';
   }
 
+  /** Whether nobody announced it, and it is not wanted any more as it comes. */
+  #isUnwanted(row: QueueRow, held: Held | undefined): boolean {
+    if ((row.flags & UNASKED) === 0) return false;
+    return isNeedless(row, held ?? this.#content.findAny(row.pid, row.curl), () => false);
+  }
+
+  /** The set that named content last: what nobody announced names nothing of its owner's. */
+  #psetidOf(row: QueueRow, held: Held | undefined): number {
+    return held?.hops === null && (row.flags & UNASKED) !== 0 ? held.psetid : row.named;
+  }
+
   /** Over quota: earlier content stays, what has arrived goes. */
   #refused(row: QueueRow, result: FetchOk, code: number, text: string): void {
     this.#free(result);
+    if ((row.flags & UNASKED) !== 0) return;
     this.#errors.add(row.pid, recordOfRow(row), code, text);
   }
 
@@ -192,6 +266,8 @@ export class ResultWriter {
       etag: result.etag ?? null,
       lastmodified: lastModified ?? null,
       charset: result.charset ?? null,
+      finalurl: result.finalUrl ?? null,
+      robots: result.robots ?? null,
       verified: result.verified,
       machineid: result.machineId,
       fileid: result.fileId,
@@ -208,6 +284,7 @@ export class ResultWriter {
   }
 }
 
-function growth(result: FetchOk, held: Held | undefined): number {
-  return result.len - (held?.len ?? 0);
+function typeServed({ mimetype }: FetchOk): string {
+  if (mimetype === undefined || mimetype.length > MAX_TYPE || !MIMETYPE.test(mimetype)) return NO_TYPE;
+  return mimetype.toLowerCase();
 }

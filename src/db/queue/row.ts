@@ -1,6 +1,8 @@
 /** A row of the queue, and how the record a CP sent becomes one and is read back. */
 import type { UrlRecord } from '../../wire/url.js';
-import type { Said } from '../cache/held.js';
+import type { Claim, Said } from '../cache/held.js';
+import type { SetClass } from '../../wire/origin.js';
+import { AS_SERVED } from '../../wire/url.js';
 import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 
@@ -10,6 +12,19 @@ export const FLAG_DROP_OUTSIDE = 2;
 export const FLAG_LINKS = 4;
 export const FLAG_SCAN = 8;
 export const FLAG_AUDIT = 16;
+export const UNASKED = FLAG_LINKS | FLAG_SCAN | FLAG_AUDIT;
+
+/** SQL: whether a row of qdb and one of lccurl, of the same provider and curl, are of one url. */
+export const isSameUrl = (queued: string, held: string) =>
+  `(${queued}.mimetype = ${held}.mimetype OR (${held}.served AND ${queued}.mimetype = '${AS_SERVED}'))`;
+
+/** The flag of the urls of a set, by its class. */
+export const FLAG_OF_CLASS: Readonly<Record<SetClass, number>> = {
+  0: 0,
+  1: FLAG_LINKS,
+  2: FLAG_SCAN,
+  3: FLAG_AUDIT,
+};
 
 /** `qpsdb.class` of a row's set. */
 export const CLASS_OF_ROW = `CASE WHEN flags & ${FLAG_AUDIT} THEN 3 WHEN flags & ${FLAG_SCAN} THEN 2
@@ -21,12 +36,14 @@ export interface QueuedUrl extends Said {
   mimetype: string;
   tod: string | null;
   flags: number;
+  /** Links between it and where its provider's crawl began; null for what its owner announced. */
+  hops: number | null;
 }
 
 /** What sending a row needs. */
 export interface WaitingRow extends Pick<
   QueuedUrl,
-  'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime' | 'tod'
+  'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime' | 'tod' | 'flags'
 > {
   pos: number;
   pid: number;
@@ -34,7 +51,10 @@ export interface WaitingRow extends Pick<
   gen: number;
   /** 1 fetch, 0 nothing: deleted while it waited. */
   op: 0 | 1;
-  /** Whether content is held. Nobody but its own fetch makes it 1; read again after whatever else changes the row. */
+  /**
+   * Whether content is held; of one that is wanted as served that is not known. Nobody but its own fetch makes it 1, or that of
+   * the same url as served; read again after whatever else changes the row.
+   */
   held: 0 | 1;
 }
 
@@ -73,11 +93,11 @@ const MTIME_TEXT = `strftime('%Y-%m-%dT%H:%M:%SZ', qdb.mtime, 'unixepoch')`;
 
 /** Columns of qdb in the order of QueueRow. */
 export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, psetid) AS named, slot, tries, gen, op, flags,
-  subtype, burl, furl, md5, len, ${MTIME_TEXT} AS mtime, tod`;
+  subtype, burl, furl, md5, len, ${MTIME_TEXT} AS mtime, tod, hops`;
 
 /** SELECT of raw rows for `waitingRow`; conditions follow. */
 export const SELECT_WAITING = `SELECT qdb.pos, qdb.pid, qdb.tries, qdb.gen, qdb.op, qdb.curl, qdb.mimetype, qdb.furl,
-  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.tod FROM qdb LEFT JOIN lccurl
+  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.tod, qdb.flags FROM qdb LEFT JOIN lccurl
   ON lccurl.pid = qdb.pid AND lccurl.curl = qdb.curl AND lccurl.mimetype = qdb.mimetype`;
 
 /** The columns of SELECT_WAITING. Arrays cross from SQLite in half the time of objects. */
@@ -96,6 +116,7 @@ export type RawWaiting = [
   mtime: number | null,
   held: 0 | 1,
   tod: string | null,
+  flags: number,
 ];
 
 /**
@@ -121,7 +142,8 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
     isTextOrNull(tod) &&
     isIntegerOrNull(len) &&
     (mtime === null || isPrintable(mtime)) &&
-    isInteger(pid);
+    isInteger(pid) &&
+    isInteger(raw[13]);
   if (!isWhole) throw corrupt(`row ${pos} of qdb has a value of another type`);
   return {
     pos,
@@ -136,20 +158,53 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
     len,
     mtime: mtime === null ? null : printedOf(mtime),
     tod,
+    flags: raw[13],
     held: raw[11],
   };
 }
 
 /** The same for a whole row. */
 export function queueRow(row: QueueRow): QueueRow {
-  const { pos, pid, curl, mimetype, subtype, burl, furl, md5, mtime, tod, len, flags, tries, gen } = row;
+  const { pos, pid, curl, mimetype, subtype, burl, furl, md5, mtime, tod, len, flags, hops, tries, gen } =
+    row;
   const isWhole =
     [curl, mimetype].every(isText) &&
     [subtype, burl, furl, md5, mtime, tod].every(isTextOrNull) &&
     [pid, flags, tries, gen].every(isInteger) &&
-    isIntegerOrNull(len);
+    isIntegerOrNull(len) &&
+    isIntegerOrNull(hops);
   if (!isWhole) throw corrupt(`row ${pos} of qdb has a value of another type`);
   return row;
+}
+
+const OWNERS: Claim = { served: 0, hops: null };
+const OWNERS_AS_SERVED: Claim = { served: 1, hops: null };
+
+/** Whose content of that url is. What nobody announced leaves a row as it is; its owner's word makes it the owner's. */
+export function claimOf(
+  { mimetype, flags, hops }: Pick<QueuedUrl, 'mimetype' | 'flags' | 'hops'>,
+  held?: Claim,
+): Claim {
+  if ((flags & UNASKED) === 0) return mimetype === AS_SERVED ? OWNERS_AS_SERVED : OWNERS;
+  return held ?? { served: mimetype === AS_SERVED ? 1 : 0, hops };
+}
+
+/** Whether a row asks again for what is held, and for nothing new: a scan's or an audit's of what its owner announced. */
+export function isRefreshOnly({ flags, hops }: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
+  return (flags & (FLAG_SCAN | FLAG_AUDIT)) !== 0 && hops === null;
+}
+
+/**
+ * Whether what nobody announced need not be fetched: it is wanted only if absent, and is there or known not to be; or it is to
+ * look again at what its owner announced, and that is gone.
+ */
+export function isNeedless(
+  url: Pick<QueuedUrl, 'flags' | 'hops'>,
+  held: Claim | undefined,
+  isKnown: () => boolean,
+): boolean {
+  if (held === undefined && isRefreshOnly(url)) return true;
+  return (url.flags & FLAG_IFABSENT) !== 0 && (held !== undefined || isKnown());
 }
 
 /** Whether nothing is said of a url but its length and its time. */
@@ -162,11 +217,15 @@ export function secondsOf(mtime: string | null): number | null {
   return mtime === null ? null : secondsOfPrinted(mtime);
 }
 
-/** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */
+/**
+ * @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime
+ * @param origin flag of its set, 0: its owner's, which has no hops
+ */
 export function queuedUrl(
   record: UrlRecord,
   resolve: (url: string) => string,
   mtimeOf: (text: string) => string | undefined,
+  origin = 0,
 ): QueuedUrl {
   return {
     curl: resolve(record.curl),
@@ -179,7 +238,10 @@ export function queuedUrl(
     mtime: record.mtime === undefined ? null : (mtimeOf(record.mtime) ?? null),
     tod: record.tod ?? null,
     flags:
-      (record.ifabsent === 'yes' ? FLAG_IFABSENT : 0) | (record.outofroot === 'drop' ? FLAG_DROP_OUTSIDE : 0),
+      origin |
+      (record.ifabsent === 'yes' ? FLAG_IFABSENT : 0) |
+      (record.outofroot === 'drop' ? FLAG_DROP_OUTSIDE : 0),
+    hops: origin === 0 ? null : lengthOf(record.hops),
   };
 }
 

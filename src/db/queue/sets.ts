@@ -1,9 +1,11 @@
 /** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
+import { ofRank, type SetClass } from '../../wire/origin.js';
 import { AT_MOST } from '../sqlite/paging.js';
 import { ReadAhead } from './read-ahead.js';
 import {
+  CLASS_OF_ROW,
   queueRow,
   ROW_COLUMNS,
   SELECT_WAITING,
@@ -24,9 +26,11 @@ export interface WaitingSet {
   pid: number;
   firstpos: number;
   lastpos: number;
+  /** 0: its owner announced it. */
+  class: SetClass;
 }
 
-export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos';
+export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos, class';
 
 export class QueueReader {
   readonly #selectSets;
@@ -52,12 +56,14 @@ export class QueueReader {
     this.#tally = tally;
     this.#nowS = nowS;
     // safeguard: the order of sets
-    this.#selectSets = db.prepare<[number, number, number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
+    this.#selectSets = db.prepare<[number, number, number, number], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?)
+       ORDER BY class, psetid ${AT_MOST}`,
     );
     this.#countSetsAfter = db
-      .prepare<[number, number, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ${AT_MOST})`,
+      .prepare<[number, number, number, number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM qpsdb
+           WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?) ${AT_MOST})`,
       )
       .pluck();
     this.#nextProvider = db
@@ -93,14 +99,14 @@ export class QueueReader {
       )
       .raw();
     this.#selectAny = db
-      .prepare<[number, number, number], number>(
-        'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1',
+      .prepare<[number, number, number], SetClass>(
+        `SELECT ${CLASS_OF_ROW} FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1`,
       )
       .pluck();
-    this.#insertSet = db.prepare<[number, number, number, number, number, number, number]>(
+    this.#insertSet = db.prepare<[number, number, number, number, number, number, number, number]>(
       // Parts of a set have its age.
-      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
-       VALUES (?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
+      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, class, absorbedat)
+       VALUES (?, ?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
     );
     this.#deleteSet = db.prepare<[number, number]>(
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
@@ -111,14 +117,16 @@ export class QueueReader {
     );
   }
 
-  /** The provider's next sets after one that may be fetched now, in the order of their absorption. */
-  sets(pid: number, afterPsetid: number, limit: number): WaitingSet[] {
-    return this.#selectSets.all(pid, afterPsetid, limit);
+  /** The provider's next sets after one (`rankOf`) that may be fetched now, in their order. */
+  sets(pid: number, afterRank: number, limit: number): WaitingSet[] {
+    const after = ofRank(afterRank);
+    return this.#selectSets.all(pid, after.class, after.psetid, limit);
   }
 
   /** How many there are of those, counted as far as `most`: some 20 ns each. */
-  countSets(pid: number, afterPsetid: number, most: number): number {
-    return this.#countSetsAfter.get(pid, afterPsetid, most) ?? 0;
+  countSets(pid: number, afterRank: number, most: number): number {
+    const after = ofRank(afterRank);
+    return this.#countSetsAfter.get(pid, after.class, after.psetid, most) ?? 0;
   }
 
   /** The providers with sets that may be fetched now: a look-up each. */
@@ -169,13 +177,22 @@ export class QueueReader {
 
   /** Whether any row of this part of the set is left. */
   hasRows(set: WaitingSet): boolean {
-    return this.#selectAny.get(set.firstpos, set.lastpos, set.slot) !== undefined;
+    return this.classOf(set) !== undefined;
+  }
+
+  /** The class of a set, as its rows say; undefined when none is left. */
+  classOf({
+    firstpos,
+    lastpos,
+    slot,
+  }: Pick<WaitingSet, 'firstpos' | 'lastpos' | 'slot'>): SetClass | undefined {
+    return this.#selectAny.get(firstpos, lastpos, slot);
   }
 
   /** Makes a complete set visible to the scheduler. Inside a transaction. */
   addSet(set: WaitingSet): void {
     const { psetid, slot, pid, firstpos, lastpos } = set;
-    this.#insertSet.run(psetid, slot, pid, firstpos, lastpos, psetid, this.#nowS());
+    this.#insertSet.run(psetid, slot, pid, firstpos, lastpos, set.class, psetid, this.#nowS());
   }
 
   /** Inside a transaction. */

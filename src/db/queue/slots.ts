@@ -46,8 +46,8 @@ export class SlotStore {
     this.#errors = stores.errors;
     this.#updateSlot = db.prepare<[number, number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
     this.#insertPart = db.prepare<[number, number]>(
-      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
-       SELECT psetid, ?, pid, firstpos, lastpos, absorbedat FROM qpsdb WHERE psetid = ? LIMIT 1`,
+      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
+       SELECT psetid, ?, pid, firstpos, lastpos, absorbedat, class FROM qpsdb WHERE psetid = ? LIMIT 1`,
     );
     this.#takeBack = db
       .prepare<[number, number, number], number>(

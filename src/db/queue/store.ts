@@ -9,6 +9,7 @@ import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../sqlite/open.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held.js';
+import { KnownStore } from './known.js';
 import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
 import { Reconciler } from './reconcile.js';
@@ -39,6 +40,7 @@ export class QueueStore {
   readonly departures: DepartureStore;
   readonly refetch: Refetcher;
   readonly held: HeldStore;
+  readonly known: KnownStore;
   readonly age: AgeStore;
   readonly providers: ProviderStore;
   readonly queue: QueueReader;
@@ -65,12 +67,13 @@ export class QueueStore {
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
     this.held = new HeldStore(db, stores);
+    this.known = new KnownStore(db);
     this.age = new AgeStore(db, stores);
-    this.absorb = new AbsorbWriter(db, { ...stores, held: this.held });
+    this.absorb = new AbsorbWriter(db, { ...stores, held: this.held, known: this.known });
     this.reconciler = new Reconciler(db, stores);
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
-    this.results = new ResultWriter(db, stores, rules);
+    this.results = new ResultWriter(db, { ...stores, known: this.known }, rules);
     this.slots = new SlotStore(db, stores);
     this.stores = new StoreRegister(db);
   }

@@ -18,6 +18,8 @@ ALTER TABLE pidb ADD COLUMN auditdue INTEGER NOT NULL DEFAULT 0;
 
 -- Of a set: 0 its owner announced it, 1 links, 2 a scan, 3 an audit. A provider's sets are fetched in the order of class, psetid.
 ALTER TABLE qpsdb ADD COLUMN class INTEGER NOT NULL DEFAULT 0;
+DROP INDEX qpsdb_now;
+CREATE INDEX qpsdb_now ON qpsdb(pid, class, psetid) WHERE starttimeslot = -1;
 
 -- Links between it and a page that its provider's crawl began with; NULL = announced. qdb.flags has three more: 4 links,
 -- 8 scan, 16 audit; without any of them its owner announced it. All rows of a set are of its class.

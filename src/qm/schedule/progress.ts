@@ -1,5 +1,6 @@
 /** A set that is being fetched: its state, how far it has been read, and what of it is where. */
 import { transitions } from '../../lib/states.js';
+import { rankOf, type SetClass } from '../../wire/origin.js';
 
 /** What the order needs to know of a row. */
 export interface PlacedRow {
@@ -10,6 +11,8 @@ export interface PlacedRow {
 
 export interface OrderedSet {
   psetid: number;
+  /** Sets of a higher class come after all of a lower one. */
+  class: SetClass;
   slot: number;
   firstpos: number;
   lastpos: number;
@@ -74,5 +77,5 @@ export function push<S, R extends PlacedRow>(progress: SetProgress<S>, row: R, t
 
 /** A number, which rises with the order of sets: a text would be put together for every url. Slots are -1 to 168. */
 export function keyOf(set: OrderedSet): number {
-  return set.psetid * 256 + set.slot + 1;
+  return rankOf(set) * 256 + set.slot + 1;
 }

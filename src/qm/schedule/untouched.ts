@@ -7,17 +7,23 @@
  * urls come back into a set that is not here, `#end` goes back to it, for there may be a million of those: then what is
  * begun after it is met again, and passed over. A set that is done may be met again too; it is found empty.
  */
+import { rankOf, type SetClass } from '../../wire/origin.js';
+
 export interface NumberedSet {
   psetid: number;
+  class: SetClass;
 }
 
 /** Where sets wait. */
 export interface SetSource<S extends NumberedSet> {
-  /** The provider's next sets after `afterPsetid`, in their order. */
-  sets(pid: number, afterPsetid: number, limit: number): S[];
+  /** The provider's next sets after one of that rank, in their order. */
+  sets(pid: number, afterRank: number, limit: number): S[];
   /** How many there are of those, counted as far as `most`. */
-  countSets(pid: number, afterPsetid: number, most: number): number;
+  countSets(pid: number, afterRank: number, most: number): number;
 }
+
+/** Of `most`: beyond, those that are out of their order go back to the database. */
+const MOST_TIMES = 2;
 
 export interface UntouchedOptions<S> {
   pid: number;
@@ -33,11 +39,11 @@ export class Untouched<S extends NumberedSet> {
   readonly #pid: number;
   readonly #most: number;
   readonly #isBegun: (set: S) => boolean;
-  /** By psetid, ascending. */
+  /** By rank (rankOf), ascending. */
   #sets = new Map<number, S>();
-  /** Infinity: none is only in the database. */
+  /** A rank; Infinity: none is only in the database. */
   #end: number;
-  /** The last set known so far. */
+  /** The rank of the last set known so far. */
   #last = 0;
 
   constructor(source: SetSource<S>, { pid, most, areStored, isBegun }: UntouchedOptions<S>) {
@@ -60,30 +66,33 @@ export class Untouched<S extends NumberedSet> {
 
   /** A set is complete, and in the database. */
   add(set: S): void {
+    const rank = rankOf(set);
     // safeguard: sets that come while others are only in the database waiting there
-    if (set.psetid > this.#end) return;
-    if (this.#sets.size >= this.#most && this.areAllHere && set.psetid > this.#last) this.#end = this.#last;
-    else this.#put(set);
+    if (rank > this.#end) return;
+    if (this.#sets.size >= this.#most && this.areAllHere && rank > this.#last) this.#end = this.#last;
+    else this.#put(set, rank);
+    if (this.#sets.size > MOST_TIMES * this.#most) this.#trim();
   }
 
   /** Whether the set, which is not begun, is one of these. */
-  has({ psetid }: S): boolean {
+  has(set: S): boolean {
+    const rank = rankOf(set);
     // safeguard: knowing sets that are only in the database, when rows come back into them
-    return psetid > this.#end || this.#sets.has(psetid);
+    return rank > this.#end || this.#sets.has(rank);
   }
 
   /** Urls have come back into the set, which is not begun: it is read from the database in its turn. */
   comeBack(set: S): void {
     if (this.has(set)) return;
     // safeguard: going back to sets that urls come back into
-    this.#end = set.psetid - 1;
-    for (const psetid of this.#sets.keys()) if (psetid > this.#end) this.#sets.delete(psetid);
+    this.#goBackTo(rankOf(set) - 1);
   }
 
   /** The set is begun. */
-  begin({ psetid }: S): void {
-    this.#sets.delete(psetid);
-    this.#last = Math.max(this.#last, psetid);
+  begin(set: S): void {
+    const rank = rankOf(set);
+    this.#sets.delete(rank);
+    this.#last = Math.max(this.#last, rank);
   }
 
   first(): S | undefined {
@@ -108,19 +117,30 @@ export class Untouched<S extends NumberedSet> {
       const room = this.#most - this.#sets.size;
       const sets = this.#source.sets(this.#pid, this.#end, room);
       // safeguard: passing over what is begun when sets are met again
-      for (const set of sets) if (!this.#isBegun(set)) this.#sets.set(set.psetid, set);
-      const last = sets.at(-1)?.psetid ?? 0;
+      for (const set of sets) if (!this.#isBegun(set)) this.#sets.set(rankOf(set), set);
+      const lastSet = sets.at(-1);
+      const last = lastSet === undefined ? 0 : rankOf(lastSet);
       this.#last = Math.max(this.#last, last);
       // safeguard: reading on behind the sets that are in memory
       this.#end = sets.length < room ? Infinity : last;
     }
   }
 
-  #put(set: S): void {
-    const { psetid } = set;
-    const isLast = psetid > this.#last;
-    this.#sets.set(psetid, set);
-    if (isLast) this.#last = psetid;
+  /** Sets of a lower class may come without end while those of a higher one wait: only the first of all stay here. */
+  #trim(): void {
+    let kept = 0;
+    for (const rank of this.#sets.keys()) if (++kept === this.#most) return this.#goBackTo(rank);
+  }
+
+  #goBackTo(end: number): void {
+    this.#end = end;
+    for (const rank of this.#sets.keys()) if (rank > end) this.#sets.delete(rank);
+  }
+
+  #put(set: S, rank: number): void {
+    const isLast = rank > this.#last;
+    this.#sets.set(rank, set);
+    if (isLast) this.#last = rank;
     else this.#sets = new Map([...this.#sets].sort(([a], [b]) => a - b));
   }
 }

@@ -14,6 +14,7 @@
  * left.
  */
 
+import { rankOf, type SetClass } from '../../wire/origin.js';
 import { Behind } from './behind.js';
 import { DelayTable } from './delays.js';
 import {
@@ -28,24 +29,15 @@ import {
   type Taken,
 } from './progress.js';
 import { Reading } from './reading.js';
-import { Untouched, type SetSource } from './untouched.js';
-
-/** Where rows come from: QueueReader, or an array in a test. */
-export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends SetSource<S> {
-  /** Rows after a place that have not failed. */
-  next(set: S, afterPos: number, limit: number): R[];
-  at(pos: number): R | undefined;
-  leastTries(psetid: number): number | undefined;
-  bad(psetid: number, tries: number, afterPos: number, limit: number): R[];
-  /** Number of rows after a place that have not failed, counted as far as `most`. */
-  count(set: S, afterPos: number, most: number): number;
-  hasRows(set: S): boolean;
-}
+import type { RowSource } from './row-source.js';
+import { Untouched } from './untouched.js';
 
 /** Places of a set; to read past this many takes less than a millisecond. */
 const MANY_PLACES = 1000;
 /** Sets gone through in one `take`: sets without urls may follow each other by the million. */
 const MAX_GONE_THROUGH = 64;
+
+export type { RowSource } from './row-source.js';
 
 export interface OrderOptions {
   pid: number;
@@ -162,11 +154,14 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const taken: Taken<S, R>[] = [];
     this.#isCutShort = false;
     this.#wake(this.#wakes.due(nowMs));
+    const next = this.nextClass();
     for (const progress of this.#waiting.values()) {
       if (taken.length >= limit) return taken;
-      this.#takeBad(progress, limit, nowMs, taken);
+      if (next === undefined || progress.set.class <= next) this.#takeBad(progress, limit, nowMs, taken);
     }
     for (let empty = 0; taken.length < limit && !this.#isCutShort;) {
+      // Those of a higher class go into a lane that counts less.
+      if (taken.length > 0 && this.nextClass() !== taken.at(-1)?.set.class) return taken;
       const first = this.#first();
       if (first === undefined) return taken;
       const before = taken.length;
@@ -177,6 +172,19 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       if (taken.length === before) this.#isCutShort = ++empty === MAX_GONE_THROUGH;
     }
     return taken;
+  }
+
+  /**
+   * The class of the set that is read next, which may be found empty; where none is, of those that wait for failed urls the
+   * lowest.
+   */
+  nextClass(): SetClass | undefined {
+    const reading = this.#reading.first()?.set.class;
+    const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first()?.class : undefined;
+    if (reading !== undefined || set !== undefined) return lowest(reading, set);
+    let found: SetClass | undefined;
+    for (const { set: waiting } of this.#waiting.values()) found = lowest(found, waiting.class);
+    return found;
   }
 
   /** How many rows could be taken now, bad ones apart, counted as far as `most`; one of each set that is far off. */
@@ -338,7 +346,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     // Sets that sleep because of a silent host have a limit of their own, and wait for others to be fetched.
     const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first() : undefined;
     if (set === undefined) return reading;
-    if (reading !== undefined && reading.set.psetid <= set.psetid) return reading;
+    if (reading !== undefined && rankOf(reading.set) <= rankOf(set)) return reading;
     return this.#begin(set, set.firstpos);
   }
 
@@ -383,4 +391,9 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const key = keyOf(set);
     return this.#reading.get(key) ?? this.#waiting.get(key) ?? this.#asleep.get(key);
   }
+}
+
+function lowest(a: SetClass | undefined, b: SetClass | undefined): SetClass | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a < b ? a : b;
 }

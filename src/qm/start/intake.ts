@@ -44,7 +44,7 @@ export function intakeOf(
   const overload = new Overload({
     clock,
     log,
-    queued: () => store.providers.waiting() - store.absorb.unfinished(),
+    queued: () => store.providers.waiting() - store.absorb.sets.unfinished(),
     maxQueued: config.get('qm.max_queue_urls'),
     reopenPercent: config.get('qm.reopen_percent'),
   });

@@ -146,6 +146,10 @@ export class CpReader {
   #beginSet(attributes: Attributes): Place {
     const set = setKindOf(attributes['set']);
     if (set === undefined) throw violation('<set>: give set="full" or set="partial"');
+    if (attributes['origin'] !== undefined)
+      throw violation(
+        '<set>: origin is for the spider door (lccd-uns(8)); here a provider announces for itself',
+      );
     this.#reader.allow(Infinity);
     this.#push({ kind: 'set', set, urlprefix: attributes['urlprefix'] ?? '' });
     return 'set';

@@ -8,8 +8,9 @@ import { Bench } from '../../qm/support.js';
 const LARGE = /\b(SCAN (qdb|lccurl|qpsdb|absorbed|helddelete)\b(?! USING INDEX absorbed_open)|TEMP B-TREE)/;
 /** They begin at a place without saying where they end, and end at the limit only where that is in reach. */
 const OPEN = /SEARCH (qdb|lccurl) USING INTEGER PRIMARY KEY \(rowid>\?\)/;
-/** Rows of a page only; all rows, when a machine comes with a store for the first time. */
-const ON_PURPOSE = /^SELECT DISTINCT pid FROM lccurl|WHERE fetched_machineid = \?/;
+/** Rows of a page only; all rows, when a machine comes with a store for the first time, or a provider has left. */
+const ON_PURPOSE =
+  /^SELECT DISTINCT pid FROM lccurl|WHERE fetched_machineid = \?|^DELETE FROM qpsdb WHERE pid = \?$/;
 
 test('no statement reads more of the queue or of the content than it asks for', t => {
   const bench = new Bench();

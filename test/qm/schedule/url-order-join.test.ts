@@ -63,6 +63,7 @@ let stride = 1;
 const placeOf = (psetid: number, i: number) => psetid * 10_000 + 1 + i * stride;
 const set = (psetid: number): OrderedSet => ({
   psetid,
+  class: 0,
   slot: -1,
   firstpos: placeOf(psetid, 0),
   lastpos: placeOf(psetid, ROWS_PER_SET - 1),

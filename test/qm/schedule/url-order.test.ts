@@ -55,9 +55,14 @@ beforeEach(() => {
   order = new ProviderOrder(rows, { pid: 1, untouched: 2, asleep: 2, areStored: false });
 });
 
+/** A set of its owner's; where nothing is said, at one place of its own number. */
+function setAt(psetid: number, firstpos = psetid, lastpos = firstpos): OrderedSet {
+  return { psetid, class: 0, slot: -1, firstpos, lastpos };
+}
+
 function add(psetid: number, positions: number[]): OrderedSet {
   for (const pos of positions) rows.rows.push({ pos, psetid, tries: 0 });
-  const set = { psetid, slot: -1, firstpos: positions[0] ?? 0, lastpos: positions.at(-1) ?? 0 };
+  const set = setAt(psetid, positions[0], positions.at(-1));
   rows.stored.push(set);
   order.add(set);
   return set;
@@ -156,7 +161,7 @@ test('after a restart bad urls of a set read to its end are due at once', () => 
 test('a set that comes back is read behind those before it that nobody has touched, and before those behind', () => {
   add(1, [10]);
   add(3, [30]);
-  const back = { psetid: 2, slot: -1, firstpos: 20, lastpos: 20 };
+  const back = setAt(2, 20);
   rows.rows.push({ pos: 20, psetid: 2, tries: 0 });
   rows.stored.push(back);
   order.join(back, [20]);
@@ -165,7 +170,6 @@ test('a set that comes back is read behind those before it that nobody has touch
 
 /** Sets of one url each, and how often that has failed. */
 function oneUrlSets(count: number, tries = new Map<number, number>()): ProviderOrder<OrderedSet, PlacedRow> {
-  const setAt = (pos: number): OrderedSet => ({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
   const at = (pos: number): PlacedRow => ({ pos, tries: tries.get(pos) ?? 0 });
   const source: RowSource<OrderedSet, PlacedRow> = {
     sets: (_pid, after, limit) =>
@@ -275,8 +279,7 @@ test('sets that sleep behind a silent host keep no other from being begun', () =
 });
 
 test('sets that were stored before are found, those that hold nothing any more are finished', () => {
-  for (let psetid = 1; psetid <= 5; psetid++)
-    rows.stored.push({ psetid, slot: -1, firstpos: 10 * psetid, lastpos: 10 * psetid });
+  for (let psetid = 1; psetid <= 5; psetid++) rows.stored.push(setAt(psetid, 10 * psetid));
   rows.rows.push({ pos: 30, psetid: 3, tries: 0 });
   order = new ProviderOrder(rows, { pid: 1, untouched: 2, asleep: 2, areStored: true });
   assert.equal(order.hasSets, true);
@@ -368,11 +371,10 @@ test('urls that come back into a set before those that are begun are taken first
 test('of a hundred thousand sets that urls come back into few are in memory, and it is no work for each', () => {
   const count = 100_000;
   const many = oneUrlSets(count);
-  const back = (pos: number) => ({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
   const taken = many.take(20_000, 0);
   for (const { set, row } of taken) many.done(set, row.pos);
   const looks = looksAtEntries(() => {
-    for (let pos = 1; pos <= count; pos++) many.join(back(pos), [pos]);
+    for (let pos = 1; pos <= count; pos++) many.join(setAt(pos), [pos]);
   });
   assert.ok(looks < 10_000, `${looks} looks at sets`);
   assert.ok(many.setsHere <= 20_000 + 1000, `${many.setsHere} sets`);
@@ -383,8 +385,7 @@ test('urls that come back into thousands of sets that wait are put in order once
   const many = oneUrlSets(count);
   many.take(count, 0);
   const looks = looksAtEntries(() => {
-    for (let pos = count; pos > 0; pos--)
-      many.rewind({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos }, pos);
+    for (let pos = count; pos > 0; pos--) many.rewind(setAt(pos), pos);
   });
   assert.ok(looks < 10 * count, `${looks} looks at sets`);
 });

@@ -219,6 +219,7 @@ describe('what a CP says', () => {
       `${init}${init}`,
       `${init}<set/>`,
       `${init}<set set="some"/>`,
+      `${init}<set set="partial" origin="links"/>`,
       `${init}<set set="full"><url curl="a"><url curl="b"/></url></set>`,
       `${init}<set set="full"><provider id="1"/></set>`,
       `${init}<set set="full">http://a/</set>`,

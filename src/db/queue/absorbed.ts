@@ -1,0 +1,106 @@
+/** The sets taken from UNSes, whole or in part (table `absorbed`): one sent again counts once, and one cut off goes on. */
+import type { Db } from '../sqlite/open.js';
+
+export interface SetCounts {
+  /** Urls that got a row in the queue. */
+  queued: number;
+  /** Urls that waited already. */
+  duplicate: number;
+  /** Urls that need nothing done. */
+  unchanged: number;
+  /** Urls whose content or waiting fetch was removed, those a full set does not name included. */
+  deleted: number;
+}
+
+/** Where a set stands: the row of `absorbed`. */
+export interface SetState extends SetCounts {
+  psetid: number;
+  pid: number;
+  firstpos: number;
+  lastpos: number;
+  rowsdone: number;
+  complete: number;
+  files: number;
+  space: number;
+  /** It has no row yet, for it began in this transaction. */
+  begun?: { uns: string; entry: string; atS: number; full: boolean } | undefined;
+}
+
+/** A UNS forgets an entry as soon as it is told that it was absorbed: far fewer than these can come again. */
+const REMEMBERED_SETS = 10_000;
+const PRUNE_EVERY = 1000;
+
+export class AbsorbedSets {
+  readonly #selectSet;
+  readonly #insertSet;
+  readonly #updateProgress;
+  readonly #markComplete;
+  readonly #deleteForgotten;
+  readonly #sumUnfinished;
+
+  constructor(db: Db) {
+    this.#selectSet = db.prepare<[string, string], SetState>(
+      'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
+    );
+    // safeguard: memory of what was absorbed
+    this.#insertSet = db.prepare(
+      `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
+         pid, firstpos, lastpos, at, isfull) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#updateProgress = db.prepare(
+      `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
+       WHERE psetid = ?`,
+    );
+    this.#markComplete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
+    this.#sumUnfinished = db
+      .prepare<[], number>('SELECT total(queued) FROM absorbed WHERE complete = 0')
+      .pluck();
+    this.#deleteForgotten = db.prepare<[string, number]>(
+      'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
+    );
+  }
+
+  /** What is known of an entry; undefined when nothing is. */
+  find(uns: string, entry: string): SetState | undefined {
+    return this.#selectSet.get(uns, entry);
+  }
+
+  /** Writes the state back. Inside a transaction. */
+  save(state: SetState): void {
+    const { begun } = state;
+    const progress = [
+      state.rowsdone,
+      state.complete,
+      state.queued,
+      state.duplicate,
+      state.unchanged,
+      state.deleted,
+      state.files,
+      state.space,
+      state.psetid,
+    ];
+    if (begun === undefined) {
+      this.#updateProgress.run(progress);
+    } else {
+      const { uns, entry, atS, full } = begun;
+      const { pid, firstpos, lastpos } = state;
+      this.#insertSet.run(progress, uns, entry, pid, firstpos, lastpos, atS, full ? 1 : 0);
+      state.begun = undefined;
+    }
+  }
+
+  /** It will not be taken again. Inside a transaction. */
+  complete({ psetid, complete }: SetState): void {
+    if (complete === 0) this.#markComplete.run(psetid);
+  }
+
+  /** Rows of sets that have begun and are not complete: they are not fetched. */
+  unfinished(): number {
+    return this.#sumUnfinished.get() ?? 0;
+  }
+
+  /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
+  prune(uns: string, psetid: number): void {
+    if (psetid % PRUNE_EVERY === 0) this.#deleteForgotten.run(uns, psetid - REMEMBERED_SETS);
+  }
+}
