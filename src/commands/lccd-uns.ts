@@ -1,5 +1,7 @@
 import { UNS_FIGURES } from '../uns/figures.js';
 import { startUns } from '../uns/start.js';
+import { formatEndpoint } from '../lib/endpoint.js';
+import { LccError } from '../lib/errors.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, textOf, textsOf } from './options.js';
 import type { CommandSpec } from './run.js';
@@ -19,13 +21,26 @@ export const command: CommandSpec = {
       help: 'where daemons in front connect, such as lccd-rs; may be repeated',
       repeat: true,
     },
+    {
+      flags: '--listen-spider <ENDPOINT>',
+      help: 'where lcclinks and lccscan deliver; a Unix socket, open to its user alone; may be repeated',
+      repeat: true,
+    },
     { flags: '--id <NAME>', help: 'name of this UNS and its spool (default: uns.id)' },
     CONFIG_OPTION,
   ],
   example: 'lccd-uns --listen=127.0.0.1:9000 --qm=unix:$LCC_HOME/run/qm-uns.sock',
   run(context) {
     const [qm] = endpointsOf(context, 'qm');
-    const doors = context.options['listenDoor'] === undefined ? [] : endpointsOf(context, 'listenDoor');
+    const doorsOf = (option: string) =>
+      context.options[option] === undefined ? [] : endpointsOf(context, option);
+    const doors = { front: doorsOf('listenDoor'), spider: doorsOf('listenSpider') };
+    const open = doors.spider.find(({ kind }) => kind !== 'unix');
+    if (open !== undefined)
+      throw new LccError(
+        'usage',
+        `--listen-spider=${formatEndpoint(open)}: nobody logs in there; give a Unix socket: unix:PATH`,
+      );
     // Files are synced in libuv's pool, and the file system makes those durable together that are synced at the same
     // time: with four threads a crowd of small sets takes more than twice as long. Must be set before the pool is used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';

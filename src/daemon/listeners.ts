@@ -34,6 +34,7 @@ export interface ListenContext {
 
 /**
  * Listens on an endpoint.
+ * @param mode of a Unix socket's file
  * @throws LccError `config` for plain text beyond loopback that was not asked for, or TLS without a certificate;
  *   `peer.unavailable` when the address is taken
  */
@@ -41,6 +42,7 @@ export async function listenOn(
   endpoint: Endpoint,
   context: ListenContext,
   onConnection: (connection: Connection) => void,
+  mode = 0o660,
 ): Promise<Listener> {
   refusePlainOutside(endpoint, context);
   if (endpoint.kind === 'unix') await removeStaleSocket(endpoint.path);
@@ -53,7 +55,7 @@ export async function listenOn(
   };
   const server = endpoint.kind === 'tls' ? tlsServer(context, accept) : createServer(accept);
   await listening(server, endpoint);
-  if (endpoint.kind === 'unix') chmodSync(endpoint.path, 0o660);
+  if (endpoint.kind === 'unix') chmodSync(endpoint.path, mode);
   server.on('error', error => context.log.error('listener failed', { error: messageOf(error) }));
   return {
     endpoint: boundEndpoint(endpoint, server),

@@ -163,7 +163,12 @@ function servicesOf(
     log,
     clock: systemClock,
     listen: (endpoint, onConnection, bound) =>
-      listenOn(endpoint, { config, log, onReload }, bounded(onConnection, bound && placesFor(bound))),
+      listenOn(
+        endpoint,
+        { config, log, onReload },
+        bounded(onConnection, bound && placesFor(bound)),
+        bound?.mode,
+      ),
     connect: (endpoint, onConnect, role) =>
       keepConnected(endpoint, { config, clock: systemClock, log, servers, role }, onConnect),
     fail,

@@ -38,6 +38,8 @@ export interface Bound {
   whose: string;
   /** A refusal in the words of the conversation. */
   say: (why: LccError) => string;
+  /** The mode of a Unix socket's file; left out: 0660. */
+  mode?: number;
 }
 
 export interface Services {

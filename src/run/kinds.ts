@@ -57,6 +57,7 @@ export const KINDS: readonly DaemonKind[] = [
       [
         ...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`),
         `--qm=${socket('qm-uns.sock')}`,
+        `--listen-spider=${socket('spider.sock')}`,
         ...(config.get('rs.listen').length === 0 ? [] : [`--listen-door=${socket('uns-door.sock')}`]),
       ],
     ],

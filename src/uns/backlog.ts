@@ -113,7 +113,8 @@ export class Backlog {
   }
 
   #count({ label }: SpooledSet, by: 1 | -1): void {
-    if (label === undefined) return;
+    // What nobody announced is none of its provider's doing.
+    if (label?.origin !== undefined || label === undefined) return;
     const { sets, urls, fullSets } = this.#waiting.get(label.pid) ?? { sets: 0, urls: 0, fullSets: 0 };
     const now = {
       sets: sets + by,

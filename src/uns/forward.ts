@@ -23,6 +23,7 @@ import type { Spool } from '../lib/spool.js';
 import type { SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
+import { readOrigin } from '../wire/origin.js';
 import { Backlog, type SpooledSet, type WaitingSets } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
@@ -234,7 +235,7 @@ export class Forwarder {
       throw new LccError('peer.protocol', `Queue Manager: answered another set than ${entry.id}`);
     }
     this.#absorbed += 1;
-    this.#parts.sessions.confirm(head.pid, head.seq, head.errseen);
+    if (head.origin === undefined) this.#parts.sessions.confirm(head.pid, head.seq, head.errseen);
     const { queued, duplicate, unchanged, deleted } = answer;
     await this.#done(spooled, 'remove');
     log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
@@ -298,6 +299,7 @@ function digested({ header, content }: { header: SpoolHeader; content: readonly 
 function headOf({ entry, label }: SpooledSet, { header, md5 }: Verified): SetHead {
   const set = header['set'] === 'full' ? 'full' : 'partial';
   const urlprefix = String(header['urlprefix'] ?? '');
+  const origin = readOrigin(header['origin'] === undefined ? undefined : String(header['origin']));
   return {
     entry: entry.id,
     pid: Number(header['pid']),
@@ -313,6 +315,7 @@ function headOf({ entry, label }: SpooledSet, { header, md5 }: Verified): SetHea
     after: label?.after ?? 0,
     ...(label === undefined ? {} : { deletes: label.deletes }),
     digest: digestOf(set, urlprefix, md5),
+    ...(origin === undefined ? {} : { origin }),
   };
 }
 

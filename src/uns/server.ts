@@ -22,6 +22,7 @@ import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
+import { SpiderDoor } from './spider-door.js';
 import { WebDoor } from './web-door.js';
 import { CpSession, type SessionParts } from './session.js';
 import { setsInSpools } from './spool-names.js';
@@ -47,6 +48,7 @@ export class UnsServer {
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
   readonly #webDoor: WebDoor;
+  readonly #spiderDoor: SpiderDoor;
   readonly #places: Places;
   readonly #forwarder: Forwarder;
   readonly #sessionParts: SessionParts;
@@ -118,6 +120,7 @@ export class UnsServer {
       counted: (what, by) => void (this.#counts[what] += by),
     };
     this.#webDoor = new WebDoor({ options, clock, log, logins: this.#logins, share });
+    this.#spiderDoor = new SpiderDoor(this.#sessionParts);
     if (this.#spool.entries.length > 0)
       log.info('sets wait in the spool', { sets: this.#spool.entries.length });
   }
@@ -144,6 +147,11 @@ export class UnsServer {
   /** A daemon in front has connected, for a client of its own. */
   acceptDoor(connection: Connection): void {
     this.#webDoor.accept(connection).catch(this.#fail);
+  }
+
+  /** What delivers urls that nobody announced has connected. */
+  acceptSpider(connection: Connection): void {
+    this.#spiderDoor.accept(connection).catch(this.#fail);
   }
 
   /** A new connection to the Queue Manager. */
@@ -180,7 +188,7 @@ export class UnsServer {
     this.#stopping = true;
     for (const session of this.#open.keys())
       session.refuse(new Refusal(102, 'temporarily off-line, try again later: the UNS stops'));
-    await Promise.allSettled(this.#open.values());
+    await Promise.allSettled([...this.#open.values(), this.#spiderDoor.stop()]);
   }
 
   /** Releases everything, once the connections to the Queue Manager are closed; nothing may be called any more. */

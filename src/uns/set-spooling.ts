@@ -13,6 +13,7 @@ import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './full-sets-allowed.js';
 import { demandSetBytes, demandSetUrls } from './set-limits.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
+import type { SetOrigin } from '../wire/origin.js';
 
 /** Bytes that may wait for the disk before the CP has to. */
 const MAX_UNWRITTEN_BYTES = 512 * 1024;
@@ -28,6 +29,8 @@ export interface SetStart {
   ip: string;
   /** Now, seconds since 1970. */
   atS: number;
+  /** What it is of, where its owner did not send it. */
+  origin?: SetOrigin;
 }
 
 export class SetSpooling {
@@ -38,6 +41,7 @@ export class SetSpooling {
   readonly #urlprefix: string;
   readonly #seq: number;
   readonly kind: SetKind;
+  readonly #origin: SetOrigin | undefined;
   readonly #check: (record: UrlRecord) => UrlVerdict;
   readonly #writer: SpoolWriter;
   #urls = 0;
@@ -52,7 +56,7 @@ export class SetSpooling {
   constructor(
     options: UnsOptions,
     { intake, rations, pidb }: { intake: SpoolIntake; rations: Rations; pidb: PidbReader },
-    admission: Admission,
+    admission: Pick<Admission, 'provider' | 'seq' | 'errseen'>,
     start: SetStart,
   ) {
     const { provider, seq, errseen } = admission;
@@ -65,6 +69,7 @@ export class SetSpooling {
     this.provider = provider;
     this.#seq = seq;
     this.kind = start.set;
+    this.#origin = start.origin;
     this.#check = createUrlChecker({
       mimes: options.mimes,
       roots: provider.roots,
@@ -140,11 +145,14 @@ export class SetSpooling {
       received: this.#received,
       deletes: this.#deletes,
       after,
+      origin: this.#origin,
     });
   }
 
   /** Looks whether a partial set fits, url by url where that is not certain. @throws Refusal 202 or 203 */
   async demandQuota(): Promise<void> {
+    // Nobody waits to hear that there is no room for what nobody announced: the Queue Manager leaves that out.
+    if (this.#origin !== undefined) return;
     if (certainlyFits(this.provider, { updates: this.#updates, bytes: this.#announcedBytes })) return;
     try {
       // As it is now: what was free at the login may have been used.
@@ -169,6 +177,7 @@ export class SetSpooling {
   #demandWithinLimits(): void {
     const { filesmax, spacemax } = this.provider;
     demandSetUrls(this.#options, this.#urls);
+    if (this.#origin !== undefined) return;
     if (this.#updates > filesmax) {
       throw overFiles(this.provider);
     }

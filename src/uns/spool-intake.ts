@@ -4,6 +4,7 @@ import type { Spool } from '../lib/spool.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { step } from '../lib/steps.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
+import type { SetOrigin } from '../wire/origin.js';
 import type { WaitingSets } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { SpoolRoom } from './room.js';
@@ -18,6 +19,7 @@ export interface IntakeHeader {
   errseen: number;
   ip: string;
   atS: number;
+  origin?: SetOrigin;
   /** Which UNSes number connections together. */
   numbering: string;
 }

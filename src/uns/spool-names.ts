@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { errnoOf } from '../lib/errors.js';
 import { spooledLabels } from '../lib/spool.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
+import type { SetOrigin } from '../wire/origin.js';
 
 /** The part of an entry's name after its number. */
 export interface EntryLabel {
@@ -19,15 +20,17 @@ export interface EntryLabel {
   /** What was known of the provider when the set was accepted (wire/uns-qm.ts): its newest connection, and its newest set in the queue. */
   newest: number;
   after: number;
+  /** What it is of, where its owner did not send it. */
+  origin?: SetOrigin | undefined;
 }
 
-const LABEL = /^(\d+)\.(\d+)\.(full|partial)\.(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
+const LABEL = /^(\d+)\.(\d+)\.(full|partial)\.(\d+)\.(\d+)\.(\d+)\.(\d+)(?:\.(links|scan|audit))?$/;
 
 /** undefined when it is none */
 export function parseLabel(text: string): EntryLabel | undefined {
   const found = LABEL.exec(text);
   if (found === null) return undefined;
-  const [, pid, seq, set, received, deletes, newest, after] = found;
+  const [, pid, seq, set, received, deletes, newest, after, origin] = found;
   return {
     pid: Number(pid),
     seq: Number(seq),
@@ -36,11 +39,14 @@ export function parseLabel(text: string): EntryLabel | undefined {
     deletes: Number(deletes),
     newest: Number(newest),
     after: Number(after),
+    ...(origin === undefined ? {} : { origin: origin as SetOrigin }),
   };
 }
 
-export function formatLabel({ pid, seq, set, received, deletes, newest, after }: EntryLabel): string {
-  return [pid, seq, set, received, deletes, newest, after].join('.');
+export function formatLabel({ pid, seq, set, received, deletes, newest, after, origin }: EntryLabel): string {
+  return [pid, seq, set, received, deletes, newest, after, ...(origin === undefined ? [] : [origin])].join(
+    '.',
+  );
 }
 
 /**

@@ -2,10 +2,18 @@
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
-import { initRejected } from '../wire/cp-uns/server.js';
+import { initRejected, setRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
 import { unsOptions } from './options.js';
 import { UnsServer } from './server.js';
+
+/** At the spider door the permission to connect is the login. */
+const SPIDER_PLACES: Bound = {
+  key: 'uns.max_doors',
+  whose: 'spiders',
+  say: ({ message }) => setRejected(102, message, false),
+  mode: 0o600,
+};
 
 /** Daemons in front have places of their own. */
 const DOOR_PLACES: Bound = {
@@ -15,13 +23,13 @@ const DOOR_PLACES: Bound = {
 };
 
 /**
- * @param doors where daemons in front connect
+ * @param doors where daemons in front connect, and where what delivers urls that nobody announced does: Unix sockets
  * @param qm where the Queue Manager listens; undefined: sets stay in the spool
  */
 export async function startUns(
   services: Services,
   qm: Endpoint | undefined,
-  doors: readonly Endpoint[],
+  doors: { front: readonly Endpoint[]; spider: readonly Endpoint[] },
 ): Promise<Running> {
   const { config, clock, log } = services;
   const options = unsOptions(config, openFilesLimit());
@@ -34,7 +42,10 @@ export async function startUns(
     endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
   );
   const doorListeners = await Promise.all(
-    doors.map(endpoint => services.listen(endpoint, connection => uns.acceptDoor(connection), DOOR_PLACES)),
+    doors.front.map(to => services.listen(to, connection => uns.acceptDoor(connection), DOOR_PLACES)),
+  );
+  const spiderListeners = await Promise.all(
+    doors.spider.map(to => services.listen(to, connection => uns.acceptSpider(connection), SPIDER_PLACES)),
   );
   for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
   const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
@@ -46,7 +57,7 @@ export async function startUns(
       listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
     }),
     async stop() {
-      for (const listener of [...listeners, ...doorListeners]) void listener.close();
+      for (const listener of [...listeners, ...doorListeners, ...spiderListeners]) void listener.close();
       await uns.stop();
       for (const peer of peers) peer.close();
       await uns.close();

@@ -108,8 +108,9 @@ export class Cp {
   heard = '';
   #check: () => void = () => undefined;
 
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1');
+  /** @param to a port, or the path of a Unix socket */
+  constructor(to: number | string) {
+    this.socket = typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to);
     this.socket.setNoDelay(true);
     this.socket.setEncoding('utf8').on('data', (text: string) => {
       this.heard += text;

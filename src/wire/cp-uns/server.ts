@@ -3,6 +3,7 @@
  *
  *     start ─<init>─▶ <provider/> ─</init>─▶ between ─<set>─▶ <url/>… ─</set>─▶ done
  *     start ─<notify>─▶ <init> … </init> <set> … </set> ─</notify>─▶ done          (one document, the client of 2002)
+ *     start ─<set>─▶ <url/>… ─</set>─▶ start                                       (the spider door)
  *
  * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown elements are not.
  */
@@ -16,6 +17,8 @@ import { DeclaredPrefixes, localName, NAMESPACE } from '../xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from '../problem.js';
 import { formatUrl, type UrlRecord } from '../url.js';
 import { recordOf } from '../url-read.js';
+import { requiredInteger } from '../fields.js';
+import { readOrigin, type SetOrigin } from '../origin.js';
 import { setKindOf, type SetKind } from './names.js';
 
 /** A url as the CP sent it. */
@@ -31,9 +34,15 @@ export interface FrontDoor {
   for: string;
 }
 
+/** At the spider door: whose a set is that its owner did not send, and what it is of. */
+export interface UnaskedSet {
+  pid: number;
+  origin: SetOrigin;
+}
+
 export type CpEvent =
   | { kind: 'init'; id: string; password: string; front?: FrontDoor }
-  | { kind: 'set'; set: SetKind; urlprefix: string }
+  | { kind: 'set'; set: SetKind; urlprefix: string; unasked?: UnaskedSet }
   | { kind: 'urls'; urls: SentUrl[] }
   | { kind: 'setEnd' }
   | Problem;
@@ -44,6 +53,7 @@ export class CpReader {
   readonly #where: string;
   readonly #reader: XmlReader;
   readonly #maxHelloBytes: number;
+  readonly #isSpiderDoor: boolean;
   readonly #prefixes = new DeclaredPrefixes();
   #places: Place[] = ['top'];
   #events: CpEvent[] = [];
@@ -56,8 +66,15 @@ export class CpReader {
   /**
    * @param limits.maxHelloBytes bytes up to the end of an init, and again up to a set
    * @param layouts how other CPs, under the same limits, have written their elements
+   * @param door `spider`: sets follow each other, and nobody logs in
    */
-  constructor(limits: XmlLimits & { maxHelloBytes: number }, where: string, layouts?: SharedLayouts) {
+  constructor(
+    limits: XmlLimits & { maxHelloBytes: number },
+    where: string,
+    layouts?: SharedLayouts,
+    door?: 'spider',
+  ) {
+    this.#isSpiderDoor = door === 'spider';
     this.#where = where;
     this.#maxHelloBytes = limits.maxHelloBytes;
     this.#reader = new XmlReader(
@@ -124,10 +141,11 @@ export class CpReader {
   }
 
   #begin(place: Place, name: string, attributes: Attributes): Place {
-    const outside = place === 'top' || place === 'notify';
+    if (this.#isSpiderDoor && place === 'top' && name === 'set') return this.#beginUnasked(attributes);
+    const outside = !this.#isSpiderDoor && (place === 'top' || place === 'notify');
     if (outside && name === 'init' && !this.#initDone) return 'init';
     if (outside && name === 'set' && this.#initDone && !this.#setDone) return this.#beginSet(attributes);
-    if (place === 'top' && name === 'notify' && !this.#initDone) return 'notify';
+    if (outside && place === 'top' && name === 'notify' && !this.#initDone) return 'notify';
     if (place === 'init' && name === 'provider' && this.#credentials === undefined) {
       this.#credentials = {
         id: attributes['id'] ?? '',
@@ -155,6 +173,17 @@ export class CpReader {
     return 'set';
   }
 
+  #beginUnasked(attributes: Attributes): Place {
+    const origin = readOrigin(attributes['origin']);
+    if (origin === undefined) throw violation('<set>: give origin="links", "scan" or "audit"');
+    if (setKindOf(attributes['set']) !== 'partial') throw violation('<set>: give set="partial"');
+    const pid = requiredInteger('set', attributes, 'pid');
+    this.#reader.allow(Infinity);
+    const unasked = { pid, origin };
+    this.#push({ kind: 'set', set: 'partial', urlprefix: attributes['urlprefix'] ?? '', unasked });
+    return 'set';
+  }
+
   #close(): void {
     if (this.#done) return;
     const closed = this.#places.pop();
@@ -166,6 +195,10 @@ export class CpReader {
       this.#push({ kind: 'init', ...this.#credentials });
     } else if (closed === 'set') {
       this.#flush();
+      if (this.#isSpiderDoor) {
+        this.#boundHello();
+        return this.#push({ kind: 'setEnd' });
+      }
       this.#setDone = true;
       if (this.#places.at(-1) === 'top') this.#finish();
     } else if (closed === 'notify') {
