@@ -97,7 +97,7 @@ describe('the spider door', () => {
       );
       assert.deepEqual([accepted(first), codeOf(last), more], [1, 104, []], wrong);
     }
-    const [cut = ''] = await answers(`${links(7, [url(`${SITE}x`)]).slice(0, -10)}`);
+    const [cut = ''] = await answers(links(7, [url(`${SITE}x`)]).slice(0, -10));
     assert.equal(codeOf(cut), 103);
   });
 
