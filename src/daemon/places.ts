@@ -15,7 +15,7 @@ import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { Door, type DoorOptions } from './door.js';
-import type { Bound, Connection } from './types.js';
+import type { Bound, Connection, Place } from './types.js';
 
 /** One kind of connections has at most 1/4 of the files that a process may have open. */
 const FILES_SHARE = 4;
@@ -30,12 +30,6 @@ export interface PlacesOptions extends Bound {
   clock: Clock;
   log: Log;
   door?: Omit<DoorOptions, 'clock'>;
-}
-
-/** What a peer has, until its connection closes or its place is another's. */
-export interface Place {
-  /** It has said who it is: nobody takes its place any more. @returns whether it still had it */
-  known(): boolean;
 }
 
 /**
@@ -124,9 +118,10 @@ export class Places {
 
   /** The stranger that has waited longest goes. @returns whether there is one */
   #makeRoom(): boolean {
-    const { clock, key, most, whose } = this.#options;
+    const { clock, key, most, whose, evict } = this.#options;
     const [oldest] = this.#strangers;
-    if (oldest?.evict === undefined || clock.monotonicMs() - oldest.sinceMs < YOUNG_MS) return false;
+    if (oldest?.evict === undefined || clock.monotonicMs() - oldest.sinceMs < (evict?.fromMs ?? YOUNG_MS))
+      return false;
     this.#leave(oldest);
     const mayLinger = !this.#door.isFull;
     if (mayLinger) this.#door.enter(oldest.socket);
@@ -169,11 +164,16 @@ export function placesOf(
 
 /** Hands on connections that have a place. */
 export function bounded(
-  onConnection: (connection: Connection) => void,
+  onConnection: (connection: Connection, place?: Place) => void,
   places: Places | undefined,
+  evict?: Bound['evict'],
 ): (connection: Connection) => void {
   if (places === undefined) return onConnection;
   return connection => {
-    if (places.admit(connection) !== undefined) onConnection(connection);
+    const place = places.admit(
+      connection,
+      evict && ((why, mayLinger) => evict.end(connection, why, mayLinger)),
+    );
+    if (place !== undefined) onConnection(connection, place);
   };
 }

@@ -166,7 +166,7 @@ function servicesOf(
       listenOn(
         endpoint,
         { config, log, onReload },
-        bounded(onConnection, bound && placesFor(bound)),
+        bounded(onConnection, bound && placesFor(bound), bound?.evict),
         bound?.mode,
       ),
     connect: (endpoint, onConnect, role) =>

@@ -40,16 +40,24 @@ export interface Bound {
   say: (why: LccError) => string;
   /** The mode of a Unix socket's file; left out: 0660. */
   mode?: number;
+  /** Strangers of this age make room, the oldest first; without it none does. */
+  evict?: { fromMs: number; end: (connection: Connection, why: LccError, mayLinger: boolean) => void };
+}
+
+/** What a connection has until it closes or its place is another's. */
+export interface Place {
+  /** It has said who it is, or all that it wants: nobody takes its place any more. @returns whether it still had it */
+  known(): boolean;
 }
 
 export interface Services {
   config: Config;
   log: Log;
   clock: Clock;
-  /** @param bound without it, limits are for `onConnection` to keep */
+  /** @param bound without it, limits are for `onConnection` to keep, and it is given no place */
   listen(
     endpoint: Endpoint,
-    onConnection: (connection: Connection) => void,
+    onConnection: (connection: Connection, place?: Place) => void,
     bound?: Bound,
   ): Promise<Listener>;
   /**

@@ -7,7 +7,7 @@
  *
  * When a set counts is said in acceptance.ts, when the errors that were shown count as received in shown-errors.ts.
  */
-import type { Place } from '../daemon/places.js';
+import type { Place } from '../daemon/types.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import type { Conversation } from '../lib/conversation.js';

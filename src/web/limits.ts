@@ -23,6 +23,14 @@ export const WEB_PLACES: Bound = {
   ofAddress: { key: 'web.max_connections_per_address' },
   whose: 'HTTP clients',
   say: ({ message }) => plainAnswer(503, message),
+  // One that is slow to ask is not told from one that never will. In a flood the youngest have the best chance to be answered.
+  evict: {
+    fromMs: 0,
+    end({ socket }, { message }, mayLinger) {
+      if (mayLinger && socket.bytesWritten === 0) socket.write(plainAnswer(503, message));
+      socket.destroySoon();
+    },
+  },
 };
 
 /** `16 KB (web.max_body_bytes)`: a limit as a refusal names it. */

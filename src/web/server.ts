@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Door } from '../daemon/door.js';
-import type { Bound, Connection, Services } from '../daemon/types.js';
+import type { Bound, Connection, Place, Services } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { messageOf } from '../lib/errors.js';
@@ -38,7 +38,7 @@ export async function serveWeb(
   const clients = new Clients(services.clock, limits);
   const http = createServer({ maxHeaderSize: limits['web.max_header_bytes'] }, (request, response) => {
     // What a client sends after its first request is no request.
-    if (!clients.asks(request.socket)) return;
+    if (!clients.asks(request)) return;
     prepare(response);
     try {
       listener(request, response);
@@ -49,7 +49,7 @@ export async function serveWeb(
   });
   const listeners = await Promise.all(
     endpoints.map(endpoint =>
-      services.listen(endpoint, connection => clients.admit(connection, http), bound),
+      services.listen(endpoint, (connection, place) => clients.admit(connection, place, http), bound),
     ),
   );
   return {
@@ -75,6 +75,7 @@ class Clients {
   readonly #door: Door;
   /** Those that have asked. */
   readonly #asked = new Set<Socket>();
+  readonly #places = new WeakMap<Socket, Place>();
   readonly #open = new Set<Socket>();
   #closed: (() => void) | undefined;
 
@@ -84,8 +85,9 @@ class Clients {
     this.#door = new Door({ clock });
   }
 
-  admit(connection: Connection, http: Server): void {
+  admit(connection: Connection, place: Place | undefined, http: Server): void {
     const { socket } = connection;
+    if (place !== undefined) this.#places.set(socket, place);
     PEERS.set(socket, connection);
     this.#open.add(socket);
     const cancels = [
@@ -111,11 +113,17 @@ class Clients {
     });
   }
 
-  /** Notes a request. @returns whether it is the first of its connection */
-  asks(socket: Socket): boolean {
-    const isFirst = !this.#asked.has(socket);
+  /** Notes a request. @returns whether it is the first of its connection, and that still has its place */
+  asks(request: IncomingMessage): boolean {
+    const { socket, headers } = request;
+    if (this.#asked.has(socket)) return false;
     this.#asked.add(socket);
-    return isFirst;
+    const place = this.#places.get(socket);
+    // A body may come as slowly as headers do.
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (!hasBody) return place?.known() ?? true;
+    request.once('end', () => void place?.known());
+    return !socket.destroyed;
   }
 
   async close(): Promise<void> {

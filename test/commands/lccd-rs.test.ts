@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -90,6 +90,47 @@ describe('lccd-rs', () => {
       assert.equal(await within('a page is answered', answer), 200);
     } finally {
       for (const socket of silent) socket.destroy();
+    }
+  });
+
+  it('answers beside 500 slow connections from as many addresses, whatever they are slow with, and always at once', async () => {
+    const daemon = await start(newHome(RS));
+    const page = (address: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const options = {
+          port: daemon.port,
+          host: '127.0.0.1',
+          localAddress: address,
+          path: '/lcc/register',
+        };
+        get(options, response => resolve(response.resume().statusCode)).on('error', reject);
+      });
+    const BEGINNINGS = [
+      '',
+      'GET /lcc/ HTTP/1.1\r\nHost: x\r\nX-Slow: ',
+      'POST /lcc/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nurl',
+    ];
+    const slow: Socket[] = [];
+    const attack = (from: number, to: number) =>
+      Promise.all(
+        Array.from({ length: to - from }, (_, i) => {
+          const n = from + i;
+          const localAddress = `127.0.${1 + (n >> 7)}.${1 + (n & 127)}`;
+          const socket = connect({ port: daemon.port, host: '127.0.0.1', localAddress });
+          slow.push(socket.on('error', () => undefined));
+          socket.write(BEGINNINGS[n % BEGINNINGS.length] ?? '');
+          return once(socket, 'connect');
+        }),
+      );
+    try {
+      await attack(0, 250);
+      assert.equal(await within('a page is answered', page('127.0.9.1')), 200);
+      await attack(250, 500);
+      assert.equal(await within('a page is answered', page('127.0.9.2')), 200);
+      assert.equal(await within('a page is answered', page('127.0.9.3')), 200);
+      assert.match(await (await fetch(`http://127.0.0.1:${daemon.port}/healthz`)).text(), /away/);
+    } finally {
+      for (const socket of slow) socket.destroy();
     }
   });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { webLimitsOf } from '../../src/web/limits.js';
 import { configOf, settingsOf } from '../support/settings.js';
+import { until } from '../support/until.js';
 import { ask, ground, open, serve } from './support.js';
 
 const BOUND_MS = 30_000;
@@ -154,20 +155,55 @@ test(
 );
 
 test(
-  'a connection beyond the limit is told so; the next is served when another has gone',
+  'a connection beyond the limit takes the place of the one that has waited longest without having asked',
   { timeout: BOUND_MS },
   async t => {
-    const server = await serve(ground(t, { 'web.max_connections': '3' }), hello);
+    const server = await serve(
+      ground(t, { 'web.max_connections': '3' }),
+      (request, response) => void request.resume().once('end', () => response.end('hello')),
+    );
+    const inside = [];
+    for (let i = 0; i < 3; i++) inside.push(await open(server));
+    const [silent, slowBody, last] = inside;
+    slowBody?.socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nslow');
+    for (const one of [silent, slowBody]) {
+      const request = ask(server, '/');
+      assert.match(
+        (await one?.heard) ?? '',
+        /^HTTP\/1\.1 503 [^]*too many connections of HTTP clients, [^]*3 \(web\.max_connections\)/,
+      );
+      assert.equal((await request).status, 200);
+      inside.push(await open(server));
+    }
+    last?.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.match((await last?.heard) ?? '', /hello/);
+    for (const { socket } of inside) socket.destroy();
+    await server.close();
+  },
+);
+
+test(
+  'a connection beyond the limit is told so when all others have asked; the next is served when another has gone',
+  { timeout: BOUND_MS },
+  async t => {
+    const answers: (() => void)[] = [];
+    const server = await serve(ground(t, { 'web.max_connections': '3' }), (_request, response) => {
+      answers.push(() => void response.end('hello'));
+    });
     const inside = await Promise.all([open(server), open(server), open(server)]);
+    for (const { socket } of inside) socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until('all have asked', () => answers.length === 3);
     const { heard } = await open(server);
     assert.match(
       await heard,
       /^HTTP\/1\.1 503 [^]*too many connections of HTTP clients, [^]*3 \(web\.max_connections\)/,
     );
-    inside[0]?.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    assert.match((await inside[0]?.heard) ?? '', /hello/);
-    assert.equal((await ask(server, '/')).status, 200);
-    for (const { socket } of inside) socket.destroy();
+    answers[0]?.();
+    assert.match((await Promise.race(inside.map(each => each.heard))) ?? '', /hello/);
+    const next = ask(server, '/');
+    await until('the next has asked', () => answers.length === 4);
+    for (const answer of answers.slice(1)) answer();
+    assert.equal((await next).status, 200);
     await server.close();
   },
 );

@@ -40,7 +40,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
     clock,
     log,
     async listen(endpoint, onConnection, bound) {
-      const accept = bounded(onConnection, bound && placesFor(bound));
+      const accept = bounded(onConnection, bound && placesFor(bound), bound?.evict);
       const listener = await listenOn(
         endpoint,
         { config, log, onReload: () => () => undefined },
