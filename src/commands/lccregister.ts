@@ -12,6 +12,7 @@ import {
 import { pendingFileOf, readPending, type PendingRegistration } from '../cp/register/pending.js';
 import { RegistrationServer } from '../cp/register/server.js';
 import { readAuthorities } from '../lib/authorities.js';
+import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -48,6 +49,7 @@ export const command: CommandSpec = {
 };
 
 async function run(context: CommandContext): Promise<ExitStatus> {
+  keepMemoryOutOfCores();
   const { operands } = context;
   const [verb = ''] = operands;
   if (operands.length !== 1 || (verb !== 'new' && verb !== 'check'))

@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js';
 import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
+import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -38,6 +39,8 @@ const PING_MS = 60_000;
  *   database; as RsDatabase.open
  */
 export async function startRs(services: Services): Promise<Running> {
+  // It has passwords for the moment in which it shows or sends them.
+  keepMemoryOutOfCores();
   const { config, log } = services;
   const endpoints = config.get('rs.listen').map(text => parseEndpoint(text, DEFAULT_RS_PORT));
   if (endpoints.length === 0)

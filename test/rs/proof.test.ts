@@ -287,6 +287,35 @@ describe('inner addresses', () => {
     assert.equal(caught, 0);
   });
 
+  it('are not connected to for robots.txt, or the neighbour of the file, wherever a site sends those requests', async () => {
+    const { hostname } = new URL('http://2130706433/');
+    for (const host of [
+      '127.0.0.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '2130706433',
+      hostname,
+      '169.254.169.254',
+    ])
+      for (const isRobots of [true, false]) {
+        const location = `http://${host}:${canary}/`;
+        const port = await listen(
+          createHttpServer((request, response) => {
+            const isFile = request.url === AT;
+            if (isFile || isRobots !== (request.url === '/robots.txt'))
+              files({ [AT]: SECRET })(request, response);
+            else response.writeHead(302, { location }).end();
+          }),
+        );
+        const { addresses: reached } = await check(port);
+        assert.ok(
+          reached.every(address => address === '127.0.0.2'),
+          `${location}: ${reached.join(' ')}`,
+        );
+      }
+    assert.equal(caught, 0);
+  });
+
   it('cannot be registered in any notation, but where the operator allows them', () => {
     const rules = { ports: ['80', '443'], allowed: PUBLIC.map(parseNetwork) };
     for (const host of [
