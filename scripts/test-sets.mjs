@@ -44,6 +44,7 @@ const LONG = [
   'line/clear-feed',
   'qm/model',
   'qm/quota',
+  'sources/walk',
   'spider/faults/chain',
   'spider/faults/kills',
   'text/page-links-parse5',
