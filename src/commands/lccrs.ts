@@ -112,7 +112,7 @@ function list({ db, context, config }: Given): ExitStatus | void {
 
 /** After one of the two databases was put back from a backup. */
 function differs(db: RsDatabase, config: Config): ExitStatus {
-  const here = new Set(db.registrations.registered().map(({ pid }) => pid));
+  const here = new Set(db.providers.all().map(({ pid }) => pid));
   const there = new Set(pidsOf(config.home.db));
   const lines = [
     ...[...here]

@@ -5,21 +5,25 @@ import { formatDuration } from '../config/words.js';
 import type { AuditRow } from '../db/rs/audit.js';
 import type { Registration } from '../db/rs/registrations.js';
 
-/** `3  waiting  100002  http://www.example.org/  since 5 min`. */
-export function registrationLine({ id, state, pid, prefix, changedMs }: Registration, nowMs: number): string {
+/** `3  waiting  100002  http://www.example.org/  for 5 min`, and the kind of any other than new ones. */
+export function registrationLine(
+  { id, kind, state, pid, prefix, changedMs }: Registration,
+  nowMs: number,
+): string {
   const since = formatDuration(Math.max(0, Math.floor((nowMs - changedMs) / 1000)));
-  return `${String(id).padEnd(5)} ${state.padEnd(9)} ${pid}  ${prefix}  for ${since}\n`;
+  return `${String(id).padEnd(5)} ${state.padEnd(9)} ${pid}  ${prefix}  for ${since}${kind === 'new' ? '' : `  ${kind}`}\n`;
 }
 
 export function registrationText(registration: Registration): string {
-  const { id, state, pid, prefix, file, wishes, network, tries, reason, proven, madeMs, endsMs } =
+  const { id, kind, state, pid, prefix, file, wishes, network, tries, reason, proven, madeMs, endsMs } =
     registration;
   const { bandwidth, hours, zone = 'the LCC' } = wishes;
   const rows: [string, string | undefined][] = [
     ['registration', `${id}, ${state}`],
+    ['kind', kind === 'new' ? undefined : kind],
     ['provider', String(pid)],
     ['directory', prefix],
-    ['file', prefix + file],
+    ['file', file === '' ? undefined : prefix + file],
     ['proven', proven.length === 0 ? undefined : proven.join(' ')],
     ['last failure', reason === undefined ? undefined : `${reason.code}: ${reason.what}`],
     ['bandwidth', bandwidth === undefined ? undefined : formatAmount(bandwidth, 'bytes_per_s')],

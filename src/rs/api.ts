@@ -1,29 +1,26 @@
 /** The JSON API, `/api/v1` below the base path (docs/frontdoor-api.md). It has no cookies: what a request may do is in it. */
-import type { IncomingMessage } from 'node:http';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import ipaddr from 'ipaddr.js';
-import type { Registration } from '../db/rs/registrations.js';
 import { LccError } from '../lib/errors.js';
 import { clientAddress } from '../web/client.js';
-import { providerView, type ProviderViewOptions } from './me.js';
+import type { Account } from './account.js';
+import { meApi } from './api-me.js';
+import { membersOf, networkOf, shown, shownOnce, textOf, type NodeBindings } from './api-parts.js';
+import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
-import type { IssuedPair, Registrar } from './registrar.js';
+import type { Registrar } from './registrar.js';
 import { wishesOf } from './wishes.js';
 
 /** How long a request waits for the end of a check, before it says that it is under way. */
 const CHECK_WAIT_MS = 3000;
-const NETWORK_BITS = { ipv4: 24, ipv6: 48 } as const;
 
-/** What @hono/node-server hands on. */
-export interface NodeBindings {
-  incoming: IncomingMessage;
-}
+export { networkOf, type NodeBindings } from './api-parts.js';
 type Ask = Context<{ Bindings: NodeBindings }>;
 
 export interface ApiOptions {
-  registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
+  registrar: Pick<Registrar, 'issue' | 'issueReset' | 'find' | 'check' | 'cancel'>;
+  account: Account;
   options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
@@ -35,7 +32,16 @@ export interface ApiOptions {
   failed: (path: string, error: unknown) => void;
 }
 
-export function apiOf({ registrar, options, view, maxBodyBytes, nowMs, within, failed }: ApiOptions) {
+export function apiOf({
+  registrar,
+  account,
+  options,
+  view,
+  maxBodyBytes,
+  nowMs,
+  within,
+  failed,
+}: ApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
@@ -73,15 +79,24 @@ export function apiOf({ registrar, options, view, maxBodyBytes, nowMs, within, f
   });
   api.post('/pairs/:id/check', async c => {
     const capability = c.req.param('id');
-    await within(registrar.check(capability), CHECK_WAIT_MS);
+    const isJson = /^application\/json\b/i.test(c.req.header('content-type') ?? '');
+    const { give_up: givesUp } = isJson ? await membersOf(c) : {};
+    await within(registrar.check(capability, givesUp === true), CHECK_WAIT_MS);
     const registration = registrar.find(capability);
     return c.json(shown(registration, options), registration.state === 'checking' ? 202 : 200);
   });
 
-  api.get('/me', async c => {
-    const address = clientAddress(c.env.incoming, options.proxies);
-    return c.json(await providerView(c.req.header('authorization'), address, view));
+  api.post('/forgot', async c => {
+    const members = await membersOf(c);
+    const { pid } = members;
+    if (!Number.isSafeInteger(pid) || Number(pid) < 1)
+      throw new RsRequestRefused(400, 'malformed', '"pid" is no number', 'give the number of the provider');
+    const network = networkOf(clientAddress(c.env.incoming, options.proxies));
+    const pair = registrar.issueReset(Number(pid), textOf(members, 'url') ?? '', network);
+    return c.json(shownOnce(pair, options), 201);
   });
+
+  api.route('/me', meApi({ account, view, options }));
   api.all('*', () => {
     throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'see lccd-rs(8)');
   });
@@ -122,63 +137,4 @@ export function requireOwn(c: Pick<Ask, 'req'>, origin: string): void {
       'the request comes from the page of another site',
       'send it yourself',
     );
-}
-
-/** @throws RsRequestRefused 400, 415 */
-async function membersOf(c: Ask): Promise<Record<string, unknown>> {
-  const type = c.req.header('content-type') ?? '';
-  // Forms of other pages can send everything but this without being asked first.
-  if (!/^application\/json\b/i.test(type))
-    throw new RsRequestRefused(415, 'type', 'the body is not JSON', 'send it as application/json');
-  try {
-    const value: unknown = JSON.parse(await c.req.text());
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch (error) {
-    if (error instanceof RsRequestRefused) throw error;
-  }
-  throw new RsRequestRefused(400, 'malformed', 'the body is no JSON object', 'send {"url":"http://…/"}');
-}
-
-function textOf(members: Record<string, unknown>, name: string): string | undefined {
-  const value = members[name];
-  if (value === undefined) return undefined;
-  if (typeof value !== 'string')
-    throw new RsRequestRefused(400, 'malformed', `"${name}" is no text`, 'send it as a string');
-  return value;
-}
-
-/** Of an applicant: a part of the internet that one person may have to themselves. */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return 'local';
-  const parsed = ipaddr.process(address);
-  const bits = NETWORK_BITS[parsed.kind()];
-  const base =
-    parsed.kind() === 'ipv4'
-      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed.toString()}/${bits}`)
-      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${bits}`);
-  return `${base.toString()}/${bits}`;
-}
-
-/** A pair for everybody who may see it. */
-function shown(registration: Registration, { uns, limits }: ApiOptions['options']) {
-  const { state, pid, prefix, file, tries, reason, proven, endsMs } = registration;
-  return {
-    state,
-    pid,
-    url: prefix,
-    file: `${prefix}${file}`,
-    tries_left: Math.max(0, limits.checks.most - tries),
-    ...(endsMs !== undefined && { expires: new Date(endsMs).toISOString() }),
-    ...(reason !== undefined && { reason }),
-    ...(proven.length > 0 && { proven }),
-    uns,
-  };
-}
-
-function shownOnce(
-  { capability, secret, password, registration }: IssuedPair,
-  options: ApiOptions['options'],
-) {
-  return { id: capability, secret, password, ...shown(registration, options) };
 }

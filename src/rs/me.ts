@@ -10,7 +10,16 @@ export interface ProviderViewOptions {
 }
 
 /** Of what the Queue Manager says, what concerns the provider. */
-const SHOWN = ['roots', 'bandwidth', 'timeofday', 'priority', 'enabled', 'paused', 'generation'] as const;
+const SHOWN = [
+  'roots',
+  'bandwidth',
+  'timeofday',
+  'priority',
+  'enabled',
+  'paused',
+  'generation',
+  'leaveat',
+] as const;
 
 /** @throws RsRequestRefused 401, 503 */
 export async function providerView(
@@ -36,7 +45,8 @@ export async function providerView(
   };
 }
 
-function credentialsOf(authorization = ''): { pid: string; password: string } {
+/** @throws RsRequestRefused 401 */
+export function credentialsOf(authorization = ''): { pid: string; password: string } {
   const [, coded = ''] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? [];
   const [, pid, password] =
     /^(\d{1,15}):([\w-]{1,100})$/.exec(Buffer.from(coded, 'base64').toString('utf8')) ?? [];

@@ -22,6 +22,7 @@ export function rsOptions(config: Config) {
     lockPath: join(config.home.rs, 'rs.lock'),
     qmSocket: join(config.home.run, 'qm-rs.sock'),
     url: config.get('rs.url'),
+    maxRoots: limit('rs.max_roots'),
     /** Where providers deliver to. */
     uns: config.get('rs.uns') || (config.get('uns.listen')[0] ?? ''),
     contact: config.get('rs.contact'),

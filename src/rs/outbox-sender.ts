@@ -14,6 +14,8 @@ import { QmRsLink } from './qm-link.js';
 
 /** Read of the database at a time. */
 const WINDOW = 100;
+/** Providers whose operations have to wait, in one look: with more of them the others wait as well. */
+const MAX_HELD = 1000;
 
 export interface OutboxSenderOptions {
   db: RsDatabase;
@@ -103,25 +105,23 @@ export class OutboxSender {
     const { db, log, answered } = this.#options;
     /** Providers with an operation that has to wait. */
     const held = new Set<number>();
-    for (const operation of db.outbox.waiting(WINDOW)) {
-      const { id, change } = operation;
-      if (held.has(change.pid)) continue;
-      const answer = await link.ask(formatRsAsk(change, id));
-      if ('later' in answer) {
-        held.add(change.pid);
-        if (this.#later !== answer.later)
-          log.warn('operation has to wait', { op: change.op, pid: change.pid, reason: answer.later });
-        this.#later = answer.later;
-        continue;
+    for (;;) {
+      const window = db.outbox.waiting(WINDOW, held);
+      for (const operation of window) {
+        const { id, change } = operation;
+        if (held.has(change.pid)) continue;
+        const answer = await link.ask(formatRsAsk(change, id));
+        if ('later' in answer) {
+          held.add(change.pid);
+          if (this.#later !== answer.later)
+            log.warn('operation has to wait', { op: change.op, pid: change.pid, reason: answer.later });
+          this.#later = answer.later;
+        } else answered(operation, answer);
       }
-      answered(operation, answer);
-      // What is done may need something more.
-      this.#isStirred = true;
+      if (window.length === 0 || held.size >= MAX_HELD) break;
     }
-    if (held.size > 0) {
-      this.#isStirred = false;
-      this.#again();
-    } else this.#later = undefined;
+    if (held.size > 0) this.#again();
+    else this.#later = undefined;
   }
 
   #again(): void {

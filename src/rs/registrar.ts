@@ -1,17 +1,19 @@
 /** What applicants do: a pair, "it is there", a look at how it stands; with the limits of each. */
 import { hash, randomBytes } from 'node:crypto';
 import type { RsDatabase } from '../db/rs/database.js';
-import type { Registration, Wishes } from '../db/rs/registrations.js';
+import type { PairKind, Registration, Wishes } from '../db/rs/registrations.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { step } from '../lib/steps.js';
 import type { Mailing } from './mail/mailing.js';
+import type { RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
+import { resetProof } from './proof/reset.js';
 import { RsRequestRefused } from './refusal.js';
-import { siteOf } from './site.js';
+import { siteOf, type Site } from './site.js';
 import { Transitions } from './transitions.js';
 
 const DAY_MS = 86_400_000;
@@ -24,9 +26,29 @@ const BUSY_S = 10;
 export interface IssuedPair {
   capability: string;
   secret: string;
+  /** '' of a pair for another root. */
   password: string;
   registration: Registration;
 }
+
+interface PairWanted {
+  kind: PairKind;
+  /** Undefined: the next number. */
+  pid?: number;
+  generation?: number;
+  wishes: Wishes;
+  site: Pick<Site, 'prefix' | 'host'>;
+  network: string;
+  /** Where the pair is sent as well. */
+  mailTo?: ReturnType<Mailing['addressIn']>;
+}
+
+const BY: Readonly<Record<PairKind, 'applicant' | 'provider'>> = {
+  new: 'applicant',
+  reset: 'applicant',
+  root: 'provider',
+  rotation: 'provider',
+};
 
 export interface RegistrarOptions {
   db: RsDatabase;
@@ -34,6 +56,8 @@ export interface RegistrarOptions {
   clock: Clock;
   log: Log;
   mailing: Mailing;
+  /** Asks the Queue Manager; undefined: it is away. */
+  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
   /** There is something for the Queue Manager. */
   applied: () => void;
   fail: (error: unknown) => void;
@@ -45,18 +69,20 @@ export class Registrar {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #mailing: Mailing;
+  readonly #ask: RegistrarOptions['ask'];
   readonly #applied: () => void;
   readonly #fail: (error: unknown) => void;
   readonly #transitions: Transitions;
   /** By id of the registration: its host, and the end of its check. */
   readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
 
-  constructor({ db, options, clock, log, mailing, applied, fail }: RegistrarOptions) {
+  constructor({ db, options, clock, log, mailing, ask, applied, fail }: RegistrarOptions) {
     this.#db = db;
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
     this.#mailing = mailing;
+    this.#ask = ask;
     this.#applied = applied;
     this.#fail = fail;
     this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
@@ -73,51 +99,38 @@ export class Registrar {
    * @throws RsRequestRefused
    */
   issue(address: string, wishes: Wishes, network: string, email = ''): IssuedPair {
-    const { mode, contact, firstPid, pairMs, site: rules } = this.#options;
-    if (mode === 'closed')
-      throw new RsRequestRefused(
-        403,
-        'closed',
-        'this LCC takes no new sites',
-        contact === '' ? 'ask its operator' : `ask ${contact}`,
-      );
-    const site = siteOf(address, rules);
-    if ('code' in site) throw new RsRequestRefused(400, site.code, site.what, site.do);
-    const mailTo = this.#mailing.addressIn(email);
-    const [secret, password] = [generatePassword(), generatePassword()];
-    const capability = randomBytes(CAPABILITY_BYTES).toString('hex');
-    const nowMs = this.#clock.nowMs();
-    const registration = this.#db.write(() => {
-      this.#requireRoom(site.host, network, nowMs);
-      const { registrations, audit } = this.#db;
-      const pid = registrations.nextPid(firstPid);
-      const { prefix, host } = site;
-      const id = registrations.issue(
-        {
-          capability: hash('sha256', capability),
-          prefix,
-          host,
-          file: randomFileName(),
-          secret: hash('sha256', secret),
-          password: hashPassword(password),
-          wishes,
-          network,
-        },
-        pid,
-        nowMs,
-        nowMs + pairMs,
-      );
-      audit.add({ event: 'issued', registration: id, pid, by: 'applicant', detail: prefix }, nowMs);
-      const made = registrations.get(id);
-      if (made === undefined) throw new LccError('bug', 'a pair that was made is not there');
-      if (mailTo !== undefined)
-        this.#mailing.first(mailTo, { capability, secret, password, registration: made });
-      return made;
-    });
-    step('rs.pair.committed');
-    this.#mailing.stir();
-    this.#log.info('pair issued', { pid: registration.pid, prefix: registration.prefix, network });
-    return { capability, secret, password, registration };
+    this.#requireOpen();
+    const site = this.#siteOf(address);
+    return this.#issue({ kind: 'new', wishes, site, network, mailTo: this.#mailing.addressIn(email) });
+  }
+
+  /**
+   * A pair for another root of a provider that has logged in: no password.
+   * @throws RsRequestRefused
+   */
+  issueRoot(pid: number, address: string, network: string): IssuedPair {
+    this.#requireOpen();
+    return this.#issue({ kind: 'root', pid, wishes: {}, site: this.#siteOf(address), network });
+  }
+
+  /**
+   * A pair for somebody who has forgotten the password. Nothing is said of the number until the site is proven.
+   * @param address of one of the roots
+   * @throws RsRequestRefused
+   */
+  issueReset(pid: number, address: string, network: string): IssuedPair {
+    return this.#issue({ kind: 'reset', pid, wishes: {}, site: this.#siteOf(address), network });
+  }
+
+  /**
+   * Another password of a provider; it is not one before `check`. Nothing has to be proven.
+   * @param generation of the password that it replaces
+   * @throws RsRequestRefused
+   */
+  issueRotation(pid: number, generation: number, network: string): IssuedPair {
+    const prefix = this.#db.providers.get(pid)?.prefix ?? '';
+    const host = prefix === '' ? '' : new URL(prefix).hostname;
+    return this.#issue({ kind: 'rotation', pid, generation, wishes: {}, site: { prefix, host }, network });
   }
 
   /** How a pair stands. @throws RsRequestRefused 404 for what is none, 410 when it is over */
@@ -133,19 +146,24 @@ export class Registrar {
 
   /**
    * Step two: the file is said to be there. Returns at once where it is being checked already, or was proven.
+   * @param givesUp of a reset: roots without the file are taken off
    * @returns resolves when the check is over
    * @throws RsRequestRefused 429 when it is too often, 404 and 410 as `find`
    */
-  check(capability: string): Promise<void> {
+  check(capability: string, givesUp = false): Promise<void> {
     const registration = this.find(capability);
     const { id, host, state } = registration;
     const underWay = this.#checks.get(id);
     if (underWay !== undefined) return underWay.over;
     if (state !== 'issued') return Promise.resolve();
-    this.#mailing.requireConfirmed(id);
+    if (registration.kind === 'rotation') {
+      if (this.#transitions.rotate(registration)) this.#applied();
+      return Promise.resolve();
+    }
+    if (registration.kind === 'new') this.#mailing.requireConfirmed(id);
     this.#requirePatience(registration);
     if (!this.#transitions.begin(registration)) return Promise.resolve();
-    const over = this.#run(registration).finally(() => this.#checks.delete(id));
+    const over = this.#run(registration, givesUp).finally(() => this.#checks.delete(id));
     this.#checks.set(id, { host, over });
     return over;
   }
@@ -167,30 +185,111 @@ export class Registrar {
     await Promise.all([...this.#checks.values()].map(({ over }) => over));
   }
 
-  async #run(registration: Registration): Promise<void> {
-    const { mode, waitMs, proof, site: rules } = this.#options;
-    const { id, pid, prefix } = registration;
+  async #run(registration: Registration, givesUp: boolean): Promise<void> {
+    const { mode, waitMs } = this.#options;
+    const { id, kind, pid, prefix } = registration;
     try {
-      const site = siteOf(prefix, rules);
-      const found: Proof =
-        'code' in site
-          ? { failed: site, prefixes: [], addresses: [] }
-          : await prove(site, registration, { ...proof, clock: this.#clock });
-      this.#transitions.end(registration, found, mode === 'open' ? undefined : waitMs);
+      const { proof: found, generation } = await this.#prove(registration, givesUp);
+      // Who has forgotten a password waits for nobody: the site is known already.
+      const isAtOnce = mode === 'open' || kind === 'reset';
+      this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, generation);
       this.#log.info(found.failed === undefined ? 'site proven' : 'proof failed', {
         registration: id,
+        kind,
         pid,
         prefix,
         reason: found.failed?.code,
         addresses: found.addresses.join(' '),
       });
-      if (found.failed === undefined && mode === 'open') this.#applied();
+      if (found.failed === undefined && isAtOnce) this.#applied();
       this.#mailing.stir();
     } catch (error) {
       if (!(error instanceof LccError)) return this.#fail(error);
       // It stays in its state until the next start puts it back.
       this.#log.error('end of a check not written', { registration: id, error: messageOf(error) });
     }
+  }
+
+  async #prove(registration: Registration, givesUp: boolean): Promise<{ proof: Proof; generation?: number }> {
+    const { proof, site: rules } = this.#options;
+    const at = (prefix: string): Promise<Proof> => {
+      const site = siteOf(prefix, rules);
+      return 'code' in site
+        ? Promise.resolve({ failed: site, prefixes: [], addresses: [] })
+        : prove(site, registration, { ...proof, clock: this.#clock });
+    };
+    const first = await at(registration.prefix);
+    if (registration.kind !== 'reset' || first.failed !== undefined) return { proof: first };
+    const told = await this.#ask({ op: 'show', pid: registration.pid });
+    return resetProof(first, told, at, givesUp);
+  }
+
+  #requireOpen(): void {
+    const { mode, contact } = this.#options;
+    if (mode === 'closed')
+      throw new RsRequestRefused(
+        403,
+        'closed',
+        'this LCC takes no new sites',
+        contact === '' ? 'ask its operator' : `ask ${contact}`,
+      );
+  }
+
+  /** @throws RsRequestRefused 400 */
+  #siteOf(address: string): Site {
+    const site = siteOf(address, this.#options.site);
+    if ('code' in site) throw new RsRequestRefused(400, site.code, site.what, site.do);
+    return site;
+  }
+
+  #issue({ kind, pid: known, generation, wishes, site, network, mailTo }: PairWanted): IssuedPair {
+    const { firstPid, pairMs } = this.#options;
+    const { prefix, host } = site;
+    const [secret, password] = [generatePassword(), kind === 'root' ? '' : generatePassword()];
+    const capability = randomBytes(CAPABILITY_BYTES).toString('hex');
+    const nowMs = this.#clock.nowMs();
+    const registration = this.#db.write(() => {
+      const { registrations, audit } = this.#db;
+      if (kind === 'rotation') this.#requireRoomForRotation(known ?? 0, nowMs);
+      else this.#requireRoom(host, network, nowMs);
+      const pid = known ?? registrations.nextPid(firstPid);
+      const pair = {
+        kind,
+        generation: generation ?? null,
+        capability: hash('sha256', capability),
+        prefix,
+        host,
+        file: kind === 'rotation' ? '' : randomFileName(),
+        secret: hash('sha256', secret),
+        password: password === '' ? null : hashPassword(password),
+        wishes,
+        network,
+      };
+      const id = registrations.issue(pair, pid, nowMs, nowMs + pairMs);
+      const event = kind === 'new' ? 'issued' : `${kind} issued`;
+      audit.add({ event, registration: id, pid, by: BY[kind], detail: prefix }, nowMs);
+      const made = registrations.get(id);
+      if (made === undefined) throw new LccError('bug', 'a pair that was made is not there');
+      if (mailTo !== undefined)
+        this.#mailing.first(mailTo, { capability, secret, password, registration: made });
+      return made;
+    });
+    step('rs.pair.committed');
+    this.#mailing.stir();
+    this.#log.info('pair issued', { kind, pid: registration.pid, prefix, network });
+    return { capability, secret: kind === 'rotation' ? '' : secret, password, registration };
+  }
+
+  #requireRoomForRotation(pid: number, nowMs: number): void {
+    const { most, text } = this.#options.limits.perNetwork;
+    if (this.#db.registrations.rotationsOf(pid, nowMs - DAY_MS) >= most)
+      throw new RsRequestRefused(
+        429,
+        'too-many',
+        `too many passwords in a day: the limit is ${text}`,
+        'try again later',
+        DAY_S,
+      );
   }
 
   #requireRoom(host: string, network: string, nowMs: number): void {

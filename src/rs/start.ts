@@ -13,6 +13,7 @@ import { isIn } from '../lib/network.js';
 import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
+import { Account } from './account.js';
 import { apiOf, type NodeBindings } from './api.js';
 import type { RsStatus } from './figures.js';
 import { rsOptions, type RsOptions } from './options.js';
@@ -30,6 +31,8 @@ import { UnsDoor } from './uns-door.js';
 
 /** Where applicants connect when an endpoint names no port. */
 export const DEFAULT_RS_PORT = 9080;
+/** A request waits so long for an answer of the Queue Manager. */
+const PATIENCE_MS = 3000;
 const TIDY_MS = 60_000;
 /** Between two questions that keep the connection to the Queue Manager. */
 const PING_MS = 60_000;
@@ -93,6 +96,7 @@ async function run(
     ...options.qm,
     answered(operation, answer) {
       transitions.settle(operation, answer, options.firstPid);
+      account.settled(operation, answer);
       const { op, pid } = operation.change;
       const refused = 'refused' in answer ? answer.text : undefined;
       log[refused === undefined ? 'info' : 'warn']('operation answered', { op, pid, refused });
@@ -100,6 +104,9 @@ async function run(
     },
     fail,
   });
+  const ask = (question: RsQuestion) => sender.ask(question);
+  const applied = () => sender.stir();
+  const door = new UnsDoor({ ...options.unsDoor, clock });
   const mail = startMail({
     db,
     options: options.mail,
@@ -107,17 +114,18 @@ async function run(
     clock,
     log,
     async show(pid) {
-      const told = await sender.ask({ op: 'show', pid });
+      const told = await ask({ op: 'show', pid });
       const provider = told?.['provider'];
       return typeof provider === 'object' && provider !== null
         ? (provider as Record<string, unknown>)
         : undefined;
     },
-    applied: () => sender.stir(),
+    applied,
     fail,
   });
   const { mailing } = mail;
-  const registrar = new Registrar({ db, options, clock, log, mailing, applied: () => sender.stir(), fail });
+  const registrar = new Registrar({ db, options, clock, log, mailing, ask, applied, fail });
+  const account = new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: PATIENCE_MS });
 
   const limits = webLimitsOf(config);
   const maxBodyBytes = limits['web.max_body_bytes'];
@@ -126,12 +134,12 @@ async function run(
   const failed = (path: string, error: unknown) =>
     log.error('request failed', { path, error: messageOf(error) });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
-  const door = new UnsDoor({ ...options.unsDoor, clock });
-  const view = { door, ask: (question: RsQuestion) => sender.ask(question) };
+  const view = { door, ask };
   const sessions = new WebSessions(db, () => clock.nowMs(), options.sessions);
   const api = apiOf({
     view,
     registrar,
+    account,
     options,
     maxBodyBytes,
     nowMs: () => clock.nowMs(),
@@ -227,7 +235,7 @@ async function run(
         sites_waiting: registrations.count('waiting'),
         sites_applying: registrations.count('applying'),
         operations_waiting: waiting,
-        registered: registrations.registeredCount,
+        registered: db.providers.count,
         mails_waiting: db.mails.size,
         mail_trouble: mail.trouble ?? null,
         listens: [...web.endpoints, ...operatorWeb.endpoints].map(each => formatEndpoint(each)),

@@ -6,10 +6,11 @@ import type { Slots } from '../config/hours.js';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
-import type { RegisteredProvider, Registration, RegistrationReason } from '../db/rs/registrations.js';
+import type { RegisteredProvider } from '../db/rs/providers.js';
+import type { PairKind, Registration, RegistrationReason } from '../db/rs/registrations.js';
 import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
-import type { RsAnswer, RsControl, RsTerms } from '../wire/qm-rs.js';
+import type { RsAnswer, RsChange, RsControl, RsTerms } from '../wire/qm-rs.js';
 import { changeText } from './mail/letters.js';
 import type { Proof } from './proof/prove.js';
 import { timeofdayOf } from './wishes.js';
@@ -40,8 +41,17 @@ export class Transitions {
     return hasBegun;
   }
 
-  /** A check has ended. @param waitMs for which the operator is waited for; undefined: no operator is asked */
-  end(registration: Registration, { failed, prefixes, addresses }: Proof, waitMs: number | undefined): void {
+  /**
+   * A check has ended.
+   * @param waitMs for which the operator is waited for; undefined: no operator is asked
+   * @param generation of the password that a reset replaces
+   */
+  end(
+    registration: Registration,
+    { failed, prefixes, addresses }: Proof,
+    waitMs: number | undefined,
+    generation?: number,
+  ): void {
     const { id, endsMs = null } = registration;
     const nowMs = this.#nowMs();
     const at = addresses.length === 0 ? 'no connection' : addresses.join(' ');
@@ -51,12 +61,16 @@ export class Transitions {
         registrations.move(id, 'checking', 'issued', nowMs, { reason: failed, endsMs });
         return this.#note('check failed', registration, 'rs', `${failed.code} (${at})`);
       }
-      const proven = { proven: prefixes, reason: null };
+      const proven = { proven: prefixes, reason: null, ...(generation !== undefined && { generation }) };
       if (!registrations.move(id, 'checking', 'proven', nowMs, proven)) return;
       this.#note('proven', registration, 'rs', `${prefixes.join(' ')} (${at})`);
       const next = waitMs === undefined ? 'applying' : 'waiting';
       registrations.move(id, 'proven', next, nowMs, waitMs === undefined ? {} : { endsMs: nowMs + waitMs });
-      if (next === 'applying') this.#apply({ ...registration, proven: prefixes }, {});
+      if (next === 'applying')
+        this.#apply(
+          { ...registration, proven: prefixes, generation: generation ?? registration.generation },
+          {},
+        );
     });
     step('rs.proof.committed');
   }
@@ -109,6 +123,17 @@ export class Transitions {
     });
   }
 
+  /** The password of a rotation replaces the one before it. @returns whether nobody else has begun that */
+  rotate(registration: Registration): boolean {
+    const hasBegun = this.#db.write(() => {
+      if (!this.#db.registrations.move(registration.id, 'issued', 'applying', this.#nowMs())) return false;
+      this.#apply(registration, {});
+      return true;
+    });
+    if (hasBegun) step('rs.rotation.committed');
+    return hasBegun;
+  }
+
   /** The applicant gives up. @returns whether it could be */
   cancel(registration: Registration): boolean {
     return this.#db.write(() => {
@@ -132,18 +157,18 @@ export class Transitions {
       const of = { id: operation.registration, pid };
       if ('ok' in answer) this.#note(`${op} done`, of, 'qm', '');
       else this.#note(`${op} refused`, of, 'qm', answer.text);
-      if (op !== 'register') {
-        if ('ok' in answer) this.#tell(of, changeText(operation.change));
-        return true;
-      }
-      const registration = this.#require(operation.registration);
+      if (op === 'leave' || op === 'enable') this.#noteLeaving(pid, answer);
+      if ('ok' in answer) this.#tell(of, changeText(operation.change));
+      const registration = registrations.get(operation.registration);
+      // Terms follow a registration that is over already.
+      if (registration === undefined || OPERATION_OF[registration.kind] !== op) return true;
       if ('ok' in answer) {
         registrations.move(registration.id, 'applying', 'active', nowMs, { reason: null });
-        registrations.register(registeredOf(registration, operation.change.timeofday ?? '', nowMs));
-        this.#tell(of, changeText(operation.change));
+        if (op === 'register')
+          this.#db.providers.put(registeredOf(registration, operation.change.timeofday ?? '', nowMs));
         return true;
       }
-      if (answer.refused === 'taken') this.#renumber(registration, firstPid);
+      if (op === 'register' && answer.refused === 'taken') this.#renumber(registration, firstPid);
       else {
         outbox.removeOf(registration.id);
         registrations.move(registration.id, 'applying', 'refused', nowMs, {
@@ -168,6 +193,7 @@ export class Transitions {
         this.#tell(registration, `the registration of ${registration.prefix} is expired`);
       }
       registrations.forget(nowMs - keepMs);
+      this.#db.providers.forgetLeft(nowMs);
       audit.prune(nowMs - auditMs);
     });
   }
@@ -175,8 +201,8 @@ export class Transitions {
   /** Hours of providers, where a zone has changed its offset since they were mapped. @returns whether there are any */
   mapHours(): boolean {
     const nowMs = this.#nowMs();
-    const { registrations, outbox } = this.#db;
-    const moved = registrations.zoned().flatMap(provider => {
+    const { providers, outbox } = this.#db;
+    const moved = providers.zoned().flatMap(provider => {
       const { hours, zone, timeofday: told } = provider;
       if (hours === null || zone === null) return [];
       const timeofday = timeofdayOf({ hours, zone }, this.#slots, nowMs);
@@ -186,7 +212,7 @@ export class Transitions {
     this.#db.write(() => {
       for (const provider of moved) {
         const { pid, registration, timeofday, zone } = provider;
-        registrations.register(provider);
+        providers.put(provider);
         outbox.add(registration, { op: 'terms', pid, timeofday }, nowMs);
         this.#note('hours mapped', { id: registration, pid }, 'rs', zone ?? '');
       }
@@ -195,10 +221,17 @@ export class Transitions {
   }
 
   /** Inside a transaction. */
-  #apply({ id, pid, password, proven, wishes }: Registration, terms: RsTerms): void {
-    if (password === undefined) throw new LccError('bug', `registration ${id} has no password`);
+  #apply(registration: Registration, terms: RsTerms): void {
+    const { id, kind, pid, password, proven, wishes, generation } = registration;
     const { outbox } = this.#db;
     const nowMs = this.#nowMs();
+    if (kind === 'root') return void outbox.add(id, { op: 'root-add', pid, roots: proven }, nowMs);
+    if (password === undefined) throw new LccError('bug', `registration ${id} has no password`);
+    if (kind !== 'new') {
+      if (generation === null) throw new LccError('bug', `registration ${id} replaces no password`);
+      const kept = kind === 'reset' ? { roots: proven } : {};
+      return void outbox.add(id, { op: 'password', pid, password, generation, ...kept }, nowMs);
+    }
     const { bandwidth } = wishes;
     const timeofday = timeofdayOf(wishes, this.#slots, nowMs);
     const wished = { timeofday, ...(bandwidth !== undefined && { bandwidth }) };
@@ -230,6 +263,12 @@ export class Transitions {
     addresses.note(addresses.registrationOf(pid) ?? id, text, this.#nowMs());
   }
 
+  #noteLeaving(pid: number, answer: RsAnswer): void {
+    if (!('ok' in answer)) return;
+    const { leaveat } = answer.ok;
+    this.#db.providers.leaves(pid, typeof leaveat === 'number' ? leaveat * 1000 : null);
+  }
+
   #require(id: number): Registration {
     const registration = this.#db.registrations.get(id);
     if (registration === undefined)
@@ -251,6 +290,13 @@ export class Transitions {
 const DUE_AT_A_TIME = 1000;
 /** Of an operation that belongs to none. */
 const NO_REGISTRATION = 0;
+/** What a pair ends with. */
+const OPERATION_OF: Readonly<Record<PairKind, RsChange['op']>> = {
+  new: 'register',
+  root: 'root-add',
+  reset: 'password',
+  rotation: 'password',
+};
 
 function registeredOf(
   { id, pid, prefix, wishes }: Registration,
@@ -258,7 +304,7 @@ function registeredOf(
   sinceMs: number,
 ): RegisteredProvider {
   const { hours = null, zone = null } = wishes;
-  return { pid, registration: id, prefix, sinceMs, hours, zone, timeofday };
+  return { pid, registration: id, prefix, sinceMs, hours, zone, timeofday, leavesMs: null };
 }
 
 function refusedBecause(what: string): RegistrationReason {

@@ -34,6 +34,26 @@ export class UnsDoor {
    * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password, 503
    */
   async look(pid: string, password: string, address: string): Promise<ProviderLook> {
+    const { report, errors, rejected } = await this.#ask(pid, password, address);
+    if (report !== undefined) return { report, errors };
+    throw rejected === NOT_TOGETHER || rejected === DISABLED ? refused() : away();
+  }
+
+  /**
+   * Whether number and password belong together, also of one that may not connect.
+   * @throws RsRequestRefused 401, 503
+   */
+  async isRight(pid: string, password: string, address: string): Promise<{ enabled: boolean }> {
+    const { report, rejected } = await this.#ask(pid, password, address);
+    if (report !== undefined || rejected === DISABLED) return { enabled: report !== undefined };
+    throw rejected === NOT_TOGETHER ? refused() : away();
+  }
+
+  async #ask(
+    pid: string,
+    password: string,
+    address: string,
+  ): Promise<{ report: ProviderReport | undefined; errors: UrlRecord[]; rejected: number | undefined }> {
     const { path, xml, timeoutMs, clock } = this.#options;
     const late = () => new LccError('peer.unavailable', 'no answer in time (rs.uns_timeout_ms)');
     const errors: UrlRecord[] = [];
@@ -66,11 +86,16 @@ export class UnsDoor {
     } finally {
       talk.destroy();
     }
-    if (report !== undefined) return { report, errors };
-    if (rejected === 101 || rejected === 105)
-      throw new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
-    throw away();
+    return { report, errors, rejected };
   }
+}
+
+/** Codes of the UNS. */
+const NOT_TOGETHER = 101;
+const DISABLED = 105;
+
+function refused(): RsRequestRefused {
+  return new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
 }
 
 function away(): RsRequestRefused {

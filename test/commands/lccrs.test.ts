@@ -105,7 +105,8 @@ describe('lccrs', () => {
     lcc.close();
     scene.db.write(() => {
       for (const pid of [100_000, 100_005])
-        scene.db.registrations.register({
+        scene.db.providers.put({
+          leavesMs: null,
           pid,
           registration: 1,
           prefix: 'http://a/',

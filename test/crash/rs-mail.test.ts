@@ -73,13 +73,14 @@ async function post(url: string, body: string | URLSearchParams): Promise<void> 
 function provider(): void {
   const pair = scene.issue('/', 'n');
   const { id, pid, prefix } = pair.registration;
-  const { addresses, registrations } = scene.db;
+  const { addresses, providers } = scene.db;
   scene.db.write(() => {
     addresses.putPending(id, ANN, 'hash', 1);
     const [address] = addresses.of(id);
     assert.ok(address);
     addresses.confirm(address, 1);
-    registrations.register({
+    providers.put({
+      leavesMs: null,
       pid,
       registration: id,
       prefix,

@@ -73,6 +73,38 @@ check_interval_ms = 0
     await Promise.all([this.#keep('lccd-qm', listening), this.#keep('lccd-rs', [])]);
   }
 
+  /** The UNS knows the passwords. */
+  async startUns(): Promise<void> {
+    const args = [
+      `--listen=unix:${this.home}/run/cp.sock`,
+      `--listen-door=unix:${this.home}/run/uns-door.sock`,
+      `--qm=unix:${this.home}/run/qm-uns.sock`,
+    ];
+    await this.#keep('lccd-uns', args);
+  }
+
+  /** Asks the API until there is an answer. */
+  async ask(method: string, path: string, body?: object, login = ''): Promise<Record<string, unknown>> {
+    let answer: Record<string, unknown> = {};
+    await until(`${method} ${path} is answered`, async () => {
+      try {
+        const said = await fetch(`${this.server}api/v1/${path}`, {
+          method,
+          headers: {
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(login !== '' && { authorization: `Basic ${Buffer.from(login).toString('base64')}` }),
+          },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        answer = { ...((await said.json()) as object), status: said.status };
+        return said.status < 500;
+      } catch {
+        return false;
+      }
+    });
+    return answer;
+  }
+
   async #keep(name: string, args: string[]): Promise<void> {
     const daemon = startDaemon(name, this.home, args, this.#env);
     daemons.push(daemon);
@@ -98,6 +130,11 @@ check_interval_ms = 0
   #approve(): void {
     const [, id = ''] = /^(\d+) +waiting/m.exec(runCommand(this.home, 'lccrs', ['list']).stdout) ?? [];
     if (id !== '') runCommand(this.home, 'lccrs', ['approve', id], { env: this.#env });
+  }
+
+  /** In the site's files. */
+  password(): string {
+    return readFileSync(join(this.home, 'password'), 'utf8').trim();
   }
 
   get crashed(): string {
@@ -144,6 +181,46 @@ describe('a registration', () => {
       const logs = daemons.map(({ log }) => log).join('');
       assert.ok(!logs.includes(password) && !logs.includes('sha256:'));
     });
+
+  for (const step of ['rs.rotation.committed', 'rs.answer.committed:2', 'qm.rs.committed:2'])
+    it(`is followed by another password, and there is one, after a kill at ${step}`, async () => {
+      const pair = new Pair(await freePort(), 'open', step);
+      await pair.start();
+      await pair.startUns();
+      await pair.register(step);
+      const old = pair.password();
+      const begun = await pair.ask('POST', 'me/password', {}, `100000:${old}`);
+      assert.equal(begun['status'], 201, JSON.stringify(begun));
+      await until('the password is in use', async () => {
+        await pair.ask('POST', `pairs/${String(begun['id'])}/check`);
+        return (await pair.ask('GET', `pairs/${String(begun['id'])}`))['state'] === 'active';
+      });
+      pair.isOver = true;
+      assert.equal(pair.crashed, step.split(':')[0]);
+      const login = (password: unknown) => pair.ask('GET', 'me', undefined, `100000:${String(password)}`);
+      assert.equal((await login(begun['password']))['generation'], 2);
+      assert.equal((await login(old))['status'], 401);
+    });
+
+  it('is undone by a leave that is promised and carried out, killed at rs.change.committed', async () => {
+    const pair = new Pair(await freePort(), 'open', 'rs.change.committed');
+    await pair.start();
+    await pair.startUns();
+    await pair.register('rs.change.committed');
+    const login = `100000:${pair.password()}`;
+    await until('it leaves', async () => {
+      await pair.ask('POST', 'me/leave', { urls: 0 }, login);
+      return (await pair.ask('GET', 'me', undefined, login))['status'] === 401;
+    });
+    pair.isOver = true;
+    assert.equal(pair.crashed, 'rs.change.committed');
+    const db = openReadOnly(join(pair.home, 'lcc.db'));
+    const leaves = "SELECT count(*) FROM rsop WHERE op = 'leave' AND answer LIKE '{\"ok\"%'";
+    assert.equal(db.prepare(leaves).pluck().get(), 1, 'once');
+    db.close();
+    assert.equal((await pair.ask('DELETE', 'me/leave', undefined, login))['state'], 'done');
+    assert.equal((await pair.ask('GET', 'me', undefined, login))['enabled'], true);
+  });
 
   it('that the Queue Manager is away for is made when it comes', async () => {
     const pair = new Pair(await freePort(), 'open', 'never');

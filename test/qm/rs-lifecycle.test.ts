@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import { loadConfig } from '../../src/config/load.js';
 import { changeProvider } from '../../src/db/providers/pidb.js';
 import { readRegisteredPids } from '../../src/db/providers/registered.js';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
 import { Departures } from '../../src/qm/housekeeping/departures.js';
-import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
+import type { RsOperations } from '../../src/qm/rs-operations.js';
 import type { RsAnswer, RsChange, RsQuestion } from '../../src/wire/qm-rs.js';
+import { rsOperationsOf } from './rs-bench.js';
 import { Bench, url } from './support.js';
 
 const PID = 100_000;
@@ -23,23 +23,9 @@ let chore: Departures;
 let told: string[];
 
 function begin(): void {
-  const { db, store, clock } = bench;
+  const { store, clock } = bench;
   told = [];
-  operations = new RsOperations({
-    db,
-    store,
-    clock,
-    log: silentLog,
-    bounds: rsBoundsOf(loadConfig({ env: { LCC_HOME: bench.dir } })),
-    changed: pid => void told.push(`changed ${pid}`),
-    flushed: pid => void told.push(`flushed ${pid}`),
-    controls: {
-      pause: pid => void store.providers.setPaused(true, pid),
-      resume: pid => void store.providers.setPaused(false, pid),
-      flush: pid => void store.providers.forgetDelays(pid),
-      'want-full': pid => void store.providers.wantFullSet('operator', pid),
-    },
-  });
+  operations = rsOperationsOf(bench, told);
   const onCommit = () => undefined;
   const changed = (pid: number) => void told.push(`over ${pid}`);
   chore = new Departures({ store, clock, log: silentLog, sliceUrls: SLICE, onCommit, changed });

@@ -1,41 +1,22 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import { silentLog } from '../../src/lib/log.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
-import { loadConfig } from '../../src/config/load.js';
-import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
+import type { RsOperations } from '../../src/qm/rs-operations.js';
 import { REMEMBERED_MS, type RsAnswer, type RsChange, type RsTerms } from '../../src/wire/qm-rs.js';
+import { rsOperationsOf } from './rs-bench.js';
 import { Bench } from './support.js';
 
 const PID = 100_000;
 const ROOT = 'http://www.example.org/docs/';
 const HOUR_MS = 3_600_000;
 let bench: Bench;
-let changed: number[];
-let flushed: number[];
+let told: string[];
 let operations: RsOperations;
 
 function begin(overrides: Record<string, string> = {}): void {
-  const config = loadConfig({ env: { LCC_HOME: bench.dir }, overrides });
-  const { db, store, clock } = bench;
-  changed = [];
-  flushed = [];
-  operations = new RsOperations({
-    db,
-    store,
-    clock,
-    log: silentLog,
-    bounds: rsBoundsOf(config),
-    changed: pid => void changed.push(pid),
-    flushed: pid => void flushed.push(pid),
-    controls: {
-      pause: pid => void store.providers.setPaused(true, pid),
-      resume: pid => void store.providers.setPaused(false, pid),
-      flush: pid => void store.providers.forgetDelays(pid),
-      'want-full': pid => void store.providers.wantFullSet('operator', pid),
-    },
-  });
+  told = [];
+  operations = rsOperationsOf(bench, told, overrides);
 }
 
 beforeEach(() => {
@@ -76,7 +57,10 @@ test('a registration makes a provider with the first terms, of which it may ask 
   assert.deepEqual(columns(PID + 1), { ...first, bandwidth: 1000, timeofday: hours });
   ask(registering(PID + 2, { bandwidth: 0 }));
   assert.deepEqual(columns(PID + 2), first, '0 would be unlimited');
-  assert.deepEqual(changed, [PID, PID + 1, PID + 2]);
+  assert.deepEqual(
+    told,
+    [PID, PID + 1, PID + 2].map(pid => `changed ${pid}`),
+  );
 });
 
 test('an operation that is sent again is answered as before and changes nothing, also after a restart', () => {
@@ -89,7 +73,7 @@ test('an operation that is sent again is answered as before and changes nothing,
   assert.deepEqual(ask(change, id), answer);
   assert.equal(passwordOf(PID), stored);
   assert.equal(bench.value('SELECT count(*) FROM pidb'), 1);
-  assert.deepEqual(changed, []);
+  assert.deepEqual(told, []);
 });
 
 test('a refusal is kept as well: what was refused does not happen later by itself', () => {

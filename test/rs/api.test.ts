@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { Hono } from 'hono';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, beforeEach, test } from 'node:test';
+import { Account } from '../../src/rs/account.js';
 import { apiOf, networkOf, type NodeBindings } from '../../src/rs/api.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import type { ProviderReport } from '../../src/wire/cp-uns/client.js';
@@ -23,10 +24,15 @@ let asked: string[] = [];
 beforeEach(async () => {
   scene = await RsScene.start({ 'rs.pairs_per_network': '3' });
   failed = [];
+  const ask = () => Promise.resolve({ provider: { generation: 3, password: 'x' } });
+  const door = { look, isRight: () => Promise.resolve({ enabled: true }) };
+  const { db, options, registrar, clock } = scene;
+  const applied = () => undefined;
   const api = apiOf({
-    registrar: scene.registrar,
+    account: new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: 1 }),
+    registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
-    view: { door: { look }, ask: () => Promise.resolve({ provider: { generation: 3, password: 'x' } }) },
+    view: { door, ask },
     maxBodyBytes: 1000,
     nowMs: () => Date.now(),
     within: over => over,

@@ -51,7 +51,8 @@ async function provider(): Promise<number> {
   const capability = made.location.replace('/base/pair/', '');
   const registration = scene.registrar.find(capability);
   scene.db.write(() =>
-    scene.db.registrations.register({
+    scene.db.providers.put({
+      leavesMs: null,
       pid: registration.pid,
       registration: registration.id,
       prefix: registration.prefix,

@@ -49,7 +49,7 @@ test('a pair is proven, waits, is approved and active, once', async () => {
   for (const _ of [1, 2]) scene.transitions.settle(first, { ok: {} }, 100_000);
   assert.equal(scene.standing(pair).state, 'active');
   assert.deepEqual(
-    scene.db.registrations.registered().map(({ pid }) => pid),
+    scene.db.providers.all().map(({ pid }) => pid),
     [100_000],
   );
   assert.equal(scene.db.outbox.count, 1);

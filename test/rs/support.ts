@@ -14,6 +14,7 @@ import { startMail, type RunningMail } from '../../src/rs/mail/start.js';
 import { rsOptions, type RsOptions } from '../../src/rs/options.js';
 import { Registrar, type IssuedPair } from '../../src/rs/registrar.js';
 import { Transitions } from '../../src/rs/transitions.js';
+import type { RsQuestion } from '../../src/wire/qm-rs.js';
 import { TestSite } from '../support/site.js';
 
 export const URL_OF_RS = 'http://lcc.example.org/base/';
@@ -31,8 +32,12 @@ export class RsScene {
   readonly clock = new MovedClock();
   readonly site: TestSite;
   readonly failures: unknown[] = [];
+  /** The Queue Manager; undefined: it is away. */
+  ask: (question: RsQuestion) => Readonly<Record<string, unknown>> | undefined = () => undefined;
   /** How often there was something for the Queue Manager. */
   applied = 0;
+  /** What follows that. */
+  afterApplied: () => void = () => undefined;
   db!: RsDatabase;
   options!: RsOptions;
   registrar!: Registrar;
@@ -83,7 +88,11 @@ export class RsScene {
       clock,
       log: silentLog,
       mailing: this.mail.mailing,
-      applied: () => void this.applied++,
+      ask: question => Promise.resolve(this.ask(question)),
+      applied: () => {
+        this.applied++;
+        this.afterApplied();
+      },
       fail: error => void this.failures.push(error),
     });
   }

@@ -9,6 +9,7 @@ import { AuditStore } from './audit.js';
 import { MAIL_SCHEMA } from './mail-schema.js';
 import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
+import { REGISTERED_SCHEMA, RsProviderStore } from './providers.js';
 import { RegistrationStore } from './registrations.js';
 import { RS_SCHEMA } from './schema.js';
 import { SERIES_SCHEMA, SeriesStore } from './series.js';
@@ -18,7 +19,7 @@ import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
 const RS_DB: OwnKind = {
-  steps: [RS_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA],
+  steps: [RS_SCHEMA + REGISTERED_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.
   pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`, 'secure_delete = ON'],
@@ -31,6 +32,7 @@ const RS_DB: OwnKind = {
 export class RsDatabase extends OwnDatabase {
   readonly registrations: RegistrationStore;
   readonly outbox: OutboxStore;
+  readonly providers: RsProviderStore;
   readonly audit: AuditStore;
   readonly sessions: WebSessionStore;
   readonly mails: MailStore;
@@ -52,6 +54,7 @@ export class RsDatabase extends OwnDatabase {
   private constructor(path: string, db: Db) {
     super(path, RS_DB, db);
     this.registrations = new RegistrationStore(db);
+    this.providers = new RsProviderStore(db);
     this.outbox = new OutboxStore(db);
     this.audit = new AuditStore(db);
     this.sessions = new WebSessionStore(db);

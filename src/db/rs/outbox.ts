@@ -23,8 +23,9 @@ export class OutboxStore {
       add: db.prepare<[string, number, number, string, number]>(
         'INSERT INTO outbox(id, registration, pid, change, made_ms) VALUES (?, ?, ?, ?, ?)',
       ),
-      waiting: db.prepare<[number], OutboxRow>(
-        'SELECT id, registration, change FROM outbox ORDER BY seq LIMIT ?',
+      waiting: db.prepare<{ limit: number; held: string }, OutboxRow>(
+        `SELECT id, registration, change FROM outbox WHERE pid NOT IN (SELECT value FROM json_each($held))
+         ORDER BY seq LIMIT $limit`,
       ),
       of: db.prepare<[number], OutboxRow>(
         'SELECT id, registration, change FROM outbox WHERE registration = ? ORDER BY seq',
@@ -37,8 +38,11 @@ export class OutboxStore {
 
   // Inside a transaction
 
-  add(registration: number, change: RsChange, nowMs: number): void {
-    this.#statements.add.run(randomUUID(), registration, change.pid, JSON.stringify(change), nowMs);
+  /** @param registration 0 where none is behind it @returns its id */
+  add(registration: number, change: RsChange, nowMs: number): string {
+    const id = randomUUID();
+    this.#statements.add.run(id, registration, change.pid, JSON.stringify(change), nowMs);
+    return id;
   }
 
   /** It has its answer. @returns whether it waited */
@@ -52,9 +56,9 @@ export class OutboxStore {
 
   // Reading
 
-  /** The oldest, in their order. */
-  waiting(limit: number): WaitingOperation[] {
-    return this.#statements.waiting.all(limit).map(operationOf);
+  /** The oldest, in their order. @param held providers whose operations have to wait */
+  waiting(limit: number, held: Iterable<number> = []): WaitingOperation[] {
+    return this.#statements.waiting.all({ limit, held: JSON.stringify([...held]) }).map(operationOf);
   }
 
   /** Those of one registration, in their order. */

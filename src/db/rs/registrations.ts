@@ -2,7 +2,7 @@
  * Registrations. The states of one, asserted here and by the WHERE of the statement that changes it:
  *
  *     issued ──▶ checking ──▶ proven ──▶ waiting ──▶ applying ──▶ active
- *       │ ▲         │            ╰───────────────────▶ │
+ *       │ ▲         │            ╰───────────────────▶ │          (of a rotation nothing is checked: issued ──▶ applying)
  *       │ ╰─────────╯                        │         ╰──▶ refused
  *       ├──▶ expired ◀───────────────────────┤
  *       ╰──▶ cancelled            refused ◀──╯
@@ -15,7 +15,7 @@ export type RegistrationState =
   'issued' | 'checking' | 'proven' | 'waiting' | 'applying' | 'active' | 'refused' | 'expired' | 'cancelled';
 
 const becomes = transitions<RegistrationState>('registration', {
-  issued: ['checking', 'expired', 'cancelled'],
+  issued: ['checking', 'applying', 'expired', 'cancelled'],
   checking: ['proven', 'issued'],
   proven: ['waiting', 'applying'],
   waiting: ['applying', 'refused', 'expired'],
@@ -46,14 +46,23 @@ export interface Wishes extends Pick<RsTerms, 'bandwidth'> {
   zone?: string;
 }
 
+/**
+ * What a pair is for: a provider; another root of one; another password for one that has forgotten it (the file has to be in its roots),
+ * or that has it and wants to replace it (nothing is proven).
+ */
+export type PairKind = 'new' | 'root' | 'reset' | 'rotation';
+
 /** What a pair begins with. */
 export interface NewRegistration {
+  kind: PairKind;
   capability: string;
   prefix: string;
   host: string;
   file: string;
   secret: string;
-  password: string;
+  password: string | null;
+  /** rotation, reset: the password that is replaced; null: not known yet. */
+  generation: number | null;
   wishes: Wishes;
   network: string;
 }
@@ -69,23 +78,11 @@ export interface Registration extends Omit<NewRegistration, 'secret' | 'password
   /** Milliseconds since 1970, those of the last hour. */
   triedMs: readonly number[];
   reason: RegistrationReason | undefined;
-  /** Prefixes. */
+  /** Prefixes; of a reset the roots that stay. */
   proven: readonly string[];
   madeMs: number;
   changedMs: number;
   endsMs: number | undefined;
-}
-
-/** A provider that registered here. */
-export interface RegisteredProvider {
-  pid: number;
-  registration: number;
-  prefix: string;
-  sinceMs: number;
-  /** What it permits, and what of that the Queue Manager was told last; null: always. */
-  hours: string | null;
-  zone: string | null;
-  timeofday: string | null;
 }
 
 /** What a transition changes besides the state; left out: stays. */
@@ -93,12 +90,15 @@ export interface RegistrationChanges {
   pid?: number;
   reason?: RegistrationReason | null;
   proven?: readonly string[];
+  generation?: number;
   endsMs?: number | null;
 }
 
 interface Row {
   id: number;
+  kind: PairKind;
   state: RegistrationState;
+  generation: number | null;
   pid: number;
   prefix: string;
   host: string;
@@ -124,32 +124,34 @@ interface Move {
   hasReason: 0 | 1;
   reason: string | null;
   proven: string | null;
+  generation: number | null;
   endsMs: number | null;
   nowMs: number;
   isEnd: 0 | 1;
 }
 
 const HOUR_MS = 3_600_000;
-const OPEN = `state IN ('issued', 'checking')`;
+const OPEN = `state IN ('issued', 'checking') AND kind <> 'rotation'`;
 
 export class RegistrationStore {
   readonly #statements;
 
   constructor(db: Db) {
-    const select = `SELECT id, state, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
+    const select = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
         proven, made_ms, changed_ms, ends_ms FROM registration`;
     this.#statements = {
       lastPid: db.prepare<[], number>("SELECT value FROM counter WHERE name = 'pid'").pluck(),
       setPid: db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'pid'"),
-      insert: db.prepare<Record<string, string | number>>(
-        `INSERT INTO registration(capability, state, pid, prefix, host, file, secret, password, wishes, network, made_ms,
+      insert: db.prepare<Record<string, string | number | null>>(
+        `INSERT INTO registration(kind, generation, capability, state, pid, prefix, host, file, secret, password, wishes, network, made_ms,
            changed_ms, ends_ms)
-         VALUES ($capability, 'issued', $pid, $prefix, $host, $file, $secret, $password, $wishes, $network, $nowMs, $nowMs,
+         VALUES ($kind, $generation, $capability, 'issued', $pid, $prefix, $host, $file, $secret, $password, $wishes, $network, $nowMs, $nowMs,
            $endsMs)`,
       ),
       move: db.prepare<Move>(
         `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs, pid = coalesce($pid, pid),
            reason = iif($hasReason, $reason, reason), proven = coalesce($proven, proven),
+           generation = coalesce($generation, generation),
            secret = iif($isEnd, NULL, secret), password = iif($isEnd, NULL, password)
          WHERE id = $id AND state = $from`,
       ),
@@ -171,7 +173,12 @@ export class RegistrationStore {
       open: db.prepare<[], number>(`SELECT count(*) FROM registration WHERE ${OPEN}`).pluck(),
       ofNetwork: db
         .prepare<[string, number], number>(
-          'SELECT count(*) FROM registration WHERE network = ? AND made_ms > ?',
+          "SELECT count(*) FROM registration WHERE network = ? AND made_ms > ? AND kind <> 'rotation'",
+        )
+        .pluck(),
+      rotations: db
+        .prepare<[number, number], number>(
+          "SELECT count(*) FROM registration WHERE pid = ? AND made_ms > ? AND kind = 'rotation'",
         )
         .pluck(),
       ofHost: db
@@ -180,17 +187,6 @@ export class RegistrationStore {
       count: db.prepare<[string], number>('SELECT count(*) FROM registration WHERE state = ?').pluck(),
       forget: db.prepare<[number]>(
         "DELETE FROM registration WHERE state IN ('active', 'refused', 'expired', 'cancelled') AND changed_ms < ?",
-      ),
-      register: db.prepare<RegisteredProvider>(
-        'INSERT OR REPLACE INTO registered VALUES ($pid, $registration, $prefix, $sinceMs, $hours, $zone, $timeofday)',
-      ),
-      zoned: db.prepare<[], RegisteredProvider>(
-        `SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zone, timeofday FROM registered
-         WHERE zone IS NOT NULL AND hours IS NOT NULL ORDER BY pid`,
-      ),
-      registeredCount: db.prepare<[], number>('SELECT count(*) FROM registered').pluck(),
-      registered: db.prepare<[], RegisteredProvider>(
-        'SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zone, timeofday FROM registered ORDER BY pid',
       ),
     };
   }
@@ -220,7 +216,7 @@ export class RegistrationStore {
     from: RegistrationState,
     to: RegistrationState,
     nowMs: number,
-    { pid, reason, proven, endsMs = null }: RegistrationChanges = {},
+    { pid, reason, proven, generation, endsMs = null }: RegistrationChanges = {},
   ): boolean {
     const row: Move = {
       id,
@@ -230,6 +226,7 @@ export class RegistrationStore {
       hasReason: reason === undefined ? 0 : 1,
       reason: reason === undefined || reason === null ? null : JSON.stringify(reason),
       proven: proven === undefined ? null : JSON.stringify(proven),
+      generation: generation ?? null,
       endsMs,
       nowMs,
       isEnd: ENDS.includes(to) ? 1 : 0,
@@ -246,11 +243,6 @@ export class RegistrationStore {
   /** Its number was taken: it is being applied for under another one. */
   renumber(id: number, pid: number): void {
     this.#statements.renumber.run(pid, id);
-  }
-
-  /** The Queue Manager has the provider. */
-  register(provider: RegisteredProvider): void {
-    this.#statements.register.run(provider);
   }
 
   /** Forgets what ended before. @returns how many */
@@ -297,22 +289,13 @@ export class RegistrationStore {
     return this.#statements.ofNetwork.get(network, sinceMs) ?? 0;
   }
 
+  /** Passwords that a provider was given since, to replace its own. */
+  rotationsOf(pid: number, sinceMs: number): number {
+    return this.#statements.rotations.get(pid, sinceMs) ?? 0;
+  }
+
   count(state: RegistrationState): number {
     return this.#statements.count.get(state) ?? 0;
-  }
-
-  get registeredCount(): number {
-    return this.#statements.registeredCount.get() ?? 0;
-  }
-
-  /** Those with hours in a zone of their own. */
-  zoned(): RegisteredProvider[] {
-    return this.#statements.zoned.all();
-  }
-
-  /** Providers that registered here, ascending. */
-  registered(): RegisteredProvider[] {
-    return this.#statements.registered.all();
   }
 }
 
@@ -323,6 +306,8 @@ function read(row: Row | undefined): Registration | undefined {
 function readRow(row: Row): Registration {
   return {
     id: row.id,
+    kind: row.kind,
+    generation: row.generation,
     state: row.state,
     pid: row.pid,
     prefix: row.prefix,

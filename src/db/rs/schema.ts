@@ -10,6 +10,7 @@ INSERT INTO counter VALUES ('pid', 0);
 -- Pairs, and what became of them (docs/design/registration.md). Rows of those that are over go after rs.keep_ms.
 CREATE TABLE registration(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,                           -- new, root, reset, rotation
   capability TEXT NOT NULL UNIQUE,              -- sha256, hex: who has the original may see and use the pair
   state TEXT NOT NULL,
   pid INTEGER NOT NULL,
@@ -17,7 +18,8 @@ CREATE TABLE registration(
   host TEXT NOT NULL,
   file TEXT NOT NULL,                           -- its name
   secret TEXT,                                  -- sha256, hex; NULL when it is over
-  password TEXT,                                -- sha256:SALT:HASH; NULL when it is over
+  password TEXT,                                -- sha256:SALT:HASH; NULL when it is over, and of a root
+  generation INTEGER,                           -- rotation, reset: the password that it replaces; NULL = not known yet
   wishes TEXT NOT NULL,                         -- JSON: bandwidth, hours, zone
   network TEXT NOT NULL,                        -- of the applicant: /24 or /48
   tries INTEGER NOT NULL DEFAULT 0,
@@ -30,6 +32,7 @@ CREATE TABLE registration(
 ) STRICT;
 CREATE INDEX registration_state ON registration(state, ends_ms);
 CREATE INDEX registration_network ON registration(network, made_ms);
+CREATE INDEX registration_pid ON registration(pid, made_ms);
 CREATE INDEX registration_host ON registration(host, state);
 
 -- Operations that the Queue Manager has not answered.
@@ -40,17 +43,6 @@ CREATE TABLE outbox(
   pid INTEGER NOT NULL,
   change TEXT NOT NULL,                         -- JSON, as wire/qm-rs.ts has it
   made_ms INTEGER NOT NULL
-) STRICT;
-
--- Providers that registered here, as the Queue Manager has confirmed them.
-CREATE TABLE registered(
-  pid INTEGER PRIMARY KEY,
-  registration INTEGER NOT NULL,
-  prefix TEXT NOT NULL,
-  since_ms INTEGER NOT NULL,
-  hours TEXT,                                   -- in which it permits to be fetched from, in its zone; NULL = always
-  zone TEXT,                                    -- NULL = that of the LCC
-  timeofday TEXT                                -- those hours as the Queue Manager was told them last
 ) STRICT;
 
 CREATE TABLE audit(

@@ -103,7 +103,7 @@ export class OperatorViews {
       sites_waiting: db.registrations.count('waiting'),
       operations_waiting: db.outbox.count,
       providers: seen?.providers ?? 0,
-      registered: db.registrations.registeredCount,
+      registered: db.providers.count,
       figures: this.moments('fine').at(-1)?.figures ?? {},
     };
   }

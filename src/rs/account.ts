@@ -1,0 +1,257 @@
+/**
+ * What a provider does to itself after it has registered; pages, API and e-mail call the same. Each change is an operation in the outbox
+ * from the commit that promises it: killed or not, it is carried out once.
+ */
+import type { ShownProvider } from '../db/providers/registered.js';
+import type { RsDatabase } from '../db/rs/database.js';
+import type { WaitingOperation } from '../db/rs/outbox.js';
+import type { Clock } from '../lib/clock.js';
+import { step } from '../lib/steps.js';
+import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
+import type { RsOptions } from './options.js';
+import { RsRequestRefused } from './refusal.js';
+import type { IssuedPair, Registrar } from './registrar.js';
+import type { UnsDoor } from './uns-door.js';
+import { timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
+
+/** What is asked for before something is removed: the password, and how many urls there are. */
+export interface RemovalConsent {
+  password: string;
+  /** As the provider is told it has. */
+  urls: number;
+  /** Of the client. */
+  address: string;
+}
+
+/** How a change has gone so far. */
+export type ChangeOutcome =
+  | { state: 'done' }
+  /** The Queue Manager is away, or lets it wait: it is carried out later by itself. */
+  | { state: 'waiting' }
+  | { state: 'refused'; what: string };
+
+export interface AccountOptions {
+  db: RsDatabase;
+  options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots'>;
+  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'issueReset' | 'check' | 'find'>;
+  door: Pick<UnsDoor, 'look' | 'isRight'>;
+  /** Asks the Queue Manager; undefined: it is away. */
+  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
+  clock: Pick<Clock, 'nowMs' | 'after'>;
+  /** There is something for the Queue Manager. */
+  applied: () => void;
+  /** For which an answer of the Queue Manager is waited for, before it is said to come later. */
+  patienceMs: number;
+}
+
+export class Account {
+  readonly #options: AccountOptions;
+  /** By id of an operation: who waits for its answer. */
+  readonly #waiting = new Map<string, (outcome: ChangeOutcome) => void>();
+
+  constructor(options: AccountOptions) {
+    this.#options = options;
+  }
+
+  /** An operation has its answer; after it is written down. */
+  settled({ id }: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>): void {
+    this.#waiting.get(id)?.('ok' in answer ? { state: 'done' } : { state: 'refused', what: answer.text });
+  }
+
+  // Passwords
+
+  /**
+   * Makes another password, which is not in use: it is from `registrar.check` of the pair on, and the old one is void then.
+   * @param network of the client
+   * @throws RsRequestRefused 409, 429, 503
+   */
+  async beginRotation(pid: number, network: string): Promise<IssuedPair> {
+    const { generation } = await this.show(pid);
+    return this.#options.registrar.issueRotation(pid, generation, network);
+  }
+
+  /**
+   * Makes another password and puts it in use; also for one who has come by a link of an e-mail.
+   * @returns its `registration` is `active`, `applying` while the Queue Manager is away, or `refused`
+   * @throws RsRequestRefused as `beginRotation`
+   */
+  async rotate(pid: number, network: string): Promise<IssuedPair> {
+    const pair = await this.beginRotation(pid, network);
+    await this.#options.registrar.check(pair.capability);
+    await this.#answerOf(this.#operationOf(pair.registration.id));
+    return { ...pair, registration: this.#options.registrar.find(pair.capability) };
+  }
+
+  /**
+   * A pair for one who has forgotten the password. Nothing is looked up: it is alike for numbers that are known and unknown.
+   * @param url of one of the roots
+   * @throws RsRequestRefused 400, 429
+   */
+  beginReset(pid: number, url: string, network: string): IssuedPair {
+    return this.#options.registrar.issueReset(pid, url, network);
+  }
+
+  // Roots
+
+  /** A pair for another root. @throws RsRequestRefused 400, 403, 409, 429, 503 */
+  async beginRoot(pid: number, url: string, network: string): Promise<IssuedPair> {
+    const { most, text } = this.#options.options.maxRoots;
+    const { roots } = await this.show(pid);
+    if (roots.length >= most)
+      throw new RsRequestRefused(
+        409,
+        'too-many',
+        `there are ${roots.length} roots: the limit is ${text}`,
+        'take one off first',
+      );
+    if (URL.canParse(url) && roots.includes(new URL(url).href))
+      throw new RsRequestRefused(409, 'known', 'this is a root already', 'there is nothing to do');
+    return this.#options.registrar.issueRoot(pid, url, network);
+  }
+
+  /**
+   * Takes a root off; what lies outside of the others is removed.
+   * @throws RsRequestRefused 400, 401, 409, 503
+   */
+  async removeRoot(pid: number, root: string, consent: RemovalConsent): Promise<ChangeOutcome> {
+    await this.#requireConsent(pid, consent);
+    const { roots } = await this.show(pid);
+    if (!roots.includes(root))
+      throw new RsRequestRefused(400, 'unknown', 'this is none of your roots', 'give one as GET me shows it');
+    if (roots.length === 1)
+      throw new RsRequestRefused(409, 'last', 'this is your last root', 'leave this cache instead');
+    return this.#change(pid, { op: 'root-rm', pid, roots: [root] }, root);
+  }
+
+  // Terms
+
+  /**
+   * Changes when and how fast is fetched; what is left out stays.
+   * @throws RsRequestRefused 400, 409
+   */
+  async changeTerms(pid: number, written: WrittenWishes): Promise<ChangeOutcome> {
+    const { options, db, clock } = this.#options;
+    const { first, slots } = options;
+    const wishes = wishesOf(written, slots, clock.nowMs());
+    const { bandwidth, hours = null, zone = null } = wishes;
+    if (bandwidth !== undefined && first.bandwidth > 0 && bandwidth > first.bandwidth)
+      throw new RsRequestRefused(
+        400,
+        'bandwidth',
+        `the bandwidth is more than ${first.bandwidth} bytes a second`,
+        'give less, or ask the operator (rs.bandwidth_bytes_per_s)',
+      );
+    const known = db.providers.get(pid);
+    if (known === undefined) throw notHere();
+    const hasHours = written.hours !== undefined && written.hours !== '';
+    const timeofday = hasHours ? timeofdayOf(wishes, slots, clock.nowMs()) : undefined;
+    const terms = {
+      ...(bandwidth !== undefined && { bandwidth }),
+      ...(timeofday !== undefined && { timeofday }),
+    };
+    if (Object.keys(terms).length === 0) return { state: 'done' };
+    return this.#change(pid, { op: 'terms', pid, ...terms }, JSON.stringify(wishes), () => {
+      if (timeofday !== undefined) db.providers.put({ ...known, hours, zone, timeofday });
+    });
+  }
+
+  // Leaving
+
+  /**
+   * The provider leaves: it is not enabled from then on; what it holds stays for `rs.leave_ms`, in which `stay` undoes it.
+   * @throws RsRequestRefused 401, 409, 503
+   */
+  async leave(pid: number, consent: RemovalConsent): Promise<ChangeOutcome> {
+    await this.#requireConsent(pid, consent);
+    if (this.#options.db.providers.get(pid) === undefined) throw notHere();
+    return this.#change(pid, { op: 'leave', pid }, '');
+  }
+
+  /**
+   * The provider stays after all. It cannot log in meanwhile: number and password are checked here.
+   * @throws RsRequestRefused 401, 409, 503
+   */
+  async stay(pid: string, password: string, address: string): Promise<ChangeOutcome> {
+    const { enabled } = await this.#options.door.isRight(pid, password, address);
+    if (enabled)
+      throw new RsRequestRefused(409, 'state', 'this provider is not leaving', 'there is nothing to undo');
+    return this.#change(Number(pid), { op: 'enable', pid: Number(pid) }, '');
+  }
+
+  // Looks
+
+  /** @throws RsRequestRefused 409 for one that did not register here, 503 while the Queue Manager is away */
+  async show(pid: number): Promise<ShownProvider> {
+    const told = await this.#options.ask({ op: 'show', pid });
+    if (told === undefined)
+      throw new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
+    const provider = told['provider'] as ShownProvider | null;
+    if (provider?.origin !== 'rs' || provider.left === 1) throw notHere();
+    return provider;
+  }
+
+  // Doing
+
+  /** @throws RsRequestRefused 401, 409 */
+  async #requireConsent(pid: number, { password, urls, address }: RemovalConsent): Promise<void> {
+    if (!PASSWORD.test(password))
+      throw new RsRequestRefused(401, 'login', 'that is not the password', 'give it again');
+    const { report } = await this.#options.door.look(String(pid), password, address);
+    if (report.files.used !== urls)
+      throw new RsRequestRefused(
+        409,
+        'count',
+        `there are not ${urls} urls of yours here, but ${report.files.used}`,
+        'give the number of urls that would be removed',
+      );
+  }
+
+  async #change(
+    pid: number,
+    change: RsChange,
+    detail: string,
+    besides: () => void = () => undefined,
+  ): Promise<ChangeOutcome> {
+    const { db, clock, applied } = this.#options;
+    const nowMs = clock.nowMs();
+    const id = db.write(() => {
+      besides();
+      const registration = db.providers.get(pid)?.registration ?? null;
+      db.audit.add({ event: `${change.op} asked`, registration, pid, by: 'provider', detail }, nowMs);
+      return db.outbox.add(0, change, nowMs);
+    });
+    step('rs.change.committed');
+    applied();
+    return this.#answerOf(id);
+  }
+
+  #operationOf(registration: number): string | undefined {
+    return this.#options.db.outbox.of(registration).at(-1)?.id;
+  }
+
+  /** Waits for the answer to an operation for a moment. @param id undefined: it has one */
+  async #answerOf(id: string | undefined): Promise<ChangeOutcome> {
+    if (id === undefined) return { state: 'done' };
+    const { clock, patienceMs } = this.#options;
+    return new Promise(resolve => {
+      const cancel = clock.after(patienceMs, () => end({ state: 'waiting' }));
+      const end = (outcome: ChangeOutcome) => {
+        cancel();
+        this.#waiting.delete(id);
+        resolve(outcome);
+      };
+      this.#waiting.set(id, end);
+    });
+  }
+}
+
+const PASSWORD = /^[\w-]{1,100}$/;
+
+function notHere(): RsRequestRefused {
+  return new RsRequestRefused(
+    409,
+    'unknown',
+    'this provider did not register by itself, or has left',
+    'ask the operator of this LCC',
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * Whether somebody who has forgotten the password of a provider may have another one: the file has to be in every root of it. One that has
+ * lost a host can give the roots up that lack the file, and then has them no more: else whoever has one lost host got the others.
+ */
+import type { RegistrationReason } from '../../db/rs/registrations.js';
+import type { Proof } from './prove.js';
+
+interface ResetProof {
+  /** Its prefixes are the roots that stay. */
+  proof: Proof;
+  /** Of the password that is replaced. */
+  generation?: number;
+}
+
+/**
+ * @param first that of the directory that was asked for: it has succeeded
+ * @param told what the Queue Manager says of the provider; undefined: it is away
+ * @param proveAt proves another directory
+ * @param givesUp roots without the file may go
+ */
+export async function resetProof(
+  first: Proof,
+  told: Readonly<Record<string, unknown>> | undefined,
+  proveAt: (root: string) => Promise<Proof>,
+  givesUp: boolean,
+): Promise<ResetProof> {
+  const failed = (reason: RegistrationReason, addresses = first.addresses): ResetProof => ({
+    proof: { failed: reason, prefixes: [], addresses },
+  });
+  if (told === undefined) return failed(AWAY);
+  const { origin, left, generation, roots } = Object(told['provider']) as Record<string, unknown>;
+  const all = Array.isArray(roots) ? roots.map(String) : [];
+  const kept = all.filter(root => first.prefixes.includes(root));
+  if (origin !== 'rs' || left === 1 || typeof generation !== 'number' || kept.length === 0)
+    return failed(OTHER);
+  const addresses = new Set(first.addresses);
+  for (const root of all) {
+    if (kept.includes(root)) continue;
+    const proof = await proveAt(root);
+    for (const address of proof.addresses) addresses.add(address);
+    if (proof.failed === undefined)
+      kept.push(...proof.prefixes.filter(each => all.includes(each) && !kept.includes(each)));
+  }
+  const lacking = all.length - kept.length;
+  if (lacking > 0 && !givesUp) return failed(lackingIn(lacking, all.length), [...addresses]);
+  return { proof: { failed: undefined, prefixes: kept, addresses: [...addresses] }, generation };
+}
+
+const AWAY: RegistrationReason = {
+  code: 'try-later',
+  what: 'the provider cannot be looked up now',
+  do: 'check again in a minute',
+};
+const OTHER: RegistrationReason = {
+  code: 'not-a-root',
+  what: 'the file is there, but no provider of this number has this directory',
+  do: 'look up number and directory in your crontab line, and begin again',
+};
+
+function lackingIn(lacking: number, all: number): RegistrationReason {
+  return {
+    code: 'roots',
+    what: `${lacking} of the ${all} directories of this provider ${lacking === 1 ? 'has' : 'have'} not the file`,
+    do: 'put it into each of them, or give up those without it: what is held of them is then removed',
+  };
+}

@@ -1,0 +1,28 @@
+/** Operations of a Registration Server on a Bench. */
+import { loadConfig } from '../../src/config/load.js';
+import { silentLog } from '../../src/lib/log.js';
+import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
+import type { Bench } from './support.js';
+
+/** @param told is given `changed PID` and `flushed PID` */
+export function rsOperationsOf(
+  { db, store, clock, dir }: Bench,
+  told: string[] = [],
+  overrides: Record<string, string> = {},
+): RsOperations {
+  return new RsOperations({
+    db,
+    store,
+    clock,
+    log: silentLog,
+    bounds: rsBoundsOf(loadConfig({ env: { LCC_HOME: dir }, overrides })),
+    changed: pid => void told.push(`changed ${pid}`),
+    flushed: pid => void told.push(`flushed ${pid}`),
+    controls: {
+      pause: pid => void store.providers.setPaused(true, pid),
+      resume: pid => void store.providers.setPaused(false, pid),
+      flush: pid => void store.providers.forgetDelays(pid),
+      'want-full': pid => void store.providers.wantFullSet('operator', pid),
+    },
+  });
+}
