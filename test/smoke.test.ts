@@ -72,6 +72,11 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   async lccpidb() {
     assert.match(await lcc.run('lccpidb show --pid=1'), new RegExp(site.url));
   },
+  async lcclinks() {
+    const { status, stderr } = await lcc.sh(`echo ${site.url}/a.html | lcclinks --seeds`);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /a\.html/);
+  },
   async lccstat() {
     assert.match(await lcc.run('lccstat'), /idle/);
   },

@@ -61,11 +61,12 @@ export class DocumentReading implements Found {
     this.#sinks.page({ curl: page.curl, lastmod: lastmod && lastmodOf(lastmod), mark });
   }
 
-  child(text: string): void {
+  /** @param base by which a relative one is resolved; left out: it must be absolute */
+  child(text: string, base?: string): void {
     const { depth, documents, urlBytes } = this.#options.limits;
     if (!this.#mayBeIndex)
       throw new LccError('limit', `indexes list indexes more than ${depth.text} deep; is this one meant?`);
-    const list = pageUrl(text, urlBytes);
+    const list = pageUrl(text, urlBytes, base);
     if ('problem' in list) return this.leave(`${shown(text)} ${list.problem}`);
     this.#count();
     this.#sinks.child?.(list);

@@ -166,7 +166,7 @@ export class Walk {
   async #parse(task: Task, content: DocumentContent, reading: DocumentReading): Promise<DocumentFormat> {
     if (task.isRobots) {
       if (content.failure !== undefined) throw content.failure;
-      for (const line of await readSitemapLines(content.pieces)) reading.child(line);
+      for (const line of await readSitemapLines(content.pieces)) reading.child(line, content.url);
       return 'index';
     }
     const { limits, extras, feedsOnly } = this.#options;

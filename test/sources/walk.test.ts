@@ -16,7 +16,7 @@ test('--site reads what robots.txt names, whatever the group; without a word the
   assert.deepEqual(lists.asked, ['/robots.txt', '/sitemap.xml']);
   lists.documents.set(
     '/robots.txt',
-    `User-agent: other\nDisallow: /\nSitemap: ${lists.url}/a.xml\n\nSitemap: ${lists.url}/b.gz\nSitemap: ${lists.url}/a.xml`,
+    `User-agent: other\nDisallow: /\nSitemap: ${lists.url}/a.xml\n\nSitemap: /b.gz\nSitemap: ${lists.url}/a.xml`,
   );
   const named = await list([], { site });
   assert.deepEqual(named.urls, [
