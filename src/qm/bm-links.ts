@@ -151,7 +151,7 @@ export class BmLinks {
         machines: offer.machineIds.join(' '),
       });
     link.greeted = true;
-    dispatcher.setWorker(link.id, link.peer, offer.slots);
+    dispatcher.setWorker(link.id, link.peer, offer.slots, offer.takesUnasked === true);
     const machineIds = this.#machines.of(link);
     this.#noteLeft(before.filter(id => !machineIds.includes(id)));
     for (const machineId of machineIds) this.#left.delete(machineId);

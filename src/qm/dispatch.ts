@@ -10,6 +10,8 @@ import { patienceOf } from '../wire/retry-after.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { flush } from './flush.js';
+import type { GateOptions } from './gate/gate.js';
+import { Unasked } from './gate/unasked.js';
 import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
@@ -27,7 +29,7 @@ import { Waits } from './waits.js';
 import { Workers, type FetchWorker } from './workers.js';
 
 export interface DispatchOptions
-  extends KnownOptions, RetryOptions, LargeSetOptions, Pick<PumpOptions, 'atReturn'> {
+  extends KnownOptions, RetryOptions, LargeSetOptions, GateOptions, Pick<PumpOptions, 'atReturn'> {
   lanes: LaneRules;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
@@ -51,6 +53,7 @@ export class Dispatcher {
   readonly #sending: Sending;
   readonly #large: LargeSets;
   readonly #retries: Retries;
+  readonly #unasked: Unasked;
   readonly #counts = new FetchCounts();
   readonly #soon: Pump;
   #lastId = 0;
@@ -84,11 +87,13 @@ export class Dispatcher {
     this.#workers = new Workers(this.#table, options.log);
     this.#outdated = new Outdated(this.#inFlight, options.store.queue);
     this.#refusedLogins = new RefusedLogins(options);
+    this.#unasked = new Unasked(options);
     this.#finished = new FinishedSets(options);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
       postpone: (taken, hours) => this.#slots.postpone(taken, hours),
+      learn: news => this.#unasked.gate.write(news),
       alongside: arrival => {
         const known = this.#providers.get(arrival.sent.pid);
         if (known !== undefined) this.#waits.note(known, arrival);
@@ -110,6 +115,7 @@ export class Dispatcher {
       retries: this.#retries,
       inFlight: this.#inFlight,
       batch: this.#batch,
+      gate: this.#unasked.gate,
       nextId: () => this.nextId(),
       finish: known => this.#finishSets([known]),
     });
@@ -157,8 +163,8 @@ export class Dispatcher {
     return this.#inFlight.size > 0;
   }
 
-  setWorker(id: number, worker: FetchWorker, slots: number): void {
-    this.#workers.set(id, worker, slots);
+  setWorker(id: number, worker: FetchWorker, slots: number, takesUnasked = false): void {
+    this.#workers.set(id, worker, slots, takesUnasked);
     this.pump();
   }
 
@@ -179,8 +185,8 @@ export class Dispatcher {
 
   /** A result. @returns false when it was not asked of this Bot Manager */
   fetched(workerId: number, result: FetchResult): boolean {
-    const request = result.status === 'inline' ? undefined : this.#inFlight.take(result.id, workerId);
-    if (request === undefined || result.status === 'inline') return false;
+    const request = this.#inFlight.take(result.id, workerId);
+    if (request === undefined) return false;
     const { lane, arrival, expected, url, login } = request;
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();
@@ -195,19 +201,20 @@ export class Dispatcher {
     this.#waits.ended(lane.pid, known, { endedMs: nowMs, tookMs: result.elapsedMs });
     this.#counts.arrived(result.wireBytes);
     this.#waits.arrived(known, { expected, len: arrival.len }, result.wireBytes, nowMs);
-    const restMs = this.#options.backoff.minMs;
-    if (this.#workers.heed(workerId, result, { pid: lane.pid, nowMs, restMs })) {
+    const terms = { pid: lane.pid, nowMs, restMs: this.#options.backoff.minMs };
+    if (result.status !== 'inline' && this.#workers.heed(workerId, result, terms)) {
       this.#putBack(request);
     } else {
-      known?.silent.heard(url, result);
-      if (login !== undefined && login === known?.terms.login)
-        this.#refusedLogins.heard(lane.pid, login, result);
-      if (result.status === 'error' && known !== undefined)
-        this.#waits.heed(known, arrival.backoffs, result, url);
+      const taken = this.#unasked.arrivalOf(request, result, known);
+      known?.silent.heard(url, taken.result);
+      if (login !== undefined && taken.result !== undefined && login === known?.terms.login)
+        this.#refusedLogins.heard(lane.pid, login, taken.result);
+      if (taken.result?.status === 'error' && known !== undefined)
+        this.#waits.heed(known, arrival.backoffs, taken.result, url);
       // What it has not begun it hands back by itself, and waits to hear that this is known.
       if (patienceOf(result) > 0) this.#workers.get(workerId)?.recall(lane.name);
       const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
-      this.#batch.add({ sent: arrival, result, hours: undefined }, endsSet);
+      this.#batch.add(taken, endsSet);
     }
     this.pump();
     return true;
@@ -287,6 +294,7 @@ export class Dispatcher {
       bandwidth_due_at_ms: this.wholeDueAtMs,
       ...this.#table.counts,
       ...this.#counts.all,
+      ...this.#unasked.gate.counts,
     };
   }
 
@@ -350,8 +358,10 @@ export class Dispatcher {
     const nowMs = this.#options.clock.monotonicMs();
     this.#large.took(arrivals, tookMs);
     const touched = new Set<Known>();
-    arrivals.forEach(({ sent, result }, index) => {
+    arrivals.forEach((arrival, index) => {
+      const { sent, result } = arrival;
       const outcome = outcomes[index] ?? 'done';
+      for (const pid of this.#unasked.over(arrival, outcome)) this.#table.setHasUrls(pid, true);
       if (result !== undefined) this.#counts.committed(result, outcome === 'done');
       const known = this.#providers.get(sent.pid);
       if (known === undefined) return;
@@ -366,7 +376,9 @@ export class Dispatcher {
     this.pump();
   }
 
-  #putBack({ arrival: { pid, set, pos } }: Request): void {
+  #putBack(request: Request): void {
+    const { pid, set, pos } = request.arrival;
+    for (const waiting of this.#unasked.cameBack(request)) this.#table.setHasUrls(waiting, true);
     this.#providers.get(pid)?.order.again(set, pos);
     this.#table.setHasUrls(pid, true);
   }

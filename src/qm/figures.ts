@@ -84,6 +84,14 @@ export const QM_FIGURES = {
   redirects: countOf(FETCHED, 'redirect'),
   errors: countOf(FETCHED, 'error'),
   retries: countOf(FETCHED, 'retry'),
+  robots_asked: counter(
+    'lcc_qm_robots_asked_total',
+    'Requests for a robots.txt, before urls that nobody announced',
+  ),
+  robots_forbidden: counter(
+    'lcc_qm_robots_forbidden_total',
+    'Urls that nobody announced and robots.txt forbids, for which nothing was sent',
+  ),
   wire_bytes: counter('lcc_qm_wire_bytes_total', 'Bytes received from sites, headers included'),
   unses: gauge('lcc_qm_unses', 'UNSes connected'),
   unses_shut_out: gauge<boolean>(

@@ -15,6 +15,8 @@ export interface Request {
   url: string;
   /** Login that the request was sent with. */
   login: string | undefined;
+  /** The robots.txt of its origin was asked for in its place. */
+  isRobots?: boolean;
 }
 
 export class InFlight {

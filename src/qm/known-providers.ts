@@ -99,6 +99,8 @@ export class KnownProviders {
     const known = this.#learn(set.pid);
     known?.order.add(set);
     this.#table.setHasUrls(set.pid, true);
+    // safeguard: what an owner announces not waiting for the pause of what nobody did
+    if (known !== undefined) this.#waits.nextMayDiffer(known);
     if (known === undefined || known.provider.backoffs === 0 || !known.silent.isSpread) return;
     const rows = this.#options.store.queue.next(set, set.firstpos - 1, MOST_LOOKED_AT);
     if (known.silent.areOthersIn(rows)) this.#waits.askNow(known);
@@ -214,11 +216,17 @@ export class KnownProviders {
     const provider = store.providers.get(pid);
     if (provider === undefined) return undefined;
     const areStored = this.#lost.delete(pid);
+    const order = new ProviderOrder<WaitingSet, WaitingRow>(store.queue, {
+      pid,
+      untouched,
+      asleep,
+      areStored,
+    });
     const fresh: Known = {
-      ...this.#waits.begin(provider, () => true),
+      ...this.#waits.begin(provider, () => (order.nextClass() ?? 0) !== 0),
       terms: { roots: [], accept: [] },
       isInside: () => false,
-      order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),
+      order,
       hours: '',
       silent: new SilentHosts(),
       isSpread: false,

@@ -1,7 +1,7 @@
 /** A row of the queue as the request a robot gets. */
 import { agrees } from '../db/cache/as-announced.js';
 import type { Held } from '../db/cache/content.js';
-import { UNASKED, type WaitingRow } from '../db/queue/row.js';
+import { isGated, UNASKED, type WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
@@ -77,6 +77,7 @@ export function requestOf(
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
   if (userAgent !== undefined) request.userAgent = userAgent;
   if (login !== undefined) request.login = login;
+  if (isGated(row)) request.redirects = 'report';
   return request;
 }
 

@@ -12,6 +12,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import type { FetchDone } from '../wire/fetch.js';
 import type { Hours } from '../config/hours.js';
+import type { RobotsNews } from './gate/gate.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */
@@ -20,6 +21,8 @@ export interface Arrival {
   result: FetchDone | undefined;
   /** The hours that did not permit it. */
   hours?: Hours | undefined;
+  /** What came of the robots.txt that was asked for in its place. */
+  robots?: RobotsNews | undefined;
 }
 
 export interface ResultBatchOptions {
@@ -27,6 +30,8 @@ export interface ResultBatchOptions {
   clock: Clock;
   /** Inside the transaction: makes a row wait for its hours. */
   postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
+  /** Inside the transaction: writes what is known of a robots.txt. */
+  learn: (news: RobotsNews) => Outcome;
   /** Inside the transaction, for each result: what else it changes in the database. */
   alongside: (arrival: Arrival) => void;
   /** Inside the transaction, after all results. */
@@ -98,7 +103,7 @@ export class ResultBatch {
     this.#cancel?.();
     this.#cancel = undefined;
     if (this.#pending.length === 0 && this.#deletedFids.length === 0) return;
-    const { store, clock, postpone, alongside, close, committed, failed } = this.#options;
+    const { store, clock, postpone, learn, alongside, close, committed, failed } = this.#options;
     const startedMs = clock.monotonicMs();
     const nowS = Math.floor(clock.nowMs() / 1000);
     let outcomes: Outcome[];
@@ -106,9 +111,13 @@ export class ResultBatch {
       outcomes = store.transaction(() => {
         for (const fid of this.#deletedFids) store.freed.remove(fid);
         const each = this.#pending.map(arrival => {
-          const { sent, result, hours } = arrival;
+          const { sent, result, hours, robots } = arrival;
           const outcome =
-            hours === undefined ? store.results.apply(sent, result, nowS) : postpone(sent, hours);
+            robots !== undefined
+              ? learn(robots)
+              : hours === undefined
+                ? store.results.apply(sent, result, nowS)
+                : postpone(sent, hours);
           alongside(arrival);
           return outcome;
         });

@@ -3,10 +3,11 @@
  * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import type { WaitingRow } from '../db/queue/row.js';
+import { isGated, type WaitingRow } from '../db/queue/row.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
+import type { Gate, Passage } from './gate/gate.js';
 import type { InFlight } from './in-flight.js';
 import type { Known, KnownProviders } from './known-providers.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
@@ -23,12 +24,13 @@ import type { FetchWorker, Workers } from './workers.js';
 
 export interface SendingParts {
   store: QueueStore;
-  table: Pick<LaneTable, 'mayCarry'>;
+  table: Pick<LaneTable, 'mayCarry' | 'rest'>;
   providers: KnownProviders;
   workers: Workers;
   slots: TimeSlots;
   waits: Waits;
   retries: Retries;
+  gate: Gate;
   inFlight: InFlight;
   batch: ResultBatch;
   /** Ids of requests. */
@@ -47,6 +49,8 @@ interface Way {
 
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
+/** Until a provider is looked at again whose urls an old robot would be given. */
+const OLD_WORKER_REST_MS = 1000;
 /** Urls taken at a time of a provider with several hosts: those after the first of another host are put back. */
 const SPREAD_URLS = 16;
 
@@ -59,7 +63,7 @@ export class Sending {
 
   /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
   fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
-    const { table, providers, workers, retries, finish } = this.#parts;
+    const { table, providers, workers, waits, retries, finish } = this.#parts;
     const known = providers.get(lane.pid);
     const worker = workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
@@ -84,13 +88,23 @@ export class Sending {
           this.#pass(turn, set, row, hours);
           continue;
         }
+        const passage = this.#passageOf(row, { known, worker: lane.worker, nowMs });
+        if (passage === 'forbidden') {
+          this.#pass('forbidden', set, row, hours);
+          continue;
+        }
+        if (passage === 'wait' || passage === 'later') {
+          for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
+          if (passage === 'later') waits.nextMayDiffer(known);
+          return { sent, more: passage === 'later' };
+        }
         const isEmpty = lane.inFlight + sent === 0;
         // safeguard: a lane being at one host at a time
         if (known.isSpread && !table.mayCarry(lane, hostOf(row.furl ?? row.curl), isEmpty)) {
           for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
           return { sent, more: true };
         }
-        this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
+        this.#send({ worker, lane, known, nowMs }, { set, row }, hours, passage === 'ask');
         sent++;
       }
     }
@@ -98,11 +112,28 @@ export class Sending {
     return { sent, more: true };
   }
 
+  /** What a url may do that nobody announced; `later`: after a pause, or at another Bot Manager. */
+  #passageOf(
+    row: WaitingRow,
+    { known, worker, nowMs }: { known: Known; worker: number; nowMs: number },
+  ): Passage | 'later' {
+    const { gate, waits, workers, table } = this.#parts;
+    const { terms } = known;
+    const passage = gate.passageOf(row, terms);
+    if ((passage !== 'go' && passage !== 'ask') || !isGated(row)) return passage;
+    if (!workers.takesUnasked(worker)) {
+      table.rest(row.pid, nowMs + OLD_WORKER_REST_MS);
+      return 'later';
+    }
+    return waits.mustWait(known, gate.crawlDelayMs(row, terms), nowMs) ? 'later' : passage;
+  }
+
   /** Nothing is sent for the row. */
-  #pass(turn: Exclude<Turn, 'fetch'>, set: WaitingSet, row: WaitingRow, hours: Hours): void {
+  #pass(turn: Exclude<Turn, 'fetch'> | 'forbidden', set: WaitingSet, row: WaitingRow, hours: Hours): void {
     this.#parts.batch.add({
       sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
-      result: turn === 'outside-roots' ? OUTSIDE : undefined,
+      result:
+        turn === 'outside-roots' ? OUTSIDE : turn === 'forbidden' ? this.#parts.gate.forbidden() : undefined,
       hours: turn === 'later' ? hours : undefined,
     });
   }
@@ -111,16 +142,33 @@ export class Sending {
     { worker, lane, known, nowMs }: Way,
     { set, row }: Taken<WaitingSet, WaitingRow>,
     hours: Hours,
+    asksRobots: boolean,
   ): void {
-    const { store, inFlight, waits, nextId } = this.#parts;
+    const { store, inFlight, waits, nextId, gate } = this.#parts;
     const id = nextId();
+    const { backoffs } = known.provider;
+    if (asksRobots) {
+      const request = gate.request(row, { id, lane: lane.name, terms: known.terms });
+      inFlight.add(id, {
+        worker: lane.worker,
+        lane,
+        arrival: sentOf(row, set, { conditional: false, held: false, backoffs }),
+        expected: waits.charge(known, null, nowMs),
+        sentMs: nowMs,
+        hours,
+        url: request.url,
+        login: undefined,
+        isRobots: true,
+      });
+      worker.fetch(request);
+      return;
+    }
     const held =
       row.held === 1 || row.mimetype === AS_SERVED
         ? store.content.find(row.pid, row.curl, row.mimetype)
         : undefined;
     const validators = validatorsOf(row, held, known.terms.enforce === true);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
-    const { backoffs } = known.provider;
     inFlight.add(id, {
       worker: lane.worker,
       lane,

@@ -33,9 +33,9 @@ export class SilentHosts {
     return this.#hosts.size > 0 && tries === 0 && this.#hosts.has(originOf(furl ?? curl));
   }
 
-  /** A url was asked for. */
-  heard(url: string, result: FetchDone): void {
-    const answered = result.status !== 'error' || result.reach !== 'provider';
+  /** A url was asked for. @param result undefined: its robots.txt has come */
+  heard(url: string, result: FetchDone | undefined): void {
+    const answered = result?.status !== 'error' || result.reach !== 'provider';
     if (!this.#isSpread || (answered && this.#hosts.size === 0)) return;
     if (answered) this.#hosts.delete(originOf(url));
     else if (this.#hosts.size < MAX_HOSTS) this.#hosts.add(originOf(url));

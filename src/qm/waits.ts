@@ -182,18 +182,17 @@ export class Waits {
 
   /** Its next url may be another's than before. */
   nextMayDiffer(paced: Paced): void {
-    if (this.pace.isKept(paced.provider)) this.#tell(paced);
+    if (paced.provider.spider !== 0) this.#tell(paced);
   }
 
   /**
-   * The robots.txt of its next url's origin wishes for such a pause.
-   * @returns whether the url must wait for that now
+   * The turn of a url has come that nobody announced, back in its place; the robots.txt of its origin wishes for such a pause.
+   * @returns whether it must wait for that now
    */
   mustWait(paced: Paced, wishMs: number, nowMs: number): boolean {
-    if (paced.wishMs === wishMs) return false;
+    const { provider, last } = paced;
     paced.wishMs = wishMs;
-    this.#tell(paced);
-    return this.#pacedUntilMs(paced) > nowMs;
+    return this.pace.untilMs(provider, last, { isUnasked: provider.spider !== 0, wishMs }) > nowMs;
   }
 
   #pacedUntilMs({ provider, last, wishMs, isNextUnasked }: Paced): number {

@@ -19,6 +19,8 @@ const MAX_REST = 32;
 interface Entry {
   worker: FetchWorker;
   slots: number;
+  /** It does requests for what nobody announced. */
+  takesUnasked: boolean;
   /** Monotonic; 0 = it does not rest. */
   restUntilMs: number;
   /** Why it rests. */
@@ -44,9 +46,14 @@ export class Workers {
     return this.#workers.get(id)?.worker;
   }
 
-  set(id: number, worker: FetchWorker, slots: number): void {
+  /** Whether it does requests for what nobody announced. */
+  takesUnasked(id: number): boolean {
+    return this.#workers.get(id)?.takesUnasked === true;
+  }
+
+  set(id: number, worker: FetchWorker, slots: number, takesUnasked: boolean): void {
     const { restUntilMs = 0, reason = '', roomless = 0, rests = 0 } = this.#workers.get(id) ?? {};
-    this.#workers.set(id, { worker, slots, restUntilMs, reason, roomless, rests });
+    this.#workers.set(id, { worker, slots, takesUnasked, restUntilMs, reason, roomless, rests });
     this.#table.setWorker(id, restUntilMs > 0 ? 0 : slots);
   }
 

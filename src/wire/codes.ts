@@ -42,11 +42,14 @@ export const CODES = {
   612: 'md5 or length differ from what was announced',
   613: 'store full',
   614: 'never permitted by its hours',
+  615: 'forbidden by robots.txt',
 } as const;
 /** A store has no room, for one content or for any: nothing that the url is to blame for. */
 export const STORE_FULL = 613;
 /** A set would remove much: told even among many errors. */
 export const REMOVALS_HELD = 205;
+/** Of what nobody announced: nothing is sent for it. */
+export const ROBOTS_FORBID = 615;
 /** What a provider announces may be outside its roots when it comes, and when its turn to be fetched has come. */
 export const OUTSIDE_ROOTS = 304;
 

@@ -60,6 +60,7 @@ export class Life {
       maxContentBytes: Infinity,
       paceMs: 0,
       accept: ['text/*'],
+      userAgent: 'lccbot/0.1',
       lanes: {
         overbookPercent: rules.overbookPercent,
         turn: window * 4,

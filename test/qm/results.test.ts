@@ -20,6 +20,7 @@ beforeEach(async () => {
     store: bench.store,
     clock: bench.clock,
     postpone: () => 'again',
+    learn: () => 'again',
     alongside: () => undefined,
     close: () => bench.clock.advance(commitMs),
     committed: arrivals => commits.push(arrivals.length),

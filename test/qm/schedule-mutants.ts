@@ -149,6 +149,40 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    without: 'urls of owners not waiting for a robots.txt',
+    edits: [edit('!isGated(row)', 'false')],
+    by: { file: 'qm/gate', test: 'what an owner announced waits for no robots.txt and obeys none' },
+  },
+  {
+    without: 'what robots.txt forbids',
+    edits: [edit("rules.permits(url) ? 'go' : 'forbidden'", "'go'")],
+    by: {
+      file: 'qm/gate',
+      test: 'the first url of an origin asks for its robots.txt, once, and what that forbids is not asked for',
+    },
+  },
+  {
+    without: 'content going that has been forbidden for long',
+    edits: [edit('this.#content.remove(pid, held, nowS)', '{}')],
+    by: {
+      file: 'qm/gate',
+      test: 'content that nobody announced goes when robots.txt has forbidden it for 30 days',
+    },
+  },
+  {
+    without: 'the limit of what is known not to be had',
+    edits: [edit('- this.#most', '- Infinity')],
+    by: { file: 'qm/known', test: 'of what is known not to be had the oldest goes when there is too much' },
+  },
+  {
+    without: 'what an owner announces not waiting for the pause of what nobody did',
+    edits: [edit('this.#waits.nextMayDiffer(known)', 'void known')],
+    by: {
+      file: 'qm/gate',
+      test: 'what an owner announces waits for no pause of what nobody did, and goes before all of it',
+    },
+  },
+  {
     without: 'giving places at a host that fall free to those that are parked',
     edits: [edit('this.#balance(lane.host, host);', '')],
     by: {

@@ -6,7 +6,7 @@ import type { Clock, ManualClock } from '../../src/lib/clock.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
 import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
 import type { FetchWorker } from '../../src/qm/workers.js';
-import type { FetchDone, FetchRequest } from '../../src/wire/fetch.js';
+import type { FetchDone, FetchInline, FetchRequest } from '../../src/wire/fetch.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { Bench } from './support.js';
@@ -16,7 +16,7 @@ export type Site = (
   request: FetchRequest,
   pid: number,
   atMs: number,
-) => { result: FetchDone; tookMs: number };
+) => { result: FetchDone | FetchInline; tookMs: number };
 
 export interface Fetch {
   pid: number;
@@ -28,7 +28,7 @@ export interface Fetch {
   /** Undefined while it goes on, and when it was cut off. */
   endMs: number | undefined;
   bytes: number;
-  result: FetchDone | undefined;
+  result: FetchDone | FetchInline | undefined;
 }
 
 interface Running {
@@ -131,6 +131,7 @@ type Queueing = Pick<
   | 'maxContentBytes'
   | 'paceMs'
   | 'accept'
+  | 'userAgent'
   | 'window'
   | 'untouchedSets'
   | 'sleepingSets'
@@ -159,6 +160,7 @@ const USUAL: Queueing = {
   maxContentBytes: 16_000_000,
   paceMs: 0,
   accept: ['text/*'],
+  userAgent: 'lccbot/0.1 (+test)',
   lanes: {
     overbookPercent: 0,
     turn: 16,
@@ -182,6 +184,8 @@ export class Simulation {
   onBegin: (fetch: Fetch) => void = () => undefined;
   onEnd: (fetch: Fetch) => void = () => undefined;
   recalls = 0;
+  /** Of the next Bot Manager: it does requests for what nobody announced. */
+  takesUnasked = true;
   readonly #queueing: Queueing;
   readonly #workerSlots: number;
   readonly #log: Log;
@@ -244,7 +248,7 @@ export class Simulation {
 
   #beginWorker(): void {
     this.#worker = new SimulatedWorker(this, this.#workerSlots);
-    this.#dispatcher.setWorker(++this.#workerId, this.#worker, this.#workerSlots);
+    this.#dispatcher.setWorker(++this.#workerId, this.#worker, this.#workerSlots, this.takesUnasked);
   }
 
   /** Kills both; results that were not committed are lost. */

@@ -26,6 +26,8 @@ export interface BenchOptions {
   errorsKept?: number;
   retries?: number;
   fuse?: FuseRules;
+  /** Of a provider, known not to be had. */
+  knownUrls?: number;
 }
 
 type BenchRow = QueueRow & { held: 0 | 1 };
@@ -61,6 +63,7 @@ export class Bench {
     this.store = new QueueStore(this.db, {
       errorsKept: this.#options.errorsKept ?? 1000,
       retries: this.#options.retries ?? 3,
+      ...(this.#options.knownUrls !== undefined && { knownUrls: this.#options.knownUrls }),
       mtimeOf,
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
     });

@@ -17,6 +17,12 @@ export const SPIDER = {
     'spiders that are silent about a url, one after the other, before it has failed',
   ),
   'spider.max_losses': count(20, 1, 1_000_000, 'connections that are lost with a url before it has failed'),
+  'spider.known_urls': count(
+    1_000_000,
+    1000,
+    100_000_000,
+    'urls of a provider that nobody announced and that are known not to be had',
+  ),
   'spider.per_host': count(1, 1, 65_535, 'urls of a host under way at a time'),
   'spider.host_delay_ms': ms(0, 0, DAY, 'from the end of a fetch to the next from the same host'),
   'spider.shuffle': flag(false, 'a URL server takes hosts, and the urls of a host, in any order'),

@@ -2,19 +2,73 @@
  * What was asked unasked and is not held (table `known`): until its time has come, `ifabsent` of what nobody announced takes it
  * for present, so that a crawl ends. All methods run inside the caller's transaction.
  */
+import { ROBOTS_FORBID } from '../../wire/codes.js';
 import type { Db } from '../sqlite/open.js';
+
+const DAY_S = 86_400;
+const LONGEST_S = 90 * DAY_S;
+/** Rows that go at a time where a provider has too many. */
+const DROPPED_AT_A_TIME = 1000;
+
+/** Why a page is not to be had. */
+export type Absence =
+  /** An answer that stands for long, as 404; doubled each time. */
+  | 'gone'
+  /** Failures that may pass, until no more tries were left; doubled each time. */
+  | 'failed'
+  | 'redirect'
+  /** A type that is not taken; a page that no index is to keep. */
+  | 'unwanted'
+  | 'robots';
+
+/** For how long, the first time, and whether each further time in a row is twice as long. */
+const TERMS: Record<Absence, readonly [seconds: number, doubles: boolean]> = {
+  gone: [7 * DAY_S, true],
+  failed: [DAY_S, true],
+  redirect: [7 * DAY_S, false],
+  unwanted: [30 * DAY_S, false],
+  robots: [DAY_S, false],
+};
+
+interface KnownRow {
+  code: number;
+  times: number;
+  asked: number;
+}
 
 export class KnownStore {
   readonly #selectUntil;
   readonly #selectAny;
+  readonly #select;
+  readonly #upsert;
   readonly #delete;
+  readonly #count;
+  readonly #deleteOldest;
+  readonly #most: number;
+  /** Rows of the providers of which some were noted. */
+  readonly #counts = new Map<number, number>();
 
-  constructor(db: Db) {
+  /** @param most rows of a provider */
+  constructor(db: Db, most = 1_000_000) {
+    this.#most = most;
     this.#selectUntil = db
       .prepare<[number, string], number>('SELECT until FROM known WHERE pid = ? AND curl = ?')
       .pluck();
     this.#selectAny = db.prepare<[number], number>('SELECT 1 FROM known WHERE pid = ? LIMIT 1').pluck();
+    this.#select = db.prepare<[number, string], KnownRow>(
+      'SELECT code, times, asked FROM known WHERE pid = ? AND curl = ?',
+    );
+    this.#upsert = db.prepare<[KnownRow & { pid: number; curl: string; until: number; hops: number | null }]>(
+      `INSERT INTO known(pid, curl, code, times, asked, until, hops)
+       VALUES ($pid, $curl, $code, $times, $asked, $until, $hops)
+       ON CONFLICT(pid, curl) DO UPDATE SET code = $code, times = $times, asked = $asked, until = $until, hops = $hops`,
+    );
     this.#delete = db.prepare<[number, string]>('DELETE FROM known WHERE pid = ? AND curl = ?');
+    this.#count = db.prepare<[number], number>('SELECT count(*) FROM known WHERE pid = ?').pluck();
+    this.#deleteOldest = db.prepare<[{ pid: number; count: number }]>(
+      `DELETE FROM known WHERE pid = $pid AND curl IN
+         (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid ORDER BY until LIMIT $count)`,
+    );
   }
 
   /** Whether anything is known so of a provider. */
@@ -24,11 +78,60 @@ export class KnownStore {
 
   /** Its owner has announced it, or content has come. */
   forget(pid: number, curl: string): void {
-    this.#delete.run(pid, curl);
+    const { changes } = this.#delete.run(pid, curl);
+    this.#counted(pid, -changes);
   }
 
   /** Whether it is known that a page is not to be had. */
   isKnown(pid: number, curl: string, nowS: number): boolean {
     return (this.#selectUntil.get(pid, curl) ?? 0) > nowS;
+  }
+
+  /**
+   * A page is not to be had.
+   * @param code status, or code of lcc-codes(7)
+   * @returns since when it has been forbidden, for robots; otherwise now
+   */
+  note(
+    { pid, curl, hops }: { pid: number; curl: string; hops: number | null },
+    { code, absence }: { code: number; absence: Absence },
+    nowS: number,
+  ): number {
+    const before = this.#select.get(pid, curl);
+    const isSame = before?.code === code;
+    const [seconds, doubles] = TERMS[absence];
+    const times = isSame ? before.times + 1 : 1;
+    const lasts = doubles ? Math.min(seconds * 2 ** Math.min(times - 1, 10), LONGEST_S) : seconds;
+    // What is forbidden is not asked.
+    const asked = isSame && code === ROBOTS_FORBID ? before.asked : nowS;
+    this.#upsert.run({ pid, curl, code, times, asked, until: nowS + lasts, hops });
+    if (before === undefined) {
+      const count = this.#counts.get(pid);
+      this.#counts.set(pid, count === undefined ? (this.#count.get(pid) ?? 0) : count + 1);
+      this.#dropOldest(pid);
+    }
+    return asked;
+  }
+
+  /** The transaction was rolled back. */
+  reset(): void {
+    this.#counts.clear();
+  }
+
+  #dropOldest(pid: number): void {
+    // safeguard: the limit of what is known not to be had
+    const excess = (this.#counts.get(pid) ?? 0) - this.#most;
+    if (excess <= 0) return;
+    const { changes } = this.#deleteOldest.run({ pid, count: Math.max(excess, this.#atATime()) });
+    this.#counted(pid, -changes);
+  }
+
+  #atATime(): number {
+    return Math.min(DROPPED_AT_A_TIME, Math.ceil(this.#most / 10));
+  }
+
+  #counted(pid: number, by: number): void {
+    const count = this.#counts.get(pid);
+    if (count !== undefined) this.#counts.set(pid, count + by);
   }
 }

@@ -3,10 +3,11 @@
  * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
  * anything, is fetched again.
  */
-import { OUTSIDE_ROOTS, STORE_FULL } from '../../wire/codes.js';
+import { canonicalUrl } from '../../wire/canonical.js';
+import { OUTSIDE_ROOTS, ROBOTS_FORBID, STORE_FULL } from '../../wire/codes.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';
-import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
+import type { ErrorReach, FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
 import { beliefConfirmed } from '../cache/as-announced.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
@@ -15,13 +16,14 @@ import type { Db } from '../sqlite/open.js';
 import {
   claimOf,
   FLAG_DROP_OUTSIDE,
+  FLAG_IFABSENT,
   isNeedless,
   recordOfRow,
   rowStateOf,
   UNASKED,
   type QueueRow,
 } from './row.js';
-import type { KnownStore } from './known.js';
+import type { Absence, KnownStore } from './known.js';
 import type { QueueReader } from './sets.js';
 
 export interface SentRequest {
@@ -39,6 +41,8 @@ export interface SentRequest {
   isSpecial?: boolean;
   /** When it was modified, as the CP said. */
   mtime: string | null;
+  /** A redirect was reported that leads to where its provider's urls may be. */
+  mayFollow?: boolean;
 }
 
 /**
@@ -54,6 +58,10 @@ export interface ResultRules {
 }
 
 const LEAVES_ROOTS = 609;
+/** What is held of a page that nobody announced goes when robots.txt has forbidden it for so long. */
+const FORBIDDEN_FOR_S = 30 * 86_400;
+/** A type that is not taken. */
+const UNACCEPTED = 303;
 /** What a server that names no type serves. */
 const NO_TYPE = 'application/octet-stream';
 /** Longer ones are none. */
@@ -112,10 +120,8 @@ export class ResultWriter {
         return this.#stored(row, result, nowS);
       case 'unchanged':
         return this.#unchanged(row, sent, result, nowS);
-      case 'redirect': {
-        const message = 'a redirect was reported that nobody wanted to be';
-        return this.#failed(row, { ...result, status: 'error', code: 611, reach: 'url', message }, nowS);
-      }
+      case 'redirect':
+        return this.#redirected(row, result, sent.mayFollow === true, nowS);
       case 'error':
         return this.#failed(row, result, nowS);
     }
@@ -209,6 +215,7 @@ export class ResultWriter {
       claimOf(row, held),
     );
     this.#errors.cured(row.pid, row);
+    if ((row.flags & UNASKED) !== 0) this.#known.forget(row.pid, row.curl);
     this.#queue.drop(row);
     return 'done';
   }
@@ -222,8 +229,7 @@ export class ResultWriter {
       return 'bad';
     }
     if ((row.flags & UNASKED) !== 0) {
-      // Nobody is waiting to hear of it, and what is held stays.
-      this.#queue.drop(row);
+      this.#unaskedFailed(row, result, nowS);
       return 'done';
     }
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
@@ -234,6 +240,53 @@ export class ResultWriter {
       this.#errors.add(row.pid, recordOfRow(row), result.code, result.message);
     this.#queue.drop(row);
     return 'done';
+  }
+
+  /** Nobody is waiting to hear of it, and what is held stays, but where it has been forbidden for long. */
+  #unaskedFailed(row: QueueRow, { code, reach }: FetchFailed, nowS: number): void {
+    const { pid, curl } = row;
+    const held = this.#content.find(pid, curl, row.mimetype) ?? this.#content.findAny(pid, curl);
+    this.#queue.drop(row);
+    if (code === OUTSIDE_ROOTS) return;
+    if (held !== undefined && code !== ROBOTS_FORBID) return;
+    const sinceS = this.#known.note(row, { code, absence: absenceOf(code, reach) }, nowS);
+    // safeguard: content going that has been forbidden for long
+    if (held?.hops != null && nowS - sinceS >= FORBIDDEN_FOR_S) {
+      this.#content.remove(pid, held, nowS);
+    }
+  }
+
+  /**
+   * What nobody announced is elsewhere: the page that it leads to takes its place in the queue, as a link of as many hops,
+   * unless that is held, known, queued, or outside of the roots.
+   */
+  #redirected(row: QueueRow, { http, location }: FetchRedirect, mayFollow: boolean, nowS: number): Outcome {
+    const { pid, curl, flags } = row;
+    if ((flags & UNASKED) === 0) {
+      const message = 'a redirect was reported that was to be followed';
+      const failed = { id: 0, code: 611, message, reach: 'url', wireBytes: 0, elapsedMs: 0 } as const;
+      return this.#failed(row, { ...failed, status: 'error' }, nowS);
+    }
+    const held = this.#content.findAny(pid, curl);
+    // For good: no page is held under two names.
+    if (held?.hops != null && (http === 301 || http === 308)) this.#content.remove(pid, held, nowS);
+    // 303 is a code of ours.
+    if (held === undefined)
+      this.#known.note(row, { code: http === 303 ? 302 : http, absence: 'redirect' }, nowS);
+    const target = canonicalUrl(location);
+    const isNews =
+      mayFollow &&
+      target !== undefined &&
+      target.curl !== curl &&
+      !this.#known.isKnown(pid, target.curl, nowS) &&
+      this.#content.findAny(pid, target.curl) === undefined &&
+      !this.#queue.has(pid, target.curl);
+    if (!isNews) {
+      this.#queue.drop(row);
+      return 'done';
+    }
+    this.#queue.rename(row.pos, target, flags | FLAG_IFABSENT);
+    return 'again';
   }
 
   /** Whether nobody announced it, and it is not wanted any more as it comes. */
@@ -282,6 +335,13 @@ export class ResultWriter {
   #free({ machineId, fileId }: FetchOk): void {
     this.#content.free(machineId, fileId);
   }
+}
+
+function absenceOf(code: number, reach: ErrorReach): Absence {
+  if (code === ROBOTS_FORBID) return 'robots';
+  if (code === UNACCEPTED) return 'unwanted';
+  if (code === LEAVES_ROOTS) return 'redirect';
+  return reach === 'real' ? 'gone' : 'failed';
 }
 
 function typeServed({ mimetype }: FetchOk): string {

@@ -43,7 +43,7 @@ export interface QueuedUrl extends Said {
 /** What sending a row needs. */
 export interface WaitingRow extends Pick<
   QueuedUrl,
-  'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime' | 'tod' | 'flags'
+  'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime' | 'tod' | 'flags' | 'hops'
 > {
   pos: number;
   pid: number;
@@ -97,7 +97,7 @@ export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, ps
 
 /** SELECT of raw rows for `waitingRow`; conditions follow. */
 export const SELECT_WAITING = `SELECT qdb.pos, qdb.pid, qdb.tries, qdb.gen, qdb.op, qdb.curl, qdb.mimetype, qdb.furl,
-  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.tod, qdb.flags FROM qdb LEFT JOIN lccurl
+  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.tod, qdb.flags, qdb.hops FROM qdb LEFT JOIN lccurl
   ON lccurl.pid = qdb.pid AND lccurl.curl = qdb.curl AND lccurl.mimetype = qdb.mimetype`;
 
 /** The columns of SELECT_WAITING. Arrays cross from SQLite in half the time of objects. */
@@ -117,6 +117,7 @@ export type RawWaiting = [
   held: 0 | 1,
   tod: string | null,
   flags: number,
+  hops: number | null,
 ];
 
 /**
@@ -143,7 +144,8 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
     isIntegerOrNull(len) &&
     (mtime === null || isPrintable(mtime)) &&
     isInteger(pid) &&
-    isInteger(raw[13]);
+    isInteger(raw[13]) &&
+    isIntegerOrNull(raw[14]);
   if (!isWhole) throw corrupt(`row ${pos} of qdb has a value of another type`);
   return {
     pos,
@@ -159,6 +161,7 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
     mtime: mtime === null ? null : printedOf(mtime),
     tod,
     flags: raw[13],
+    hops: raw[14],
     held: raw[11],
   };
 }
@@ -192,6 +195,11 @@ export function claimOf(
 /** Whether a row asks again for what is held, and for nothing new: a scan's or an audit's of what its owner announced. */
 export function isRefreshOnly({ flags, hops }: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
   return (flags & (FLAG_SCAN | FLAG_AUDIT)) !== 0 && hops === null;
+}
+
+/** Whether robots.txt says if it may be fetched: what nobody announced, but for another look at what its owner did. */
+export function isGated(url: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
+  return (url.flags & UNASKED) !== 0 && !isRefreshOnly(url);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
+import { AS_SERVED } from '../../wire/url.js';
 import { ofRank, type SetClass } from '../../wire/origin.js';
 import { AT_MOST } from '../sqlite/paging.js';
 import { ReadAhead } from './read-ahead.js';
@@ -47,6 +48,8 @@ export class QueueReader {
   readonly #insertSet;
   readonly #deleteSet;
   readonly #deleteRow;
+  readonly #selectHas;
+  readonly #renameRow;
   readonly #tally: Tally;
   readonly #nowS: () => number;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
@@ -112,6 +115,13 @@ export class QueueReader {
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
     );
     this.#deleteRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    this.#selectHas = db
+      .prepare<[number, string], number>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1')
+      .pluck();
+    this.#renameRow = db.prepare<[string, string | null, number, number]>(
+      `UPDATE qdb SET curl = ?, furl = ?, flags = ?, mimetype = '${AS_SERVED}', gen = gen + 1, tries = 0, subtype = NULL,
+         burl = NULL, md5 = NULL, len = NULL, mtime = NULL WHERE pos = ?`,
+    );
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
       this.#selectNext.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
     );
@@ -198,6 +208,16 @@ export class QueueReader {
   /** Inside a transaction. */
   removeSet(set: WaitingSet): void {
     this.#deleteSet.run(set.psetid, set.slot);
+  }
+
+  /** Whether a page waits, as whatever type. */
+  has(pid: number, curl: string): boolean {
+    return this.#selectHas.get(pid, curl) !== undefined;
+  }
+
+  /** The page of another url, which does not wait, takes the place of a row, as served. Inside a transaction. */
+  rename(pos: number, { curl, furl = null }: { curl: string; furl?: string | null }, flags: number): void {
+    this.#renameRow.run(curl, furl, flags, pos);
   }
 
   /** Removes a row. Inside a transaction. */

@@ -15,12 +15,15 @@ import { ProviderStore } from '../providers/provider-store.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
 import { ResultWriter } from './results.js';
+import { RobotsStore } from './robots.js';
 import { QueueReader } from './sets.js';
 import { SlotStore } from './slots.js';
 
 export interface StoreRules {
   /** Errors kept for one provider until it connects. */
   errorsKept: number;
+  /** Urls of a provider that are known not to be had; the oldest go. Left out: a million. */
+  knownUrls?: number;
   /** Tries after the first for a url that failed temporarily. */
   retries: number;
   /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
@@ -45,6 +48,7 @@ export class QueueStore {
   readonly providers: ProviderStore;
   readonly queue: QueueReader;
   readonly results: ResultWriter;
+  readonly robots: RobotsStore;
   readonly slots: SlotStore;
   readonly stores: StoreRegister;
   readonly #tally: Tally;
@@ -67,13 +71,14 @@ export class QueueStore {
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
     this.held = new HeldStore(db, stores);
-    this.known = new KnownStore(db);
+    this.known = new KnownStore(db, rules.knownUrls);
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, { ...stores, held: this.held, known: this.known });
     this.reconciler = new Reconciler(db, stores);
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
     this.results = new ResultWriter(db, { ...stores, known: this.known }, rules);
+    this.robots = new RobotsStore(db);
     this.slots = new SlotStore(db, stores);
     this.stores = new StoreRegister(db);
   }
@@ -105,6 +110,7 @@ export class QueueStore {
       this.absorb.reset();
       this.refetch.reset();
       this.errors.reset();
+      this.known.reset();
       this.#tally.reset();
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw storageError(this.#db.name, error);

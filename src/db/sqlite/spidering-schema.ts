@@ -60,6 +60,7 @@ CREATE TABLE robots(
   fetched INTEGER NOT NULL DEFAULT 0,           -- when body came, or was confirmed
   checked INTEGER NOT NULL                      -- when it was asked for last
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX robots_checked ON robots(checked);
 
 -- How often held content changes, of providers that are scanned; the oldest visits count less and less.
 CREATE TABLE visit(

@@ -41,6 +41,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     slots: slotsOf(config.get('qm.slots')),
     bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
     paceMs: config.get('qm.pace_ms'),
+    userAgent: config.get('bot.user_agent'),
     accept: config.get('uns.mime'),
     maxContentBytes: config.get('bot.max_content_bytes'),
     lanes: {

@@ -74,6 +74,7 @@ export function openStore(services: Services): OpenStore {
     },
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
+    knownUrls: config.get('spider.known_urls'),
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
   });

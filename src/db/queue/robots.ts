@@ -1,0 +1,58 @@
+/** robots.txt of origins that something unasked was to be fetched from (table `robots`), as they were when they were asked for last. */
+import type { Db } from '../sqlite/open.js';
+import { corrupt, isInteger, isTextOrNull } from '../sqlite/row-checks.js';
+
+/** Times are seconds since 1970. */
+export interface StoredRobots {
+  /** Status of the last answer, or a code of lcc-codes(7); 0: there was none. */
+  http: number;
+  /** Its beginning, of the last answer that had one; null: there is none. */
+  body: string | null;
+  etag: string | null;
+  lastmodified: string | null;
+  /** When `body` came, or was confirmed. */
+  fetched: number;
+  /** When it was asked for last. */
+  checked: number;
+}
+
+/** Rows forgotten with each that is written: more than come. */
+const FORGOTTEN_AT_A_TIME = 4;
+
+export class RobotsStore {
+  readonly #select;
+  readonly #upsert;
+  readonly #forget;
+
+  constructor(db: Db) {
+    this.#select = db.prepare<[string], StoredRobots>(
+      'SELECT http, body, etag, lastmodified, fetched, checked FROM robots WHERE origin = ?',
+    );
+    this.#upsert = db.prepare<[StoredRobots & { origin: string }]>(
+      `INSERT INTO robots(origin, http, body, etag, lastmodified, fetched, checked)
+       VALUES ($origin, $http, $body, $etag, $lastmodified, $fetched, $checked)
+       ON CONFLICT(origin) DO UPDATE SET http = $http, body = $body, etag = $etag, lastmodified = $lastmodified,
+         fetched = $fetched, checked = $checked`,
+    );
+    this.#forget = db.prepare<[number, number]>(
+      'DELETE FROM robots WHERE origin IN (SELECT origin FROM robots WHERE checked < ? LIMIT ?)',
+    );
+  }
+
+  /** @throws as SQLite for damage, for a row whose values are not of their columns' types */
+  find(origin: string): StoredRobots | undefined {
+    const row = this.#select.get(origin);
+    if (row === undefined) return undefined;
+    const { http, body, etag, lastmodified, fetched, checked } = row;
+    const isWhole =
+      [http, fetched, checked].every(isInteger) && [body, etag, lastmodified].every(isTextOrNull);
+    if (!isWhole) throw corrupt(`the row of ${origin} in robots has a value of another type`);
+    return row;
+  }
+
+  /** Inside a transaction. @param oldestS rows that were asked for before it are forgotten */
+  note(origin: string, row: StoredRobots, oldestS: number): void {
+    this.#upsert.run({ origin, ...row });
+    this.#forget.run(oldestS, FORGOTTEN_AT_A_TIME);
+  }
+}

@@ -1,0 +1,78 @@
+/** The rules of origins, each compiled once from what is kept of its robots.txt. */
+import type { RobotsStore, StoredRobots } from '../../db/queue/robots.js';
+import { NO_RULES, readRobots, type RobotsRules } from '../../wire/robots.js';
+import { isStale, meaningOf } from './standing.js';
+
+/** Origins whose rules are in memory, and characters of rules of all of them. */
+const MAX_ORIGINS = 4096;
+const MAX_RULES_BYTES = 8 * 1024 * 1024;
+
+interface Compiled {
+  row: StoredRobots | undefined;
+  /** By the name of the robot; undefined until one is asked for. */
+  rules: Map<string, RobotsRules>;
+  bytes: number;
+}
+
+export class OriginRules {
+  readonly #store: Pick<RobotsStore, 'find'>;
+  /** The one used last at the end. */
+  readonly #origins = new Map<string, Compiled>();
+  #bytes = 0;
+
+  constructor(store: Pick<RobotsStore, 'find'>) {
+    this.#store = store;
+  }
+
+  /** What is kept of an origin's robots.txt. */
+  row(origin: string): StoredRobots | undefined {
+    return this.#compiled(origin).row;
+  }
+
+  /**
+   * The rules for a robot; undefined: its robots.txt must be asked for first.
+   * @param token name of the robot, as `productToken` has it
+   */
+  find(origin: string, token: string, nowS: number): RobotsRules | undefined {
+    const compiled = this.#compiled(origin);
+    const { row } = compiled;
+    if (row === undefined || isStale(row, nowS)) return undefined;
+    if (meaningOf(row, nowS) === 'none' || row.body === null) return NO_RULES;
+    const known = compiled.rules.get(token);
+    if (known !== undefined) return known;
+    const rules = readRobots(Buffer.from(row.body), token);
+    compiled.rules.set(token, rules);
+    compiled.bytes += rules.bytes;
+    this.#bytes += rules.bytes;
+    this.#trim();
+    return rules;
+  }
+
+  /** What is kept has changed. */
+  forget(origin: string): void {
+    const compiled = this.#origins.get(origin);
+    if (compiled === undefined) return;
+    this.#origins.delete(origin);
+    this.#bytes -= compiled.bytes;
+  }
+
+  #compiled(origin: string): Compiled {
+    const compiled = this.#origins.get(origin) ?? {
+      row: this.#store.find(origin),
+      rules: new Map<string, RobotsRules>(),
+      bytes: 0,
+    };
+    this.#origins.delete(origin);
+    this.#origins.set(origin, compiled);
+    this.#trim();
+    return compiled;
+  }
+
+  #trim(): void {
+    for (const origin of this.#origins.keys()) {
+      const isFine = this.#origins.size <= MAX_ORIGINS && this.#bytes <= MAX_RULES_BYTES;
+      if (isFine || this.#origins.size === 1) return;
+      this.forget(origin);
+    }
+  }
+}

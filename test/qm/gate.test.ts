@@ -1,0 +1,300 @@
+/** What nobody announced, through the real dispatcher: robots.txt and pauses. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { FetchDone, FetchInline, FetchRequest } from '../../src/wire/fetch.js';
+import type { UrlRecord } from '../../src/wire/url.js';
+import { Simulation, type Fetch, type SimulationOptions } from './simulation.js';
+import { failure, ok, url } from './support.js';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const LINKS = { origin: 'links' } as const;
+
+/** What a site says instead of a page: its robots.txt, a status, a redirect. */
+type Answer = { robots: string; etag?: string } | { unchanged: true } | { code: number } | { to: string };
+
+function answered(request: FetchRequest, answer: Answer | undefined): FetchDone | FetchInline {
+  const cost = { id: request.id, wireBytes: 100, elapsedMs: 50 };
+  if (answer === undefined) return ok(request.url, { fileId: request.url, elapsedMs: 50 });
+  if ('robots' in answer) {
+    const { robots, etag } = answer;
+    const content = Buffer.from(robots);
+    return {
+      ...cost,
+      status: 'inline',
+      http: 200,
+      content,
+      isCut: false,
+      ...(etag !== undefined && { etag }),
+    };
+  }
+  if ('unchanged' in answer) return { ...cost, status: 'unchanged', http: 304 };
+  if ('to' in answer) return { ...cost, status: 'redirect', http: 301, location: answer.to };
+  const { code } = answer;
+  return failure(code, code === 603 ? 'provider' : code >= 500 || code === 429 ? 'url' : 'real');
+}
+
+type Site = (path: string, request: FetchRequest, atMs: number) => Answer | undefined;
+
+/** @param site undefined: a page */
+function simulate(t: TestContext, site: Site, more: Partial<SimulationOptions> = {}): Simulation {
+  const sim = new Simulation({
+    site: (request, _pid, atMs) => ({
+      result: answered(request, site(new URL(request.url).pathname, request, atMs)),
+      tookMs: 50,
+    }),
+    ...more,
+  });
+  t.after(() => sim.close());
+  return sim;
+}
+
+/** A provider whose links are followed. */
+function spidered(sim: Simulation, pid: number, pacems: number | null = 0): void {
+  sim.bench.provider(pid);
+  sim.bench.db.exec(`UPDATE pidb SET spider = 1, pacems = ${pacems ?? 'NULL'} WHERE pid = ${pid}`);
+}
+
+const link = (path: string): UrlRecord => url(path, { mimetype: '*/*', ifabsent: 'yes', hops: '1' });
+const links = (count: number, prefix = '') => Array.from({ length: count }, (_, i) => link(`${prefix}${i}`));
+const pathsOf = (fetches: readonly Fetch[]) => fetches.map(fetch => new URL(fetch.url).pathname);
+const idle = (sim: Simulation, limitMs = HOUR) => sim.until(() => !sim.status().isBusy, limitMs);
+const known = (sim: Simulation) =>
+  sim.bench.db
+    .prepare('SELECT curl, code, times, until - asked AS lasts FROM known ORDER BY curl')
+    .all()
+    .map(row => Object.values(row as Record<string, string | number>))
+    .map(([curl, ...rest]) => [new URL(String(curl)).pathname, ...rest]);
+
+test('the first url of an origin asks for its robots.txt, once, and what that forbids is not asked for', async t => {
+  const sim = simulate(t, path =>
+    path === '/robots.txt'
+      ? { robots: 'User-agent: lccbot\nDisallow: /3\n\nUser-agent: *\nDisallow: /' }
+      : undefined,
+  );
+  spidered(sim, 1);
+  sim.start();
+  await sim.send(1, links(6), LINKS);
+  assert.ok(await idle(sim));
+  assert.deepEqual(pathsOf(sim.fetches), ['/robots.txt', '/0', '/1', '/2', '/4', '/5']);
+  assert.deepEqual(known(sim), [['/3', 615, 1, DAY / SECOND]]);
+  assert.deepEqual([sim.status().robots_asked, sim.status().robots_forbidden], [1, 1]);
+  await sim.send(1, [...links(6), link('3x'), link('6')], LINKS);
+  assert.ok(await idle(sim));
+  assert.deepEqual(
+    pathsOf(sim.fetches).slice(6),
+    ['/6'],
+    'what is held, forbidden or known is not asked for again',
+  );
+});
+
+test('what an owner announced waits for no robots.txt and obeys none', async t => {
+  const sim = simulate(t, path =>
+    path === '/robots.txt' ? { robots: 'User-agent: *\nDisallow: /' } : undefined,
+  );
+  spidered(sim, 1);
+  sim.start();
+  await sim.send(1, [url('a'), url('b')]);
+  assert.ok(await idle(sim));
+  assert.deepEqual(pathsOf(sim.fetches), ['/a', '/b']);
+  await sim.send(1, links(2), LINKS);
+  await sim.send(1, [url('c')]);
+  assert.ok(await idle(sim));
+  assert.deepEqual(pathsOf(sim.fetches).slice(2).toSorted(), ['/c', '/robots.txt']);
+  // A scan of what its owner announced.
+  await sim.send(1, [url('a')], { origin: 'scan' });
+  assert.ok(await idle(sim));
+  assert.deepEqual(pathsOf(sim.fetches).slice(4), ['/a']);
+});
+
+test('a robots.txt that changes while a thousand urls wait is obeyed within a day', async t => {
+  const changedMs = Date.UTC(2026, 5, 1) + 5 * HOUR;
+  const sim = simulate(t, (path, _request, atMs) =>
+    path !== '/robots.txt' ? undefined : { robots: atMs < changedMs ? '' : 'User-agent: *\nDisallow: /' },
+  );
+  spidered(sim, 1, 5 * MINUTE);
+  sim.start();
+  await sim.send(1, links(1000), LINKS);
+  await sim.pass(4 * DAY);
+  const last = Math.max(
+    ...sim.fetches.map(({ atMs, url: asked }) => (asked.endsWith('robots.txt') ? 0 : atMs)),
+  );
+  assert.ok(last > changedMs && last < changedMs + DAY, new Date(last).toISOString());
+  assert.ok(!sim.status().isBusy, 'all of them are known to be forbidden');
+});
+
+test('it is kept for a day, and then asked for conditionally', async t => {
+  const seen: (string | undefined)[] = [];
+  const sim = simulate(t, (path, request) => {
+    if (path !== '/robots.txt') return undefined;
+    seen.push(request.etag);
+    return request.etag === undefined
+      ? { robots: 'User-agent: *\nDisallow: /no', etag: '"1"' }
+      : { unchanged: true };
+  });
+  spidered(sim, 1);
+  sim.start();
+  for (const [hours, path] of [
+    [0, 'a'],
+    [23, 'b'],
+    [2, 'no1'],
+    [23, 'c'],
+    [23, 'no2'],
+  ] as const) {
+    await sim.pass(hours * HOUR);
+    await sim.send(1, [link(path)], LINKS);
+    assert.ok(await idle(sim));
+  }
+  assert.deepEqual(seen, [undefined, '"1"', '"1"']);
+  assert.deepEqual(
+    pathsOf(sim.fetches).filter(path => path !== '/robots.txt'),
+    ['/a', '/b', '/c'],
+  );
+});
+
+for (const [what, code, isAllowed] of [
+  ['404', 404, true],
+  ['401', 401, true],
+  ['a chain of redirects', 608, true],
+  ['429', 429, false],
+  ['503', 503, false],
+  ['none at all', 603, false],
+] as const)
+  // It permits everything; or has the provider wait, and nothing is asked for.
+  test(`the answer to a request for robots.txt is ${what}`, async t => {
+    let isUp = false;
+    const sim = simulate(t, path => (path !== '/robots.txt' ? undefined : isUp ? { robots: '' } : { code }));
+    spidered(sim, 1);
+    sim.start();
+    await sim.send(1, links(2), LINKS);
+    await sim.pass(5 * SECOND);
+    const pages = () => pathsOf(sim.fetches).filter(path => path !== '/robots.txt');
+    assert.deepEqual(pages(), isAllowed ? ['/0', '/1'] : []);
+    const asked = () => sim.fetches.length - pages().length;
+    assert.equal(asked(), 1);
+    const provider = sim.bench.db.prepare('SELECT backoffs, backoffuntil > 0 AS waits FROM pidb').get();
+    assert.deepEqual(provider, isAllowed ? { backoffs: 0, waits: 0 } : { backoffs: 1, waits: 1 });
+    isUp = true;
+    assert.ok(await idle(sim));
+    assert.deepEqual(pages(), ['/0', '/1']);
+    assert.equal(asked(), isAllowed ? 1 : 2);
+  });
+
+test('a copy that cannot be renewed counts for 30 days; after that the provider waits', async t => {
+  const robots = 'User-agent: *\nDisallow: /no';
+  let isUp = true;
+  const sim = simulate(t, path => (path !== '/robots.txt' ? undefined : isUp ? { robots } : { code: 500 }));
+  spidered(sim, 1);
+  sim.start();
+  const days: string[] = [];
+  for (let day = 0; day < 34; day++) {
+    await sim.send(1, [link(`day${day}`), link(`no${day}`)], LINKS);
+    await sim.pass(DAY);
+    const pages = pathsOf(sim.fetches).filter(path => path !== '/robots.txt');
+    days.push(pages.length > day ? 'fetched' : 'waits');
+    isUp = false;
+  }
+  assert.deepEqual(days, [...Array<string>(30).fill('fetched'), ...Array<string>(4).fill('waits')]);
+  assert.ok(pathsOf(sim.fetches).every(path => !path.startsWith('/no')));
+});
+
+test('providers of one origin ask for its robots.txt once', async t => {
+  const sim = simulate(t, path => (path === '/robots.txt' ? { robots: '' } : undefined));
+  for (const pid of [1, 2, 3]) spidered(sim, pid);
+  sim.start();
+  for (const pid of [1, 2, 3]) await sim.send(pid, links(3, `${pid}-`), LINKS);
+  assert.ok(await idle(sim));
+  assert.equal(pathsOf(sim.fetches).filter(path => path === '/robots.txt').length, 1);
+  assert.equal(sim.fetches.length, 10);
+});
+
+for (const [how, end] of [
+  ['a crash', (sim: Simulation) => sim.crash()],
+  ['a restart', (sim: Simulation) => sim.stop()],
+] as const)
+  test(`the pause that robots.txt wishes for is kept, up to a minute, also over ${how}`, async t => {
+    for (const [delay, pauseMs] of [
+      [10, 10 * SECOND],
+      [3600, 60 * SECOND],
+    ] as const) {
+      const sim = simulate(t, path =>
+        path === '/robots.txt' ? { robots: `User-agent: *\nCrawl-delay: ${delay}\nAllow: /` } : undefined,
+      );
+      spidered(sim, 1, null);
+      sim.start();
+      await sim.send(1, links(6), LINKS);
+      await sim.until(() => sim.fetches.length === 4, 10 * MINUTE);
+      await sim.pass(pauseMs / 2);
+      await end(sim);
+      sim.start();
+      assert.ok(await idle(sim));
+      const pauses = sim.fetches
+        .slice(1)
+        .map((fetch, i) => fetch.monotonicMs - (sim.fetches[i]?.endMs ?? Infinity));
+      assert.deepEqual(pathsOf(sim.fetches), ['/robots.txt', '/0', '/1', '/2', '/3', '/4', '/5']);
+      assert.ok(
+        pauses.every(ms => ms >= pauseMs),
+        pauses.join(' '),
+      );
+    }
+  });
+
+test('what an owner announces waits for no pause of what nobody did, and goes before all of it', async t => {
+  const sim = simulate(t, path =>
+    path === '/robots.txt' ? { robots: 'User-agent: *\nCrawl-delay: 60\nAllow: /' } : undefined,
+  );
+  spidered(sim, 1, null);
+  sim.start();
+  await sim.send(1, links(10_000), LINKS);
+  await sim.until(() => sim.fetches.length === 3, 10 * MINUTE);
+  await sim.pass(10 * SECOND);
+  const sentMs = sim.clock.monotonicMs();
+  await sim.send(1, [url('news'), url('more')]);
+  assert.ok(await sim.until(() => sim.fetches.length === 5, MINUTE));
+  assert.deepEqual(pathsOf(sim.fetches).slice(3), ['/news', '/more']);
+  const late = (sim.fetches[4]?.monotonicMs ?? Infinity) - sentMs;
+  assert.ok(late < SECOND, `${late} ms`);
+  await sim.until(() => sim.fetches.length === 6, 10 * MINUTE);
+  const pauseMs = (sim.fetches[5]?.monotonicMs ?? 0) - (sim.fetches[4]?.endMs ?? Infinity);
+  assert.ok(pauseMs >= MINUTE, `${pauseMs} ms`);
+});
+
+test('content that nobody announced goes when robots.txt has forbidden it for 30 days', async t => {
+  let robots = '';
+  const sim = simulate(t, path => (path === '/robots.txt' ? { robots } : undefined));
+  spidered(sim, 1);
+  sim.start();
+  await sim.send(1, [link('a')], LINKS);
+  await sim.send(1, [url('mine')]);
+  assert.ok(await idle(sim));
+  const held = () => sim.bench.db.prepare('SELECT curl FROM lccurl ORDER BY curl').pluck().all().length;
+  assert.equal(held(), 2);
+  robots = 'User-agent: *\nDisallow: /';
+  const counts: number[] = [];
+  for (let day = 1; day <= 33; day++) {
+    await sim.pass(DAY);
+    await sim.send(1, [url('a', { mimetype: '*/*', hops: '1' })], { origin: 'scan' });
+    await sim.send(1, [url('mine')], { origin: 'scan' });
+    assert.ok(await idle(sim));
+    counts.push(held());
+  }
+  assert.deepEqual([counts[0], counts[28], counts.at(-1)], [2, 2, 1]);
+  assert.equal(sim.bench.db.prepare('SELECT count(*) FROM tombstone').pluck().get(), 1);
+});
+
+test('urls that nobody announced wait for a Bot Manager that knows how to ask for them; those of owners do not', async t => {
+  const sim = simulate(t, path => (path === '/robots.txt' ? { robots: '' } : undefined));
+  spidered(sim, 1);
+  sim.takesUnasked = false;
+  sim.start();
+  await sim.send(1, links(2), LINKS);
+  await sim.send(1, [url('a')]);
+  await sim.pass(10 * SECOND);
+  assert.deepEqual(pathsOf(sim.fetches), ['/a']);
+  sim.takesUnasked = true;
+  sim.loseWorker();
+  assert.ok(await idle(sim));
+  assert.deepEqual(pathsOf(sim.fetches), ['/a', '/robots.txt', '/0', '/1']);
+});
