@@ -77,6 +77,9 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
     assert.equal(status, 1, stderr);
     assert.match(stderr, /a\.html/);
   },
+  async lccscan() {
+    assert.match(await lcc.run('lccscan'), /<\?lcc from="lccscan" set="partial"\?>\n<\?lcc end\?>/);
+  },
   async lccstat() {
     assert.match(await lcc.run('lccstat'), /idle/);
   },

@@ -41,5 +41,17 @@ export const CRAWL = {
     1_000_000,
     'links of all providers that wait for that in lcclinks',
   ),
+  'spider.scan_per_day': count(
+    100,
+    0,
+    1_000_000_000,
+    'held pages of a provider that lccscan asks for again in a day, at least',
+  ),
+  'spider.scan_percent_per_day': count(
+    2,
+    0,
+    100,
+    'the same in percent of what is held; the larger of the two',
+  ),
   'spider.door_timeout_ms': ms(MINUTE, 10, HOUR, 'time for an answer of the spider door'),
 } as const satisfies Section<'spider'>;

@@ -1,0 +1,62 @@
+/** lccscan(1): asks again for pages that are held, where nobody announces their changes, or to see whether somebody does. */
+import type { Config } from '../config/load.js';
+import { amount } from '../config/words.js';
+import { ScanReader } from '../db/cache/scan.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { Output } from '../lib/stdio.js';
+import { audit } from '../scan/audit.js';
+import { scan } from '../scan/scan.js';
+import { StdoutRequests } from '../scan/stdout-requests.js';
+import type { ScanCounts, ScanOptions } from '../scan/types.js';
+import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
+import type { CommandContext, CommandSpec, OptionValues } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccscan',
+  summary:
+    'Ask again for held pages: those that gain most by it, or an even sample of what owners announced.',
+  options: [
+    { flags: '--audit', help: 'a sample of what owners announced, of those whose turn has come' },
+    { flags: '--pid <N>', help: 'of this provider alone', repeat: true },
+    { flags: '--limit <N>', help: 'urls of each provider at most (default: its share of a day)' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccscan --pid=100',
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitStatus> {
+  const config = configOf(context);
+  const options = scanOptions(context.options, config);
+  const isAudit = context.options['audit'] === true;
+  const db = new ScanReader(config.home.db);
+  try {
+    const nowS = Math.floor(systemClock.nowMs() / 1000);
+    const sink = new StdoutRequests(new Output(1));
+    const counts = await (isAudit ? audit : scan)(db, sink, options, nowS);
+    if (context.verbose) context.say(countLine(counts));
+    return EXIT.ok;
+  } finally {
+    db.close();
+  }
+}
+
+function scanOptions(values: OptionValues, config: Config): ScanOptions {
+  return {
+    pids: new Set((textsOf(values, 'pid') ?? []).map(text => numberOf('--pid', text))),
+    limit:
+      textOf(values, 'limit') === undefined ? undefined : numberOf('--limit', textOf(values, 'limit') ?? ''),
+    perDay: config.get('spider.scan_per_day'),
+    percentPerDay: config.get('spider.scan_percent_per_day'),
+  };
+}
+
+function numberOf(option: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new LccError('usage', `${option}=${text}: give a number`);
+}
+
+function countLine({ providers, rows, chosen, overdue, known }: ScanCounts): string {
+  return `${amount(providers, 'provider')}, ${amount(rows, 'page')} looked at: ${chosen} chosen, ${overdue} not asked for in 90 days, ${known} that were not to be had`;
+}

@@ -1,0 +1,154 @@
+/** What a scan looks at in lcc.db: whose pages are asked for again, how often they changed, and what waits already. */
+import { openReadOnly, readingError, type Db } from '../sqlite/open.js';
+
+export interface ScanProvider {
+  pid: number;
+  /** Rows held. */
+  held: number;
+  /** Urls a day; null: as configured. */
+  perDay: number | null;
+}
+
+/** A provider whose announcements are audited, and how far its audit is. */
+export interface AuditProvider {
+  pid: number;
+  held: number;
+  /** Urls of its audit that were asked for and have been settled, … */
+  settled: number;
+  /** … among them those that had changed, or were gone, without a word, … */
+  silent: number;
+  /** … those that are not settled yet, … */
+  open: number;
+  /** … and those that were asked for within a day. */
+  today: number;
+}
+
+/** A row's id, provider, what is known of its visits, and, after a failure that left the content, when it is asked for again. */
+export type RawVisited = [
+  id: number,
+  pid: number,
+  checkedS: number,
+  n: number,
+  x: number,
+  t: number,
+  retryS: number | null,
+];
+
+/** A page that was not found is looked for once more before it is taken for gone; a site that fails is given a day. */
+const RETRY = `CASE WHEN coalesce(fails, 0) = 0 THEN NULL WHEN failcode = 404 THEN checked + 3600 ELSE checked + 86400 END`;
+
+export interface ScanUrl {
+  pid: number;
+  curl: string;
+  mimetype: string;
+  furl: string | null;
+  served: 0 | 1;
+}
+
+export interface KnownUrl {
+  curl: string;
+  hops: number;
+}
+
+export class ScanReader {
+  readonly #path: string;
+  readonly #db: Db;
+  readonly #url;
+  readonly #waiting;
+  readonly #known;
+
+  /** @throws LccError as `openReadOnly` */
+  constructor(path: string) {
+    this.#path = path;
+    const db = (this.#db = openReadOnly(path));
+    this.#url = db.prepare<[number], ScanUrl>(
+      'SELECT pid, curl, mimetype, givenfurl AS furl, served FROM lccurl WHERE id = ?',
+    );
+    this.#waiting = db
+      .prepare<[number, string], number>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1')
+      .pluck();
+    this.#known = db.prepare<[number, number, number], KnownUrl>(
+      `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+    );
+  }
+
+  /** Providers that are scanned, in the order of their numbers. */
+  providers(): ScanProvider[] {
+    return this.#guard(() =>
+      this.#db
+        .prepare<[], ScanProvider>(
+          `SELECT pid, filesused AS held, scanperday AS perDay FROM pidb
+           WHERE coalesce(scan, spider) = 1 AND enabled = 1 ORDER BY pid`,
+        )
+        .all(),
+    );
+  }
+
+  /** Providers whose audit is due, or goes on, in the order of their numbers. */
+  auditProviders(nowS: number): AuditProvider[] {
+    return this.#guard(() =>
+      this.#db
+        .prepare<{ now: number }, AuditProvider>(
+          `SELECT p.pid, (SELECT count(*) FROM lccurl WHERE lccurl.pid = p.pid AND hops IS NULL) AS held,
+             coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
+             coalesce(sum(state < 2), 0) AS open, coalesce(sum(state = 0 OR asked > $now - 86400), 0) AS today
+           FROM pidb p LEFT JOIN audit a ON a.pid = p.pid AND a.began > p.auditdue
+           WHERE p.auditdue <= $now AND p.enabled = 1 GROUP BY p.pid ORDER BY p.pid`,
+        )
+        .all({ now: nowS }),
+    );
+  }
+
+  /** Rows that their owners announced, those of an audit that goes on left out: id, provider, when it was asked for last. */
+  *announced(): Generator<[id: number, pid: number, checkedS: number]> {
+    yield* this.#each<[number, number, number]>(
+      `SELECT lccurl.id, lccurl.pid, coalesce(checked, fetched_time) FROM lccurl LEFT JOIN visit ON visit.id = lccurl.id
+       WHERE hops IS NULL AND NOT EXISTS (SELECT 1 FROM audit JOIN pidb USING (pid) WHERE audit.pid = lccurl.pid
+         AND audit.began > auditdue AND audit.id = lccurl.id)`,
+    );
+  }
+
+  /** All that is held, of whomever. */
+  *visited(): Generator<RawVisited> {
+    yield* this.#each<RawVisited>(
+      `SELECT lccurl.id, pid, coalesce(checked, fetched_time), coalesce(n, 0), coalesce(x, 0), coalesce(t, 0), ${RETRY}
+       FROM lccurl LEFT JOIN visit ON visit.id = lccurl.id`,
+    );
+  }
+
+  url(id: number): ScanUrl | undefined {
+    return this.#guard(() => this.#url.get(id));
+  }
+
+  /** Whether something of that url waits. */
+  isWaiting(pid: number, curl: string): boolean {
+    return this.#guard(() => this.#waiting.get(pid, curl) !== undefined);
+  }
+
+  /** What was not to be had, and may be asked for again, longest first. */
+  known(pid: number, nowS: number, most: number): KnownUrl[] {
+    return this.#guard(() => this.#known.all(pid, nowS, most));
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  *#each<T>(sql: string): Generator<T> {
+    const rows = this.#guard(() => this.#db.prepare<[], T>(sql).raw().iterate());
+    for (;;) {
+      const next = this.#guard(() => rows.next());
+      if (next.done === true) return;
+      yield next.value;
+    }
+  }
+
+  #guard<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw readingError(this.#path, error);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * An audit: of each owner whose turn has come an even sample of what it announced, asked for as any other url is. What comes of it
+ * is settled by the Queue Manager; a sample that found something silent is drawn larger by the next run.
+ */
+import type { ScanReader } from '../db/cache/scan.js';
+import { AS_SERVED } from '../wire/url.js';
+import { dailySample, Reservoir, sampleSize } from './sample.js';
+import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
+
+/** What was announced, or asked for, within so long is not looked at. */
+const LEAST_AGE_S = 3600;
+
+export async function audit(
+  db: ScanReader,
+  sink: ScanSink,
+  options: ScanOptions,
+  nowS: number,
+  random?: (below: number) => number,
+): Promise<ScanCounts> {
+  const samples = new Map<number, Reservoir>();
+  for (const { pid, held, settled, silent, open, today } of db.auditProviders(nowS)) {
+    if (options.pids.size > 0 && !options.pids.has(pid)) continue;
+    const wanted = Math.min(sampleSize(held, silent) - settled - open, dailySample(held) - today);
+    const size = Math.min(wanted, options.limit ?? Infinity);
+    if (size > 0) samples.set(pid, new Reservoir(size, random));
+  }
+  const counts: ScanCounts = { providers: samples.size, rows: 0, chosen: 0, overdue: 0, known: 0 };
+  if (samples.size > 0)
+    for (const [id, pid, checkedS] of db.announced()) {
+      counts.rows++;
+      if (nowS - checkedS >= LEAST_AGE_S) samples.get(pid)?.add(id);
+    }
+  for (const { ids } of samples.values())
+    for (const id of ids) {
+      const url = db.url(id);
+      if (url === undefined || db.isWaiting(url.pid, url.curl)) continue;
+      const { pid, curl, mimetype, served, furl } = url;
+      counts.chosen++;
+      await sink.add({ pid, curl, mimetype: served === 1 ? AS_SERVED : mimetype, furl: furl ?? undefined });
+    }
+  await sink.finish();
+  return counts;
+}

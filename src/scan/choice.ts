@@ -1,0 +1,72 @@
+/**
+ * Which pages of a provider are asked for again: those that gain most by it, and all that nobody has asked for in 90 days. One
+ * pass over its rows, in memory as much as is chosen.
+ */
+import { Best, type Rated } from './best.js';
+import { gainOf, pooledRate, rateOf, type Visits } from './freshness.js';
+
+export interface ScannedRow extends Visits {
+  id: number;
+  /** When it was fetched or confirmed last. */
+  checkedS: number;
+  /** After a failure that left its content: when it is asked for again, before anything else. */
+  retryS?: number | undefined;
+}
+
+const LEAST_AGE_S = 3600;
+const MOST_AGE_S = 90 * 86_400;
+
+export class Choice {
+  readonly #nowS: number;
+  readonly #isFree: (id: number) => boolean;
+  readonly #overdue: (id: number) => void;
+  readonly #visited: Best;
+  /** Rows without a visit, by age: what they gain is known once all visits of the provider are. */
+  readonly #unvisited: Best;
+  readonly #most: number;
+  readonly #all: Visits = { n: 0, x: 0, t: 0 };
+
+  /**
+   * @param most to choose @param isFree whether a row does not wait in the queue already; asked of those alone that would be chosen
+   * @param overdue takes what nobody has asked for in 90 days, at once
+   */
+  constructor(most: number, nowS: number, isFree: (id: number) => boolean, overdue: (id: number) => void) {
+    this.#most = most;
+    this.#nowS = nowS;
+    this.#isFree = isFree;
+    this.#overdue = overdue;
+    this.#visited = new Best(most);
+    this.#unvisited = new Best(most);
+  }
+
+  add(row: ScannedRow): void {
+    this.#all.n += row.n;
+    this.#all.x += row.x;
+    this.#all.t += row.t;
+    const ageS = this.#nowS - row.checkedS;
+    if (ageS < LEAST_AGE_S) return;
+    if (ageS > MOST_AGE_S) {
+      if (this.#isFree(row.id)) this.#overdue(row.id);
+      return;
+    }
+    if (this.#most <= 0 || (row.retryS !== undefined && row.retryS > this.#nowS)) return;
+    const rate = row.retryS === undefined ? rateOf(row) : Infinity;
+    const [best, worth] = rate === undefined ? [this.#unvisited, ageS] : [this.#visited, worthOf(rate, ageS)];
+    if (best.wants(row.id, worth) && this.#isFree(row.id)) best.add({ id: row.id, worth });
+  }
+
+  /** Ids, those that gain most first. */
+  chosen(): number[] {
+    const rate = pooledRate(this.#all);
+    const both = new Best(this.#most);
+    const unvisited = this.#unvisited
+      .ranked()
+      .map(({ id, worth }): Rated => ({ id, worth: gainOf(rate, worth) }));
+    for (const rated of [...this.#visited.ranked(), ...unvisited]) both.add(rated);
+    return both.ranked().map(({ id }) => id);
+  }
+}
+
+function worthOf(rate: number, ageS: number): number {
+  return rate === Infinity ? Infinity : gainOf(rate, ageS);
+}

@@ -1,0 +1,37 @@
+/** What lccscan is told, and where what it chooses goes. */
+
+export interface ScanOptions {
+  /** These providers alone; empty: all that are scanned, or audited. */
+  pids: ReadonlySet<number>;
+  /** Urls of a provider; undefined: its share of a day. */
+  limit: number | undefined;
+  /** Urls a day of a provider without an amount of its own, at least. */
+  perDay: number;
+  /** The same in percent of what it holds; the larger of the two counts. */
+  percentPerDay: number;
+}
+
+/** A url that is asked for again. */
+export interface ScanRequest {
+  pid: number;
+  curl: string;
+  mimetype: string;
+  furl?: string | undefined;
+  /** Of one that is not held: links between it and where its crawl began. */
+  hops?: number | undefined;
+}
+
+/** Where urls go; a promise is waited for before the next one. */
+export interface ScanSink {
+  add(request: ScanRequest): void | Promise<void>;
+  /** Everything is where it shall be. */
+  finish(): Promise<void>;
+}
+
+export interface ScanCounts {
+  providers: number;
+  rows: number;
+  chosen: number;
+  overdue: number;
+  known: number;
+}
