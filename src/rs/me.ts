@@ -4,7 +4,7 @@ import { RsRequestRefused } from './refusal.js';
 import type { UnsDoor } from './uns-door.js';
 
 export interface ProviderViewOptions {
-  door: Pick<UnsDoor, 'look'>;
+  door: Pick<UnsDoor, 'look' | 'isRight'>;
   /** Asks the Queue Manager; undefined: it is away. */
   ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
 }

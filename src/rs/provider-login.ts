@@ -1,6 +1,8 @@
 /** Whether a number and a password belong together, and which generation of the password that is. */
+import type { ShownProvider } from '../db/providers/registered.js';
 import type { ProviderViewOptions } from './me.js';
 import { RsRequestRefused } from './refusal.js';
+import { notTogether } from './uns-door.js';
 
 const PID = /^[1-9]\d{0,14}$/;
 const PASSWORD = /^[\w-]{1,100}$/;
@@ -13,6 +15,7 @@ export interface LoggedIn {
 }
 
 /**
+ * Lets a provider in that may connect, or is leaving: that one may stay after all.
  * @param address of the client
  * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password; 503
  */
@@ -22,19 +25,25 @@ export async function loginOf(
   address: string,
   { door, ask }: ProviderViewOptions,
 ): Promise<LoggedIn> {
-  const isWellFormed = PID.test(number) && PASSWORD.test(password);
-  const check = () =>
-    isWellFormed ? door.look(number, password, address) : door.look(NOBODY, NOBODY, address);
-  await check();
-  const generation = await generationOf(Number(number), ask);
-  // Right before and after: it is the password of this generation, whoever changes it meanwhile.
-  await check();
-  return { pid: Number(number), generation };
+  const { enabled } = await requirePassword(number, password, address, door);
+  const told = await ask({ op: 'show', pid: Number(number) });
+  if (told === undefined)
+    throw new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
+  const provider = told['provider'] as ShownProvider | null;
+  if (provider === null || (!enabled && provider.leaveat === null)) throw notTogether();
+  // Right before and after: it is the password of this generation, even if it is changed meanwhile.
+  await requirePassword(number, password, address, door);
+  return { pid: provider.pid, generation: provider.generation };
 }
 
-async function generationOf(pid: number, ask: ProviderViewOptions['ask']): Promise<number> {
-  const told = await ask({ op: 'show', pid });
-  const { generation } = Object(told?.['provider']) as { generation?: unknown };
-  if (typeof generation === 'number') return generation;
-  throw new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
+/** @throws RsRequestRefused 401, 503 */
+export function requirePassword(
+  number: string,
+  password: string,
+  address: string,
+  door: Pick<ProviderViewOptions['door'], 'isRight'>,
+): Promise<{ enabled: boolean }> {
+  return PID.test(number) && PASSWORD.test(password)
+    ? door.isRight(number, password, address)
+    : door.isRight(NOBODY, NOBODY, address);
 }

@@ -99,7 +99,7 @@ export class WebSessions {
     });
   }
 
-  /** A login that was refused; each is written down alike, whoever it was for. */
+  /** A login that was refused; each is written down alike, for known and unknown accounts. */
   refused(kind: SessionKind, account: string, network: string): void {
     this.#db.write(() => this.#note('login refused', { kind, account }, network));
   }

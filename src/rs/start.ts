@@ -150,7 +150,19 @@ async function run(
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   app.route(`${base}/api/v1`, api);
-  const pages = pagesOf({ registrar, mail, sessions, view, options, clock, maxBodyBytes, within, failed });
+  const pages = pagesOf({
+    registrar,
+    account,
+    hoursOf: pid => db.providers.get(pid),
+    mail,
+    sessions,
+    view,
+    options,
+    clock,
+    maxBodyBytes,
+    within,
+    failed,
+  });
   app.route(base === '' ? '/' : base, pages);
   app.notFound(c => c.text('there is nothing here\n', 404));
   // A proxy speaks for all of its clients.

@@ -36,7 +36,7 @@ export class UnsDoor {
   async look(pid: string, password: string, address: string): Promise<ProviderLook> {
     const { report, errors, rejected } = await this.#ask(pid, password, address);
     if (report !== undefined) return { report, errors };
-    throw rejected === NOT_TOGETHER || rejected === DISABLED ? refused() : away();
+    throw rejected === NOT_TOGETHER || rejected === DISABLED ? notTogether() : away();
   }
 
   /**
@@ -46,7 +46,7 @@ export class UnsDoor {
   async isRight(pid: string, password: string, address: string): Promise<{ enabled: boolean }> {
     const { report, rejected } = await this.#ask(pid, password, address);
     if (report !== undefined || rejected === DISABLED) return { enabled: report !== undefined };
-    throw rejected === NOT_TOGETHER ? refused() : away();
+    throw rejected === NOT_TOGETHER ? notTogether() : away();
   }
 
   async #ask(
@@ -94,7 +94,8 @@ export class UnsDoor {
 const NOT_TOGETHER = 101;
 const DISABLED = 105;
 
-function refused(): RsRequestRefused {
+/** Alike for a number that is unknown, disabled or has another password. */
+export function notTogether(): RsRequestRefused {
   return new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
 }
 

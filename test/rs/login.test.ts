@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import type { ProviderViewOptions } from '../../src/rs/me.js';
-import { RsRequestRefused } from '../../src/rs/refusal.js';
+import { notTogether } from '../../src/rs/uns-door.js';
 import { ground } from '../web/support.js';
 import { formTokenIn, PagesScene, type Page } from './pages-support.js';
 import { providerRow, RsScene } from './support.js';
@@ -15,12 +15,11 @@ let provider = providerRow(100_000);
 let isAway = false;
 const view: ProviderViewOptions = {
   door: {
-    look: (pid, password) =>
-      pid === '100000' && password === PASSWORD && provider.enabled
-        ? Promise.resolve({ report: {} as never, errors: [] })
-        : Promise.reject(
-            new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both'),
-          ),
+    look: () => Promise.reject(new Error('is not asked')),
+    isRight: (pid, password) =>
+      pid === '100000' && password === PASSWORD
+        ? Promise.resolve({ enabled: provider.enabled })
+        : Promise.reject(notTogether()),
   },
   ask: () => Promise.resolve(isAway ? undefined : { provider }),
 };
@@ -154,4 +153,8 @@ test('sessions end with the password, whoever changed it, and with the provider'
   const again = await login();
   provider.enabled = false;
   assert.equal((await get('/base/me', again.cookie)).status, 303);
+  // One that is leaving may stay after all.
+  provider.leaveat = 2_000_000_000;
+  const leaving = await login();
+  assert.match((await get('/base/me/leave', leaving.cookie)).html, /Stay after all/);
 });

@@ -1,61 +1,66 @@
 /** Pages of a provider over the tables and the operations of a Queue Manager; only the wire between them is left out. */
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../src/config/load.js';
-import { hashPassword } from '../../src/lib/password.js';
-import { silentLog } from '../../src/lib/log.js';
-import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
-import { RsRequestRefused } from '../../src/rs/refusal.js';
-import type { ProviderViewOptions } from '../../src/rs/me.js';
-import { Bench } from '../qm/support.js';
+import type { Bench } from '../qm/support.js';
 import type { Ground } from '../web/support.js';
-import { PagesScene, type Page } from './pages-support.js';
-import { RsScene } from './support.js';
+import { AccountScene, PASSWORD } from './account-scene.js';
+import { formTokenIn, PagesScene, type Page } from './pages-support.js';
 
+export { PASSWORD } from './account-scene.js';
 export const PID = 100_000;
-export const PASSWORD = 'right-password';
-/** As `Bench` has it. */
+/** As `Bench` has it; a root besides the one that was registered. */
 export const ROOT = 'http://127.0.0.1/';
 
 export class MeScene {
-  readonly qm = new Bench({ errorsKept: 1_000_000 });
-  readonly operations: RsOperations;
-  readonly rs: RsScene;
+  readonly accounts: AccountScene;
   pages!: PagesScene;
   cookie = '';
 
-  private constructor(rs: RsScene) {
-    this.rs = rs;
-    const { db, store, dir } = this.qm;
-    db.pragma('synchronous = OFF');
-    const none = () => undefined;
-    this.operations = new RsOperations({
-      db,
-      store,
-      clock: rs.clock,
-      log: silentLog,
-      bounds: rsBoundsOf(loadConfig({ env: { LCC_HOME: dir } })),
-      changed: none,
-      flushed: none,
-      controls: { pause: none, resume: none, flush: none, 'want-full': none },
-    });
-    const change = { op: 'register', pid: PID, password: hashPassword(PASSWORD), roots: [ROOT] } as const;
-    this.operations.answer({ id: randomUUID(), change });
+  private constructor(accounts: AccountScene) {
+    this.accounts = accounts;
   }
 
   static async start(on: Pick<Ground, 'services' | 'limits'>): Promise<MeScene> {
-    const scene = new MeScene(await RsScene.start());
-    scene.pages = await PagesScene.start(scene.rs, on, scene.view());
-    const { cookie } = await scene.pages.ask('/base/login', {
-      number: String(PID),
-      password: PASSWORD,
-      next: '',
-    });
-    scene.cookie = cookie;
+    const accounts = await AccountScene.start();
+    const scene = new MeScene(accounts);
+    await accounts.register('/docs/');
+    const change = { op: 'root-add', pid: PID, roots: [ROOT] } as const;
+    accounts.operations.answer({ id: randomUUID(), change });
+    const ask: (typeof accounts.rs)['ask'] = question => accounts.rs.ask(question);
+    const view = {
+      door: accounts.door,
+      ask: (...args: Parameters<typeof ask>) => Promise.resolve(ask(...args)),
+    };
+    scene.pages = await PagesScene.start(accounts.rs, on, view, accounts.account);
+    await scene.login();
     return scene;
+  }
+
+  get qm(): Bench {
+    return this.accounts.qm;
+  }
+
+  /** @returns the answer to the form */
+  async login(password = PASSWORD): Promise<Page> {
+    const answer = await this.pages.ask('/base/login', { number: String(PID), password, next: '' });
+    this.cookie = answer.cookie;
+    return answer;
   }
 
   get(path: string): Promise<Page> {
     return this.pages.ask(`/base${path}`, undefined, { cookie: this.cookie });
+  }
+
+  /** Sends a form of the page that has the path; what is answered sets the cookie. */
+  async post(path: string, fields: Record<string, string>, formPath = path): Promise<Page> {
+    const form_token = formTokenIn(await this.get(formPath));
+    const answer = await this.pages.ask(`/base${path}`, { form_token, ...fields }, { cookie: this.cookie });
+    if (answer.cookie !== '') this.cookie = answer.cookie;
+    return answer;
+  }
+
+  /** Follows where a form has led to. */
+  async follow({ location }: Page): Promise<Page> {
+    return this.get(location.replace(/^\/base/, ''));
   }
 
   /** Errors of fetches, one code after the other. */
@@ -76,22 +81,6 @@ export class MeScene {
 
   async close(): Promise<void> {
     await this.pages.server.close();
-    this.rs.close();
-    this.qm.close();
-  }
-
-  private view(): ProviderViewOptions {
-    return {
-      door: {
-        look: (_pid, password) =>
-          password === PASSWORD
-            ? Promise.resolve({ report: {} as never, errors: [] })
-            : Promise.reject(new RsRequestRefused(401, 'login', 'wrong', 'check')),
-      },
-      ask: question => {
-        const answer = this.operations.answer({ id: undefined, question });
-        return Promise.resolve('ok' in answer ? answer.ok : undefined);
-      },
-    };
+    this.accounts.close();
   }
 }

@@ -26,7 +26,7 @@ test('a new provider is told to put its line into its crontab, and others how th
   assert.match(textOf(first.html), /Next: the line for your crontab .* --pid=100000 --pwdfile=/);
   await scene.qm.send(PID, [url(`${ROOT}a`), url(`${ROOT}b`)]);
   scene.qm.fetch(PID, `${ROOT}a`);
-  const lastS = Math.floor(scene.rs.clock.nowMs() / 1000);
+  const lastS = Math.floor(scene.accounts.rs.clock.nowMs() / 1000);
   set(`lastconntime = ${lastS}`);
   const { html } = await scene.get('/me');
   assert.equal(stateOf(html), 'is being fetched');
@@ -40,7 +40,7 @@ test('a new provider is told to put its line into its crontab, and others how th
 
 test('why nothing is fetched now is said in words', async () => {
   await scene.qm.send(PID, [url(`${ROOT}a`)]);
-  const nowS = Math.floor(scene.rs.clock.nowMs() / 1000);
+  const nowS = Math.floor(scene.accounts.rs.clock.nowMs() / 1000);
   for (const [columns, word] of [
     [`timeofday = '${'0'.repeat(24)}'`, 'waits for your hours'],
     [`backoffuntil = ${nowS + 600}`, 'your site does not answer'],

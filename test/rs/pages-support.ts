@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Hono } from 'hono';
+import { Account } from '../../src/rs/account.js';
 import type { NodeBindings } from '../../src/rs/api.js';
 import { listenerOf } from '../../src/rs/listener.js';
 import type { ProviderViewOptions } from '../../src/rs/me.js';
 import { pagesOf } from '../../src/rs/pages/pages.js';
-import { RsRequestRefused } from '../../src/rs/refusal.js';
 import { WebSessions } from '../../src/rs/sessions.js';
+import { notTogether } from '../../src/rs/uns-door.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
 import type { Ground } from '../web/support.js';
 import type { RsScene } from './support.js';
@@ -35,11 +36,14 @@ export class PagesScene {
     scene: RsScene,
     { services, limits }: Pick<Ground, 'services' | 'limits'>,
     view: ProviderViewOptions = NOBODY,
+    account: Account = accountOf(scene, view),
   ): Promise<PagesScene> {
     const failed: unknown[] = [];
     const { registrar, mail, options, clock, db } = scene;
     const pages = pagesOf({
       registrar,
+      account,
+      hoursOf: pid => db.providers.get(pid),
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,
@@ -84,13 +88,13 @@ export class PagesScene {
   }
 }
 
+function accountOf({ db, options, registrar, clock }: RsScene, { door, ask }: ProviderViewOptions): Account {
+  return new Account({ db, options, registrar, door, ask, clock, applied: () => undefined, patienceMs: 1 });
+}
+
 /** Knows no provider. */
 export const NOBODY: ProviderViewOptions = {
-  door: {
-    look: () => {
-      throw new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
-    },
-  },
+  door: { look: () => Promise.reject(notTogether()), isRight: () => Promise.reject(notTogether()) },
   ask: () => Promise.resolve({ provider: null }),
 };
 

@@ -14,11 +14,15 @@ export interface RegistrationScene {
   end(): Promise<void>;
 }
 
-/** @param rs more of section `[rs]` */
-export async function startRegistration(rs = '', env: NodeJS.ProcessEnv = {}): Promise<RegistrationScene> {
+/** @param rs more of section `[rs]` @param host by which the pages are known */
+export async function startRegistration(
+  rs = '',
+  env: NodeJS.ProcessEnv = {},
+  host = '127.0.0.1',
+): Promise<RegistrationScene> {
   const site = await startDocs();
   const port = await freePort();
-  const server = `http://127.0.0.1:${port}/`;
+  const server = `http://${host}:${port}/`;
   const toml = `[rs]\nlisten = ["127.0.0.1:${port}"]\nurl = "${server}"\nports = ["${site.port}"]\nretry_ms = 50\n${rs}`;
   const lcc = new Lcc(site.url, toml);
   const pwdfile = join(lcc.dir, 'password');

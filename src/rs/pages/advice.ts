@@ -115,6 +115,10 @@ const ADVICE: Readonly<Record<number, Advice>> = {
     means: 'The hours that were announced for it never come.',
     todo: 'Announce other hours, or permit more under Terms.',
   },
+  615: {
+    means: 'The robots.txt of your site forbids it. It was not announced, but found as a link.',
+    todo: 'If it may be fetched, permit it there, or announce it yourself.',
+  },
 };
 
 export function adviceOf(code: number): Advice {

@@ -13,7 +13,7 @@ import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
 import { bytesText, countText, rateText } from './numbers.js';
 import { pairBody, type PairSecrets } from './pair.js';
-import { ShownOnce } from './shown-once.js';
+import type { ShownOnce } from './shown-once.js';
 
 const CHECK_WAIT_MS = 3000;
 const REFRESH_S = 3;
@@ -24,6 +24,8 @@ export interface ApplicantOptions {
   registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
   options: Pick<RsOptions, 'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'mail'>;
   clock: Clock;
+  /** What the page of a pair shows once. */
+  pairSecrets: ShownOnce<PairSecrets>;
   /** Resolves after a time, or when what is waited for is over. */
   within: (over: Promise<void>, delayMs: number) => Promise<void>;
   base: string;
@@ -41,12 +43,12 @@ export function applicantPages({
   addressOf,
   options,
   clock,
+  pairSecrets,
   within,
   base,
   page,
 }: ApplicantOptions) {
   const { limits, uns, first } = options;
-  const shownOnce = new ShownOnce<PairSecrets>(clock);
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
     page({ title: 'Register a site', here: '/register', body: form(base, options, fields, errors) });
@@ -65,7 +67,7 @@ export function applicantPages({
         network,
         fields.email,
       );
-      shownOnce.keep(capability, { secret, password });
+      pairSecrets.keep(capability, { secret, password });
       return c.redirect(`${base}/pair/${capability}`, 303);
     } catch (error) {
       if (!(error instanceof RsRequestRefused)) throw error;
@@ -77,7 +79,8 @@ export function applicantPages({
   pages.post('/pair/:id/check', async c => {
     const id = c.req.param('id');
     try {
-      await within(registrar.check(id), CHECK_WAIT_MS);
+      const { give_up: givesUp } = await fieldsOf(c, ['give_up']);
+      await within(registrar.check(id, givesUp === 'yes'), CHECK_WAIT_MS);
     } catch (error) {
       if (!(error instanceof RsRequestRefused) || ![409, 429].includes(error.status)) throw error;
       retryHeader(c, error);
@@ -102,7 +105,8 @@ export function applicantPages({
     const { state, prefix } = registration;
     const body = pairBody({
       registration,
-      secrets: shownOnce.take(id),
+      secrets: pairSecrets.take(id),
+      base,
       here: `${base}/pair/${id}`,
       uns,
       checksLeft: Math.max(0, limits.checks.most - registration.tries),

@@ -1,25 +1,35 @@
 /** What a provider sees of itself, `/me` and below. */
-import { Hono, type Context } from 'hono';
+import { Hono } from 'hono';
+import { html } from 'hono/html';
 import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
 import type { RsOptions } from '../options.js';
-import type { WebSessions } from '../sessions.js';
 import type { Markup, PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
+import { leavePage } from './me-leave.js';
+import { mailPage } from './me-mail.js';
 import { overview } from './me-overview.js';
+import { outcomeNote, type MeContext, type MeParts } from './me-parts.js';
+import { passwordPage, type PasswordParts, type PasswordShown } from './me-password.js';
 import { receiptsBody, RECEIPTS_PAGE, urlsIn } from './me-receipts.js';
+import { rootsPages } from './me-roots.js';
+import { termsPage, type OwnHours } from './me-terms.js';
+import type { PairSecrets } from './pair.js';
 import { providerGate, type ProviderEnv } from './provider-gate.js';
 import type { QmAnswers } from './qm-answers.js';
-import { sessionGate, type SessionCookie } from './session-gate.js';
+import { sessionGate } from './session-gate.js';
+import { ShownOnce } from './shown-once.js';
 
-export interface MeOptions {
-  sessions: WebSessions;
-  cookie: SessionCookie;
+export interface MeOptions
+  extends Omit<MeParts, 'show' | 'options'>, Pick<PasswordParts, 'sessions' | 'cookie' | 'door'> {
   qm: QmAnswers;
-  options: Pick<RsOptions, 'uns' | 'slots' | 'fullSetPeriodMs'>;
-  clock: Pick<Clock, 'nowMs'>;
-  base: string;
+  /** What it permits, in its own zone; undefined: it did not register here. */
+  hoursOf: (pid: number) => OwnHours | undefined;
+  /** Where the page of a pair finds what is shown once. */
+  pairSecrets: ShownOnce<PairSecrets>;
+  options: MeParts['options'] & Pick<RsOptions, 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
+  clock: Clock;
   page: PageMaker;
 }
 
@@ -28,18 +38,26 @@ export const ME_NAV = [
   { path: '/me', label: 'Overview' },
   { path: '/me/errors', label: 'Errors' },
   { path: '/me/receipts', label: 'Receipts' },
+  { path: '/me/roots', label: 'Directories' },
+  { path: '/me/terms', label: 'Terms' },
+  { path: '/me/mail', label: 'E-mail' },
+  { path: '/me/password', label: 'Password' },
+  { path: '/me/leave', label: 'Leave' },
 ];
 
-export function mePages({ sessions, cookie, qm, options, clock, base, page }: MeOptions) {
+export function mePages(all: MeOptions) {
+  const { sessions, cookie, qm, hoursOf, options, clock, base, page } = all;
   const pages = new Hono<ProviderEnv>({ strict: false });
-  const zone = undefined;
+  const zoneOf = (pid: number) => hoursOf(pid)?.zone ?? undefined;
   pages.use(sessionGate('provider', sessions, cookie, c => toLoginFrom(base, c)));
   pages.use(providerGate(sessions, cookie, qm, `${base}/login`));
 
   pages.get('/', c => {
     const { provider } = c.var;
     const nowMs = clock.nowMs();
-    return show(c, '/me', 'Overview', overview({ provider, base, zone, nowMs, ...options }));
+    const view = { provider, base, zone: zoneOf(provider.pid), nowMs, ...options };
+    const note = outcomeNote(c, 'You stay.');
+    return show(c, '/me', 'Overview', html`${note} ${overview(view)}`);
   });
   pages.get('/errors', async c => {
     const { provider } = c.var;
@@ -59,15 +77,34 @@ export function mePages({ sessions, cookie, qm, options, clock, base, page }: Me
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
     const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(c.var.provider.pid, urls);
-    const body = receiptsBody({ base, typed, urls, standings, nowMs: clock.nowMs(), zone });
+    const body = receiptsBody({
+      base,
+      typed,
+      urls,
+      standings,
+      nowMs: clock.nowMs(),
+      zone: zoneOf(c.var.provider.pid),
+    });
     return show(c, '/me/receipts', 'Receipts', body);
   });
+  const parts: MeParts = { ...all, show };
+  rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets });
+  termsPage(pages, { ...parts, hoursOf });
+  mailPage(pages, parts);
+  passwordPage(pages, { ...all, ...parts, passwords: new ShownOnce<PasswordShown>(clock) });
+  leavePage(pages, { ...parts, leaveMs: options.leaveMs, zoneOf });
   return pages;
 
-  function show(c: Context<ProviderEnv>, here: string, title: string, body: Markup) {
+  function show(
+    c: MeContext,
+    here: string,
+    title: string,
+    body: Markup,
+    status: Parameters<MeParts['show']>[4] = 200,
+  ) {
     const { provider, session } = c.var;
     const login = { account: `Provider ${provider.pid}`, formToken: session.formToken };
-    return c.html(page({ title, here, login, body }));
+    return c.html(page({ title, here, login, body }), status);
   }
 
   /** All of them, read as they are sent. */

@@ -7,9 +7,11 @@ import type { WebSessions } from '../sessions.js';
 import { applicantPages, type ApplicantOptions } from './applicants.js';
 import { loginPages } from './login.js';
 import { mailPages } from './mail.js';
-import { ME_NAV, mePages } from './me.js';
+import { ME_NAV, mePages, type MeOptions } from './me.js';
+import type { PairSecrets } from './pair.js';
 import { QmAnswers } from './qm-answers.js';
 import { SessionCookie } from './session-gate.js';
+import { ShownOnce } from './shown-once.js';
 import { shellOf, type ShellOptions } from './shell.js';
 
 export interface PagesOptions
@@ -17,11 +19,14 @@ export interface PagesOptions
     Pick<ShellOptions, 'maxBodyBytes' | 'failed'>,
     Pick<ApplicantOptions, 'registrar' | 'clock' | 'within'> {
   sessions: WebSessions;
+  account: MeOptions['account'];
+  hoursOf: MeOptions['hoursOf'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   options: ApplicantOptions['options'] &
-    Pick<RsOptions, 'url' | 'contact' | 'wrongLogins' | 'fullSetPeriodMs'>;
+    MeOptions['options'] &
+    Pick<RsOptions, 'url' | 'contact' | 'wrongLogins'>;
 }
 
 const OUT = [
@@ -38,11 +43,14 @@ export function pagesOf(parts: PagesOptions) {
   const cookie = new SessionCookie('provider', url);
   const guard = new LoginGuard(clock, wrongLogins);
   app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
-  app.route('/me', mePages({ sessions, cookie, qm: new QmAnswers(view.ask), options, clock, base, page }));
+  const pairSecrets = new ShownOnce<PairSecrets>(clock);
+  const { mailing } = parts.mail;
+  const [qm, { door }] = [new QmAnswers(view.ask), view];
+  app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, guard, pairSecrets, base, page }));
   app.route('/', mailPages({ ...parts.mail, options, clock, base, page }));
   app.route(
     '/',
-    applicantPages({ ...parts, addressOf: id => parts.mail.mailing.standingOf(id), base, page }),
+    applicantPages({ ...parts, pairSecrets, addressOf: id => parts.mail.mailing.standingOf(id), base, page }),
   );
   shell.seal();
   return app;

@@ -15,6 +15,7 @@ export interface PairSecrets {
 export interface PairView {
   registration: Registration;
   secrets: PairSecrets | undefined;
+  base: string;
   /** Where its forms are sent: the address of the page. */
   here: string;
   uns: string;
@@ -23,13 +24,14 @@ export interface PairView {
   address: AddressStanding;
 }
 
+const REGISTERED = ['good', 'is registered'] as const;
 const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad', words: string]> = {
   issued: ['wait', 'waits for the file'],
   checking: ['wait', 'is being checked'],
   proven: ['good', 'is proven'],
   waiting: ['wait', 'is proven, and waits for approval'],
   applying: ['wait', 'is proven, and is being set up'],
-  active: ['good', 'is registered'],
+  active: ['good', 'is done'],
   refused: ['bad', 'is refused'],
   expired: ['bad', 'is expired'],
   cancelled: ['bad', 'is cancelled'],
@@ -37,8 +39,8 @@ const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad',
 
 export function pairBody(view: PairView): Markup {
   const { registration, secrets } = view;
-  const { prefix, pid, state } = registration;
-  const [tone, words] = STATES[state];
+  const { prefix, pid, state, kind } = registration;
+  const [tone, words] = state === 'active' && kind === 'new' ? REGISTERED : STATES[state];
   return html`<h1 class="address">${prefix}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span></p>
     ${whyNot(registration)} ${secrets === undefined ? '' : shownOnce(secrets, pid)} ${nextStep(view)}
@@ -84,22 +86,31 @@ function whyNot({ reason }: Registration): Markup | string {
   </div>`;
 }
 
+/** A pair for another directory has no password: the one that there is stays. */
 function shownOnce({ secret, password }: PairSecrets, pid: number): Markup {
   return html`<div class="note wait">
     <h2>Keep this now: it is shown only once</h2>
     <dl class="facts">
       <dt>Provider number</dt>
       <dd class="mono">${String(pid)}</dd>
-      <dt>Password</dt>
-      <dd class="mono">${password}</dd>
+      ${
+        password === ''
+          ? ''
+          : html`<dt>Password</dt>
+              <dd class="mono">${password}</dd>`
+      }
       <dt>Secret for the file</dt>
       <dd class="mono">${secret}</dd>
     </dl>
-    <p>
-      The password belongs into a file that only you can read. The secret is for everybody to read on your
-      site.
-    </p>
-    ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'a command that writes the password into a file')}
+    ${
+      password === ''
+        ? ''
+        : html`<p>
+              The password belongs into a file that only you can read. The secret is for everybody to read on
+              your site.
+            </p>
+            ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'a command that writes the password into a file')}`
+    }
   </div>`;
 }
 
@@ -145,14 +156,45 @@ function fileStep({ registration, secrets, here }: PairView): Markup {
       <li>Look at it with a browser: <a href="${prefix + file}" rel="noreferrer">${prefix + file}</a></li>
       <li>Say that it is there. The site is asked at once.</li>
     </ol>
+    ${
+      registration.kind === 'reset'
+        ? html`<p class="narrow">
+            The file has to be in every directory that you have registered. Have you lost one? Check once,
+            then you can give it up.
+          </p>`
+        : ''
+    }
     <div class="actions">
       <form method="post" action="${here}/check"><button>It is there</button></form>
+      ${
+        registration.reason?.code === 'roots'
+          ? html`<form method="post" action="${here}/check">
+              <input type="hidden" name="give_up" value="yes" />
+              <button class="danger">Go on, and give up directories without the file</button>
+            </form>`
+          : ''
+      }
       <form method="post" action="${here}/cancel"><button class="plain">Cancel</button></form>
     </div>`;
 }
 
-function activeStep({ registration, uns }: PairView): Markup {
-  const { prefix, pid } = registration;
+function activeStep({ registration, uns, base }: PairView): Markup {
+  const { prefix, pid, kind } = registration;
+  if (kind === 'root')
+    return html`<div class="note good">
+      <h2>The directory is yours</h2>
+      <p>You may remove the file. What you announce below it is fetched from now on.</p>
+      <p><a href="${base}/me/roots">Your directories</a></p>
+    </div>`;
+  if (kind === 'reset')
+    return html`<div class="note good">
+      <h2>The new password is in use</h2>
+      <p>
+        You may remove the file. Put the password into the file that your crontab line names after
+        <code>--pwdfile</code>; the old one is void.
+      </p>
+      <p><a class="button" href="${base}/login">Log in</a></p>
+    </div>`;
   const line = crontabLine({
     bin: '/usr/local/bin',
     docroot: '/var/www',

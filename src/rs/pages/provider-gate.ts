@@ -22,7 +22,7 @@ export function providerGate(
   return async (c, next) => {
     const { account, mark } = c.get('session');
     const provider = await qm.provider(Number(account));
-    // A password that was set meanwhile ends every session of the one before, whoever set it.
+    // A password that was set meanwhile ends every session of the one before.
     const isIn = provider !== undefined && (provider.enabled || provider.leaveat !== null);
     if (!isIn || String(provider.generation) !== mark) {
       sessions.endOf('provider', account);

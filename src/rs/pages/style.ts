@@ -61,11 +61,11 @@ body > header .inner { display: flex; flex-wrap: wrap; align-items: center; gap:
 .brand .mark { fill: var(--brand); } .brand .sign { fill: none; stroke: var(--brand-ink); stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; }
 .brand small { font-size: .72rem; font-weight: 650; letter-spacing: .05em; text-transform: uppercase; color: var(--soft); border: 1px solid var(--line); border-radius: 1rem; padding: .05rem .55rem; }
 nav { display: flex; flex-wrap: wrap; gap: .1rem .25rem; }
-nav a { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .7rem; color: var(--soft); text-decoration: none; font-weight: 550; }
+nav a { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .62rem; color: var(--soft); text-decoration: none; font-weight: 550; font-size: .96rem; }
 nav a:hover { color: var(--ink); background: var(--sunk); }
 nav a[aria-current="page"] { color: var(--brand-strong); background: var(--brand-wash); }
 header nav { margin-left: auto; }
-header.in nav { order: 3; flex: 1 0 100%; margin: 0 -.7rem .5rem; }
+header.in nav { order: 3; flex: 1 0 100%; margin: 0 -.62rem .5rem; }
 .logout { display: flex; align-items: center; gap: .8rem; margin-left: auto; color: var(--soft); font-size: .93rem; font-variant-numeric: tabular-nums; }
 main { flex: 1; padding-top: clamp(1.5rem, 4vw, 2.75rem); padding-bottom: 4rem; }
 footer { border-top: 1px solid var(--line); color: var(--soft); font-size: .9rem; }
@@ -73,8 +73,9 @@ footer .inner { padding-top: 1.1rem; padding-bottom: 1.6rem; }
 footer p { margin: 0; }
 @media (max-width: 34rem) {
   body > header .inner { padding-top: .3rem; padding-bottom: .3rem; }
-  header:not(.in) nav { flex: 1 0 100%; margin: 0 -.7rem .3rem; }
-  nav a { padding: .2rem .7rem; min-height: 2rem; }
+  header:not(.in) nav { flex: 1 0 100%; margin: 0 -.5rem .3rem; }
+  header.in nav { margin: .35rem -.5rem .3rem; }
+  nav a { padding: .2rem .5rem; min-height: 2rem; font-size: .93rem; }
   .logout { flex: 1 0 100%; justify-content: space-between; margin: 0; }
 }`;
 
@@ -134,6 +135,8 @@ td.address { overflow-wrap: anywhere; min-width: 12rem; }
   .stacks td, .stacks th { padding: .12rem 0; min-width: 0; text-align: left; white-space: normal; }
   .stacks td[data-label]::before { content: attr(data-label) " "; color: var(--soft); font-size: .86rem; margin-right: .35rem; }
 }
+.hours { display: block; width: 100%; max-width: 34rem; margin-top: 1rem; }
+.hours text { font-size: 8px; fill: var(--soft); } .hours .on { fill: var(--brand); } .hours .off { fill: var(--sunk); stroke: var(--line); stroke-width: .5; }
 .pages { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; margin: 0 0 1rem; max-width: none; }
 
 dl.facts { display: grid; grid-template-columns: minmax(8rem, auto) 1fr; gap: .5rem 1.5rem; }

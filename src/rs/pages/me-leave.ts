@@ -1,0 +1,86 @@
+/** A provider leaves, and stays after all: `/me/leave`. */
+import { html } from 'hono/html';
+import { formatDuration } from '../../config/words.js';
+import type { RsRequestRefused } from '../refusal.js';
+import { fieldsOf } from './fields.js';
+import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
+import {
+  accountField,
+  clientOf,
+  outcomeNote,
+  sent,
+  stateOf,
+  wrongIn,
+  type MeApp,
+  type MeContext,
+  type MeParts,
+} from './me-parts.js';
+import { confirmationFields, countIn, fieldWith } from './me-roots.js';
+import { countText } from './numbers.js';
+import { untilOf } from './times.js';
+
+const PATH = '/me/leave';
+
+export function leavePage(
+  app: MeApp,
+  parts: MeParts & { leaveMs: number; zoneOf: (pid: number) => string | undefined },
+): void {
+  const { account, base, guard, show, leaveMs, zoneOf } = parts;
+  app.get('/leave', c => show(c, PATH, 'Leave', body(c, '', undefined)));
+  app.post('/leave', async c => {
+    const { password, urls, action } = await fieldsOf(c, ['password', 'urls', 'action']);
+    return sent(
+      c,
+      async () => {
+        const { address, network } = clientOf(c, parts);
+        const { pid } = c.var.provider;
+        const outcome = await guard.attempt(network, () =>
+          action === 'stay'
+            ? account.stay(String(pid), password.trim(), address)
+            : account.leave(pid, { password: password.trim(), urls: countIn(urls), address }),
+        );
+        return `${base}${action === 'stay' ? '/me' : PATH}?is=${stateOf(outcome)}`;
+      },
+      refused => show(c, PATH, 'Leave', body(c, urls, refused), refused.status),
+    );
+  });
+
+  function body(c: MeContext, urls: string, refused: RsRequestRefused | undefined): Markup {
+    const { leaveat, origin, filesused, pid } = c.var.provider;
+    const token = html`${formTokenField(c.var.session.formToken)} ${accountField(pid)}`;
+    const summary =
+      refused === undefined
+        ? ''
+        : errorSummary([{ what: refused.what, advice: refused.advice, ...fieldWith(refused) }]);
+    if (leaveat !== null)
+      return html`<h1>You are leaving</h1>
+        ${summary}
+        <div class="note wait">
+          <h2>What is kept of your site is removed ${untilOf(leaveat * 1000, zoneOf(pid))}</h2>
+          <p>Until then nothing is fetched, nothing is lost, and you can stay after all.</p>
+        </div>
+        <form class="card narrow" method="post" action="${base}${PATH}" novalidate>
+          ${token} <input type="hidden" name="action" value="stay" />
+          ${fieldOf({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isRequired: true, ...wrongIn(refused, ['login']) })}
+          <button>Stay after all</button>
+        </form>`;
+    if (origin !== 'rs')
+      return html`<h1>Leave</h1>
+        <p>The operator has added your site. Ask there to have it removed.</p>`;
+    return html`<h1>Leave</h1>
+      ${summary} ${outcomeNote(c, 'You are leaving.')}
+      <p class="lead narrow">
+        Your site is not fetched from any more, at once. After ${formatDuration(leaveMs / 1000)} the
+        ${countText(filesused)} pages and files that are kept of it are removed. Until then you can come back.
+      </p>
+      <ul class="narrow">
+        <li>Take the line out of your crontab: it would be refused (code 105).</li>
+        <li>The provider number stays yours for good; nobody else gets it.</li>
+        <li>What others have taken from this cache stays with them.</li>
+      </ul>
+      <form class="card narrow" method="post" action="${base}${PATH}" novalidate>
+        ${token} ${confirmationFields(filesused, urls, refused)}
+        <p class="actions"><button class="danger">Leave this cache</button> <a href="${base}/me">Stay</a></p>
+      </form>`;
+  }
+}

@@ -1,0 +1,105 @@
+/** What the pages on which a provider changes something have in common. */
+import type { Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { clientAddress } from '../../web/client.js';
+import type { Account, ChangeOutcome } from '../account.js';
+import { networkOf } from '../api.js';
+import type { LoginGuard } from '../login-guard.js';
+import type { Mailing } from '../mail/mailing.js';
+import type { RsOptions } from '../options.js';
+import { RsRequestRefused } from '../refusal.js';
+import type { Markup } from './layout.js';
+import { errorSummary } from './layout.js';
+import type { ProviderEnv } from './provider-gate.js';
+
+export type MeContext = Context<ProviderEnv>;
+export type MeApp = Hono<ProviderEnv>;
+
+export interface MeParts {
+  account: Pick<Account, 'beginRoot' | 'removeRoot' | 'changeTerms' | 'rotate' | 'leave' | 'stay'>;
+  mailing: Pick<Mailing, 'email' | 'standing' | 'change' | 'remove'>;
+  guard: LoginGuard;
+  options: Pick<RsOptions, 'proxies' | 'first' | 'maxRoots'>;
+  base: string;
+  /** A page of the provider. */
+  show: (
+    c: MeContext,
+    here: string,
+    title: string,
+    body: Markup,
+    status?: 200 | RsRequestRefused['status'],
+  ) => Response | Promise<Response>;
+}
+
+/** Of the client. */
+export function clientOf(
+  c: MeContext,
+  { options }: Pick<MeParts, 'options'>,
+): { address: string; network: string } {
+  const address = clientAddress(c.env.incoming, options.proxies);
+  return { address, network: networkOf(address) };
+}
+
+/**
+ * Does what a form asks for.
+ * @param act returns where to go
+ * @param again the page with what was refused, and what was typed
+ */
+export async function sent(
+  c: MeContext,
+  act: () => Promise<string> | string,
+  again: (refused: RsRequestRefused) => Response | Promise<Response>,
+): Promise<Response> {
+  try {
+    return c.redirect(await act(), 303);
+  } catch (error) {
+    if (!(error instanceof RsRequestRefused)) throw error;
+    if (error.retryAfterS !== undefined) c.header('retry-after', String(error.retryAfterS));
+    return again(error);
+  }
+}
+
+/** @throws RsRequestRefused 409 for what the Queue Manager has refused */
+export function stateOf(outcome: ChangeOutcome): 'done' | 'waiting' {
+  if (outcome.state === 'refused')
+    throw new RsRequestRefused(409, 'refused', outcome.what, 'ask the operator of this cache');
+  return outcome.state;
+}
+
+/** What a form has led to, after the redirect. */
+export function outcomeNote(c: MeContext, done: string): Markup | string {
+  const is = c.req.query('is');
+  if (is === 'done') return html`<div class="note good" role="status"><p>${done}</p></div>`;
+  if (is !== 'waiting') return '';
+  return html`<div class="note wait" role="status">
+    <p>This is being set up: it is done by itself as soon as the cache gets to it.</p>
+  </div>`;
+}
+
+/** For programs that fill in passwords: whose it is. */
+export function accountField(pid: number): Markup {
+  return html`<input
+    type="text"
+    name="account"
+    value="${String(pid)}"
+    autocomplete="username"
+    readonly
+    hidden
+  />`;
+}
+
+/** @param fields of the form, by the code of what is wrong with them */
+export function summaryOf(
+  refused: RsRequestRefused | undefined,
+  fields: Readonly<Record<string, string>>,
+): Markup | string {
+  if (refused === undefined) return '';
+  const { what, advice, code } = refused;
+  const field = fields[code];
+  return errorSummary([{ what, advice, ...(field !== undefined && { field }) }]);
+}
+
+/** What is wrong with a field, if that is what is wrong. */
+export function wrongIn(refused: RsRequestRefused | undefined, codes: readonly string[]): { wrong?: string } {
+  return refused !== undefined && codes.includes(refused.code) ? { wrong: refused.what } : {};
+}

@@ -1,0 +1,121 @@
+/** Another password for a provider that knows the one it has: `/me/password`. */
+import { html } from 'hono/html';
+import type { ProviderViewOptions } from '../me.js';
+import { requirePassword } from '../provider-login.js';
+import { RsRequestRefused } from '../refusal.js';
+import type { WebSessions } from '../sessions.js';
+import { fieldsOf } from './fields.js';
+import { codeBlock, fieldOf, formTokenField, type Markup } from './layout.js';
+import {
+  accountField,
+  clientOf,
+  sent,
+  summaryOf,
+  wrongIn,
+  type MeApp,
+  type MeContext,
+  type MeParts,
+} from './me-parts.js';
+import type { SessionCookie } from './session-gate.js';
+import type { ShownOnce } from './shown-once.js';
+
+const PATH = '/me/password';
+
+export interface PasswordShown {
+  password: string;
+  /** False: the old one holds until the Queue Manager is there. */
+  isInUse: boolean;
+}
+
+export interface PasswordParts extends MeParts {
+  sessions: WebSessions;
+  cookie: SessionCookie;
+  door: ProviderViewOptions['door'];
+  /** By number of the provider. */
+  passwords: ShownOnce<PasswordShown>;
+}
+
+export function passwordPage(app: MeApp, parts: PasswordParts): void {
+  const { account, base, guard, show, sessions, cookie, door, passwords } = parts;
+  app.get('/password', c => {
+    const shown = passwords.take(keyOf(c));
+    return show(c, PATH, 'Password', shown === undefined ? form(c, undefined) : shownOnce(c, shown));
+  });
+  app.post('/password', async c => {
+    const { password } = await fieldsOf(c, ['password']);
+    return sent(
+      c,
+      async () => {
+        const { pid, generation } = c.var.provider;
+        const { address, network } = clientOf(c, parts);
+        await guard.attempt(network, () => requirePassword(String(pid), password.trim(), address, door));
+        const made = await account.rotate(pid, network);
+        const { state, reason } = made.registration;
+        if (state === 'refused')
+          throw new RsRequestRefused(
+            409,
+            'refused',
+            reason?.what ?? 'this is refused',
+            'load the page again',
+          );
+        const isInUse = state === 'active';
+        if (isInUse) {
+          // All that began with the old one are over; this browser goes on with another token.
+          sessions.endOf('provider', String(pid));
+          const mark = String(generation + 1);
+          const login = { kind: 'provider', account: String(pid), mark, network } as const;
+          cookie.write(c, sessions.begin(login, cookie.read(c)));
+        }
+        passwords.keep(`${pid} ${isInUse ? generation + 1 : generation}`, {
+          password: made.password,
+          isInUse,
+        });
+        return `${base}${PATH}`;
+      },
+      refused => show(c, PATH, 'Password', form(c, refused), refused.status),
+    );
+  });
+
+  /** Of one provider and one password: a login with another one sees nothing. */
+  function keyOf(c: MeContext): string {
+    const { pid, generation } = c.var.provider;
+    return `${pid} ${generation}`;
+  }
+
+  function form(c: MeContext, refused: RsRequestRefused | undefined): Markup {
+    return html`<h1>Password</h1>
+      ${summaryOf(refused, { login: 'password' })}
+      <p class="lead narrow">
+        Get another password when somebody else may know this one. The old one is void at once, and all logins
+        but this one are over.
+      </p>
+      <form class="card narrow" method="post" action="${base}${PATH}" novalidate>
+        ${formTokenField(c.var.session.formToken)} ${accountField(c.var.provider.pid)}
+        ${fieldOf({ name: 'password', label: 'The password that you have', type: 'password', autocomplete: 'current-password', isRequired: true, ...wrongIn(refused, ['login']) })}
+        <button>Get another password</button>
+      </form>`;
+  }
+
+  function shownOnce(c: MeContext, { password, isInUse }: PasswordShown): Markup {
+    return html`<h1>Your new password</h1>
+      <div class="note wait">
+        <h2>Keep this now: it is shown only once</h2>
+        <dl class="facts">
+          <dt>Provider number</dt>
+          <dd class="mono">${String(c.var.provider.pid)}</dd>
+          <dt>Password</dt>
+          <dd class="mono">${password}</dd>
+        </dl>
+        <p>Put it into the file that your crontab line names after <code>--pwdfile</code>:</p>
+        ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'a command that writes the password into a file')}
+      </div>
+      <p>
+        ${
+          isInUse
+            ? 'The old one is void. Your crontab line delivers again as soon as its file has the new one.'
+            : 'This is being set up: the old one holds until then, which takes a moment.'
+        }
+      </p>
+      <p><a href="${base}/me">To the overview</a></p>`;
+  }
+}

@@ -1,0 +1,157 @@
+/** Directories of a provider: `/me/roots`. */
+import { html } from 'hono/html';
+import { RsRequestRefused } from '../refusal.js';
+import { fieldsOf } from './fields.js';
+import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
+import {
+  accountField,
+  clientOf,
+  outcomeNote,
+  sent,
+  stateOf,
+  summaryOf,
+  wrongIn,
+  type MeApp,
+  type MeContext,
+  type MeParts,
+} from './me-parts.js';
+import { countText } from './numbers.js';
+import type { PairSecrets } from './pair.js';
+import type { ShownOnce } from './shown-once.js';
+
+const PATH = '/me/roots';
+
+export function rootsPages(app: MeApp, parts: MeParts & { pairSecrets: ShownOnce<PairSecrets> }): void {
+  const { account, base, guard, options, show, pairSecrets } = parts;
+  app.get('/roots', c => show(c, PATH, 'Directories', body(c, '', undefined)));
+  app.post('/roots', async c => {
+    const { url } = await fieldsOf(c, ['url']);
+    return sent(
+      c,
+      async () => {
+        const { network } = clientOf(c, parts);
+        const pair = await account.beginRoot(c.var.provider.pid, url.trim(), network);
+        const { capability, secret, password } = pair;
+        pairSecrets.keep(capability, { secret, password });
+        return `${base}/pair/${capability}`;
+      },
+      refused => show(c, PATH, 'Directories', body(c, url, refused), refused.status),
+    );
+  });
+  app.get('/roots/remove', c => {
+    const root = c.req.query('root') ?? '';
+    if (!c.var.provider.roots.includes(root))
+      throw new RsRequestRefused(
+        404,
+        'unknown',
+        'this is none of your directories',
+        'look at the list of them',
+      );
+    return show(c, PATH, 'Take a directory off', removing(c, root, '', undefined));
+  });
+  app.post('/roots/remove', async c => {
+    const { root, password, urls } = await fieldsOf(c, ['root', 'password', 'urls']);
+    return sent(
+      c,
+      async () => {
+        const { address, network } = clientOf(c, parts);
+        const { pid } = c.var.provider;
+        const confirmation = { password: password.trim(), urls: countIn(urls), address };
+        const outcome = await guard.attempt(network, () => account.removeRoot(pid, root, confirmation));
+        return `${base}${PATH}?is=${stateOf(outcome)}`;
+      },
+      refused => show(c, PATH, 'Take a directory off', removing(c, root, urls, refused), refused.status),
+    );
+  });
+
+  function body(c: MeContext, typed: string, refused: RsRequestRefused | undefined): Markup {
+    const { roots, origin } = c.var.provider;
+    const isOwn = origin === 'rs';
+    return html`<h1>Directories</h1>
+      ${summaryOf(refused, { address: 'url', known: 'url', unknown: 'url' })}
+      ${outcomeNote(c, 'The directory is taken off.')}
+      <p class="lead narrow">
+        What your site announces is fetched below these directories, and nowhere else.
+      </p>
+      <div class="table stacks">
+        <table aria-label="Your directories">
+          <thead>
+            <tr>
+              <th scope="col">Directory</th>
+              <th scope="col"><span class="hidden">What to do with it</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${roots.map(
+              root =>
+                html`<tr>
+                  <td class="address mono">${root}</td>
+                  <td class="number">
+                    ${
+                      isOwn && roots.length > 1
+                        ? html`<a href="${base}${PATH}/remove?root=${encodeURIComponent(root)}"
+                            >Take it off<span class="hidden">: ${root}</span></a
+                          >`
+                        : ''
+                    }
+                  </td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+      ${
+        isOwn
+          ? html`<form class="card narrow" method="post" action="${base}${PATH}" novalidate>
+              <h2>Add one</h2>
+              <p>
+                You get another small file, and prove with it that this directory is yours, too. You may have
+                ${countText(options.maxRoots.most)}.
+              </p>
+              ${formTokenField(c.var.session.formToken)}
+              ${fieldOf({ name: 'url', label: 'Address of the directory', hint: 'With a slash at its end: http://www.example.org/news/', type: 'url', autocomplete: 'url', value: typed, isRequired: true, ...wrongIn(refused, ['address', 'known']) })}
+              <button>Get a secret</button>
+            </form>`
+          : html`<p>Your operator has set these directories; ask there for more.</p>`
+      }`;
+  }
+
+  function removing(c: MeContext, root: string, urls: string, refused: RsRequestRefused | undefined): Markup {
+    const { filesused } = c.var.provider;
+    return html`<h1>Take a directory off</h1>
+      ${refused === undefined ? '' : errorSummary([{ what: refused.what, advice: refused.advice, ...fieldWith(refused) }])}
+      <p class="mono">${root}</p>
+      <p class="lead narrow">
+        What is kept of it is removed, unless another of your directories has it as well. That cannot be
+        undone.
+      </p>
+      <form class="card narrow" method="post" action="${base}${PATH}/remove" novalidate>
+        ${formTokenField(c.var.session.formToken)} ${accountField(c.var.provider.pid)}
+        <input type="hidden" name="root" value="${root}" />
+        ${confirmationFields(filesused, urls, refused)}
+        <p class="actions">
+          <button class="danger">Take it off</button> <a href="${base}${PATH}">Keep it</a>
+        </p>
+      </form>`;
+  }
+}
+
+/** What is asked for before something is removed. @param urls as typed */
+export function confirmationFields(
+  filesused: number,
+  urls: string,
+  refused: RsRequestRefused | undefined,
+): Markup {
+  return html`${fieldOf({ name: 'urls', label: 'How many pages and files are kept of you in all?', hint: `The number that stands on the overview: ${countText(filesused)}`, inputmode: 'numeric', value: urls, isRequired: true, ...wrongIn(refused, ['count']) })}
+  ${fieldOf({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isRequired: true, ...wrongIn(refused, ['login']) })}`;
+}
+
+/** As it was typed, perhaps with commas; nothing is no number of pages. */
+export function countIn(typed: string): number {
+  const digits = typed.replace(/[\s,.]/g, '');
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : -1;
+}
+
+export function fieldWith({ code }: RsRequestRefused): { field?: string } {
+  return code === 'count' ? { field: 'urls' } : code === 'login' ? { field: 'password' } : {};
+}

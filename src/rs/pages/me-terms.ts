@@ -1,0 +1,95 @@
+/** When and how fast a provider wants to be fetched from: `/me/terms`. */
+import { html } from 'hono/html';
+import { formatHours, WEEK_SLOTS } from '../../config/hours.js';
+import { formatAmount } from '../../config/amounts.js';
+import type { RsRequestRefused } from '../refusal.js';
+import { fieldsOf } from './fields.js';
+import { hoursPicture } from './hours-picture.js';
+import { fieldOf, formTokenField, type Markup } from './layout.js';
+import {
+  outcomeNote,
+  sent,
+  stateOf,
+  summaryOf,
+  wrongIn,
+  type MeApp,
+  type MeContext,
+  type MeParts,
+} from './me-parts.js';
+import { rateText } from './numbers.js';
+
+const PATH = '/me/terms';
+const NAMES = ['bandwidth', 'hours', 'zone'] as const;
+type Typed = Readonly<Record<(typeof NAMES)[number], string>>;
+
+export interface OwnHours {
+  /** Mask of the day or of the week; null: always. */
+  hours: string | null;
+  /** As IANA names it; null: that of the cache. */
+  zone: string | null;
+}
+
+export function termsPage(
+  app: MeApp,
+  parts: MeParts & { hoursOf: (pid: number) => OwnHours | undefined },
+): void {
+  const { account, base, options, show, hoursOf } = parts;
+  app.get('/terms', c => show(c, PATH, 'Terms', body(c, standing(c), undefined)));
+  app.post('/terms', async c => {
+    const typed = await fieldsOf(c, NAMES);
+    return sent(
+      c,
+      async () => {
+        const written = { ...typed, hours: typed.hours === '' ? 'always' : typed.hours };
+        const state = stateOf(await account.changeTerms(c.var.provider.pid, written));
+        return `${base}${PATH}?is=${state}`;
+      },
+      refused => show(c, PATH, 'Terms', body(c, typed, refused), refused.status),
+    );
+  });
+
+  /** As the form begins. */
+  function standing(c: MeContext): Typed {
+    const { pid, bandwidth } = c.var.provider;
+    const { hours = null, zone = null } = hoursOf(pid) ?? {};
+    return {
+      bandwidth: bandwidth === 0 ? '' : formatAmount(bandwidth, 'bytes_per_s').replaceAll(' ', ''),
+      hours: hours === null ? 'always' : formatHours(hours),
+      zone: zone ?? '',
+    };
+  }
+
+  function body(c: MeContext, typed: Typed, refused: RsRequestRefused | undefined): Markup {
+    const { pid, bandwidth, origin, timeofday } = c.var.provider;
+    const own = hoursOf(pid);
+    const mask = own === undefined ? timeofday : (own.hours ?? '');
+    const zone = own?.zone ?? 'the zone of this cache';
+    const field = (name: keyof Typed) => ({ name, value: typed[name], ...wrongIn(refused, [name]) });
+    return html`<h1>Terms</h1>
+      ${summaryOf(refused, { bandwidth: 'bandwidth', hours: 'hours', zone: 'zone' })}
+      ${outcomeNote(c, 'Your terms are changed.')}
+      <div class="card">
+        <dl class="facts">
+          <dt>Fetched at most at</dt>
+          <dd>${rateText(bandwidth)}</dd>
+          <dt>Fetched in these hours</dt>
+          <dd>
+            ${mask === '' ? 'always' : html`${formatHours(mask)}, ${mask.length === WEEK_SLOTS ? 'hours of the week, ' : ''}${zone}`}
+          </dd>
+        </dl>
+        ${hoursPicture(mask)}
+      </div>
+      ${
+        origin === 'rs'
+          ? html`<form class="card narrow" method="post" action="${base}${PATH}" novalidate>
+              <h2>Change them</h2>
+              ${formTokenField(c.var.session.formToken)}
+              ${fieldOf({ ...field('bandwidth'), label: 'Fetch at most', hint: `Bytes a second, such as 500KB${options.first.bandwidth === 0 ? '' : `; at most ${rateText(options.first.bandwidth)}`}` })}
+              ${fieldOf({ ...field('hours'), label: 'Fetch in these hours only', hint: 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first; or always' })}
+              ${fieldOf({ ...field('zone'), label: 'Time zone of these hours', hint: 'A name such as Europe/Berlin; without one, that of the cache' })}
+              <button>Change</button>
+            </form>`
+          : html`<p>Your operator has set these terms; ask there to have them changed.</p>`
+      }`;
+  }
+}
