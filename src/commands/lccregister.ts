@@ -10,19 +10,24 @@ import {
   type RegisterOptions,
 } from '../cp/register/register.js';
 import { pendingFileOf, readPending, type PendingRegistration } from '../cp/register/pending.js';
+import type { SiteAccount } from '../cp/register/account.js';
 import { RegistrationServer } from '../cp/register/server.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { ACCOUNT_ACTIONS } from './register-account.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
   name: 'lccregister',
-  summary: 'Register a site with an LCC: new begins, check goes on.',
-  operands: 'new|check',
+  summary: 'Register a site with an LCC: new begins, check goes on; what a provider does later.',
+  operands: 'new|check|status|passwd|root rm|leave',
   options: [
     { flags: '--server <URL>', help: 'the Registration Server' },
+    { flags: '--pid <N>', help: 'status, passwd, root rm, leave: the number of the provider' },
+    { flags: '--urls <N>', help: 'root rm, leave: how many urls it has, as status shows' },
+    { flags: '--undo', help: 'leave: it stays after all' },
     { flags: '--url <URL>', help: 'new: the directory of the site, as high as possible; ends with a slash' },
     { flags: '--pwdfile <FILE>', help: 'where the password goes; FILE.pair is there until all is done' },
     {
@@ -52,19 +57,42 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   keepMemoryOutOfCores();
   const { operands } = context;
   const [verb = ''] = operands;
+  const action = ACCOUNT_ACTIONS[operands.join(' ')];
+  if (action !== undefined) return action(context, accountOf(context));
   if (operands.length !== 1 || (verb !== 'new' && verb !== 'check'))
     throw new LccError(
       'usage',
-      `${operands.length === 0 ? 'nothing to do' : `"${operands.join(' ')}" is no action`}; give new or check`,
+      `${operands.length === 0 ? 'nothing to do' : `"${operands.join(' ')}" is no action`}; give new, check, status, passwd, root rm or leave`,
     );
   const pending = verb === 'check' ? pendingOf(context) : undefined;
   const options = optionsOf(context, pending);
-  if (new URL(options.serverUrl).protocol === 'http:' && !isLocal(options.serverUrl))
-    context.complain(
-      `${options.serverUrl}: asked without TLS, so that others may read the password on its way`,
-    );
+  warnOf(context, options.serverUrl);
   const done = pending === undefined ? register(options) : continueRegistration(pending, options);
   return conclude(context, await done, options);
+}
+
+function warnOf(context: CommandContext, serverUrl: string): void {
+  if (new URL(serverUrl).protocol === 'http:' && !isLocal(serverUrl))
+    context.complain(`${serverUrl}: asked without TLS, so that others may read the password on its way`);
+}
+
+function accountOf(context: CommandContext): SiteAccount {
+  const serverUrl = httpUrl('server', demand(context, 'server', 'the address of the Registration Server'));
+  const pid = demand(context, 'pid', 'the number of the provider');
+  if (!/^[1-9]\d{0,14}$/.test(pid)) throw new LccError('usage', `--pid=${pid}: give a number`);
+  const pwdfile = demand(context, 'pwdfile', 'the file with the password');
+  warnOf(context, serverUrl);
+  return { server: serverOf(context, serverUrl), pid: Number(pid), pwdfile, sleep: ms => sleep(ms) };
+}
+
+function serverOf(context: CommandContext, url: string): RegistrationServer {
+  const cafile = textOf(context, 'cafile');
+  const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
+  return new RegistrationServer({
+    url,
+    timeoutMs: secondsOf('timeout', textOf(context, 'timeout')) * 1000,
+    ca,
+  });
 }
 
 /** @throws LccError `input.missing` when no registration is under way */
@@ -126,16 +154,10 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
   const url = pending?.asked ?? given('url', 'the directory of the site');
   const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
   const wait = context.options['wait'];
-  const cafile = text('cafile');
   const [email, bandwidth, hours] = [text('email'), text('bandwidth'), text('hours')];
   const zone = text('zone') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
   return {
-    server: new RegistrationServer({
-      url: serverUrl,
-      timeoutMs: secondsOf('timeout', text('timeout')) * 1000,
-      ca,
-    }),
+    server: serverOf(context, serverUrl),
     serverUrl,
     url,
     pwdfile,

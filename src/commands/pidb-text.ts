@@ -38,7 +38,9 @@ export function providerText(
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
     ...provider.roots.map((root): [string, string] => ['root', root]),
+    ['origin', provider.origin === 'rs' ? 'registered by itself (lccrs)' : 'added by the operator'],
     ['enabled', provider.enabled ? 'yes' : 'no'],
+    ...leavingRow(provider.leaveat, nowMs),
     ['fetched from', fetchedText(standing, { nowMs, slots, failure, retryAtMs, wait })],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
@@ -163,6 +165,13 @@ function paceText(ms: number | null): string {
 function fuseText({ fusepercent, fuseurls }: Provider): string {
   if (fusepercent === null && fuseurls === null) return 'as configured';
   return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
+}
+
+/** When what a provider that leaves has is removed. */
+function leavingRow(leaveat: number | null, nowMs: number): [string, string][] {
+  if (leaveat === null) return [];
+  const atMs = leaveat * 1000;
+  return [['leaves', atMs > nowMs ? `its content goes ${localTime(atMs)}` : 'its content is removed']];
 }
 
 /** One provider on one line: pid, enabled (or disabled, paused), files, bytes, roots; tab-separated. */

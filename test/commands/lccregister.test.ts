@@ -131,8 +131,8 @@ describe('lccregister', { skip: noNginx }, () => {
     const run = (options: string) => lcc.sh(`lccregister ${options}`);
     const usual = `--server=${server} --url=${site.url} --pwdfile=p`;
     const cases: [number, RegExp, string][] = [
-      [64, /nothing to do; give new or check/, ''],
-      [64, /"status" is no action/, 'status'],
+      [64, /nothing to do; give new, check, status/, ''],
+      [64, /"drop" is no action/, 'drop'],
       [64, /--pwdfile is missing/, `new --server=${server} --url=${site.url}`],
       [64, /--server=x: give an http or https url/, 'new --server=x --url=http://a/ --pwdfile=p'],
       [66, /--docroot=.*: there is no such directory/, `new ${usual} --docroot=${lcc.dir}/none`],
@@ -163,6 +163,70 @@ async function joined(one: RegistrationScene): Promise<string> {
   assert.equal((await one.register('--wait=60')).status, 0);
   return `${pid}:${readFileSync(one.pwdfile, 'utf8').trim()}`;
 }
+
+describe('lccregister of a provider', { skip: noNginx }, () => {
+  it('shows how it stands, has another password, also when it is killed, leaves and stays after all', async () => {
+    const one = await scene('mode = "open"\npairs_per_network = 9\n');
+    const { lcc, server, pwdfile } = one;
+    assert.equal((await one.register('--wait=60')).status, 0);
+    const as = (verb: string, more = '', env: NodeJS.ProcessEnv = {}) =>
+      lcc.sh(`lccregister ${verb} --server=${server} --pid=100000 --pwdfile=${pwdfile} ${more}`, env);
+    const holds = async () => {
+      const looked = await lcc.sh(
+        `lcccp --status --uns=${lcc.uns} --pid=100000 --pwdfile=${pwdfile} </dev/null`,
+      );
+      return looked.status === 0;
+    };
+    const shown = await as('status');
+    assert.match(
+      shown.stdout,
+      /^provider: {2}100000\nroot: {6}http.*\nurls: {6}0, 10000 more may come\nbytes: [^]*errors: {4}0\n$/,
+    );
+
+    const words = [readFileSync(pwdfile, 'utf8')];
+    for (const step of ['none', 'register.rotation.synced', 'register.rotation.done']) {
+      const first = await as('passwd', '', { LCC_CRASH_AT: step });
+      if (step !== 'none') {
+        assert.notEqual(first.status, 0, step);
+        assert.ok(existsSync(`${pwdfile}.new`), step);
+        assert.equal(statSync(`${pwdfile}.new`).mode & 0o777, 0o600);
+        assert.equal((await as('passwd')).status, 0, step);
+      } else assert.equal(first.status, 0, first.stderr);
+      assert.ok(await holds(), step);
+      assert.equal(statSync(pwdfile).mode & 0o777, 0o600);
+      assert.ok(!existsSync(`${pwdfile}.new`));
+      words.push(readFileSync(pwdfile, 'utf8'));
+      assert.doesNotMatch(first.stdout + first.stderr + lcc.log, new RegExp(words.at(-1)?.trim() ?? ''));
+    }
+    assert.equal(new Set(words).size, 4, 'each time another one, and one that was made is not made twice');
+    assert.equal(JSON.parse(await lcc.run('lccpidb show --pid=100000 --json')).generation, 4);
+
+    const refused = await as('leave', '--urls=7');
+    assert.equal(refused.status, 65, refused.stderr);
+    assert.match(refused.stderr, /there are not 7 urls of yours here, but 0/);
+    const last = await as('root rm', `--url=${one.site.url} --urls=0`);
+    assert.match(last.stderr, /this is your last root; leave this cache instead/);
+    assert.equal((await as('leave', '--urls=0')).status, 0);
+    assert.ok(!(await holds()), 'it is not let in');
+    assert.match(
+      await lcc.run('lccpidb show --pid=100000'),
+      /^origin: .*registered by itself.*\n(?:.*\n)*leaves: /m,
+    );
+    assert.equal((await as('status')).status, 77);
+    assert.equal((await as('leave', '--undo')).status, 0);
+    assert.ok(await holds());
+
+    writeFileSync(pwdfile, 'wrong\n');
+    assert.equal((await as('passwd')).status, 77);
+    assert.ok(!existsSync(`${pwdfile}.new`));
+    for (const [verb, more] of [
+      ['leave', ''],
+      ['root rm', '--urls=0'],
+      ['root add', ''],
+    ] as const)
+      assert.equal((await as(verb, more)).status, 64, verb);
+  });
+});
 
 describe('docs/frontdoor-api.md', { skip: noNginx }, () => {
   it('has examples that are answered as it says', async () => {

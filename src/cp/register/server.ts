@@ -34,7 +34,10 @@ export class RegistrationRefused extends LccError {
   constructor(status: number, word: string, message: string, retryAfterS: number | undefined) {
     // An address that is not confirmed yet is, when its link was followed.
     const isLater = status === 429 || status >= 500 || word === 'unconfirmed';
-    super(isLater ? 'try.later' : status === 403 ? 'auth.refused' : 'data.refused', message);
+    super(
+      isLater ? 'try.later' : status === 401 || status === 403 ? 'auth.refused' : 'data.refused',
+      message,
+    );
     this.status = status;
     this.word = word;
     this.retryAfterS = retryAfterS;
@@ -63,7 +66,7 @@ export class RegistrationServer {
     url: string,
     wishes: { email?: string; bandwidth?: string; hours?: string; zone?: string },
   ): Promise<PairMade> {
-    const answer = await this.#ask('POST', 'pairs', { url, ...wishes });
+    const answer = await this.ask('POST', 'pairs', { url, ...wishes });
     const [id, secret, password] = ['id', 'secret', 'password'].map(name => answer[name]);
     if (typeof id !== 'string' || typeof secret !== 'string' || typeof password !== 'string')
       throw this.#strange('no pair');
@@ -72,12 +75,12 @@ export class RegistrationServer {
 
   /** Says that the file is there. @throws as `make` */
   async check(id: string): Promise<PairStanding> {
-    return this.#standing(await this.#ask('POST', `pairs/${id}/check`, {}));
+    return this.#standing(await this.ask('POST', `pairs/${id}/check`, {}));
   }
 
   /** @throws as `make` */
   async look(id: string): Promise<PairStanding> {
-    return this.#standing(await this.#ask('GET', `pairs/${id}`));
+    return this.#standing(await this.ask('GET', `pairs/${id}`));
   }
 
   #standing(answer: Readonly<Record<string, unknown>>): PairStanding {
@@ -101,8 +104,18 @@ export class RegistrationServer {
     };
   }
 
-  async #ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown>> {
-    const { status, retryAfter, text } = await this.#send(method, path, body);
+  /**
+   * Asks for anything below `api/v1`.
+   * @param login `NUMBER:PASSWORD` of a provider
+   * @throws as `make`
+   */
+  async ask(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: object,
+    login?: string,
+  ): Promise<Record<string, unknown>> {
+    const { status, retryAfter, text } = await this.#send(method, path, body, login);
     let answer: Record<string, unknown>;
     try {
       answer = Object(JSON.parse(text)) as Record<string, unknown>;
@@ -121,13 +134,16 @@ export class RegistrationServer {
     method: string,
     path: string,
     body?: object,
+    login?: string,
   ): Promise<{ status: number; retryAfter: string; text: string }> {
     const { url: base, timeoutMs, ca } = this.#options;
     const url = new URL(`api/v1/${path}`, base.endsWith('/') ? base : `${base}/`);
     const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    const headers =
-      bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': bytes.length };
+    const headers = {
+      ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': bytes.length }),
+      ...(login !== undefined && { authorization: `Basic ${Buffer.from(login).toString('base64')}` }),
+    };
     const signal = AbortSignal.timeout(timeoutMs);
     return new Promise((resolve, reject) => {
       const failed = (error: unknown) => {

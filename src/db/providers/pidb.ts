@@ -67,6 +67,10 @@ export interface ProviderCounters {
 
 export interface Provider extends ProviderTerms, ProviderCounters {
   pid: number;
+  /** rs: it registered by itself. */
+  origin: 'operator' | 'rs';
+  /** Of its password: one more with each that replaces another. */
+  generation: number;
   /** sha256:SALT:HASH. */
   password: string;
   roots: string[];
@@ -149,10 +153,12 @@ const STATE = [
   'backoffuntil',
   'dueat',
   'leaveat',
-] as const satisfies readonly (keyof ProviderCounters)[];
+  'origin',
+  'generation',
+] as const satisfies readonly (keyof Provider)[];
 
 /** Columns whose values are texts, and those that may be NULL. */
-const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'roots']);
+const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'origin', 'roots']);
 const NULLABLE: ReadonlySet<string> = new Set([
   'fusepercent',
   'fuseurls',
