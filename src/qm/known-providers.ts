@@ -18,7 +18,8 @@ import {
   type Slots,
 } from '../config/hours.js';
 import { hostOf } from './hosts-of.js';
-import { hostOfGroup } from './schedule/lane.js';
+import type { SetClass } from '../wire/origin.js';
+import { hostOfGroup, priorityOf } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/url-order.js';
@@ -35,6 +36,10 @@ export interface Known extends Paced {
   silent: SilentHosts;
   /** Its roots are of several hosts. */
   isSpread: boolean;
+  /** There may be urls of it that nobody announced. */
+  isMixed: boolean;
+  /** The class of its next urls, as what it counts. */
+  next: SetClass;
 }
 
 /** What a provider waits for: a delay to end, a place at its host, or its turn (`waiting`). */
@@ -98,6 +103,7 @@ export class KnownProviders {
   addNew(set: WaitingSet): void {
     const known = this.#learn(set.pid);
     known?.order.add(set);
+    if (known !== undefined) this.#ranked(known, set.class);
     this.#table.setHasUrls(set.pid, true);
     // safeguard: what an owner announces not waiting for the pause of what nobody did
     if (known !== undefined) this.#waits.nextMayDiffer(known);
@@ -112,7 +118,30 @@ export class KnownProviders {
     const [first] = places;
     if (areAll) order?.join(set, places);
     else if (first !== undefined) order?.rewind(set, first);
+    const known = this.#known.get(set.pid);
+    if (known !== undefined) this.#ranked(known, set.class);
     this.#table.setHasUrls(set.pid, true);
+  }
+
+  /**
+   * Looks of which class the next urls of a provider are: it counts as that among the others. What is sent ahead of a higher
+   * class than that, and not begun, is called back.
+   * @returns whether they are of another one
+   */
+  rank(known: Known): boolean {
+    const next = known.isMixed ? known.order.nextClass() : undefined;
+    if (next === undefined || next === known.next) return false;
+    const isUrgent = next < known.next;
+    known.next = next;
+    this.#place(known);
+    // safeguard: what an owner announces going before what nobody did
+    if (isUrgent) this.#table.recallAll(known.provider.pid);
+    return true;
+  }
+
+  #ranked(known: Known, setClass: SetClass): void {
+    known.isMixed ||= setClass !== 0;
+    this.rank(known);
   }
 
   /** Has nothing left. */
@@ -230,9 +259,12 @@ export class KnownProviders {
       hours: '',
       silent: new SilentHosts(),
       isSpread: false,
+      isMixed: areStored && store.queue.hasUnasked(pid),
+      next: 0,
     };
     this.#known.set(pid, fresh);
     this.#load(fresh, provider);
+    this.rank(fresh);
     return fresh;
   }
 
@@ -252,7 +284,7 @@ export class KnownProviders {
   }
 
   #load(known: Known, provider: ScheduledProvider): void {
-    const { store, slots, window, accept, log } = this.#options;
+    const { store, slots, accept, log } = this.#options;
     const { pid } = provider;
     known.provider = provider;
     const roots = store.providers.roots(pid);
@@ -262,9 +294,7 @@ export class KnownProviders {
     known.terms = terms;
     known.isInside = strictRootCheck(roots);
     known.silent.roots = roots;
-    const hosts = new Set(roots.map(hostOf));
-    const group = provider.groupname;
-    known.isSpread = group === null && hosts.size > 1;
+    known.isSpread = provider.groupname === null && new Set(roots.map(hostOf)).size > 1;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
       log.warn('hours of the week treated as hours of the day; set qm.slots = 168', {
@@ -272,19 +302,26 @@ export class KnownProviders {
         never_open: isNever(hours),
       });
     known.hours = hours;
-    this.#table.setProvider({
-      // safeguard: the priority of providers
-      pid,
-      priority: provider.priority,
-      parallel: this.#waits.pace.parallelOf(provider),
-      window: this.#waits.isLimited(provider) ? 1 : window,
-      host: group === null ? (hosts.size === 1 ? [...hosts][0] : undefined) : hostOfGroup(group),
-    });
+    this.#place(known);
     // safeguard: the pause of a provider
     this.#table.setHindered(pid, 'stopped', provider.paused !== 0 || provider.enabled === 0);
     this.#table.setHindered(pid, 'joining', this.#slots.isJoining(pid));
     this.#openOrClose(known);
     this.#waits.settingsOf(known);
+  }
+
+  /** What it may do beside others. */
+  #place({ provider, terms, next }: Known): void {
+    const hosts = new Set(terms.roots.map(hostOf));
+    const group = provider.groupname;
+    this.#table.setProvider({
+      // safeguard: the priority of providers
+      pid: provider.pid,
+      priority: priorityOf(provider.priority, next),
+      parallel: this.#waits.pace.parallelOf(provider),
+      window: this.#waits.isLimited(provider) ? 1 : this.#options.window,
+      host: group === null ? (hosts.size === 1 ? [...hosts][0] : undefined) : hostOfGroup(group),
+    });
   }
 
   #openOrClose({ provider, hours }: Known): void {

@@ -223,8 +223,16 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    without: 'what an owner announces going before what nobody did',
+    edits: [edit('if (isUrgent)\n            this.#table.recallAll(known.provider.pid);', '')],
+    by: {
+      file: 'qm/classes',
+      test: 'a url that is announced goes before 10 000 links that wait, and between two urls',
+    },
+  },
+  {
     without: 'the priority of providers',
-    edits: [edit('priority: provider.priority,', 'priority: 1,')],
+    edits: [edit('priority: priorityOf(provider.priority, next),', 'priority: 1,')],
   },
   {
     without: 'ageing',

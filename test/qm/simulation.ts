@@ -179,7 +179,7 @@ const START_MS = Date.UTC(2026, 5, 1);
 export class Simulation {
   readonly clock: ManualClock;
   readonly bench: Bench;
-  readonly site: Site;
+  site: Site;
   readonly fetches: Fetch[] = [];
   onBegin: (fetch: Fetch) => void = () => undefined;
   onEnd: (fetch: Fetch) => void = () => undefined;

@@ -30,6 +30,7 @@ import {
   isNeedless,
   queuedUrl,
   recordOfRow,
+  UNASKED,
   type QueuedUrl,
 } from './row.js';
 import type { QueueReader } from './sets.js';
@@ -103,8 +104,8 @@ export class AbsorbWriter {
     this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
-    this.#selectWaiting = db.prepare<[number, string, string], { pos: number; op: 0 | 1 }>(
-      'SELECT pos, op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+    this.#selectWaiting = db.prepare<[number, string, string], { pos: number; op: 0 | 1; flags: number }>(
+      'SELECT pos, op, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
     );
     this.#cancelRow = db.prepare<[number, number, string, string]>(CANCEL_ROW);
     this.#nameRow = db.prepare<[number, number, string, string, number]>(
@@ -159,6 +160,7 @@ export class AbsorbWriter {
       withheld,
       nowS,
       summed: false,
+      isUnasked: setClass !== 0,
       quota,
       enforced: use?.enforced ?? false,
       mark: state.firstpos + state.rowsdone,
@@ -310,7 +312,7 @@ export class AbsorbWriter {
     const use = this.#tally.use(state.pid);
     if (use === undefined || slice.full || slice.summed) return;
     slice.summed = true;
-    quota.rebase(this.#earlier.sum(state, use));
+    quota.rebase(this.#earlier.sum(state, use, slice.isUnasked));
   }
 
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
@@ -325,10 +327,11 @@ export class AbsorbWriter {
     slice.submitted = 0;
   }
 
+  /** Whether it waits in its owner's name. */
   #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
     if (this.#insert.mayHold(url)) this.#insert.flush();
     const row = this.#selectWaiting.get(pid, url.curl, url.mimetype);
-    return row !== undefined && (!toBeFetched || row.op === 1);
+    return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);
   }
 }
 
@@ -340,6 +343,7 @@ interface Slice {
   nowS: number;
   /** Whether what earlier sets need is no mere bound. */
   summed: boolean;
+  isUnasked: boolean;
   quota: IntakeQuota;
   /** Whether its provider wants what is held to be what it said. */
   enforced: boolean;

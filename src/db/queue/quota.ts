@@ -9,7 +9,7 @@
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
-import { isSameUrl, type QueuedUrl } from './row.js';
+import { isSameUrl, UNASKED, type QueuedUrl } from './row.js';
 
 /** Growth so far, kept with the set across restarts. */
 export interface Growth {
@@ -23,11 +23,14 @@ const UNLIMITED = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceu
 /** With more urls waiting, what they need is not summed up (25 ms): the quota is kept when their content arrives. */
 export const MAX_SUMMED = 20_000;
 
-/** What the rows that wait need, but for those with places from … to …. */
-export const WAITING_GROWTH = `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
+/** What the rows that wait need, but for those with places from … to …; `isToo` says which of them count. */
+const growthOf = (isToo: string) => `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
     total(max(0, coalesce(qdb.len, l.len, 0) - coalesce(l.len, 0))) AS space
   FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}
-  WHERE qdb.pid = ? AND op = 1 AND pos NOT BETWEEN ? AND ?`;
+  WHERE qdb.pid = ? AND op = 1 AND ${isToo} AND pos NOT BETWEEN ? AND ?`;
+/** What nobody announced takes no room from what its owner announces. */
+export const WAITING_GROWTH = growthOf(`flags & ${UNASKED} = 0`);
+const WHOLE_GROWTH = growthOf('TRUE');
 const NOTHING: Growth = { files: 0, space: 0 };
 
 /**
@@ -38,6 +41,7 @@ const NOTHING: Growth = { files: 0, space: 0 };
 export class EarlierSets {
   readonly #selectWaiting;
   readonly #sumWaiting;
+  readonly #sumWhole;
   /** By provider: bytes that what waits needs at most; unknown after a start. */
   readonly #space = new Map<number, number>();
   /** By provider: what was used and needed when it was summed up for a set. */
@@ -46,6 +50,7 @@ export class EarlierSets {
   constructor(db: Db) {
     this.#selectWaiting = db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck();
     this.#sumWaiting = db.prepare<[number, number, number], Growth>(WAITING_GROWTH);
+    this.#sumWhole = db.prepare<[number, number, number], Growth>(WHOLE_GROWTH);
   }
 
   /** What they need at most; rows of the set itself may be counted in. */
@@ -57,13 +62,19 @@ export class EarlierSets {
     return files === 0 ? NOTHING : { files, space: this.#space.get(pid) ?? Infinity };
   }
 
-  /** What they need, without the set's own rows; nothing when too many wait. */
-  sum(set: SetPlaces, use: ProviderUse): Growth {
+  /**
+   * What they need, without the set's own rows; nothing when too many wait, but for a set that nobody announced, for which all
+   * that waits counts then.
+   */
+  sum(set: SetPlaces, use: ProviderUse, isUnasked: boolean): Growth {
     const { pid, psetid, firstpos, lastpos } = set;
     const summed = this.#summed.get(pid);
     if (summed?.psetid === psetid) return stillNeeded(summed, use);
-    const isFew = (this.#selectWaiting.get(pid) ?? 0) <= MAX_SUMMED;
-    const need = (isFew ? this.#sumWaiting.get(pid, firstpos, lastpos) : undefined) ?? NOTHING;
+    const waiting = this.#selectWaiting.get(pid) ?? 0;
+    const isFew = waiting <= MAX_SUMMED;
+    const many = isUnasked ? { files: waiting, space: 0 } : NOTHING;
+    const sum = isUnasked ? this.#sumWhole : this.#sumWaiting;
+    const need = (isFew ? sum.get(pid, firstpos, lastpos) : undefined) ?? many;
     if (isFew) this.#space.set(pid, need.space);
     this.#summed.set(pid, {
       psetid,

@@ -36,6 +36,7 @@ export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpo
 export class QueueReader {
   readonly #selectSets;
   readonly #countSetsAfter;
+  readonly #selectUnasked;
   readonly #nextProvider;
   readonly #selectNext;
   readonly #countNext;
@@ -67,6 +68,11 @@ export class QueueReader {
       .prepare<[number, number, number, number], number>(
         `SELECT count(*) FROM (SELECT 1 FROM qpsdb
            WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?) ${AT_MOST})`,
+      )
+      .pluck();
+    this.#selectUnasked = db
+      .prepare<[number], number>(
+        `SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND class > 0 LIMIT 1`,
       )
       .pluck();
     this.#nextProvider = db
@@ -142,6 +148,11 @@ export class QueueReader {
   /** The providers with sets that may be fetched now: a look-up each. */
   *providers(): Generator<number, void> {
     for (let pid = this.#nextProvider.get(0); pid != null; pid = this.#nextProvider.get(pid)) yield pid;
+  }
+
+  /** Whether any set that may be fetched now is not its provider's own. */
+  hasUnasked(pid: number): boolean {
+    return this.#selectUnasked.get(pid) !== undefined;
   }
 
   /** The set's next rows after a place, without bad ones. */

@@ -1,9 +1,20 @@
 /** What lanes are made of: the rules, a provider's wishes, a lane and its states, leave to send. */
 import { transitions } from '../../lib/states.js';
+import type { SetClass } from '../../wire/origin.js';
 import type { DelayRules } from './delays.js';
 
 /** 0 to 2; 2 goes first. */
 export const PRIORITIES = 3;
+/** What nobody announced counts less than all that was: links -1, scans and audits -2. */
+export const LOWEST = -2;
+
+export type Priority = -2 | -1 | 0 | 1 | 2;
+
+/** What a provider counts as whose next url is of a set of that class. */
+export function priorityOf(own: 0 | 1 | 2, setClass: SetClass): Priority {
+  if (setClass === 0) return own;
+  return setClass === 1 ? -1 : LOWEST;
+}
 
 /** A host that nothing is known of has no limit: what the next url is of is seen when that is taken. */
 export const ANY_HOST = '';
@@ -25,7 +36,7 @@ export interface LaneRules {
 
 export interface LaneProvider {
   pid: number;
-  priority: 0 | 1 | 2;
+  priority: Priority;
   parallel: number;
   /** Urls on their way in one lane, at least; 1: exactly one. */
   window: number;

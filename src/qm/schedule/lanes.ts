@@ -17,6 +17,7 @@
  */
 import {
   enter,
+  LOWEST,
   newLane,
   newProvider,
   type Grant,
@@ -293,7 +294,7 @@ export class LaneTable {
   #makeLanes(): void {
     const first = this.#waiting.first(this.#nowMs);
     if (first === undefined || this.#workers.freest() !== undefined) return;
-    for (let priority = 0; priority < first.priority; priority++) {
+    for (let priority = LOWEST; priority < first.priority; priority++) {
       const wanted = this.#waiting.above(priority, this.#nowMs);
       for (const lane of this.#running.of(priority)) {
         if (this.#recalled.size >= wanted) return;

@@ -1,15 +1,15 @@
 /** Lanes that were not recalled, by the priority they count as. */
-import { PRIORITIES, type Lane } from './lane.js';
+import { LOWEST, PRIORITIES, type Lane } from './lane.js';
 
 export class RunningLanes {
-  readonly #lanes: readonly Set<Lane>[] = Array.from({ length: PRIORITIES }, () => new Set<Lane>());
+  readonly #lanes: readonly Set<Lane>[] = Array.from({ length: PRIORITIES - LOWEST }, () => new Set<Lane>());
 
   add(lane: Lane): void {
-    this.#lanes[lane.priority]?.add(lane);
+    this.#lanes[lane.priority - LOWEST]?.add(lane);
   }
 
   delete(lane: Lane): void {
-    this.#lanes[lane.priority]?.delete(lane);
+    this.#lanes[lane.priority - LOWEST]?.delete(lane);
   }
 
   /** The lane counts as `priority` from now on. */
@@ -21,11 +21,12 @@ export class RunningLanes {
 
   /** In the order in which they were opened. */
   of(priority: number): Iterable<Lane> {
-    return this.#lanes[priority] ?? [];
+    return this.#lanes[priority - LOWEST] ?? [];
   }
 
-  /** How many there are, by priority. */
+  /** How many there are, by priority from 0; with 0 those of what nobody announced. */
   get counts(): number[] {
-    return this.#lanes.map(lanes => lanes.size);
+    const [lowest = 0, low = 0, none = 0, ...more] = this.#lanes.map(lanes => lanes.size);
+    return [lowest + low + none, ...more];
   }
 }

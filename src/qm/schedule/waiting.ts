@@ -1,10 +1,10 @@
 /**
  * The providers that wait for a slot: higher priorities first, among equals the one that has waited longest. A provider
  * counts more the longer it has waited (ageing.ts). Within one priority the first has waited longest, so
- * the first of all is one of three.
+ * the first of all is one of five.
  */
 import { agedPriority } from './ageing.js';
-import { PRIORITIES } from './lane.js';
+import { LOWEST, PRIORITIES } from './lane.js';
 
 export interface First {
   pid: number;
@@ -14,8 +14,11 @@ export interface First {
 
 export class WaitingLine {
   readonly #ageingMs: number;
-  /** By the priority they came with. */
-  readonly #lines: readonly PriorityLine[] = Array.from({ length: PRIORITIES }, () => new PriorityLine());
+  /** By the priority they came with, from `LOWEST` on. */
+  readonly #lines: readonly PriorityLine[] = Array.from(
+    { length: PRIORITIES - LOWEST },
+    () => new PriorityLine(),
+  );
 
   constructor(ageingMs: number) {
     this.#ageingMs = ageingMs;
@@ -27,16 +30,16 @@ export class WaitingLine {
 
   /** Waits since `sinceMs`, after those that have waited longer; a provider that waits already goes on. */
   add(pid: number, priority: number, sinceMs: number): void {
-    this.#lines[priority]?.add(pid, sinceMs);
+    this.#lines[priority - LOWEST]?.add(pid, sinceMs);
   }
 
   remove(pid: number, priority: number): void {
-    this.#lines[priority]?.remove(pid);
+    this.#lines[priority - LOWEST]?.remove(pid);
   }
 
   first(nowMs: number): First | undefined {
     let best: (First & { sinceMs: number }) | undefined;
-    for (let base = PRIORITIES - 1; base >= 0; base--) {
+    for (let base = PRIORITIES - 1; base >= LOWEST; base--) {
       const head = this.#head(base, nowMs);
       if (head === undefined) continue;
       if (
@@ -52,15 +55,16 @@ export class WaitingLine {
   /** How many wait that count more than `priority`; of those who do by their age one of each line. */
   above(priority: number, nowMs: number): number {
     let count = 0;
-    this.#lines.forEach((line, base) => {
+    this.#lines.forEach((line, index) => {
+      const base = index + LOWEST;
       if (base > priority) count += line.size;
-      else if ((this.#head(base, nowMs)?.priority ?? 0) > priority) count++;
+      else if ((this.#head(base, nowMs)?.priority ?? -Infinity) > priority) count++;
     });
     return count;
   }
 
   #head(base: number, nowMs: number): (First & { sinceMs: number }) | undefined {
-    const head = this.#lines[base]?.head();
+    const head = this.#lines[base - LOWEST]?.head();
     if (head === undefined) return undefined;
     const { pid, sinceMs } = head;
     return { pid, priority: agedPriority(base, sinceMs, nowMs, this.#ageingMs), sinceMs };
