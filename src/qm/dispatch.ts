@@ -117,6 +117,7 @@ export class Dispatcher {
       batch: this.#batch,
       gate: this.#unasked.gate,
       nextId: () => this.nextId(),
+      nowS: () => Math.floor(options.clock.nowMs() / 1000),
       finish: known => this.#finishSets([known]),
     });
   }

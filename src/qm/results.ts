@@ -23,6 +23,8 @@ export interface Arrival {
   hours?: Hours | undefined;
   /** What came of the robots.txt that was asked for in its place. */
   robots?: RobotsNews | undefined;
+  /** Nobody announced it, and when its turn came it was there, or known not to be had. */
+  isNeedless?: boolean;
 }
 
 export interface ResultBatchOptions {
@@ -111,13 +113,12 @@ export class ResultBatch {
       outcomes = store.transaction(() => {
         for (const fid of this.#deletedFids) store.freed.remove(fid);
         const each = this.#pending.map(arrival => {
-          const { sent, result, hours, robots } = arrival;
-          const outcome =
-            robots !== undefined
-              ? learn(robots)
-              : hours === undefined
-                ? store.results.apply(sent, result, nowS)
-                : postpone(sent, hours);
+          const { sent, result, hours, robots, isNeedless } = arrival;
+          let outcome: Outcome;
+          if (robots !== undefined) outcome = learn(robots);
+          else if (isNeedless === true) outcome = store.results.needless(sent);
+          else if (hours !== undefined) outcome = postpone(sent, hours);
+          else outcome = store.results.apply(sent, result, nowS);
           alongside(arrival);
           return outcome;
         });

@@ -3,7 +3,7 @@
  * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import { isGated, type WaitingRow } from '../db/queue/row.js';
+import { isGated, isNeedless, UNASKED, type WaitingRow } from '../db/queue/row.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -35,6 +35,8 @@ export interface SendingParts {
   batch: ResultBatch;
   /** Ids of requests. */
   nextId: () => number;
+  /** Wall clock, seconds. */
+  nowS: () => number;
   /** Sets of the provider may have no url left. */
   finish: (known: Known) => void;
 }
@@ -90,6 +92,10 @@ export class Sending {
           this.#pass(turn, set, row, hours);
           continue;
         }
+        if ((row.flags & UNASKED) !== 0 && this.#isNeedless(row)) {
+          this.#pass('needless', set, row, hours);
+          continue;
+        }
         const passage = this.#passageOf(row, { known, worker: lane.worker, nowMs });
         if (passage === 'forbidden') {
           this.#pass('forbidden', set, row, hours);
@@ -114,6 +120,16 @@ export class Sending {
     return { sent, more: true };
   }
 
+  /** Looked at again when its turn comes: it may have waited for days. */
+  #isNeedless(row: WaitingRow): boolean {
+    const { content, known, queue } = this.#parts.store;
+    const { pid, curl, mimetype } = row;
+    const held = content.find(pid, curl, mimetype) ?? content.findAny(pid, curl);
+    // safeguard: what is there by its turn not being fetched as a link
+    const isKnown = () => queue.isAnnounced(pid, curl) || known.isKnown(pid, curl, this.#parts.nowS());
+    return isNeedless(row, held, isKnown);
+  }
+
   /** What a url may do that nobody announced; `later`: after a pause, or at another Bot Manager. */
   #passageOf(
     row: WaitingRow,
@@ -131,12 +147,18 @@ export class Sending {
   }
 
   /** Nothing is sent for the row. */
-  #pass(turn: Exclude<Turn, 'fetch'> | 'forbidden', set: WaitingSet, row: WaitingRow, hours: Hours): void {
+  #pass(
+    turn: Exclude<Turn, 'fetch'> | 'forbidden' | 'needless',
+    set: WaitingSet,
+    row: WaitingRow,
+    hours: Hours,
+  ): void {
     this.#parts.batch.add({
       sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
       result:
         turn === 'outside-roots' ? OUTSIDE : turn === 'forbidden' ? this.#parts.gate.forbidden() : undefined,
       hours: turn === 'later' ? hours : undefined,
+      isNeedless: turn === 'needless',
     });
   }
 

@@ -23,6 +23,9 @@ function begin(...priorities: number[]): void {
     }),
   });
   priorities.forEach((priority, index) => sim.bench.provider(index + 1, { priority, spider: 1, pacems: 0 }));
+  // The site has no robots.txt, as was seen a moment ago.
+  const nowS = Math.floor(sim.clock.nowMs() / 1000);
+  sim.bench.db.exec(`INSERT INTO robots(origin, http, checked) VALUES ('http://127.0.0.1', 404, ${nowS})`);
   sim.start();
 }
 
@@ -151,4 +154,21 @@ test('sets that their owner sends without end while links wait are not all kept 
     here.splice(here.indexOf(set), 1);
   }
   assert.deepEqual(taken, [...Array.from({ length: 100 }, (_, i) => i + 2), 1]);
+});
+
+test('a link is looked at again when its turn comes: what is held in any type by then, or known not to be had, is not fetched', async () => {
+  begin(1);
+  await sim.send(1, [url('x')]);
+  await unasked(1, 'links', 'a', 3);
+  await unasked(1, 'links', 'k', 2);
+  await sim.send(1, pages('a', 3));
+  await sim.pass(500);
+  sim.bench.db
+    .prepare(
+      "INSERT INTO known(pid, curl, code, asked, until) VALUES (1, 'http://127.0.0.1/k0', 404, 0, 99999999999)",
+    )
+    .run();
+  await sim.pass(60 * SECOND);
+  assert.deepEqual(fetched(), ['x', 'a0', 'a1', 'a2', 'k1']);
+  assert.equal(sim.bench.value('SELECT count(*) FROM qdb'), 0);
 });

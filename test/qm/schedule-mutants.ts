@@ -231,6 +231,14 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    without: 'what is there by its turn not being fetched as a link',
+    edits: [edit('return isNeedless(row, held, isKnown);', 'return false;')],
+    by: {
+      file: 'qm/classes',
+      test: 'a link is looked at again when its turn comes: what is held in any type by then, or known not to be had, is not fetched',
+    },
+  },
+  {
     without: 'the priority of providers',
     edits: [edit('priority: priorityOf(provider.priority, next),', 'priority: 1,')],
   },

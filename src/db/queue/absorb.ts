@@ -237,7 +237,11 @@ export class AbsorbWriter {
     }
     const held = this.#heldOf(pid, url);
     if (
-      isNeedless(url, held, () => this.#known.isKnown(pid, url.curl, slice.nowS)) ||
+      isNeedless(
+        url,
+        held,
+        () => this.#queue.isAnnounced(pid, url.curl) || this.#known.isKnown(pid, url.curl, slice.nowS),
+      ) ||
       this.#isOver(slice, pos, url, held)
     ) {
       state.unchanged++;

@@ -10,6 +10,7 @@ import {
   queueRow,
   ROW_COLUMNS,
   SELECT_WAITING,
+  UNASKED,
   waitingRow,
   type QueueRow,
   type RawWaiting,
@@ -50,6 +51,7 @@ export class QueueReader {
   readonly #deleteSet;
   readonly #deleteRow;
   readonly #selectHas;
+  readonly #selectAnnounced;
   readonly #renameRow;
   readonly #tally: Tally;
   readonly #nowS: () => number;
@@ -123,6 +125,11 @@ export class QueueReader {
     this.#deleteRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
     this.#selectHas = db
       .prepare<[number, string], number>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1')
+      .pluck();
+    this.#selectAnnounced = db
+      .prepare<[number, string], number>(
+        `SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 AND flags & ${UNASKED} = 0 LIMIT 1`,
+      )
       .pluck();
     this.#renameRow = db.prepare<[string, string | null, number, number]>(
       `UPDATE qdb SET curl = ?, furl = ?, flags = ?, mimetype = '${AS_SERVED}', gen = gen + 1, tries = 0, subtype = NULL,
@@ -224,6 +231,11 @@ export class QueueReader {
   /** Whether a page waits, as whatever type. */
   has(pid: number, curl: string): boolean {
     return this.#selectHas.get(pid, curl) !== undefined;
+  }
+
+  /** Whether its owner has announced a page, as whatever type, and that waits or is being fetched. */
+  isAnnounced(pid: number, curl: string): boolean {
+    return this.#selectAnnounced.get(pid, curl) !== undefined;
   }
 
   /** The page of another url, which does not wait, takes the place of a row, as served. Inside a transaction. */
