@@ -76,7 +76,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'this.#slice = new Slice();\n        step(',
-        'this.#slice = new Slice();\n        this.#options.store.queue.addSet({ slot: -1, ...this.#state });\n        step(',
+        'this.#slice = new Slice();\n        this.#options.store.queue.addSet({ slot: -1, class: 0, ...this.#state });\n        step(',
       ),
     ],
   },
