@@ -1,4 +1,5 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
+import { readFileSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
@@ -18,6 +19,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/providers/pidb.js';
+import { addSites } from '../db/providers/site-list.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -33,6 +35,7 @@ import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';
 import { CONFIG_OPTION, configOf } from './options.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
+import { sitesOf } from './pidb-sites.js';
 import { providerLine, providerText } from './pidb-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -67,6 +70,11 @@ export const command: CommandSpec = {
       help: 'what it may have fetched: URLs below URL; may be repeated',
       repeat: true,
     },
+    {
+      flags: '--sites <FILE>',
+      help: 'add: a provider for each host or URL in FILE; - = standard input',
+    },
+    { flags: '--pid-from <N>', help: 'their first number' },
     ...TERM_OPTIONS,
     {
       flags: '--loginfile <FILE>',
@@ -99,13 +107,11 @@ async function run(context: CommandContext): Promise<ExitStatus> {
 }
 
 function add(db: Db, context: CommandContext, slots: Slots, config: Config): void {
-  const pid = pidOf(context);
   const firstPid = config.get('rs.first_pid');
-  if (pid >= firstPid)
-    throw new LccError(
-      'usage',
-      `--pid=${pid}: numbers from ${limitText('rs.first_pid', firstPid)} on are of sites that register by themselves; give a lower one`,
-    );
+  const { sites } = context.options;
+  if (typeof sites === 'string') return addList(db, context, slots, { sites, endPid: firstPid });
+  const pid = pidOf(context);
+  if (pid >= firstPid) throw tooHigh('pid', pid, firstPid);
   const roots = rootsOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
@@ -115,6 +121,49 @@ function add(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   warn(context, terms, slots, config);
   context.say(`provider ${pid} added; its password follows and is shown only now`);
   showPassword(pid, password);
+}
+
+function tooHigh(option: string, pid: number, firstPid: number): LccError {
+  const first = limitText('rs.first_pid', firstPid);
+  return new LccError(
+    'usage',
+    `--${option}=${pid}: numbers from ${first} on are of sites that register by themselves; give a lower one`,
+  );
+}
+
+/** @throws LccError `input.missing`, `usage`, `limit` */
+function addList(
+  db: Db,
+  context: CommandContext,
+  slots: Slots,
+  { sites, endPid }: { sites: string; endPid: number },
+): void {
+  for (const option of ['pid', 'root', 'loginfile']) {
+    const given = context.options[option];
+    if (given !== undefined && !(Array.isArray(given) && given.length === 0))
+      throw new LccError('usage', `--${option} is for one provider; give --pid-from beside --sites`);
+  }
+  const firstPid = pidOf(context, 'pid-from');
+  if (firstPid >= endPid) throw tooHigh('pid-from', firstPid, endPid);
+  const terms = termsOf(context.options, slots);
+  const isInput = sites === '-';
+  const list = sitesOf(
+    isInput ? 'standard input' : sites,
+    isInput ? readFileSync(0, 'utf8') : readList(sites),
+    terms,
+  );
+  const lines = addSites(db, list, { firstPid, endPid }).map(
+    ({ pid, root, isNew }) => `${pid}\t${root}\t${isNew ? 'new' : 'there'}\n`,
+  );
+  writeFully(process.stdout.fd, Buffer.from(lines.join('')), 'standard output');
+}
+
+function readList(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new LccError('input.missing', `--sites=${path}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 function set(db: Db, context: CommandContext, slots: Slots, config: Config): void {
@@ -227,13 +276,13 @@ function jsonLine(provider: Provider): string {
   return `${JSON.stringify(rest)}\n`;
 }
 
-function pidOf(context: CommandContext): number {
-  const text = context.options['pid'];
+function pidOf(context: CommandContext, option: 'pid' | 'pid-from' = 'pid'): number {
+  const text = context.options[option === 'pid' ? 'pid' : 'pidFrom'];
   if (text === undefined)
-    throw new LccError('usage', "--pid=N is missing: give the provider's number, 1 or more");
+    throw new LccError('usage', `--${option}=N is missing: give the provider's number, 1 or more`);
   const pid = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (pid < 1)
-    throw new LccError('usage', `--pid=${String(text ?? '')}: give the provider's number, 1 or more`);
+    throw new LccError('usage', `--${option}=${String(text ?? '')}: give the provider's number, 1 or more`);
   return pid;
 }
 

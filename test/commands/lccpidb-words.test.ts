@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
@@ -72,6 +73,48 @@ describe('lccpidb and what it prints', () => {
     assert.deepEqual(shown(), [false, null, 'no', 'none']);
     for (const wrong of ['--spider=1', '--group=', '--group=a b'])
       assert.equal(lccpidb(home, 'set', '--pid=1', wrong).status, 64, wrong);
+  });
+
+  it('makes a provider of each site of a list, and none the second time', () => {
+    const home = newHome();
+    const list = join(home, 'hosts.txt');
+    const hosts = [
+      '# sites',
+      'www.example.co.uk',
+      'https://shop.example.co.uk/about?x',
+      'http://user.github.io',
+      '',
+    ];
+    lccpidb(home, 'add', '--pid=1001', '--root=http://h/', '--root=https://shop.example.co.uk/');
+    writeFileSync(list, [...hosts, '127.0.0.1', 'www.example.co.uk', ''].join('\n'));
+    const add = (...more: string[]) =>
+      lccpidb(home, 'add', `--sites=${list}`, '--pid-from=1000', '--spider=yes', ...more);
+    const lines = (state: string) =>
+      `1000\thttps://www.example.co.uk/\t${state}\n1001\thttps://shop.example.co.uk/\tthere\n` +
+      `1002\thttp://user.github.io/\t${state}\n1003\thttps://127.0.0.1/\t${state}\n`;
+    assert.equal(add().stdout, lines('new'));
+    assert.equal(add().stdout, lines('there'));
+    const providers = lccpidb(home, 'list', '--json')
+      .stdout.split('\n')
+      .filter(Boolean)
+      .map(line => JSON.parse(line) as { pid: number; groupname: string; filesmax: number; spider: boolean });
+    assert.deepEqual(
+      providers.map(({ pid, groupname, filesmax, spider }) => [pid, groupname, filesmax, spider]),
+      [
+        [1000, 'example.co.uk', 100_000, true],
+        [1001, null, 1_000_000, false],
+        [1002, 'user.github.io', 100_000, true],
+        [1003, null, 100_000, true],
+      ],
+    );
+    assert.match(add('--pid=7').stderr, /--pid is for one provider/);
+    assert.match(lccpidb(home, 'add', `--sites=${list}`).stderr, /--pid-from=N is missing/);
+    assert.equal(lccpidb(home, 'add', `--sites=${list}.no`, '--pid-from=1').status, 66);
+    writeFileSync(list, 'www.example.org\nftp://x y/\n');
+    const wrong = add();
+    assert.equal(wrong.status, 64);
+    assert.match(wrong.stderr, /hosts\.txt:2: ftp:\/\/x y\/: it /);
+    assert.doesNotMatch(lccpidb(home, 'list').stdout, /example\.org/, 'all of a list or nothing');
   });
 
   it('takes a bandwidth as it is printed', () => {
