@@ -68,7 +68,7 @@ export function termsPage(
     return html`<h1>Terms</h1>
       ${summaryOf(refused, { bandwidth: 'bandwidth', hours: 'hours', zone: 'zone' })}
       ${outcomeNote(c, 'Your terms are changed.')}
-      <div class="card">
+      <div class="card narrow">
         <dl class="facts">
           <dt>Fetched at most at</dt>
           <dd>${rateText(bandwidth)}</dd>
