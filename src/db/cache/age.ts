@@ -67,12 +67,14 @@ export class AgeStore {
     this.#selectOldProviders = db
       .prepare<[number, number, number, number, number], number>(
         `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
-         WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
+         WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND hops IS NULL AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
       )
       .pluck();
     this.#selectSilent = db
       .prepare<[number], number>(
-        `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND max(lastset, lastconntime) < ?`,
+        // Nobody can be asked for the sites that are only crawled.
+        `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND (spider = 0 OR lastset > 0)
+           AND max(lastset, lastconntime) < ?`,
       )
       .pluck();
   }

@@ -242,3 +242,14 @@ test('sent again after a crash in the middle, a set of links counts once', async
   assert.deepEqual(classes(), [[1, 1]]);
   assert.equal(queue().length, 5);
 });
+
+test('nobody is asked for a full set of what was only crawled', async () => {
+  bench.provider(8, { spider: 1 });
+  await bench.send(8, [link('a')], { origin: 'links' });
+  assert.equal(bench.fetch(8, 'a', 'x', { mimetype: 'text/html' }, AS_SERVED), 'done');
+  await bench.send(7, [url('own')]);
+  bench.fetch(7, 'own');
+  const later = Math.floor(bench.clock.nowMs() / 1000) + 1000;
+  assert.deepEqual(bench.store.age.silentProviders(later), [7]);
+  assert.deepEqual(bench.store.age.oldProviders(0, 1000, { psetid: 1000, fetchedS: later }), [7]);
+});
