@@ -153,7 +153,7 @@ const basic = () => ({ authorization: `Basic ${Buffer.from(`ada:${password}`).to
 const waitingId = () => scene.db.registrations.inStates(['waiting'], 1)[0]?.id ?? 0;
 
 test('no page is shown without a login, and a login ends with its password or its account', async () => {
-  for (const path of ['/op', '/op/', '/op/queue', '/op/applications/1', '/op/graphs', '/op/nothing']) {
+  for (const path of ['/op', '/op/', '/op/queue', '/op/applications/1', '/op/nothing']) {
     const { status, headers } = await ask(path);
     assert.deepEqual([status, headers.location], [303, '/op/login'], path);
   }

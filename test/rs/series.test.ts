@@ -118,11 +118,11 @@ test('many moments are drawn as as many points as there is room for', async () =
 });
 
 test('axes have round numbers', () => {
-  assert.deepEqual(valueTicks(0, 'rate'), [0, 0.25]);
-  assert.deepEqual(valueTicks(0, 'whole'), [0, 1]);
+  assert.deepEqual(valueTicks(0, 'rate'), [0, 0.5, 1]);
+  assert.deepEqual(valueTicks(0, 'whole'), [0, 1, 2, 3, 4]);
   assert.deepEqual(valueTicks(37, 'whole'), [0, 10, 20, 30, 40]);
-  assert.deepEqual(valueTicks(9, 'whole'), [0, 3, 6, 9]);
-  assert.deepEqual(valueTicks(100, 'rate'), [0, 25, 50, 75, 100]);
+  assert.deepEqual(valueTicks(9, 'whole'), [0, 5, 10]);
+  assert.deepEqual(valueTicks(80, 'rate'), [0, 20, 40, 60, 80]);
   const MB = 2 ** 20;
   assert.deepEqual(
     valueTicks(3 * MB, 'bytes').map(bytes => bytes / MB),

@@ -154,6 +154,10 @@ function decide(
   </div>`;
 }
 
+function hoursText(mask: unknown): string {
+  return typeof mask !== 'string' || mask === '' ? 'always' : formatHours(mask);
+}
+
 type Provider = Awaited<ReturnType<OperatorViews['provider']>>;
 
 const CONTROL_WORDS: Record<(typeof CONTROLS)[number], { label: string; says: string }> = {
@@ -214,7 +218,7 @@ export function providerPage(
                   <dt>Bandwidth</dt>
                   <dd>${rateText(number('bandwidth'))}</dd>
                   <dt>Hours</dt>
-                  <dd>${formatHours(typeof known['timeofday'] === 'string' ? known['timeofday'] : '')}</dd>
+                  <dd>${hoursText(known['timeofday'])}</dd>
                   <dt>Priority</dt>
                   <dd>${String(number('priority'))}</dd>
                   <dt>Full sets unasked</dt>

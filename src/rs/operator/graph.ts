@@ -1,19 +1,19 @@
 /**
  * A graph as SVG, complete without JavaScript: axes with units, a title and a description for those who do not see it, gaps where nothing
- * is known. Colours are those of the style sheet. With JavaScript the page's script draws over it, from the same values.
+ * is known. Colours are those of the style sheet.
  */
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
 import type { SeriesMoment } from '../../db/rs/series.js';
 import type { Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
 import { timeTicks, valueTicks } from './scale.js';
 
-const WIDTH = 640;
-const HEIGHT = 220;
-const LEFT = 62;
-const RIGHT = 14;
+/** Of the field that lines are drawn in: its width is that of the page, whatever that is. */
+const WIDTH = 1000;
+const HEIGHT = 180;
+/** Around it, in pixels; at its left the style sheet leaves room for the labels of values. */
 const TOP = 12;
-const BOTTOM = 26;
+const BELOW = 22;
 /** Points drawn at most: more are put together. */
 const MOST_POINTS = 400;
 /** A time without figures is a gap when it is longer than this many steps. */
@@ -55,9 +55,8 @@ export function graphOf(view: GraphView, moments: readonly SeriesMoment[], times
   const most = Math.max(0, ...points.flatMap(({ values }) => values.map(value => value ?? 0)));
   const ticks = valueTicks(most, KIND_OF_UNIT[view.unit]);
   const top = ticks.at(-1) ?? 1;
-  const x = (atMs: number) =>
-    LEFT + ((atMs - times.fromMs) / Math.max(1, times.toMs - times.fromMs)) * (WIDTH - LEFT - RIGHT);
-  const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - TOP - BOTTOM);
+  const x = (atMs: number) => ((atMs - times.fromMs) / Math.max(1, times.toMs - times.fromMs)) * WIDTH;
+  const y = (value: number) => HEIGHT - (value / top) * HEIGHT;
   const n = (value: number) => value.toFixed(1).replace(/\.0$/, '');
   const runs = runsOf(points, times.stepMs);
   const shapes = lines.map((_line, i) => {
@@ -78,44 +77,46 @@ export function graphOf(view: GraphView, moments: readonly SeriesMoment[], times
       d="${paths.join('')}"
     />`;
   });
+  const timeLabels = timeTicks(times.fromMs, times.toMs);
   return html`<figure class="graph">
     <figcaption id="${id}-title">${title}</figcaption>
-    <div class="plot" id="${id}">
-      <svg
-        viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}"
-        role="img"
-        aria-labelledby="${id}-title"
-        aria-describedby="${id}-desc"
-      >
+    <div class="plot">
+      <svg role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
         <desc id="${id}-desc">${describe(view, moments, times)}</desc>
         ${ticks.map(
           tick =>
-            html`<path class="grid" d="M${String(LEFT)} ${n(y(tick))}H${String(WIDTH - RIGHT)}" /><text
-                class="tick"
-                x="${String(LEFT - 6)}"
-                y="${n(y(tick) + 4)}"
-                text-anchor="end"
-              >
-                ${valueText(tick, view.unit, top)}
-              </text>`,
-        )}
-        ${timeTicks(times.fromMs, times.toMs).map(
-          ({ atMs, label }) =>
-            html`<text class="tick" x="${n(x(atMs))}" y="${String(HEIGHT - 8)}" text-anchor="middle">
-              ${label}
+            html`<text x="-8" y="${n(TOP + y(tick) + 4)}" text-anchor="end">
+              ${valueText(tick, view.unit, top)}
             </text>`,
         )}
-        ${shapes}
-        ${
-          points.length === 0
-            ? html`<text
-                class="none"
-                x="${String((WIDTH + LEFT) / 2)}"
-                y="${String(HEIGHT / 2)}"
+        <svg
+          class="field"
+          y="${String(TOP)}"
+          height="${String(HEIGHT)}"
+          viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}"
+          preserveAspectRatio="none"
+        >
+          <path class="grid" d="${ticks.map(tick => `M0 ${n(y(tick))}H${WIDTH}`).join('')}" />
+          ${shapes}
+        </svg>
+        <svg class="field" y="${String(TOP + HEIGHT)}" height="${String(BELOW)}">
+          ${timeLabels.map(
+            ({ atMs, label }, i) =>
+              html`<text
+                class="${i % (label.length > 5 ? 4 : 2) === 0 ? 'even' : 'odd'}"
+                x="${n(x(atMs) / 10)}%"
+                y="18"
                 text-anchor="middle"
               >
-                Nothing yet
-              </text>`
+                ${label}
+              </text>`,
+          )}
+        </svg>
+        ${
+          points.length === 0
+            ? html`<text class="none" x="50%" y="${String(TOP + HEIGHT / 2)}" text-anchor="middle"
+                >Nothing yet</text
+              >`
             : ''
         }
       </svg>
@@ -156,34 +157,11 @@ function describe(
 
 export function valueText(value: number, unit: GraphView['unit'], most = value): string {
   if (unit === 'bytes/s') return `${bytesText(value).replace(' bytes', ' B')}/s`;
-  const digits = most < 10 && !Number.isInteger(value) ? 1 : 0;
+  const digits = most < 10 && !Number.isInteger(value) ? (most < 0.1 ? 2 : 1) : 0;
   if (unit === 'urls/s') return `${value.toLocaleString('en', { maximumFractionDigits: digits })}/s`;
   return value >= 100_000
     ? value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 })
     : countText(Math.round(value));
-}
-
-/** What the page's script draws: times in seconds, then the values of each line. In a data block: it is not executed. */
-export function graphData(view: GraphView, moments: readonly SeriesMoment[], times: GraphTimes): Markup {
-  const points = withGaps(thinned(moments, times), times.stepMs);
-  const data = [
-    points.map(({ atMs }) => Math.round(atMs / 1000)),
-    ...view.lines.map(({ figure }) => points.map(({ figures }) => figures[figure] ?? null)),
-  ];
-  const { id, title, unit, isStacked = false, lines } = view;
-  const json = JSON.stringify({ id, title, unit, isStacked, labels: lines.map(({ label }) => label), data });
-  return html`<script type="application/json" class="graph-data">
-    ${raw(json.replaceAll('<', '\\u003c'))}
-  </script>`;
-}
-
-/** A moment without figures within each gap, so that no line goes over it. */
-function withGaps(moments: readonly SeriesMoment[], stepMs: number): SeriesMoment[] {
-  return moments.flatMap((moment, i) => {
-    const before = moments[i - 1];
-    const isGap = before !== undefined && moment.atMs - before.atMs > stepMs * GAP_STEPS;
-    return isGap ? [{ atMs: moment.atMs - stepMs, figures: {} }, moment] : [moment];
-  });
 }
 
 /** As many moments as a graph has room for: means of those that fall together. */

@@ -100,9 +100,7 @@ export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
       cell: daemon =>
         'problem' in daemon
           ? html`<span class="state bad">away</span>`
-          : html`<span class="state ${daemon.idle ? 'wait' : 'good'}"
-              >${daemon.idle ? 'idle' : 'busy'}</span
-            >`,
+          : html`<span class="state ${daemon.idle ? '' : 'good'}">${daemon.idle ? 'idle' : 'busy'}</span>`,
     },
     { head: 'Up', kind: 'number', cell: daemon => ('problem' in daemon ? '' : formatDuration(daemon.up_s)) },
     {

@@ -74,12 +74,17 @@ export function sinceText(iso: string, nowMs: number): string {
   return `for ${formatDuration(Math.max(0, Math.floor((nowMs - Date.parse(iso)) / 1000)))}`;
 }
 
+const JUST_NOW_S = 15;
+
 /** When the whole LCC was seen last, and why there is nothing newer. */
 export function freshness({ at, problem }: Freshness, nowMs: number): Markup {
+  const seconds = at === null ? 0 : Math.floor((nowMs - Date.parse(at)) / 1000);
   const age =
     at === null
       ? 'Not seen yet'
-      : `Seen ${formatDuration(Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1000)))} ago`;
+      : seconds < JUST_NOW_S
+        ? 'Seen just now'
+        : `Seen ${formatDuration(seconds)} ago`;
   return html`<p class="fresh">${age}.</p>
     ${problem === null ? '' : html`<div class="note bad" role="status"><p>${capital(problem)}. What is shown is what was seen last.</p></div>`}`;
 }

@@ -1,9 +1,9 @@
 /** The first page of operators: what waits for them, why nothing moves, and graphs. */
 import { html } from 'hono/html';
-import { amount } from '../../config/words.js';
+import { amount, formatDuration } from '../../config/words.js';
 import type { SeriesStep } from '../../db/rs/series.js';
 import { capital, type Markup } from '../pages/layout.js';
-import { graphData, graphOf, valueText, type GraphView } from './graph.js';
+import { graphOf, valueText, type GraphTimes, type GraphView } from './graph.js';
 import { freshness, tileOf } from './markup.js';
 import type { OperatorViews, Overview } from './views.js';
 
@@ -61,17 +61,22 @@ export function overviewPage(views: OperatorViews, step: SeriesStep, base: strin
   const overview = views.overview();
   const moments = views.moments(step);
   const times = views.spanOf(step);
-  return html`<h1>${capital(overview.summary)}</h1>
-    ${freshness(overview, nowMs)} ${waitsForYou(overview, base)} ${toKnow(overview.reasons)}
+  return html`<h1>Overview</h1>
+    <p class="lead">${capital(overview.summary)}.</p>
+    ${freshness(overview, nowMs)}
+    <div class="two">${waitsForYou(overview, base)} ${toKnow(overview.reasons)}</div>
     ${tiles(overview)}
     <nav class="spans" aria-label="Time of the graphs">
-      ${spanLink(base, 'fine', step, 'The last hour')} ${spanLink(base, 'coarse', step, 'The last 30 days')}
+      ${spanLink(base, 'fine', step, spanText(views.spanOf('fine')))}
+      ${spanLink(base, 'coarse', step, spanText(views.spanOf('coarse')))}
     </nav>
-    <div class="graphs" data-refresh="${base}/graphs?step=${step}">
-      ${GRAPHS.map(view => html`${graphOf(view, moments, times)}`)}
-    </div>
-    ${GRAPHS.map(view => graphData(view, moments, times))}
+    <div class="graphs">${GRAPHS.map(view => graphOf(view, moments, times))}</div>
     <p class="fresh">Times are those of the machine of the cache, ${zoneOf()}.</p>`;
+}
+
+/** `The last 60 min`. */
+function spanText({ fromMs, toMs }: GraphTimes): string {
+  return `The last ${formatDuration(Math.round((toMs - fromMs) / 1000))}`;
 }
 
 function zoneOf(): string {

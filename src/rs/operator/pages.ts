@@ -24,6 +24,8 @@ import { idIn, numberIn, searchOf, stepOf } from './query.js';
 import { OPERATOR_STYLE, OPERATOR_STYLE_VERSION } from './style.js';
 import type { OperatorViews } from './views.js';
 
+/** Until the script looks again at what changes by itself. */
+const WATCH_S = 10;
 const NAV = [
   { path: '/', label: 'Overview' },
   { path: '/applications', label: 'Applications' },
@@ -56,7 +58,7 @@ export function operatorPages(parts: OperatorPagesOptions) {
     ...parts,
     url: own,
     originOf: c => operatorOrigin(c, url),
-    contact: '',
+    contact: 'the manuals lccd-rs(8), lccrs(8) and lccctl(8)',
     nav: { out: [], in: NAV },
     badge: 'operator',
     head: html`<link
@@ -78,18 +80,24 @@ export function operatorPages(parts: OperatorPagesOptions) {
     here: string,
     body: Markup,
     status: 200 | RsRequestRefused['status'] = 200,
+    more: { watchS?: number } = {},
   ) => {
     const { account, formToken } = c.var.session;
-    return c.html(page({ title, here, body, login: { account, formToken } }), status);
+    return c.html(page({ title, here, body, login: { account, formToken }, ...more }), status);
   };
   const viewOf = (c: Ask): DecisionView => {
     const { formToken } = c.var.session;
     return { base, formToken, most, first, nowMs: nowMs() };
   };
-  pages.get('/', c => show(c, 'Overview', '/', overviewPage(views, stepOf(c), base, nowMs())));
-  pages.get('/graphs', c => c.json(views.series(stepOf(c))));
-  pages.get('/queue', c => show(c, 'Queue', '/queue', queuePage(views, base, nowMs())));
-  pages.get('/daemons', c => show(c, 'Daemons', '/daemons', daemonsPage(views, nowMs())));
+  pages.get('/', c =>
+    show(c, 'Overview', '/', overviewPage(views, stepOf(c), base, nowMs()), 200, { watchS: WATCH_S }),
+  );
+  pages.get('/queue', c =>
+    show(c, 'Queue', '/queue', queuePage(views, base, nowMs()), 200, { watchS: WATCH_S }),
+  );
+  pages.get('/daemons', c =>
+    show(c, 'Daemons', '/daemons', daemonsPage(views, nowMs()), 200, { watchS: WATCH_S }),
+  );
   pages.get('/providers', async c => {
     const search = (c.req.query('search') ?? '').trim();
     const list = await views.providers(searchOf(search), numberIn(c, 'after') ?? 0);

@@ -4,9 +4,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 const BYTE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
-const STEPS = [1, 2, 2.5, 5, 10];
+const STEPS = [1, 2, 5, 10];
 /** The least greatest value of an axis. */
-const LEAST = { whole: 4, rate: 1, bytes: 1024 } as const;
+const LEAST = { whole: 4, rate: 1, bytes: 4096 } as const;
 
 /**
  * Ticks from 0 to at least `most`, some four of them.
@@ -19,7 +19,8 @@ export function valueTicks(most: number, kind: keyof typeof LEAST): number[] {
   const steps = kind === 'bytes' ? BYTE_STEPS : STEPS;
   const step = (steps.find(each => each * unit >= wanted) ?? steps.at(-1) ?? 1) * unit;
   const size = kind === 'whole' ? Math.ceil(step) : step;
-  return Array.from({ length: Math.ceil(Math.max(most, size) / size - 1e-9) + 1 }, (_, i) => i * size);
+  const top = Math.max(most, LEAST[kind]);
+  return Array.from({ length: Math.ceil(top / size - 1e-9) + 1 }, (_, i) => i * size);
 }
 
 /** Times with a label: whole tens of minutes of an hour, whole days of weeks. */
@@ -36,12 +37,13 @@ export function timeTicks(fromMs: number, toMs: number): { atMs: number; label: 
     }
     return ticks;
   }
-  const stepMs = [1, 2, 5, 10, 30, 60, 180, 360]
+  const stepMs = [1 / 6, 0.5, 1, 2, 5, 10, 30, 60, 180, 360]
     .map(minutes => minutes * MINUTE_MS)
     .find(each => (toMs - fromMs) / each <= 7);
   for (let atMs = Math.ceil(fromMs / (stepMs ?? DAY_MS)) * (stepMs ?? DAY_MS); atMs <= toMs;) {
     const at = new Date(atMs);
-    ticks.push({ atMs, label: `${two(at.getHours())}:${two(at.getMinutes())}` });
+    const seconds = (stepMs ?? DAY_MS) < MINUTE_MS ? `:${two(at.getSeconds())}` : '';
+    ticks.push({ atMs, label: `${two(at.getHours())}:${two(at.getMinutes())}${seconds}` });
     atMs += stepMs ?? DAY_MS;
   }
   return ticks;

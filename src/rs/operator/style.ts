@@ -13,7 +13,12 @@ h1 + .fresh { margin-top: -.55rem; }
 .graphs { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1.1rem; margin: 0 0 1.25rem; }
 .graph { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); padding: 1rem 1.15rem .95rem; min-width: 0; }
 .graph figcaption { font-weight: 650; margin-bottom: .5rem; }
-.graph svg { display: block; width: 100%; height: auto; }
+.graph .plot { padding: 0 .5rem 0 4.3rem; }
+.graph svg { display: block; overflow: visible; }
+.plot > svg { width: 100%; height: 216px; }
+.graph .grid, .graph .line { vector-effect: non-scaling-stroke; }
+@media (min-width: 60rem) { .graph:first-child { grid-column: 1 / -1; } }
+@media (max-width: 34rem) { .graph .odd { display: none; } }
 .graph .grid { stroke: var(--line); stroke-width: 1; fill: none; }
 .graph text { fill: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
 .graph .none { font-size: 15px; }

@@ -14,6 +14,8 @@ export interface PageContent {
   here?: string;
   /** Load it again after this time, without anybody asking. */
   refreshS?: number;
+  /** The script loads it again after this time; without one it stays as it is. */
+  watchS?: number;
   /** Of the account that is logged in. */
   login?: { account: string; formToken: string };
 }
@@ -39,7 +41,7 @@ export interface NavItem {
 export type PageMaker = (page: PageContent) => Markup;
 
 export function pageMaker({ base, contact, nav, badge, head = html`` }: PageFrame): PageMaker {
-  return ({ title, body, here, refreshS, login }) => html`<!doctype html>
+  return ({ title, body, here, refreshS, watchS = refreshS, login }) => html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -69,7 +71,7 @@ export function pageMaker({ base, contact, nav, badge, head = html`` }: PageFram
             ${login === undefined ? '' : logoutForm(base, login)}
           </div>
         </header>
-        <main id="content" class="inner"${refreshS === undefined ? '' : html` data-refresh="${String(refreshS)}"`}>
+        <main id="content" class="inner"${watchS === undefined ? '' : html` data-refresh="${String(watchS)}"`}>
           ${body}
         </main>
         <footer>
