@@ -15,6 +15,7 @@ import { ofForeign } from '../daemon/reasons.js';
 import type { AwayMachine } from './away.js';
 import {
   ofBandwidth,
+  ofGonePages,
   ofLogins,
   ofMachinesAway,
   ofMachinesRefused,
@@ -71,6 +72,7 @@ export const QM_FIGURES = {
   providers_never_open: field<number>(),
   held_sets: field<number>(),
   held_urls: gauge('lcc_qm_held_urls', 'Removals that the mass-delete fuse holds back'),
+  gone_kept_back: field<readonly number[]>({ reasons: ofGonePages }),
   absorbing: gauge(
     'lcc_qm_absorbing_sets',
     'Sets being absorbed',

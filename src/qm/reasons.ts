@@ -54,9 +54,18 @@ function ofAway({ machine, since_ms: sinceMs, files, pages }: Status, nowMs: num
 /** Providers whose site refuses the login that it is given. */
 export function ofLogins({ logins_refused: pids }: Status): string | false {
   if (!Array.isArray(pids) || pids.length === 0) return false;
+  return `the login for the site of ${namesOf(pids)} is refused (401), and what is refused is removed: lccpidb set --pid=${pids[0]} --loginfile=FILE, then lccctl want-full --pid=${pids[0]}`;
+}
+
+/** Providers of which more pages are gone than may be removed unconfirmed. */
+export function ofGonePages({ gone_kept_back: pids }: Status): string | false {
+  if (!Array.isArray(pids) || pids.length === 0) return false;
+  return `more pages of ${namesOf(pids)} are gone than the mass-delete fuse permits in a day (205), and stay; if they are meant to go: lccpidb set --pid=${pids[0]} --fuse-percent=100`;
+}
+
+function namesOf(pids: readonly unknown[]): string {
   const more = pids.length > NAMED ? ` and ${pids.length - NAMED} more` : '';
-  const providers = `provider${pids.length === 1 ? '' : 's'} ${pids.slice(0, NAMED).join(', ')}${more}`;
-  return `the login for the site of ${providers} is refused (401), and what is refused is removed: lccpidb set --pid=${pids[0]} --loginfile=FILE, then lccctl want-full --pid=${pids[0]}`;
+  return `provider${pids.length === 1 ? '' : 's'} ${pids.slice(0, NAMED).join(', ')}${more}`;
 }
 
 /** No room on the disk; else none in the queue. */

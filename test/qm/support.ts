@@ -15,6 +15,7 @@ import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
+import { GonePages } from '../../src/qm/gone-pages.js';
 import type { SetRefusal } from '../../src/qm/set-absorption.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
@@ -66,6 +67,7 @@ export class Bench {
       ...(this.#options.knownUrls !== undefined && { knownUrls: this.#options.knownUrls }),
       mtimeOf,
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
+      ...(this.#options.fuse && { gone: new GonePages(this.#options.fuse, this.clock, silentLog) }),
     });
     this.intake = new Intake({
       duty: this.duty,

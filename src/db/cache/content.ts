@@ -49,8 +49,11 @@ export class ContentStore {
   readonly deletions: DeletionStore;
   readonly #tally: Tally;
   readonly #freed: FreedStore;
+  readonly #forget: (id: number) => void;
 
-  constructor(db: Db, tally: Tally, freed: FreedStore) {
+  /** @param forget takes the id of each row that goes */
+  constructor(db: Db, tally: Tally, freed: FreedStore, forget: (id: number) => void = () => undefined) {
+    this.#forget = forget;
     this.#tally = tally;
     this.#freed = freed;
     this.#selectContent = db.prepare<[number, string, string], Held>(
@@ -291,6 +294,7 @@ export class ContentStore {
     const seq = this.#bury(pid, held, nowS, 0);
     if (file === 'freed') this.#letGo(seq, pid, held, nowS);
     this.#deleteContent.run(held.id);
+    this.#forget(held.id);
     this.#tally.content(pid, -1, -held.len);
   }
 

@@ -33,7 +33,7 @@ interface Row {
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
 /** What is kept of a provider besides what it holds, and has no use when it has left. */
-const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known'];
+const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit'];
 
 export class DepartureStore {
   readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };

@@ -24,6 +24,7 @@ import {
   type QueueRow,
 } from './row.js';
 import type { Absence, KnownStore } from './known.js';
+import type { Observer } from './observer.js';
 import type { QueueReader } from './sets.js';
 
 export interface SentRequest {
@@ -73,6 +74,7 @@ export class ResultWriter {
   readonly #errors: ErrorStore;
   readonly #tally: Tally;
   readonly #known: KnownStore;
+  readonly #observer: Observer;
   readonly #rules: ResultRules;
   readonly #countTry;
 
@@ -84,6 +86,7 @@ export class ResultWriter {
       errors: ErrorStore;
       tally: Tally;
       known: KnownStore;
+      observer: Observer;
     },
     rules: ResultRules,
   ) {
@@ -92,6 +95,7 @@ export class ResultWriter {
     this.#errors = stores.errors;
     this.#tally = stores.tally;
     this.#known = stores.known;
+    this.#observer = stores.observer;
     this.#rules = rules;
     this.#countTry = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
   }
@@ -148,6 +152,7 @@ export class ResultWriter {
     const url = this.#errors.hasAny(sent.pid) ? this.#queue.whole(sent.pos) : undefined;
     if (!this.#content.move(sent, this.#arrived(result, sent.mtime), nowS)) return false;
     if (url !== undefined) this.#errors.cured(sent.pid, url);
+    this.#observer.came(sent.pid, nowS);
     this.#queue.drop(sent);
     return true;
   }
@@ -174,10 +179,11 @@ export class ResultWriter {
       const { pid, curl } = row;
       const psetid = this.#psetidOf(row, held ?? before);
       const claim = claimOf(row, held ?? before);
-      if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
       // safeguard: confirming what is held when it comes again
-      if (held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len)
-        this.#content.same(pid, held, row, arrived, psetid, nowS, claim);
+      const isConfirmed = held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len;
+      this.#observer.fetched(row, held ?? before, !isConfirmed, nowS);
+      if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
+      if (isConfirmed) this.#content.same(pid, held, row, arrived, psetid, nowS, claim);
       else this.#content.store({ pid, curl, mimetype, psetid }, row, arrived, held, nowS, claim);
       this.#errors.cured(pid, row);
       // The owner's word has ended it already.
@@ -214,6 +220,7 @@ export class ResultWriter {
       confirmation,
       claimOf(row, held),
     );
+    this.#observer.fetched(row, held, false, nowS);
     this.#errors.cured(row.pid, row);
     if ((row.flags & UNASKED) !== 0) this.#known.forget(row.pid, row.curl);
     this.#queue.drop(row);
@@ -235,25 +242,38 @@ export class ResultWriter {
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
     // Nobody asked for what is outside now: what is held of it is as good as it was.
     const asked = result.code !== OUTSIDE_ROOTS;
-    if (held !== undefined && asked) this.#content.remove(row.pid, held, nowS);
+    if (held !== undefined && asked) {
+      if (result.reach === 'real') this.#observer.brokenWord(row, held, nowS);
+      this.#content.remove(row.pid, held, nowS);
+    }
     if ((asked && result.code !== LEAVES_ROOTS) || (row.flags & FLAG_DROP_OUTSIDE) === 0)
       this.#errors.add(row.pid, recordOfRow(row), result.code, result.message);
     this.#queue.drop(row);
     return 'done';
   }
 
-  /** Nobody is waiting to hear of it, and what is held stays, but where it has been forbidden for long. */
+  /** Nobody is waiting to hear of it, and what is held stays, but where it is gone, or has been forbidden for long. */
   #unaskedFailed(row: QueueRow, { code, reach }: FetchFailed, nowS: number): void {
     const { pid, curl } = row;
     const held = this.#content.find(pid, curl, row.mimetype) ?? this.#content.findAny(pid, curl);
     this.#queue.drop(row);
     if (code === OUTSIDE_ROOTS) return;
-    if (held !== undefined && code !== ROBOTS_FORBID) return;
+    if (held !== undefined && code !== ROBOTS_FORBID) {
+      if (this.#observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
+      return;
+    }
+    if (held !== undefined) this.#observer.forbidden(held, nowS);
     const sinceS = this.#known.note(row, { code, absence: absenceOf(code, reach) }, nowS);
     // safeguard: content going that has been forbidden for long
     if (held?.hops != null && nowS - sinceS >= FORBIDDEN_FOR_S) {
       this.#content.remove(pid, held, nowS);
     }
+  }
+
+  /** What was held is not there any more: no link brings it back for a while. */
+  #gone({ pid, curl }: QueueRow, held: Held, code: number, nowS: number): void {
+    this.#content.remove(pid, held, nowS);
+    this.#known.note({ pid, curl, hops: held.hops }, { code, absence: 'gone' }, nowS);
   }
 
   /**
@@ -270,6 +290,8 @@ export class ResultWriter {
     const held = this.#content.findAny(pid, curl);
     // For good: no page is held under two names.
     if (held?.hops != null && (http === 301 || http === 308)) this.#content.remove(pid, held, nowS);
+    else if (held !== undefined && this.#observer.isGone(row, held, http, nowS))
+      this.#content.remove(pid, held, nowS);
     // 303 is a code of ours.
     if (held === undefined)
       this.#known.note(row, { code: http === 303 ? 302 : http, absence: 'redirect' }, nowS);

@@ -10,8 +10,11 @@ import { storageError, type Db } from '../sqlite/open.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held.js';
 import { KnownStore } from './known.js';
+import { Observer, type GoneRules } from './observer.js';
 import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
+import { TruthDays } from '../truth/days.js';
+import { VisitStore } from '../truth/visits.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
 import { ResultWriter } from './results.js';
@@ -29,6 +32,8 @@ export interface StoreRules {
   /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
   mtimeOf: (text: string) => string | undefined;
   nowS: () => number;
+  /** Left out: what a scan finds gone goes, however much. */
+  gone?: GoneRules;
   /** Something was committed. */
   committed?: () => void;
 }
@@ -51,6 +56,8 @@ export class QueueStore {
   readonly robots: RobotsStore;
   readonly slots: SlotStore;
   readonly stores: StoreRegister;
+  readonly visits: VisitStore;
+  readonly truth: TruthDays;
   readonly #tally: Tally;
   readonly #db: Db;
   readonly #beginTransaction;
@@ -65,7 +72,9 @@ export class QueueStore {
     this.#tally = new Tally(db);
     this.providers = new ProviderStore(db);
     this.freed = new FreedStore(db);
-    this.content = new ContentStore(db, this.#tally, this.freed);
+    this.visits = new VisitStore(db);
+    this.truth = new TruthDays(db);
+    this.content = new ContentStore(db, this.#tally, this.freed, id => this.visits.forget(id));
     this.deletions = this.content.deletions;
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
@@ -77,7 +86,8 @@ export class QueueStore {
     this.reconciler = new Reconciler(db, stores);
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
-    this.results = new ResultWriter(db, { ...stores, known: this.known }, rules);
+    const observer = new Observer({ visits: this.visits, truth: this.truth, held: this.held }, rules.gone);
+    this.results = new ResultWriter(db, { ...stores, known: this.known, observer }, rules);
     this.robots = new RobotsStore(db);
     this.slots = new SlotStore(db, stores);
     this.stores = new StoreRegister(db);
@@ -102,6 +112,7 @@ export class QueueStore {
     this.#beginTransaction.run();
     try {
       const value = change();
+      this.truth.flush();
       this.errors.flush();
       this.#tally.flush();
       this.#commitTransaction.run();
@@ -111,6 +122,7 @@ export class QueueStore {
       this.refetch.reset();
       this.errors.reset();
       this.known.reset();
+      this.truth.reset();
       this.#tally.reset();
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw storageError(this.#db.name, error);

@@ -89,6 +89,8 @@ CREATE TABLE truth(
   late INTEGER NOT NULL DEFAULT 0,
   dead INTEGER NOT NULL DEFAULT 0,
   noisy INTEGER NOT NULL DEFAULT 0,
+  removed INTEGER NOT NULL DEFAULT 0,           -- found gone by a scan or an audit: in no score
+  keptback INTEGER NOT NULL DEFAULT 0,          -- that too, but more than the fuse permits
   PRIMARY KEY (pid, day)
 ) STRICT, WITHOUT ROWID;
 

@@ -14,6 +14,7 @@ import { LccError } from '../../lib/errors.js';
 import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Db } from '../../lib/sqlite.js';
 import { FullDisk } from '../full-disk.js';
+import { GonePages } from '../gone-pages.js';
 import { SetPlaces } from '../housekeeping/set-places.js';
 import { mtimeOf } from '../../wire/mtime.js';
 
@@ -27,6 +28,7 @@ export interface OpenStore {
   marks: Marks;
   setPlaces: SetPlaces;
   fullDisk: FullDisk;
+  gonePages: GonePages;
   /** Providers with large sets in work, and the others, which must be given room. */
   duty: DutyCycle<number>;
   /**
@@ -67,6 +69,8 @@ export function openStore(services: Services): OpenStore {
   setPlaces.begin();
   const duty = new DutyCycle<number>(clock);
   const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
+  const fuse = { percent: config.get('qm.fuse_percent'), urls: config.get('qm.fuse_urls') };
+  const gonePages = new GonePages(fuse, clock, log);
   const store = new QueueStore(db, {
     committed() {
       checkpoints.committed();
@@ -75,6 +79,7 @@ export function openStore(services: Services): OpenStore {
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
     knownUrls: config.get('spider.known_urls'),
+    gone: gonePages,
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
   });
@@ -97,6 +102,7 @@ export function openStore(services: Services): OpenStore {
     marks,
     setPlaces,
     fullDisk,
+    gonePages,
     duty,
     failed,
     async close() {

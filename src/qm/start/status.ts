@@ -8,7 +8,7 @@ import type { Upkeep } from './upkeep.js';
 
 /** The status, read when it is asked for. */
 export function statusOf(
-  { store, fullDisk }: OpenStore,
+  { store, fullDisk, gonePages }: OpenStore,
   { dispatcher, deletions, syncPoints, bmLinks }: Dispatch,
   { intake, unsLinks, overload }: TakingIn,
   { fsm }: Upkeep,
@@ -36,6 +36,7 @@ export function statusOf(
       machines_checking: syncPoints.checking,
       held_sets: held.sets,
       held_urls: held.urls,
+      gone_kept_back: gonePages.pids,
       freed_waiting: store.freed.count(),
       freed_pages_spooled: fsm.entries,
       ...fsm.aside,

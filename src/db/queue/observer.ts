@@ -1,0 +1,88 @@
+/**
+ * What a result says besides the content that it brings (spidering.md, sections 3 and 4): how often a page changes, whether it is
+ * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
+ */
+import { ROBOTS_FORBID } from '../../wire/codes.js';
+import { dayOf, type TruthDays } from '../truth/days.js';
+import type { VisitedPage, VisitStore } from '../truth/visits.js';
+import type { FuseTerms, HeldStore } from './held.js';
+import { FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
+
+/** How much of a provider goes because a scan or an audit found it gone. */
+export interface GoneRules {
+  /** Pages of a provider that may go today and yesterday (UTC). @param terms `filesused` with those that went already */
+  limit: (terms: FuseTerms) => number;
+  /** One more is gone than that, and stays. Inside a transaction. */
+  keptBack: (pid: number, curl: string, removed: number) => void;
+}
+
+const NO_LIMIT: GoneRules = { limit: () => Infinity, keptBack: () => undefined };
+
+export class Observer {
+  readonly #visits: VisitStore;
+  readonly #truth: TruthDays;
+  readonly #held: HeldStore;
+  readonly #rules: GoneRules;
+
+  constructor(stores: { visits: VisitStore; truth: TruthDays; held: HeldStore }, rules = NO_LIMIT) {
+    this.#visits = stores.visits;
+    this.#truth = stores.truth;
+    this.#held = stores.held;
+    this.#rules = rules;
+  }
+
+  /** Content came for a url of which nothing was held. */
+  came(pid: number, nowS: number): void {
+    this.#truth.count(pid, nowS, 'fresh');
+  }
+
+  /** Content came, or what is held was confirmed. @param held before; undefined: nothing */
+  fetched(row: QueueRow, held: VisitedPage | undefined, isChanged: boolean, nowS: number): void {
+    if (held === undefined) {
+      if ((row.flags & UNASKED) === 0) this.came(row.pid, nowS);
+      return;
+    }
+    const before = this.#visits.of(held);
+    const today = dayOf(nowS);
+    const counts = isClaim(row) && before.scored !== today && !isNoisy(before, nowS);
+    if (counts) this.#truth.count(row.pid, nowS, isChanged ? 'changed' : 'same');
+    this.#visits.seen(held.id, before, isChanged, nowS, counts ? today : before.scored);
+  }
+
+  /** What its owner announced as updated is not to be had, for good. */
+  brokenWord(row: QueueRow, held: VisitedPage, nowS: number): void {
+    const before = this.#visits.of(held);
+    if (isClaim(row) && before.scored !== dayOf(nowS) && !isNoisy(before, nowS))
+      this.#truth.count(row.pid, nowS, 'failed');
+  }
+
+  /** What is held could not be had when nobody had announced it. @returns whether its content goes */
+  isGone({ pid, curl }: QueueRow, held: VisitedPage, code: number, nowS: number): boolean {
+    if (!this.#visits.failed(held, code, nowS)) return false;
+    const terms = this.#held.terms(pid);
+    const { removed } = this.#truth.gone(pid, nowS);
+    const isPermitted =
+      terms === undefined ||
+      removed + 1 <= this.#rules.limit({ ...terms, filesused: terms.filesused + removed });
+    this.#truth.count(pid, nowS, isPermitted ? 'removed' : 'keptback');
+    if (!isPermitted) {
+      this.#visits.keptBack(held, nowS);
+      this.#rules.keptBack(pid, curl, removed);
+    }
+    return isPermitted;
+  }
+
+  /** robots.txt forbids to ask for what is held. */
+  forbidden(held: VisitedPage, nowS: number): void {
+    this.#visits.failed(held, ROBOTS_FORBID, nowS);
+  }
+}
+
+/** Whether its owner said what is new of it. */
+function isClaim({ flags, md5, len, mtime }: QueueRow): boolean {
+  return (flags & (UNASKED | FLAG_IFABSENT)) === 0 && (md5 !== null || len !== null || mtime !== null);
+}
+
+function isNoisy({ noisyuntil }: { noisyuntil: number | null }, nowS: number): boolean {
+  return noisyuntil !== null && noisyuntil > nowS;
+}

@@ -1,0 +1,116 @@
+/**
+ * What is counted of providers' announcements, by day (table truth). Counts of a transaction are written at its end, one row a
+ * provider and day.
+ */
+import type { Db } from '../sqlite/open.js';
+import { weightOf, type TruthCounts } from './score.js';
+
+const DAY_S = 86_400;
+/** Days of which counts are kept. */
+export const KEPT_DAYS = 400;
+
+const COUNTED = [
+  'changed',
+  'same',
+  'failed',
+  'fresh',
+  'audited',
+  'silent',
+  'late',
+  'dead',
+  'noisy',
+  'removed',
+  'keptback',
+] as const;
+
+export interface DayCounts extends TruthCounts {
+  /** Not held before. */
+  fresh: number;
+  /** Of the silent ones those that were gone. */
+  dead: number;
+  /** Differ at every fetch. */
+  noisy: number;
+  /** Found gone by a scan or an audit … */
+  removed: number;
+  /** … and those that stay for more were gone than the fuse permits. */
+  keptback: number;
+}
+
+const NONE: DayCounts = {
+  changed: 0,
+  same: 0,
+  failed: 0,
+  fresh: 0,
+  audited: 0,
+  silent: 0,
+  late: 0,
+  dead: 0,
+  noisy: 0,
+  removed: 0,
+  keptback: 0,
+};
+
+/** Days since 1970. */
+export function dayOf(nowS: number): number {
+  return Math.floor(nowS / DAY_S);
+}
+
+interface Pending {
+  pid: number;
+  day: number;
+  counts: DayCounts;
+}
+
+export class TruthDays {
+  readonly #upsert;
+  readonly #selectRecent;
+  readonly #pending = new Map<string, Pending>();
+
+  constructor(db: Db) {
+    const added = COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ');
+    this.#upsert = db.prepare<[DayCounts & { pid: number; day: number }]>(
+      `INSERT INTO truth(pid, day, ${COUNTED.join(', ')}) VALUES ($pid, $day, ${COUNTED.map(name => `$${name}`).join(', ')})
+       ON CONFLICT(pid, day) DO UPDATE SET ${added}`,
+    );
+    this.#selectRecent = db.prepare<[number, number], { removed: number; keptback: number }>(
+      `SELECT coalesce(sum(removed), 0) AS removed, coalesce(sum(keptback), 0) AS keptback FROM truth
+       WHERE pid = ? AND day >= ?`,
+    );
+  }
+
+  /** Counts one. Inside a transaction. */
+  count(pid: number, nowS: number, ...what: (keyof DayCounts)[]): void {
+    const day = dayOf(nowS);
+    const key = `${pid} ${day}`;
+    const pending = this.#pending.get(key) ?? { pid, day, counts: { ...NONE } };
+    this.#pending.set(key, pending);
+    for (const name of what) pending.counts[name]++;
+  }
+
+  /** Pages of a provider found gone today and yesterday, and those of them that stay. */
+  gone(pid: number, nowS: number): { removed: number; keptback: number } {
+    this.flush();
+    return this.#selectRecent.get(pid, dayOf(nowS) - 1) ?? { removed: 0, keptback: 0 };
+  }
+
+  /** Call it last in the transaction. */
+  flush(): void {
+    for (const { pid, day, counts } of this.#pending.values()) this.#upsert.run({ pid, day, ...counts });
+    this.reset();
+  }
+
+  /** The transaction was rolled back. */
+  reset(): void {
+    this.#pending.clear();
+  }
+}
+
+/** Counts of several days, each worth half of what it was worth 30 days before. */
+export function weighted(days: readonly (DayCounts & { day: number })[], today: number): DayCounts {
+  const sum = { ...NONE };
+  for (const one of days) {
+    const weight = weightOf(today - one.day);
+    for (const name of COUNTED) sum[name] += weight * one[name];
+  }
+  return sum;
+}

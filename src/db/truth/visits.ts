@@ -1,0 +1,147 @@
+/**
+ * How often held content changes (table visit): what a scan is chosen by, and how it is noticed that a page is gone. A row for
+ * each page that was fetched again; it goes with the content. All methods run inside the caller's transaction.
+ */
+import type { Db } from '../sqlite/open.js';
+
+/** What is known of a page. Times are seconds since 1970. */
+export interface PageVisits {
+  checked: number;
+  n: number;
+  x: number;
+  t: number;
+  fails: number;
+  failcode: number | null;
+  failsince: number | null;
+  scored: number | null;
+  noisyuntil: number | null;
+}
+
+/** The row of lccurl, and when its content was fetched. */
+export interface VisitedPage {
+  id: number;
+  fetched_time: number;
+}
+
+/** Visits of a page at which all counts are halved, so that what it was long ago counts less and less. */
+const MOST_VISITS = 16;
+const HOUR_S = 3600;
+/** Status of what was there. */
+const GONE = 410;
+/** Failures one after the other, and the time since the first, after which a page that is not said to be gone is. */
+const MOST_FAILURES = 5;
+const FAILING_S = 7 * 86_400;
+
+export class VisitStore {
+  readonly #select;
+  readonly #selectAny;
+  readonly #upsert;
+  readonly #delete;
+  readonly #updateNoisy;
+  #hasAny: boolean | undefined;
+
+  constructor(db: Db) {
+    this.#select = db.prepare<[number], PageVisits>(
+      'SELECT checked, n, x, t, fails, failcode, failsince, scored, noisyuntil FROM visit WHERE id = ?',
+    );
+    this.#selectAny = db.prepare<[], number>('SELECT 1 FROM visit LIMIT 1').pluck();
+    this.#upsert = db.prepare<[PageVisits & { id: number }]>(
+      `INSERT INTO visit(id, checked, n, x, t, fails, failcode, failsince, scored, noisyuntil)
+       VALUES ($id, $checked, $n, $x, $t, $fails, $failcode, $failsince, $scored, $noisyuntil)
+       ON CONFLICT(id) DO UPDATE SET checked = $checked, n = $n, x = $x, t = $t, fails = $fails, failcode = $failcode,
+         failsince = $failsince, scored = $scored, noisyuntil = $noisyuntil`,
+    );
+    this.#delete = db.prepare<[number]>('DELETE FROM visit WHERE id = ?');
+    this.#updateNoisy = db.prepare<[number, number]>('UPDATE visit SET noisyuntil = ? WHERE id = ?');
+  }
+
+  /** What is known of a page; of one that was not fetched again since it came: nothing but when. */
+  of({ id, fetched_time }: VisitedPage): PageVisits {
+    return (
+      this.#select.get(id) ?? {
+        checked: fetched_time,
+        n: 0,
+        x: 0,
+        t: 0,
+        fails: 0,
+        failcode: null,
+        failsince: null,
+        scored: null,
+        noisyuntil: null,
+      }
+    );
+  }
+
+  /** A page was fetched, or confirmed. @param scored day on which that counts for its provider, if it does */
+  seen(id: number, before: PageVisits, isChanged: boolean, nowS: number, scored: number | null): void {
+    const halves = before.n + 1 >= MOST_VISITS ? 2 : 1;
+    const n = Math.floor((before.n + 1) / halves);
+    this.#write(id, {
+      ...before,
+      checked: nowS,
+      n,
+      x: Math.min(n, Math.floor((before.x + (isChanged ? 1 : 0)) / halves)),
+      t: Math.floor((before.t + sinceLast(before, nowS)) / halves),
+      fails: 0,
+      failcode: null,
+      failsince: null,
+      scored,
+    });
+  }
+
+  /**
+   * A page could not be had, and its content stays for now. The time since the last visit counts for the next one.
+   * @param code status, or code of lcc-codes(7)
+   * @returns whether it is gone: 410; 404 twice, an hour apart; any failure five times in a row, over seven days
+   */
+  failed({ id, fetched_time }: VisitedPage, code: number, nowS: number): boolean {
+    if (code === GONE) return true;
+    const before = this.of({ id, fetched_time });
+    const sinceS = nowS - before.checked;
+    const isSecond = code === 404 && before.failcode === 404;
+    if (isSecond && sinceS >= HOUR_S) return true;
+    const failsince = before.failsince ?? nowS;
+    const fails = before.fails + 1;
+    if (fails >= MOST_FAILURES && nowS - failsince >= FAILING_S) return true;
+    // Looked at again within the hour it is as it was: an hour after the first time it is asked for again.
+    const waits = isSecond && sinceS >= 0;
+    this.#write(id, {
+      ...before,
+      checked: waits ? before.checked : nowS,
+      t: before.t + (waits ? 0 : sinceLast(before, nowS)),
+      fails,
+      failcode: code,
+      failsince,
+    });
+    return false;
+  }
+
+  /** Gone, and not removed for the time being. */
+  keptBack(page: VisitedPage, nowS: number): void {
+    const before = this.of(page);
+    const failsince = before.failsince ?? nowS;
+    const t = before.t + sinceLast(before, nowS);
+    this.#write(page.id, { ...before, checked: nowS, t, fails: before.fails + 1, failcode: GONE, failsince });
+  }
+
+  /** The bytes of a page differ at every fetch: until then it counts nowhere. */
+  noisy(id: number, untilS: number): void {
+    this.#updateNoisy.run(untilS, id);
+  }
+
+  /** The content is gone. */
+  forget(id: number): void {
+    this.#hasAny ??= this.#selectAny.get() !== undefined;
+    if (this.#hasAny) this.#delete.run(id);
+  }
+
+  #write(id: number, visit: PageVisits): void {
+    this.#hasAny = true;
+    this.#upsert.run({ ...visit, id });
+  }
+}
+
+/** Seconds; none with a clock that was set back. */
+function sinceLast({ checked }: PageVisits, nowS: number): number {
+  return Math.max(0, nowS - checked);
+}
