@@ -64,7 +64,11 @@ export class BenchQm {
     const { home } = this;
     const child = spawn(
       join(bin, 'lccd-qm'),
-      [`--listen-uns=unix:${home}/run/uns.sock`, `--listen-bm=unix:${home}/run/bm.sock`],
+      [
+        `--listen-uns=unix:${home}/run/uns.sock`,
+        `--listen-bm=unix:${home}/run/bm.sock`,
+        `--listen-rs=unix:${home}/run/qm-rs.sock`,
+      ],
       { env: { ...process.env, LCC_HOME: home }, stdio: ['ignore', 'ignore', 'pipe'] },
     );
     this.#child = child;

@@ -66,13 +66,23 @@ export interface ShownProvider
 
 const SETS_SHOWN = 20;
 
+/** Providers whose errors are remembered as counted. */
+const MAX_COUNTED = 1000;
+
 export class RegisteredStore {
   readonly #db: Db;
   readonly #statements;
+  /** By provider. */
+  readonly #codes = new Map<number, { mark: string; codes: ShownProvider['errors'] }>();
 
   constructor(db: Db) {
     this.#db = db;
     this.#statements = {
+      errorRange: db
+        .prepare<[number, number], [number | null, number | null]>(
+          'SELECT (SELECT min(errseq) FROM pierr WHERE pid = ?), (SELECT max(errseq) FROM pierr WHERE pid = ?)',
+        )
+        .raw(),
       answered: db.prepare<[string], AnsweredOperation>('SELECT digest, answer FROM rsop WHERE id = ?'),
       note: db.prepare<OperationRow>('INSERT INTO rsop VALUES ($id, $op, $pid, $digest, $answer, $atS)'),
       prune: db.prepare<[number]>('DELETE FROM rsop WHERE at < ?'),
@@ -208,7 +218,20 @@ export class RegisteredStore {
     const { password: _secret, ...rest } = provider;
     const { origin, generation, left } = standing;
     const sets = this.#statements.sets.all(pid, SETS_SHOWN);
-    return { ...rest, origin, generation, left, errors: readErrorCodes(this.#db, pid), sets };
+    const errors = this.#errorCodes(pid, provider.nurlerrs);
+    return { ...rest, origin, generation, left, errors, sets };
+  }
+
+  /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and ask at each page. */
+  #errorCodes(pid: number, count: number): ShownProvider['errors'] {
+    const [first, last] = this.#statements.errorRange.get(pid, pid) ?? [];
+    const mark = `${count} ${String(first)} ${String(last)}`;
+    const known = this.#codes.get(pid);
+    if (known?.mark === mark) return known.codes;
+    const codes = readErrorCodes(this.#db, pid);
+    if (this.#codes.size >= MAX_COUNTED) this.#codes.clear();
+    this.#codes.set(pid, { mark, codes });
+    return codes;
   }
 }
 
