@@ -53,5 +53,11 @@ export const CRAWL = {
     100,
     'the same in percent of what is held; the larger of the two',
   ),
+  'spider.max_unanswered_sets': count(
+    64,
+    1,
+    1000,
+    'sets that lcclinks has at the spider door without an answer',
+  ),
   'spider.door_timeout_ms': ms(MINUTE, 10, HOUR, 'time for an answer of the spider door'),
 } as const satisfies Section<'spider'>;

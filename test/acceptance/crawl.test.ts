@@ -1,0 +1,184 @@
+/** Sites that announce nothing, crawled by the commands of lcclinks(1) with real daemons, and what nginx was asked for. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { CrawlService, cursorOf } from '../support/crawl-service.js';
+import { ODD_PATHS, oddPages, TRAP_LOCATIONS, TRAPS, treeOf, writePages } from '../support/crawl-site.js';
+import { Lcc } from '../support/lcc.js';
+import { noNginx, startSite, type Site } from '../support/nginx.js';
+import { BOUND_MS } from '../support/until.js';
+
+/** Pages of the site that is compared with wget. */
+const PAGES = Number(process.env['LCC_TEST_CRAWL_PAGES'] ?? 40);
+const noWget =
+  spawnSync('wget', ['--version']).error !== undefined && process.env['CI'] !== 'true' && 'no wget';
+
+const SPECIAL = `
+  location = /moved-1 { return 301 /moved-2; }
+  location = /moved-2 { return 302 /moved-3.html; }
+  location = /loop-1 { return 301 /loop-2; }
+  location = /loop-2 { return 301 /loop-1; }
+  location = /leaves { return 301 http://127.0.0.1:1/elsewhere; }
+  location = /paper { types {} default_type application/pdf; }
+  location = /robots/header.html { add_header X-Robots-Tag "noindex"; }
+  location = /robots/nofollow-header.html { add_header X-Robots-Tag "otherbot: noindex, nofollow"; }
+  location = /robots/ours.html { add_header X-Robots-Tag "nofollow"; }
+`;
+const PAGES_OF_CASES = {
+  'cases.html': `<a href="/moved-1"><a href="/loop-1"><a href="/leaves"><a href="/paper"><a href="/robots/index.html">`,
+  'moved-3.html': '<a href="after-moved.html">',
+  'after-moved.html': 'after',
+  paper: '%PDF-1.4',
+  'robots/index.html': `<a href="meta.html"><a href="header.html"><a href="nofollow-meta.html"><a href="nofollow-header.html"><a href="ours.html">
+    <a rel="nofollow" href="no-1.html"><a rel="ugc" href="no-2.html"><a rel="sponsored" href="no-3.html">`,
+  'robots/meta.html': '<meta name="robots" content="noindex"><a href="from-meta.html">',
+  'robots/from-meta.html': 'x',
+  'robots/header.html': '<a href="from-header.html">',
+  'robots/from-header.html': 'y',
+  'robots/nofollow-meta.html': '<meta name="robots" content="nofollow"><a href="no-4.html">',
+  'robots/nofollow-header.html': '<a href="from-nofollow-header.html">',
+  'robots/from-nofollow-header.html': 'z',
+  'robots/ours.html': '<a href="no-5.html">',
+  ...Object.fromEntries([1, 2, 3, 4, 5].map(n => [`robots/no-${n}.html`, 'no'])),
+};
+
+describe('a crawl', { skip: noNginx || noWget }, () => {
+  let dir: string;
+  let site: Site;
+  let lcc: Lcc;
+  let service: CrawlService;
+
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'lcc-crawl-'));
+    const docroot = join(dir, 'docs');
+    writePages(docroot, { ...treeOf(PAGES), ...PAGES_OF_CASES, 'index.html': 'top' });
+    site = await startSite(docroot, join(dir, 'nginx'), {
+      server: TRAP_LOCATIONS + SPECIAL.replaceAll('; }', `; root "${docroot}"; }`),
+    });
+    writePages(docroot, oddPages(site.url.slice(0, -1)));
+    lcc = new Lcc(site.url, '[qm]\npace_ms = 0\n\n[spider]\nmax_path_queries = 20\nmax_copies = 3\n');
+    await lcc.start();
+    await lcc.run(`lccpidb add --pid=100 --root=${site.url} --spider=yes --pace=0 --priority=1 --parallel=8`);
+    service = new CrawlService(lcc, ['--assets', '--max-hops=25']);
+  });
+  after(async () => {
+    await service.stop();
+    await lcc.remove();
+    await site.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** Begins with paths of the site, and waits until nothing more comes. @returns what nginx was asked for meanwhile: `GET /path 200` */
+  const crawled = async (...paths: string[]): Promise<string[]> => {
+    await site.forgetRequests();
+    await lcc.run(
+      `printf '%s\\n' ${paths.map(path => `'${site.url.slice(0, -1)}${path}'`).join(' ')} | lcclinks --seeds --deliver`,
+    );
+    await done();
+    return asked();
+  };
+  const done = () => lcc.run(`lccstat --until-idle=${(4 * BOUND_MS) / 1000} --cursor=links.cursor`);
+  const asked = async () =>
+    (await site.requests())
+      .filter(line => !line.includes(' /robots.txt '))
+      .map(line => line.replace(/ HTTP\/[\d.]+/, ''))
+      .sort();
+  const held = async () =>
+    (await lcc.run('lccq --format=tsv --fields=furl'))
+      .trim()
+      .split('\n')
+      .map(url => url.slice(site.url.length - 1));
+
+  it('asks for what wget -m finds, each once, and holds it', async () => {
+    const requests = await crawled('/tree/0/page-0.html');
+    await site.forgetRequests();
+    spawnSync('wget', ['-q', '-m', '-P', join(dir, 'wget'), `${site.url}tree/0/page-0.html`]);
+    const ofWget = (await asked()).filter(line => line.startsWith('GET '));
+    assert.ok(ofWget.length > PAGES);
+    assert.deepEqual(requests, ofWget);
+    assert.deepEqual(
+      (await held()).sort(),
+      ofWget.filter(line => line.endsWith(' 200')).map(line => line.split(' ')[1]),
+    );
+  });
+
+  it('asks for a link that leads nowhere once, however many pages have it', async () => {
+    assert.equal((await lcc.run('lccq --format=urls | grep -c tree/.*html')).trim(), String(PAGES));
+    assert.deepEqual(await crawled('/missing.html'), []);
+  });
+
+  it('asks for nothing when its cursor is removed', async () => {
+    await service.stop();
+    await site.forgetRequests();
+    rmSync(cursorOf(lcc));
+    service = new CrawlService(lcc, ['--assets', '--max-hops=25'], 7);
+    await done();
+    assert.deepEqual(await asked(), []);
+  });
+
+  it('finds links however they are written', async () => {
+    const requests = await crawled('/odd/index.html');
+    assert.deepEqual(
+      requests,
+      ODD_PATHS.map(path => `GET ${path} 200`),
+    );
+  });
+
+  it('ends in every trap, and says its name', async () => {
+    const requests = await crawled(...Object.keys(TRAPS));
+    assert.ok(requests.length < 250, String(requests.length));
+    assert.deepEqual(Object.keys(service.traps).sort(), Object.values(TRAPS).toSorted());
+  });
+
+  it('follows redirects as links: each url is asked once, and no page has two names', async () => {
+    const requests = await crawled('/cases.html');
+    assert.deepEqual(
+      requests.filter(line => /moved|loop|leaves/.test(line)),
+      [
+        'GET /after-moved.html 200',
+        'GET /leaves 301',
+        'GET /loop-1 301',
+        'GET /loop-2 301',
+        'GET /moved-1 301',
+        'GET /moved-2 302',
+        'GET /moved-3.html 200',
+      ],
+    );
+    assert.deepEqual((await held()).filter(path => /moved|loop|leaves/.test(path)).sort(), [
+      '/after-moved.html',
+      '/moved-3.html',
+    ]);
+  });
+
+  it('holds content as the type that was served', async () => {
+    const rows = (await lcc.run('lccq --format=tsv --fields=curl,mimetype')).split('\n');
+    assert.ok(rows.includes(`${site.url}paper\tapplication/pdf`), rows.join('\n'));
+  });
+
+  it('obeys nofollow and noindex of meta elements, headers and links', async () => {
+    const ofRobots = (await held()).filter(path => path.startsWith('/robots/')).sort();
+    assert.deepEqual(ofRobots, [
+      ...[
+        'from-header',
+        'from-meta',
+        'from-nofollow-header',
+        'index',
+        'nofollow-header',
+        'nofollow-meta',
+        'ours',
+      ].map(name => `/robots/${name}.html`),
+    ]);
+    // What is not kept is not asked for again either.
+    assert.deepEqual(await crawled('/robots/meta.html', '/robots/header.html'), []);
+  });
+
+  it('asks for nothing when all of it is looked at again', async () => {
+    await site.forgetRequests();
+    await lcc.run('lccq | lcclinks --deliver --assets --max-hops=25');
+    await lcc.idle();
+    assert.deepEqual(await asked(), []);
+  });
+});

@@ -1,0 +1,59 @@
+/** The service that crawls, as lcclinks(1) has it: `lccq --follow … -- lcclinks --deliver`. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Lcc } from './lcc.js';
+import { watchLog } from './until.js';
+
+export class CrawlService {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #said = '';
+
+  /** @param options of lcclinks */
+  constructor(lcc: Lcc, options: readonly string[] = [], batch = 100) {
+    const service = [
+      '--follow',
+      '--cursor=links.cursor',
+      `--batch=${batch}`,
+      '--',
+      'lcclinks',
+      '--deliver',
+      '-v',
+    ];
+    this.#child = spawn('lccq', [...service, ...options], {
+      cwd: lcc.dir,
+      env: lcc.env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    watchLog(() => this.#said);
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said += text));
+    this.#ended = once(this.#child, 'close');
+  }
+
+  /** What lccq and lcclinks have said. */
+  get said(): string {
+    return this.#said;
+  }
+
+  /** Traps that were counted, by name. */
+  get traps(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const [, list = ''] of this.#said.matchAll(/^lcclinks: traps: (.*)$/gm))
+      for (const trap of list.split(', ')) {
+        const [name = '', count] = trap.split(' ');
+        counts[name] = (counts[name] ?? 0) + Number(count);
+      }
+    return counts;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    this.#child.kill(signal);
+    await this.#ended;
+  }
+}
+
+/** Where the cursor of the service is. */
+export function cursorOf(lcc: Lcc): string {
+  return join(lcc.dir, 'links.cursor');
+}
