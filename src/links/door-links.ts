@@ -60,8 +60,8 @@ export class DoorLinks implements LinksSink {
     return this.#put(link.pid, linkLine(link, false));
   }
 
-  unwanted({ pid, curl, mimetype }: UnwantedPage): void | Promise<void> {
-    return this.#put(pid, formatUrl({ curl, mimetype, op: 'delete' }));
+  unwanted({ pid, curl, mimetype, md5 }: UnwantedPage): void | Promise<void> {
+    return this.#put(pid, formatUrl({ curl, mimetype, ...(md5 !== undefined && { md5 }), op: 'delete' }));
   }
 
   /** @throws LccError `peer.unavailable`, `peer.busy`, `peer.protocol`, `peer.rejected`: then not all of it is with the UNS */

@@ -83,7 +83,7 @@ export class Expander {
     }
     if (!found.isUnwanted) return;
     this.counts.unwanted++;
-    await this.#parts.sink.unwanted({ pid, curl: record.curl, mimetype: record.mimetype });
+    await this.#parts.sink.unwanted({ pid, curl: record.curl, mimetype: record.mimetype, md5: record.md5 });
   }
 
   /** Begins a crawl with a url. @returns whether it is a url that somebody owns */

@@ -42,6 +42,7 @@ export interface UnwantedPage {
   pid: number;
   curl: string;
   mimetype: string;
+  md5: string | undefined;
 }
 
 /** Where links go; a promise is waited for before the next page is read. */

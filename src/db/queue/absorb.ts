@@ -9,7 +9,8 @@
  * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
  * partial set with more of them than the fuse lets pass unseen (held.ts).
  */
-import type { SetClass } from '../../wire/origin.js';
+import { UNWANTED } from '../../wire/codes.js';
+import { classOf, type SetClass } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
 import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
@@ -171,8 +172,9 @@ export class AbsorbWriter {
     for (const record of records) {
       const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass]);
       if (setClass !== 0) {
-        if (isDelete(record)) state.unchanged++;
-        else this.#unasked(slice, pos, url);
+        if (!isDelete(record)) this.#unasked(slice, pos, url);
+        else if (setClass === classOf('links') && this.#unwanted(slice, url)) state.deleted++;
+        else state.unchanged++;
       } else if (isDelete(record)) {
         if (withheld) this.#held.note(state.psetid, url);
         else this.#delete(state, url, nowS);
@@ -213,6 +215,24 @@ export class AbsorbWriter {
     }
     if (stopped > 0 || held !== undefined) state.deleted++;
     else state.unchanged++;
+  }
+
+  /**
+   * Removes what a crawl holds of a page that asks not to be kept, and keeps it from being asked for again.
+   * @returns false where it is held no more, is another by now, waits, or its owner announced it
+   */
+  #unwanted({ state: { pid }, nowS }: Slice, url: QueuedUrl): boolean {
+    const held = this.#content.find(pid, url.curl, url.mimetype);
+    if (held === undefined || held.hops === null || held.md5 !== url.md5) return false;
+    const waits = [url.mimetype, AS_SERVED].some(
+      mimetype => this.#selectWaiting.get(pid, url.curl, mimetype) !== undefined,
+    );
+    if (waits) return false;
+    this.#content.remove(pid, held, nowS);
+    this.#earlier.removed(pid, held.len);
+    const { hops } = held;
+    this.#known.note({ pid, curl: url.curl, hops }, { code: UNWANTED, absence: 'unwanted' }, nowS);
+    return true;
   }
 
   /** What is held of a url; if absent, one as served is there when any row of its page is. */
