@@ -88,7 +88,7 @@ export class DoorLinks implements LinksSink {
   }
 
   async #sendAll(): Promise<void> {
-    for (const [pid, lines] of [...this.#waiting]) await this.#send(pid, lines);
+    for (const [pid, lines] of this.#waiting) await this.#send(pid, lines);
   }
 
   async #send(pid: number, lines: readonly string[]): Promise<void> {

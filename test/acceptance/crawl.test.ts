@@ -160,8 +160,9 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
 
   it('obeys nofollow and noindex of meta elements, headers and links', async () => {
     const ofRobots = (await held()).filter(path => path.startsWith('/robots/')).sort();
-    assert.deepEqual(ofRobots, [
-      ...[
+    assert.deepEqual(
+      ofRobots,
+      [
         'from-header',
         'from-meta',
         'from-nofollow-header',
@@ -170,7 +171,7 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
         'nofollow-meta',
         'ours',
       ].map(name => `/robots/${name}.html`),
-    ]);
+    );
     // What is not kept is not asked for again either.
     assert.deepEqual(await crawled('/robots/meta.html', '/robots/header.html'), []);
   });

@@ -181,14 +181,11 @@ describe('links that are delivered', () => {
     ],
   ] as const)
     it(`end with ${code} when the door is ${what}`, async () => {
-      await withDoor(
-        answer as (set: string, number: number, socket: Socket) => string | undefined,
-        async doorLinks => {
-          const links = doorLinks(what === 'silent' ? { timeoutMs: 50 } : {});
-          await links.add(link(1, 'a'));
-          await assert.rejects(links.finish(), { code, message: said });
-        },
-      );
+      await withDoor(answer, async doorLinks => {
+        const links = doorLinks(what === 'silent' ? { timeoutMs: 50 } : {});
+        await links.add(link(1, 'a'));
+        await assert.rejects(links.finish(), { code, message: said });
+      });
     });
 
   it('end with peer.unavailable when nobody is there', async () => {
