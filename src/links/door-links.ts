@@ -14,7 +14,7 @@ import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from
 import { linkLine } from './link-line.js';
 import type { FoundLink, LinksSink, UnwantedPage } from './options.js';
 
-export interface DoorOptions {
+export interface DoorLinksOptions {
   door: Endpoint;
   clock: Clock;
   limits: XmlLimits;
@@ -42,7 +42,7 @@ const AGAINST_PROTOCOL: ReadonlySet<number> = new Set([103, 104, 204]);
 
 export class DoorLinks implements LinksSink {
   readonly counts: DoorCounts = { sets: 0, accepted: 0, refused: 0, ownerless: 0 };
-  readonly #options: DoorOptions;
+  readonly #options: DoorLinksOptions;
   readonly #where: string;
   readonly #waiting = new Map<number, string[]>();
   #waitingLinks = 0;
@@ -51,7 +51,7 @@ export class DoorLinks implements LinksSink {
   #talk: Conversation | undefined;
   #isConnected = false;
 
-  constructor(options: DoorOptions) {
+  constructor(options: DoorLinksOptions) {
     this.#options = options;
     this.#where = formatEndpoint(options.door);
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../src/lib/clock.js';
-import { DoorLinks, type DoorOptions } from '../../src/links/door-links.js';
+import { DoorLinks, type DoorLinksOptions } from '../../src/links/door-links.js';
 import { setAccepted, SET_RESULT_START, setRejected, urlError } from '../../src/wire/cp-uns/server.js';
 
 const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -15,7 +15,7 @@ const ACCEPTED = (received: number) => SET_RESULT_START + setAccepted(received);
 /** A door that answers as it is told, and what it was sent. */
 async function withDoor(
   answer: (set: string, number: number, socket: Socket) => string | undefined,
-  work: (links: (more?: Partial<DoorOptions>) => DoorLinks, sets: string[]) => Promise<void>,
+  work: (links: (more?: Partial<DoorLinksOptions>) => DoorLinks, sets: string[]) => Promise<void>,
 ): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-door-'));
   const path = join(dir, 's');
