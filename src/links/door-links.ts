@@ -7,7 +7,6 @@ import { Conversation } from '../lib/conversation.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
-import { step } from '../lib/steps.js';
 import { formatUrl } from '../wire/url.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from '../wire/spider-answers.js';
@@ -127,7 +126,6 @@ export class DoorLinks implements LinksSink {
     if (answer.kind === 'accepted') {
       this.counts.accepted += answer.received;
       this.counts.refused += answer.refused;
-      step('links.set.accepted');
       return;
     }
     const { code, text } = answer;
