@@ -33,6 +33,14 @@ export const TERM_OPTIONS: OptionSpec[] = [
   { flags: '--timeout <SECONDS>', help: 'for one fetch from it; default = bot.total_timeout_ms' },
   { flags: '--pace <TIME>', help: 'pause between two fetches from it, such as 500ms; default = qm.pace_ms' },
   { flags: '--spider <YES-OR-NO>', help: 'whether what its pages link to is fetched, too' },
+  {
+    flags: '--scan <YES-OR-NO>',
+    help: 'whether lccscan asks again for what it holds; default = as --spider',
+  },
+  {
+    flags: '--scan-per-day <N>',
+    help: 'urls a day that lccscan asks for; default = spider.scan_per_day, scan_percent_per_day',
+  },
   { flags: '--group <NAME>', help: 'shares qm.group_lanes with others of that name; none = with nobody' },
   {
     flags: '--user-agent <TEXT>',
@@ -52,6 +60,7 @@ function keyOf(flag: string): string {
 }
 
 const MAX_FUSE_URLS = 1_000_000_000;
+const MAX_SCAN_URLS = 1_000_000_000;
 const HOURS_ADVICE = 'give hours such as 0-7,22-23, or always; 0-23 of the day, 0-167 of the week';
 
 /** Options whose name is not the term's in lower case. */
@@ -62,6 +71,7 @@ const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string
   pacems: { key: 'pace', flag: 'pace' },
   useragent: { key: 'userAgent', flag: 'user-agent' },
   groupname: { key: 'group', flag: 'group' },
+  scanperday: { key: 'scanPerDay', flag: 'scan-per-day' },
 };
 
 /**
@@ -112,6 +122,8 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
       'give a time with its unit, such as 500ms or 2s, 1h at most; 0 or default',
     ),
     ...read('spider', yesOrNo, 'give yes or no'),
+    ...read('scan', orDefault(yesOrNo), 'give yes, no or default'),
+    ...read('scanperday', orDefault(integer(0, MAX_SCAN_URLS)), 'give a number of urls, or default'),
     ...read('groupname', groupName, 'give a name without blanks, 255 characters at most; none = no group'),
     ...read('useragent', orDefault(headerText), 'give one line of printable ASCII, or default'),
   };

@@ -52,6 +52,7 @@ export function providerText(
     ['parallel', provider.parallel],
     ['pace', paceText(provider.pacems)],
     ['spider', provider.spider ? 'yes' : 'no'],
+    ['scan', scanText(provider)],
     ['group', provider.groupname ?? 'none'],
     ['enforce', provider.enforce ? 'yes' : 'no'],
     ['fuse', fuseText(provider)],
@@ -179,4 +180,9 @@ export function providerLine(provider: Provider): string {
   const { pid, enabled, paused, filesused, spaceused, roots } = provider;
   const state = !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
   return `${[pid, state, filesused, spaceused, roots.join(' ')].join('\t')}\n`;
+}
+
+function scanText({ scan, spider, scanperday }: Provider): string {
+  if (!(scan ?? spider)) return 'no';
+  return scanperday === null ? 'as configured' : `${amount(scanperday, 'url')} a day`;
 }

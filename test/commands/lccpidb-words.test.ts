@@ -75,6 +75,19 @@ describe('lccpidb and what it prints', () => {
       assert.equal(lccpidb(home, 'set', '--pid=1', wrong).status, 64, wrong);
   });
 
+  it('takes whether it is scanned, and how much, and shows both', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--spider=yes');
+    const shown = () => /^scan: +(.*)$/m.exec(lccpidb(home, 'show', '--pid=1').stdout)?.[1];
+    const set = (...terms: string[]) => lccpidb(home, 'set', '--pid=1', ...terms).status;
+    assert.equal(shown(), 'as configured');
+    assert.deepEqual([set('--scan=no'), shown()], [0, 'no']);
+    assert.deepEqual([set('--scan=default', '--scan-per-day=1'), shown()], [0, '1 url a day']);
+    assert.deepEqual([set('--spider=no'), shown()], [0, 'no']);
+    assert.deepEqual([set('--scan=yes', '--scan-per-day=default'), shown()], [0, 'as configured']);
+    assert.deepEqual([set('--scan=1'), set('--scan-per-day=x')], [64, 64]);
+  });
+
   it('makes a provider of each site of a list, and none the second time', () => {
     const home = newHome();
     const list = join(home, 'hosts.txt');

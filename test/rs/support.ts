@@ -141,6 +141,8 @@ export function providerRow(pid: number): ShownProvider {
     pacems: null,
     spider: false,
     groupname: null,
+    scan: null,
+    scanperday: null,
     filesused: 0,
     spaceused: 0,
     nurlerrs: 0,

@@ -36,6 +36,10 @@ export interface ProviderTerms {
   spider: boolean;
   /** Providers of one name share qm.group_lanes; null = none. */
   groupname: string | null;
+  /** What it holds is asked for again now and then; null = as spider. */
+  scan: boolean | null;
+  /** Urls a day that a scan may ask for; null = spider.scan_per_day, spider.scan_percent_per_day. */
+  scanperday: number | null;
 }
 
 /** What the QM counts. */
@@ -134,6 +138,8 @@ const TERMS = [
   'pacems',
   'spider',
   'groupname',
+  'scan',
+  'scanperday',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 const STATE = [
@@ -165,6 +171,8 @@ const NULLABLE: ReadonlySet<string> = new Set([
   'maxlen',
   'fetchtimeout',
   'pacems',
+  'scan',
+  'scanperday',
   'leaveat',
 ]);
 const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'groupname', 'fullsetwanted']);
@@ -208,6 +216,7 @@ export function providerOf(row: unknown[]): Provider {
   fields['enabled'] = fields['enabled'] !== 0;
   fields['enforce'] = fields['enforce'] !== 0;
   fields['spider'] = fields['spider'] !== 0;
+  fields['scan'] = fields['scan'] === null ? null : fields['scan'] !== 0;
   fields['roots'] = JSON.parse(fields['roots'] as string);
   return fields as unknown as Provider;
 }
