@@ -1,11 +1,9 @@
 /** lcclinks(1): the links of pages that are held, as urls to be fetched. */
-import { join } from 'node:path';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { CrawlReader } from '../db/cache/crawl.js';
 import { systemClock } from '../lib/clock.js';
-import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
 import { shownBytes } from '../lib/shown-bytes.js';
@@ -14,9 +12,10 @@ import { Expander, type LinksCounts } from '../links/expander.js';
 import type { ExpandOptions, LinksSink, NofollowRule } from '../links/options.js';
 import { LinkOwners } from '../links/owners.js';
 import { expandPages, seedUrls } from '../links/run.js';
-import { DoorLinks, type DoorCounts } from '../links/door-links.js';
+import { DoorLinks } from '../links/door-links.js';
 import { StdoutLinks } from '../links/stdout-links.js';
 import { productToken } from '../wire/robots.js';
+import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
 import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 
@@ -28,10 +27,7 @@ export const command: CommandSpec = {
   summary: 'Read the pages that lccq names; write, or deliver, the links in them that are not held yet.',
   isFilter: true,
   options: [
-    {
-      flags: '--deliver [ENDPOINT]',
-      help: 'deliver to the spider door of lccd-uns (default: run/spider.sock below $LCC_HOME)',
-    },
+    DELIVER_OPTION,
     { flags: '--seeds', help: 'read urls, one a line, with which a crawl begins' },
     { flags: '--assets', help: 'also what a browser loads to show a page: pictures, styles, scripts, media' },
     {
@@ -58,7 +54,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const db = new CrawlReader(config.home.db);
   try {
     const owners = new LinkOwners(db.spiderProviders());
-    const door = doorOf(context.options, config);
+    const deliver = doorOptionsOf(context.options, config);
+    const door = deliver && new DoorLinks(deliver);
     const sink: LinksSink = door ?? new StdoutLinks(new Output(1));
     const complaints = new Complaints(context);
     const expander = new Expander({
@@ -75,38 +72,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
         ? await seedUrls(input, expander, sink, url => complaints.add(unowned(url)))
         : (await expandPages(input, expander, sink, xmlLimitsOf(config)), 0);
     complaints.tellRest();
-    for (const line of [...countLines(expander.counts), ...doorLines(door?.counts)])
+    for (const line of [...countLines(expander.counts), ...doorLines(door?.counts, 'link')])
       if (context.verbose) context.say(line);
     return others > 0 ? EXIT.someRejected : EXIT.ok;
   } finally {
     process.stdin.destroy();
     db.close();
   }
-}
-
-/** Undefined where links are written. */
-function doorOf({ deliver }: OptionValues, config: Config): DoorLinks | undefined {
-  if (deliver === undefined) return undefined;
-  return new DoorLinks({
-    door: parseEndpoint(
-      typeof deliver === 'string' ? deliver : `unix:${join(config.home.run, 'spider.sock')}`,
-    ),
-    clock: systemClock,
-    limits: xmlLimitsOf(config),
-    setLinks: config.get('spider.set_links'),
-    setLinksAll: config.get('spider.set_links_all'),
-    maxUnanswered: config.get('spider.max_unanswered_sets'),
-    timeoutMs: config.get('spider.door_timeout_ms'),
-  });
-}
-
-function doorLines(counts: DoorCounts | undefined): string[] {
-  if (counts === undefined || counts.sets === 0) return [];
-  const { sets, accepted, refused, ownerless } = counts;
-  const lines = [`${amount(sets, 'set')} delivered, ${amount(accepted, 'link')} accepted`];
-  if (refused > 0) lines.push(`${amount(refused, 'link')} refused`);
-  if (ownerless > 0) lines.push(`${amount(ownerless, 'link')} of providers that are gone`);
-  return lines;
 }
 
 function unowned(url: string): string {

@@ -7,8 +7,10 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { audit } from '../scan/audit.js';
 import { scan } from '../scan/scan.js';
+import { DoorRequests } from '../scan/door-requests.js';
 import { StdoutRequests } from '../scan/stdout-requests.js';
-import type { ScanCounts, ScanOptions } from '../scan/types.js';
+import type { ScanCounts, ScanOptions, ScanSink } from '../scan/types.js';
+import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
 import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 
@@ -20,9 +22,10 @@ export const command: CommandSpec = {
     { flags: '--audit', help: 'a sample of what owners announced, of those whose turn has come' },
     { flags: '--pid <N>', help: 'of this provider alone', repeat: true },
     { flags: '--limit <N>', help: 'urls of each provider at most (default: its share of a day)' },
+    DELIVER_OPTION,
     CONFIG_OPTION,
   ],
-  example: 'lccscan --pid=100',
+  example: 'lccscan --deliver',
   run,
 };
 
@@ -33,9 +36,12 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const db = new ScanReader(config.home.db);
   try {
     const nowS = Math.floor(systemClock.nowMs() / 1000);
-    const sink = new StdoutRequests(new Output(1));
+    const deliver = doorOptionsOf(context.options, config);
+    const door = deliver && new DoorRequests(deliver, isAudit ? 'audit' : 'scan');
+    const sink: ScanSink = door ?? new StdoutRequests(new Output(1));
     const counts = await (isAudit ? audit : scan)(db, sink, options, nowS);
-    if (context.verbose) context.say(countLine(counts));
+    for (const line of [countLine(counts), ...doorLines(door?.counts, 'url')])
+      if (context.verbose) context.say(line);
     return EXIT.ok;
   } finally {
     db.close();

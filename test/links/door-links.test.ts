@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../src/lib/clock.js';
-import { DoorLinks, type DoorLinksOptions } from '../../src/links/door-links.js';
+import { DoorLinks } from '../../src/links/door-links.js';
+import type { DoorSetsOptions } from '../../src/wire/door-sets.js';
 import { setAccepted, SET_RESULT_START, setRejected, urlError } from '../../src/wire/cp-uns/server.js';
 
 const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -15,7 +16,7 @@ const ACCEPTED = (received: number) => SET_RESULT_START + setAccepted(received);
 /** A door that answers as it is told, and what it was sent. */
 async function withDoor(
   answer: (set: string, number: number, socket: Socket) => string | undefined,
-  work: (links: (more?: Partial<DoorLinksOptions>) => DoorLinks, sets: string[]) => Promise<void>,
+  work: (links: (more?: Partial<DoorSetsOptions>) => DoorLinks, sets: string[]) => Promise<void>,
 ): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-door-'));
   const path = join(dir, 's');
@@ -41,8 +42,8 @@ async function withDoor(
       const options = {
         clock: systemClock,
         limits: LIMITS,
-        setLinks: 3,
-        setLinksAll: 5,
+        setUrls: 3,
+        setUrlsAll: 5,
         maxUnanswered: 2,
         timeoutMs: 5000,
       };
@@ -97,8 +98,8 @@ describe('links that are delivered', () => {
       door: { kind: 'unix', path: '/nowhere' },
       clock: systemClock,
       limits: LIMITS,
-      setLinks: 1,
-      setLinksAll: 1,
+      setUrls: 1,
+      setUrlsAll: 1,
       maxUnanswered: 1,
       timeoutMs: 1,
     });
@@ -115,7 +116,7 @@ describe('links that are delivered', () => {
         return undefined;
       },
       async (doorLinks, sets) => {
-        const links = doorLinks({ setLinks: 1 });
+        const links = doorLinks({ setUrls: 1 });
         for (const name of ['a', 'b', 'c', 'd']) {
           await links.add(link(1, name));
           assert.ok(sets.length <= 4);

@@ -1,0 +1,40 @@
+/** `--deliver`, of commands whose urls nobody announced: to the spider door instead of standard output. */
+import { join } from 'node:path';
+import { xmlLimitsOf } from '../config/limits.js';
+import type { Config } from '../config/load.js';
+import { amount } from '../config/words.js';
+import { systemClock } from '../lib/clock.js';
+import { parseEndpoint } from '../lib/endpoint.js';
+import type { DoorCounts, DoorSetsOptions } from '../wire/door-sets.js';
+import type { OptionSpec, OptionValues } from './run.js';
+
+export const DELIVER_OPTION: OptionSpec = {
+  flags: '--deliver [ENDPOINT]',
+  help: 'deliver to the spider door of lccd-uns (default: run/spider.sock below $LCC_HOME)',
+};
+
+/** Undefined where urls are written. */
+export function doorOptionsOf({ deliver }: OptionValues, config: Config): DoorSetsOptions | undefined {
+  if (deliver === undefined) return undefined;
+  return {
+    door: parseEndpoint(
+      typeof deliver === 'string' ? deliver : `unix:${join(config.home.run, 'spider.sock')}`,
+    ),
+    clock: systemClock,
+    limits: xmlLimitsOf(config),
+    setUrls: config.get('spider.set_links'),
+    setUrlsAll: config.get('spider.set_links_all'),
+    maxUnanswered: config.get('spider.max_unanswered_sets'),
+    timeoutMs: config.get('spider.door_timeout_ms'),
+  };
+}
+
+/** What became of the sets. @param what was delivered, one of them: `link` */
+export function doorLines(counts: DoorCounts | undefined, what: string): string[] {
+  if (counts === undefined || counts.sets === 0) return [];
+  const { sets, accepted, refused, ownerless } = counts;
+  const lines = [`${amount(sets, 'set')} delivered, ${amount(accepted, what)} accepted`];
+  if (refused > 0) lines.push(`${amount(refused, what)} refused`);
+  if (ownerless > 0) lines.push(`${amount(ownerless, what)} of providers that are gone`);
+  return lines;
+}

@@ -1,0 +1,167 @@
+/**
+ * Urls that no owner announced, through the spider door of lccd-uns: a set of a provider whenever enough of its urls wait, or enough of
+ * all. Each set is on the disk of the UNS when it is answered; `finish` waits for the answers to all of them.
+ */
+import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { dial } from '../lib/dial.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import type { XmlLimits } from '../lib/xml/types.js';
+import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from './spider-answers.js';
+import type { SetOrigin } from './origin.js';
+
+export interface DoorSetsOptions {
+  door: Endpoint;
+  clock: Clock;
+  limits: XmlLimits;
+  /** Urls of a provider, and of all, that wait before they are sent. */
+  setUrls: number;
+  setUrlsAll: number;
+  /** Sets that may be without an answer. */
+  maxUnanswered: number;
+  timeoutMs: number;
+}
+
+/** What became of the sets. */
+export interface DoorCounts {
+  sets: number;
+  accepted: number;
+  refused: number;
+  /** Urls of providers that are gone, or are not asked unasked any more. */
+  ownerless: number;
+}
+
+/** Codes that concern a provider alone: it is removed, or its pages are not followed. */
+const OF_PROVIDER: ReadonlySet<number> = new Set([101, 105]);
+const BUSY = 102;
+const AGAINST_PROTOCOL: ReadonlySet<number> = new Set([103, 104, 204]);
+
+export class DoorSets {
+  readonly counts: DoorCounts = { sets: 0, accepted: 0, refused: 0, ownerless: 0 };
+  readonly #options: DoorSetsOptions;
+  readonly #origin: SetOrigin;
+  readonly #where: string;
+  readonly #waiting = new Map<number, string[]>();
+  #waitingUrls = 0;
+  /** Urls of each set without an answer, in their order. */
+  readonly #unanswered: number[] = [];
+  #talk: Conversation | undefined;
+  #isConnected = false;
+
+  constructor(options: DoorSetsOptions, origin: SetOrigin) {
+    this.#options = options;
+    this.#origin = origin;
+    this.#where = formatEndpoint(options.door);
+  }
+
+  /** @throws LccError `peer.unavailable`, `peer.busy`, `peer.protocol`, `peer.rejected`: then not all of it is with the UNS */
+  async finish(): Promise<void> {
+    await this.#sendAll();
+    const talk = this.#talk;
+    if (talk === undefined) return;
+    await this.#until(talk, () => this.#unanswered.length === 0, 'an answer to a set');
+    await talk.finish();
+  }
+
+  /** Drops the connection; sets without an answer may count or not. */
+  drop(): void {
+    this.#talk?.destroy();
+  }
+
+  /** @param line of one url, without its provider */
+  put(pid: number, line: string): void | Promise<void> {
+    let lines = this.#waiting.get(pid);
+    if (lines === undefined) this.#waiting.set(pid, (lines = []));
+    lines.push(line);
+    this.#waitingUrls++;
+    if (lines.length >= this.#options.setUrls) return this.#send(pid, lines);
+    if (this.#waitingUrls >= this.#options.setUrlsAll) return this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    for (const [pid, lines] of this.#waiting) await this.#send(pid, lines);
+  }
+
+  async #send(pid: number, lines: readonly string[]): Promise<void> {
+    this.#waiting.delete(pid);
+    this.#waitingUrls -= lines.length;
+    const talk = (this.#talk ??= this.#connect());
+    const { maxUnanswered, timeoutMs } = this.#options;
+    await this.#until(talk, () => this.#unanswered.length < maxUnanswered, 'an answer to a set');
+    this.#unanswered.push(lines.length);
+    this.counts.sets++;
+    const set = `${spiderSetStart(pid, this.#origin)}${lines.join('')}${SPIDER_SET_END}`;
+    await talk.write(set, timeoutMs, () => this.#silent('room for more of a set'));
+  }
+
+  #connect(): Conversation {
+    const { door, clock, limits } = this.#options;
+    const socket = dial(door, undefined, () => (this.#isConnected = true));
+    const talk = new Conversation(socket, this.#where, clock);
+    const answers = new SpiderAnswers(answer => this.#answered(answer), limits, this.#where);
+    talk.listen(
+      chunk => answers.write(chunk),
+      error => this.#lost(error),
+    );
+    return talk;
+  }
+
+  #answered(answer: SpiderAnswer): void {
+    const [links] = this.#unanswered;
+    if (links === undefined)
+      throw new LccError(
+        'peer.protocol',
+        `the spider door at ${this.#where} answers a set that was not sent`,
+      );
+    // One that is refused for now stays without an answer: nobody may take it for delivered.
+    if (answer.kind === 'accepted' || OF_PROVIDER.has(answer.code)) this.#unanswered.shift();
+    if (answer.kind === 'accepted') {
+      this.counts.accepted += answer.received;
+      this.counts.refused += answer.refused;
+      return;
+    }
+    const { code, text } = answer;
+    if (OF_PROVIDER.has(code)) {
+      this.counts.ownerless += links;
+      return;
+    }
+    const kind = code === BUSY ? 'peer.busy' : AGAINST_PROTOCOL.has(code) ? 'peer.protocol' : 'peer.rejected';
+    throw new LccError(
+      kind,
+      `the spider door at ${this.#where} refused a set: ${text} (code ${code}); run again`,
+    );
+  }
+
+  #lost(error: Error | undefined): LccError {
+    const why = this.#isConnected
+      ? `closed the connection${error === undefined ? '' : `: ${messageOf(error)}`}; run again`
+      : `cannot be reached: ${reachFailure(error)}`;
+    return new LccError('peer.unavailable', `the spider door at ${this.#where} ${why}`, { cause: error });
+  }
+
+  #until(talk: Conversation, isTrue: () => boolean, what: string): Promise<void> {
+    return talk.until(isTrue, this.#options.timeoutMs, () => this.#silent(what));
+  }
+
+  #silent(what: string): LccError {
+    const { timeoutMs } = this.#options;
+    return new LccError(
+      'peer.unavailable',
+      `the spider door at ${this.#where}: ${timeoutMs / 1000} s without ${what} (spider.door_timeout_ms)`,
+    );
+  }
+}
+
+function reachFailure(error: Error | undefined): string {
+  switch (errnoOf(error) ?? '') {
+    case 'ENOENT':
+      return 'there is no such socket; is lccd-uns running?';
+    case 'ECONNREFUSED':
+      return 'connection refused; is lccd-uns running?';
+    case 'EACCES':
+      return 'permission denied; run as the user of lccd';
+    default:
+      return error === undefined ? 'it hangs up' : messageOf(error);
+  }
+}
