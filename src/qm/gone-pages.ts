@@ -44,6 +44,10 @@ export class GonePages implements GoneRules {
     });
   }
 
+  random(): number {
+    return Math.random();
+  }
+
   /** Providers of which a page was kept back within a day. */
   get pids(): number[] {
     const sinceMs = this.#clock.monotonicMs() - DAY_MS;

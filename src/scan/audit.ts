@@ -3,8 +3,9 @@
  * is settled by the Queue Manager; a sample that found something silent is drawn larger by the next run.
  */
 import type { ScanReader } from '../db/cache/scan.js';
+import { dailySample, sampleSize } from '../db/truth/sample-size.js';
 import { AS_SERVED } from '../wire/url.js';
-import { dailySample, Reservoir, sampleSize } from './sample.js';
+import { Reservoir } from './sample.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
 /** What was announced, or asked for, within so long is not looked at. */

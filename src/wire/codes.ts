@@ -43,6 +43,8 @@ export const CODES = {
   613: 'store full',
   614: 'never permitted by its hours',
   615: 'forbidden by robots.txt',
+  616: 'changed without being announced',
+  617: 'gone without being announced',
   618: 'asks not to be kept (noindex)',
 } as const;
 /** A store has no room, for one content or for any: nothing that the url is to blame for. */
@@ -51,6 +53,9 @@ export const STORE_FULL = 613;
 export const REMOVALS_HELD = 205;
 /** Of what nobody announced: nothing is sent for it. */
 export const ROBOTS_FORBID = 615;
+/** Of what was announced: an audit found that it has changed, or is gone, without a word. */
+export const SILENT_CHANGE = 616;
+export const SILENT_END = 617;
 /** Of what nobody announced: it was fetched, and is not kept. */
 export const UNWANTED = 618;
 /** What a provider announces may be outside its roots when it comes, and when its turn to be fetched has come. */

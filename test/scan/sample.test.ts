@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { upperShare } from '../../src/lib/binomial.js';
-import { dailySample, Reservoir, sampleSize } from '../../src/scan/sample.js';
+import { dailySample, sampleSize } from '../../src/db/truth/sample-size.js';
+import { Reservoir } from '../../src/scan/sample.js';
 
 describe('the sample of an audit', () => {
   it('is of 59 urls, or all, until something silent is found, and then as large as ± 5 points need', () => {

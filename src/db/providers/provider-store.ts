@@ -32,7 +32,8 @@ export interface ScheduledProvider {
 }
 
 /** Why a provider is asked for all it has. */
-export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'order' | 'operator';
+export type FullSetReason =
+  'old files' | 'expired files' | 'cache crash' | 'order' | 'operator' | 'silent changes';
 
 /** The last set of a provider that was absorbed, and what is known of its acceptance. */
 export interface LatestSet {

@@ -12,6 +12,7 @@
 import { UNWANTED } from '../../wire/codes.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
+import type { AuditSamples } from '../truth/audits.js';
 import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
@@ -26,6 +27,7 @@ import type { KnownStore } from './known.js';
 import {
   CANCEL_ROW,
   claimOf,
+  FLAG_AUDIT,
   FLAG_IFABSENT,
   FLAG_OF_CLASS,
   isNeedless,
@@ -57,6 +59,7 @@ export interface AbsorbStores {
   errors: ErrorStore;
   held: HeldStore;
   known: KnownStore;
+  audits: AuditSamples;
 }
 
 /** How to read the urls of a set. */
@@ -83,6 +86,7 @@ export class AbsorbWriter {
   readonly #errors: ErrorStore;
   readonly #held: HeldStore;
   readonly #known: KnownStore;
+  readonly #audits: AuditSamples;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
   readonly #earlier: EarlierSets;
@@ -100,6 +104,7 @@ export class AbsorbWriter {
     this.#errors = stores.errors;
     this.#held = stores.held;
     this.#known = stores.known;
+    this.#audits = stores.audits;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
     this.#earlier = new EarlierSets(db);
@@ -153,6 +158,7 @@ export class AbsorbWriter {
     this.#queue.changed(pid);
     const use = this.#tally.use(pid);
     const ends = setClass === 0 && this.#known.hasAny(pid);
+    const isWatched = setClass === 0 && this.#audits.watches(pid);
     const earlier = use === undefined ? { files: 0, space: 0 } : this.#earlier.bound(state, use);
     const quota = new IntakeQuota(use, full, earlier, state);
     const slice: Slice = {
@@ -171,6 +177,7 @@ export class AbsorbWriter {
     let pos = slice.mark;
     for (const record of records) {
       const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass]);
+      if (isWatched) this.#audits.noticed(pid, url.curl, nowS);
       if (setClass !== 0) {
         if (!isDelete(record)) this.#unasked(slice, pos, url);
         else if (setClass === classOf('links') && this.#unwanted(slice, url)) state.deleted++;
@@ -270,6 +277,7 @@ export class AbsorbWriter {
     if (waiting !== undefined) this.#queue.drop({ pos: waiting.pos, pid });
     quota.takes(url, held);
     this.#insert.add(pos, pid, state.psetid, url);
+    if ((url.flags & FLAG_AUDIT) !== 0 && held?.hops === null) this.#audits.drawn(pid, held, slice.nowS);
     slice.submitted++;
   }
 

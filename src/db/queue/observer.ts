@@ -3,10 +3,11 @@
  * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
  */
 import { ROBOTS_FORBID } from '../../wire/codes.js';
+import type { AuditLook, AuditSamples } from '../truth/audits.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
 import type { VisitedPage, VisitStore } from '../truth/visits.js';
 import type { FuseTerms, HeldStore } from './held.js';
-import { FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
+import { FLAG_AUDIT, FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
 
 /** How much of a provider goes because a scan or an audit found it gone. */
 export interface GoneRules {
@@ -14,19 +15,27 @@ export interface GoneRules {
   limit: (terms: FuseTerms) => number;
   /** One more is gone than that, and stays. Inside a transaction. */
   keptBack: (pid: number, curl: string, removed: number) => void;
+  /** From 0 on, below 1; left out: 0. */
+  random?: () => number;
 }
 
+const NOT_FOUND = 404;
 const NO_LIMIT: GoneRules = { limit: () => Infinity, keptBack: () => undefined };
 
 export class Observer {
   readonly #visits: VisitStore;
   readonly #truth: TruthDays;
+  readonly #audits: AuditSamples;
   readonly #held: HeldStore;
   readonly #rules: GoneRules;
 
-  constructor(stores: { visits: VisitStore; truth: TruthDays; held: HeldStore }, rules = NO_LIMIT) {
+  constructor(
+    stores: { visits: VisitStore; truth: TruthDays; audits: AuditSamples; held: HeldStore },
+    rules: GoneRules = NO_LIMIT,
+  ) {
     this.#visits = stores.visits;
     this.#truth = stores.truth;
+    this.#audits = stores.audits;
     this.#held = stores.held;
     this.#rules = rules;
   }
@@ -47,6 +56,7 @@ export class Observer {
     const counts = isClaim(row) && before.scored !== today && !isNoisy(before, nowS);
     if (counts) this.#truth.count(row.pid, nowS, isChanged ? 'changed' : 'same');
     this.#visits.seen(held.id, before, isChanged, nowS, counts ? today : before.scored);
+    this.#audited(row, held, isChanged ? 'changed' : 'same', nowS);
   }
 
   /** What its owner announced as updated is not to be had, for good. */
@@ -57,8 +67,13 @@ export class Observer {
   }
 
   /** What is held could not be had when nobody had announced it. @returns whether its content goes */
-  isGone({ pid, curl }: QueueRow, held: VisitedPage, code: number, nowS: number): boolean {
-    if (!this.#visits.failed(held, code, nowS)) return false;
+  isGone(row: QueueRow, held: VisitedPage, code: number, nowS: number): boolean {
+    const { pid, curl } = row;
+    if (!this.#visits.failed(held, code, nowS)) {
+      this.#audited(row, held, code === NOT_FOUND ? 'missing' : 'failed', nowS);
+      return false;
+    }
+    this.#audited(row, held, 'gone', nowS);
     const terms = this.#held.terms(pid);
     const { removed } = this.#truth.gone(pid, nowS);
     const isPermitted =
@@ -70,6 +85,12 @@ export class Observer {
       this.#rules.keptBack(pid, curl, removed);
     }
     return isPermitted;
+  }
+
+  #audited({ pid, flags }: QueueRow, held: VisitedPage, look: AuditLook, nowS: number): void {
+    if ((flags & FLAG_AUDIT) === 0) return;
+    const isNoisyNow = isNoisy(this.#visits.of(held), nowS);
+    this.#audits.looked(pid, held.id, look, nowS, isNoisyNow, this.#rules.random?.() ?? 0);
   }
 
   /** robots.txt forbids to ask for what is held. */

@@ -61,12 +61,22 @@ export class Refetcher {
     });
   }
 
+  /** Urls of an audit once more; what is held of them stays. Inside a transaction. @returns the sets made */
+  auditAgain(rows: readonly ContentRow[]): WaitingSet[] {
+    const pids = [...new Set(rows.map(({ pid }) => pid))];
+    return pids.flatMap(pid => {
+      this.#queue.changed(pid);
+      const mine = rows.filter(row => row.pid === pid && row.hops === null);
+      return this.#enqueue(pid, mine, 3) ?? [];
+    });
+  }
+
   /** Forgets what is not yet written: after a rollback. */
   reset(): void {
     this.#insert.reset();
   }
 
-  #enqueue(pid: number, rows: readonly ContentRow[], setClass: 0 | 1): WaitingSet | undefined {
+  #enqueue(pid: number, rows: readonly ContentRow[], setClass: 0 | 1 | 3): WaitingSet | undefined {
     const missing = rows.filter(row => this.#selectWaiting.get(pid, row.curl, typeOf(row)) === undefined);
     if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
     const psetid = this.#psetids.take();

@@ -13,7 +13,9 @@ import { KnownStore } from './known.js';
 import { Observer, type GoneRules } from './observer.js';
 import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
+import { AuditSamples } from '../truth/audits.js';
 import { TruthDays } from '../truth/days.js';
+import { readTruth, type ProviderTruth } from '../truth/reader.js';
 import { VisitStore } from '../truth/visits.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
@@ -58,6 +60,7 @@ export class QueueStore {
   readonly stores: StoreRegister;
   readonly visits: VisitStore;
   readonly truth: TruthDays;
+  readonly audits: AuditSamples;
   readonly #tally: Tally;
   readonly #db: Db;
   readonly #beginTransaction;
@@ -74,6 +77,7 @@ export class QueueStore {
     this.freed = new FreedStore(db);
     this.visits = new VisitStore(db);
     this.truth = new TruthDays(db);
+    this.audits = new AuditSamples(db, this.truth, this.visits);
     this.content = new ContentStore(db, this.#tally, this.freed, id => this.visits.forget(id));
     this.deletions = this.content.deletions;
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
@@ -82,11 +86,19 @@ export class QueueStore {
     this.held = new HeldStore(db, stores);
     this.known = new KnownStore(db, rules.knownUrls);
     this.age = new AgeStore(db, stores);
-    this.absorb = new AbsorbWriter(db, { ...stores, held: this.held, known: this.known });
+    this.absorb = new AbsorbWriter(db, {
+      ...stores,
+      held: this.held,
+      known: this.known,
+      audits: this.audits,
+    });
     this.reconciler = new Reconciler(db, stores);
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
-    const observer = new Observer({ visits: this.visits, truth: this.truth, held: this.held }, rules.gone);
+    const observer = new Observer(
+      { visits: this.visits, truth: this.truth, audits: this.audits, held: this.held },
+      rules.gone,
+    );
     this.results = new ResultWriter(db, { ...stores, known: this.known, observer }, rules);
     this.robots = new RobotsStore(db);
     this.slots = new SlotStore(db, stores);
@@ -102,6 +114,11 @@ export class QueueStore {
     const value = this.#commit(change);
     this.#committed();
     return value;
+  }
+
+  /** What the announcements of providers are worth, of all or of one. */
+  scores(nowS: number, pid?: number): ProviderTruth[] {
+    return readTruth(this.#db, nowS, pid);
   }
 
   close(): void {

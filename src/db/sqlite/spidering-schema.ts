@@ -104,7 +104,10 @@ CREATE TABLE audit(
   -- 0 drawn, 1 changed or gone and still without a notice, 2 true, 3 late, 4 silent, 5 dead, 6 failed
   state INTEGER NOT NULL DEFAULT 0,
   asked INTEGER,                                -- when it was fetched
+  again INTEGER,                                -- when it is asked for once more: gone, or other bytes each time?
   PRIMARY KEY (pid, began, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_drawn ON audit(began) WHERE state = 0;
+CREATE INDEX audit_again ON audit(again) WHERE again IS NOT NULL;
 CREATE INDEX audit_unsettled ON audit(asked) WHERE state = 1;
 `;

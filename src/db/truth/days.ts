@@ -64,6 +64,10 @@ interface Pending {
 export class TruthDays {
   readonly #upsert;
   readonly #selectRecent;
+  readonly #deleteOld;
+  readonly #lower;
+  readonly #restore;
+  readonly #selectMode;
   readonly #pending = new Map<string, Pending>();
 
   constructor(db: Db) {
@@ -76,6 +80,14 @@ export class TruthDays {
       `SELECT coalesce(sum(removed), 0) AS removed, coalesce(sum(keptback), 0) AS keptback FROM truth
        WHERE pid = ? AND day >= ?`,
     );
+    this.#deleteOld = db.prepare<[number]>('DELETE FROM truth WHERE day <= ?');
+    this.#lower = db.prepare<[number]>(
+      'UPDATE pidb SET priority = priority - 1, truthmode = 2 WHERE pid = ? AND truthmode = 1 AND priority > 0',
+    );
+    this.#restore = db.prepare<[number]>(
+      'UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2',
+    );
+    this.#selectMode = db.prepare<[number], number>('SELECT truthmode FROM pidb WHERE pid = ?').pluck();
   }
 
   /** Counts one. Inside a transaction. */
@@ -91,6 +103,26 @@ export class TruthDays {
   gone(pid: number, nowS: number): { removed: number; keptback: number } {
     this.flush();
     return this.#selectRecent.get(pid, dayOf(nowS) - 1) ?? { removed: 0, keptback: 0 };
+  }
+
+  /** Counts that are too old to be kept go. */
+  forgetOld(nowS: number): void {
+    this.#deleteOld.run(dayOf(nowS) - KEPT_DAYS);
+  }
+
+  /** Its score lowers a provider's priority by one. @returns false where it is as low as can be, or is so already */
+  lower(pid: number): boolean {
+    return this.#lower.run(pid).changes > 0;
+  }
+
+  /** The priority is what it was. @returns false where nothing had lowered it */
+  restore(pid: number): boolean {
+    return this.#restore.run(pid).changes > 0;
+  }
+
+  /** Whether the score of a provider is more than shown. */
+  hasEffects(pid: number): boolean {
+    return (this.#selectMode.get(pid) ?? 0) > 0;
   }
 
   /** Call it last in the transaction. */

@@ -3,12 +3,14 @@ import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
 import { FsmSpool } from '../fsm.js';
 import { Housekeeping } from '../housekeeping.js';
+import { Audits } from '../housekeeping/audits.js';
 import { ContentAges } from '../housekeeping/content-ages.js';
 import { DecidedRemovals } from '../housekeeping/decided-removals.js';
 import { Departures } from '../housekeeping/departures.js';
 import { HeldRecount } from '../housekeeping/held-recount.js';
 import { OutsideChanges } from '../housekeeping/outside-changes.js';
 import { Tombstones } from '../housekeeping/tombstones.js';
+import { isDoubted, TruthEffects } from '../housekeeping/truth-effects.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
@@ -59,6 +61,14 @@ export function upkeepOf(
       changed: pid => dispatcher.reload(pid),
     }),
     new HeldRecount({ store, clock, log }),
+    new Audits({
+      store,
+      clock,
+      log,
+      onSet: set => dispatcher.addSet(set),
+      isDoubted: pid => isDoubted(store, pid, Math.floor(clock.nowMs() / 1000)),
+    }),
+    new TruthEffects({ store, clock, log, changed: pid => dispatcher.reload(pid) }),
     new ContentAges({
       store,
       clock,

@@ -1,0 +1,214 @@
+/**
+ * Audits (table audit): an even sample of what a provider announced, each url on its way from the draw to what it says of the
+ * provider. All methods run inside the caller's transaction, but `watches`.
+ *
+ *     drawn ──same──▶ true                        drawn ──not to be had, not asked──▶ failed (another is drawn)
+ *       ╰──changed, gone──▶ unsettled ──notice──▶ late
+ *                             │  ╰──an hour──▶ silent, or dead where it is gone
+ *                             ╰──other bytes again, minutes later──▶ failed, and noisy
+ */
+import type { Db } from '../sqlite/open.js';
+import type { TruthDays } from './days.js';
+import type { VisitStore } from './visits.js';
+
+/** `audit.state`. */
+export const AUDIT_STATE = {
+  drawn: 0,
+  unsettled: 1,
+  true: 2,
+  late: 3,
+  silent: 4,
+  dead: 5,
+  failed: 6,
+} as const;
+const { drawn, unsettled, late, silent, dead, failed } = AUDIT_STATE;
+
+/** What came of a look at a url. `missing`: 404 for the first time. */
+export type AuditLook = 'same' | 'changed' | 'gone' | 'missing' | 'failed';
+
+/** A url of an audit, to be asked for again. */
+export interface AuditedUrl {
+  pid: number;
+  began: number;
+  id: number;
+}
+
+export interface SettledUrl extends AuditedUrl {
+  curl: string;
+  mimetype: string;
+  isDead: 0 | 1;
+}
+
+/** How far the audit of a provider is. */
+export interface AuditProgress {
+  pid: number;
+  /** What its owner announced and is held. */
+  held: number;
+  settled: number;
+  silent: number;
+  failed: number;
+  open: number;
+}
+
+const HOUR_S = 3600;
+/** Between the first look at what has changed and the second. */
+const SECOND_LOOK_S = 300;
+const SECOND_LOOK_SPREAD_S = 300;
+const NOISY_S = 30 * 86_400;
+/** Rows in a step of the upkeep. */
+const PAGE_ROWS = 200;
+
+export class AuditSamples {
+  readonly #days: TruthDays;
+  readonly #visits: VisitStore;
+  readonly #statements;
+  /** Providers with urls that are not settled; may have some without. */
+  readonly #watched: Set<number>;
+
+  constructor(db: Db, days: TruthDays, visits: VisitStore) {
+    this.#days = days;
+    this.#visits = visits;
+    this.#statements = {
+      any: db.prepare<[], number>('SELECT 1 FROM audit LIMIT 1').pluck(),
+      began: db.prepare<[number], { auditdue: number; began: number | null }>(
+        `SELECT auditdue, (SELECT max(began) FROM audit WHERE audit.pid = pidb.pid) AS began FROM pidb WHERE pid = ?`,
+      ),
+      dropEarlier: db.prepare<[number, number]>('DELETE FROM audit WHERE pid = ? AND began < ?'),
+      draw: db.prepare<[number, number, number, string, string]>(
+        'INSERT OR IGNORE INTO audit(pid, began, id, curl, mimetype) VALUES (?, ?, ?, ?, ?)',
+      ),
+      open: db.prepare<[number, number], AuditedUrl & { state: number }>(
+        `SELECT pid, began, id, state FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
+         ORDER BY began DESC LIMIT 1`,
+      ),
+      move: db.prepare<{
+        pid: number;
+        began: number;
+        id: number;
+        state: number;
+        again: number | null;
+        now: number;
+      }>(
+        `UPDATE audit SET state = $state, again = $again, asked = coalesce(asked, $now)
+         WHERE pid = $pid AND began = $began AND id = $id`,
+      ),
+      notice: db.prepare<[number, string]>(
+        `UPDATE audit SET state = ${late}, again = NULL WHERE pid = ? AND state = ${unsettled} AND curl = ?`,
+      ),
+      watched: db.prepare<[], number>(`SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`).pluck(),
+      settle: db.prepare<[number, number], SettledUrl>(
+        `SELECT pid, began, id, curl, mimetype, NOT EXISTS (SELECT 1 FROM lccurl WHERE lccurl.id = audit.id)
+           OR EXISTS (SELECT 1 FROM visit WHERE visit.id = audit.id AND fails > 0) AS isDead
+         FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled} AND asked <= ? LIMIT ?`,
+      ),
+      again: db.prepare<[number, number], AuditedUrl>(
+        'SELECT pid, began, id FROM audit INDEXED BY audit_again WHERE again <= ? LIMIT ?',
+      ),
+      asking: db.prepare<[number, number, number]>(
+        'UPDATE audit SET again = NULL WHERE pid = ? AND began = ? AND id = ?',
+      ),
+      // Its owner took it over, or nothing was left to ask for.
+      lost: db.prepare<[number, number], AuditedUrl>(
+        `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL AND began < ?
+           AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = audit.pid AND qdb.curl = audit.curl) LIMIT ?`,
+      ),
+      progress: db.prepare<[], Omit<AuditProgress, 'held'>>(
+        `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
+           coalesce(sum(state = ${failed}), 0) AS failed, coalesce(sum(state < 2), 0) AS open
+         FROM audit JOIN pidb USING (pid) WHERE began > auditdue GROUP BY audit.pid`,
+      ),
+      held: db
+        .prepare<[number], number>('SELECT count(*) FROM lccurl WHERE pid = ? AND hops IS NULL')
+        .pluck(),
+      due: db.prepare<[number, number]>('UPDATE pidb SET auditdue = ? WHERE pid = ?'),
+    };
+    this.#watched = new Set(this.#statements.watched.all());
+  }
+
+  /** A url has been drawn, and waits. The first of an audit lets go of the audit before. */
+  drawn(pid: number, held: { id: number; curl: string; mimetype: string }, nowS: number): void {
+    const last = this.#statements.began.get(pid);
+    if (last === undefined) return;
+    const { auditdue, began: before } = last;
+    const began = before !== null && before > auditdue ? before : Math.max(nowS, auditdue + 1);
+    if (began !== before) this.#statements.dropEarlier.run(pid, began);
+    this.#statements.draw.run(pid, began, held.id, held.curl, held.mimetype);
+  }
+
+  /** A look at a url that waited for an audit. @param spread 0 to 1: when within its minutes the second look is */
+  looked(pid: number, id: number, look: AuditLook, nowS: number, isNoisy: boolean, spread: number): void {
+    const url = this.#statements.open.get(pid, id);
+    if (url === undefined) return;
+    if (url.state === unsettled) {
+      if (look !== 'changed') return;
+      this.#move(url, failed, nowS);
+      this.#visits.noisy(id, nowS + NOISY_S);
+      this.#days.count(pid, nowS, 'noisy');
+    } else if (look === 'failed' || isNoisy) {
+      this.#move(url, failed, nowS);
+    } else if (look === 'same') {
+      this.#move(url, AUDIT_STATE.true, nowS);
+      this.#days.count(pid, nowS, 'audited');
+    } else if (look === 'missing') {
+      this.#move(url, drawn, nowS, nowS + HOUR_S);
+    } else {
+      this.#watched.add(pid);
+      const againS = nowS + SECOND_LOOK_S + Math.floor(spread * SECOND_LOOK_SPREAD_S);
+      this.#move(url, unsettled, nowS, look === 'changed' ? againS : null);
+    }
+  }
+
+  /** Whether there is anything of any audit. */
+  hasAny(): boolean {
+    return this.#statements.any.get() !== undefined;
+  }
+
+  /** Whether notices of a provider are to be told. */
+  watches(pid: number): boolean {
+    return this.#watched.has(pid);
+  }
+
+  /** A provider has announced a url, or its end. */
+  noticed(pid: number, curl: string, nowS: number): void {
+    const { changes } = this.#statements.notice.run(pid, curl);
+    for (let i = 0; i < changes; i++) this.#days.count(pid, nowS, 'audited', 'late');
+  }
+
+  /** Settles what waited for a notice for an hour, and gives up what nothing will come of. */
+  settle(nowS: number): SettledUrl[] {
+    for (const url of this.#statements.lost.all(nowS - HOUR_S, PAGE_ROWS)) this.#move(url, failed, nowS);
+    const settled = this.#statements.settle.all(nowS - HOUR_S, PAGE_ROWS);
+    for (const url of settled) {
+      this.#move(url, url.isDead ? dead : silent, nowS);
+      this.#days.count(url.pid, nowS, 'audited', 'silent', ...(url.isDead ? (['dead'] as const) : []));
+    }
+    if (settled.length > 0) {
+      this.#watched.clear();
+      for (const pid of this.#statements.watched.all()) this.#watched.add(pid);
+    }
+    return settled;
+  }
+
+  /** What is to be asked for again now; from here on it is. */
+  toAskAgain(nowS: number): AuditedUrl[] {
+    const urls = this.#statements.again.all(nowS, PAGE_ROWS);
+    for (const { pid, began, id } of urls) this.#statements.asking.run(pid, began, id);
+    return urls;
+  }
+
+  /** Of all audits that go on. */
+  progress(): AuditProgress[] {
+    return this.#statements.progress
+      .all()
+      .map(one => ({ ...one, held: this.#statements.held.get(one.pid) ?? 0 }));
+  }
+
+  /** The audit of a provider is over. @param dueS when the next one is */
+  over(pid: number, dueS: number): void {
+    this.#statements.due.run(dueS, pid);
+  }
+
+  #move({ pid, began, id }: AuditedUrl, state: number, nowS: number, again: number | null = null): void {
+    this.#statements.move.run({ pid, began, id, state, again, now: nowS });
+  }
+}

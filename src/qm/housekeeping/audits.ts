@@ -1,0 +1,78 @@
+import type { SettledUrl } from '../../db/truth/audits.js';
+import { sampleSize } from '../../db/truth/sample-size.js';
+import type { QueueStore } from '../../db/queue/store.js';
+import type { WaitingSet } from '../../db/queue/sets.js';
+import { lowerShare, upperShare } from '../../lib/binomial.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Log } from '../../lib/log.js';
+import { codeText, SILENT_CHANGE, SILENT_END } from '../../wire/codes.js';
+import type { Chore } from './chore.js';
+
+const EVERY_MS = 10_000;
+const DAY_S = 86_400;
+/** Days until the next audit, by the share that may be silent at most. */
+const NEXT_DAYS = [
+  { upTo: 0.05, days: 28 },
+  { upTo: 0.2, days: 7 },
+] as const;
+const SOON_DAYS = 1;
+/** With a larger share silent at least, all that its provider has is asked for. */
+const MUCH = 0.2;
+/** A provider with a score that is too low is audited so many times as often. */
+const RATE_OF_LIARS = 5;
+
+export interface AuditsOptions {
+  store: QueueStore;
+  clock: Clock;
+  log: Log;
+  /** A set was made that may be fetched now. */
+  onSet: (set: WaitingSet) => void;
+  /** Whether the score of a provider is so low that it has effects. */
+  isDoubted: (pid: number) => boolean;
+}
+
+/** What becomes of audits: what is looked at twice, what nobody announced within the hour, and when the next one is. */
+export class Audits implements Chore {
+  readonly #options: AuditsOptions;
+
+  constructor(options: AuditsOptions) {
+    this.#options = options;
+  }
+
+  run(): number {
+    const { store, clock, log, onSet } = this.#options;
+    const nowS = Math.floor(clock.nowMs() / 1000);
+    if (!store.audits.hasAny()) return EVERY_MS;
+    const { sets, over } = store.transaction(() => {
+      for (const url of store.audits.settle(nowS)) this.#tell(url);
+      const rows = store.audits.toAskAgain(nowS).flatMap(({ id }) => store.content.row(id) ?? []);
+      return { sets: store.refetch.auditAgain(rows), over: this.#end(nowS) };
+    });
+    for (const set of sets) onSet(set);
+    for (const audit of over) log.info('audit over', audit);
+    return EVERY_MS;
+  }
+
+  #tell({ pid, curl, mimetype, isDead }: SettledUrl): void {
+    const code = isDead === 1 ? SILENT_END : SILENT_CHANGE;
+    this.#options.store.errors.add(pid, { curl, mimetype }, code, codeText(code));
+  }
+
+  /** Plans the next audit of those whose sample is complete. */
+  #end(nowS: number) {
+    const { store, isDoubted } = this.#options;
+    return store.audits.progress().flatMap(({ pid, held, settled, silent, failed, open }) => {
+      const size = Math.min(sampleSize(held, silent), Math.max(0, held - failed));
+      if (open > 0 || settled < size) return [];
+      const [least, most] = [lowerShare(silent, settled), upperShare(silent, settled)];
+      const days = NEXT_DAYS.find(({ upTo }) => most <= upTo)?.days ?? SOON_DAYS;
+      store.audits.over(pid, nowS + Math.floor((days * DAY_S) / (isDoubted(pid) ? RATE_OF_LIARS : 1)));
+      if (least > MUCH) store.providers.wantFullSet('silent changes', pid);
+      return [{ pid, settled, silent, least_percent: percent(least), most_percent: percent(most) }];
+    });
+  }
+}
+
+function percent(share: number): number {
+  return Math.round(share * 1000) / 10;
+}

@@ -1,0 +1,51 @@
+import type { QueueStore } from '../../db/queue/store.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Log } from '../../lib/log.js';
+import type { Chore } from './chore.js';
+
+const DAY_MS = 86_400_000;
+/** Below this a provider's urls wait longer … */
+export const LOW_SCORE = 50;
+/** … until it has this again. */
+const GOOD_SCORE = 60;
+
+export interface TruthEffectsOptions {
+  store: QueueStore;
+  clock: Clock;
+  log: Log;
+  /** The priority of a provider is another. */
+  changed: (pid: number) => void;
+}
+
+/** Daily: what a provider's score of truthfulness does to its priority. Also forgets counts that are too old. */
+export class TruthEffects implements Chore {
+  readonly #options: TruthEffectsOptions;
+
+  constructor(options: TruthEffectsOptions) {
+    this.#options = options;
+  }
+
+  run(): number {
+    const { store, clock, log, changed } = this.#options;
+    const nowS = Math.floor(clock.nowMs() / 1000);
+    const scores = store.scores(nowS);
+    const moved = store.transaction(() => {
+      store.truth.forgetOld(nowS);
+      return scores.flatMap(({ pid, truth }) => {
+        if (truth < LOW_SCORE && store.truth.lower(pid)) return [{ pid, truth, words: 'lowered' }];
+        if (truth >= GOOD_SCORE && store.truth.restore(pid)) return [{ pid, truth, words: 'restored' }];
+        return [];
+      });
+    });
+    for (const { pid, truth, words } of moved) {
+      log.info(`priority ${words} for the truthfulness of its announcements`, { pid, truth });
+      changed(pid);
+    }
+    return DAY_MS;
+  }
+}
+
+/** Whether a score is so low that it has effects on a provider. */
+export function isDoubted(store: QueueStore, pid: number, nowS: number): boolean {
+  return store.truth.hasEffects(pid) && store.scores(nowS, pid).some(({ truth }) => truth < LOW_SCORE);
+}
