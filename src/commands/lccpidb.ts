@@ -20,6 +20,8 @@ import {
   type ProviderTerms,
 } from '../db/providers/pidb.js';
 import { addSites } from '../db/providers/site-list.js';
+import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
+import { TruthReader } from '../db/truth/reader.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -76,6 +78,10 @@ export const command: CommandSpec = {
     },
     { flags: '--pid-from <N>', help: 'their first number' },
     ...TERM_OPTIONS,
+    {
+      flags: '--truth <ON-OR-OFF>',
+      help: 'set: whether its score of truthfulness has effects; off: it is shown only',
+    },
     {
       flags: '--loginfile <FILE>',
       help: 'file whose first line is the user:password for its site; - = standard input; none = no login',
@@ -170,16 +176,27 @@ function set(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   const pid = pidOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
-  if (Object.keys(terms).length === 0 && login === undefined)
+  const hasEffects = truthOf(context);
+  if (Object.keys(terms).length === 0 && login === undefined && hasEffects === undefined)
     throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
   const isRoomier = hasMoreRoom(readProvider(db, pid), terms);
   changeProvider(db, pid, terms);
+  if (terms.priority !== undefined) keepPriority(db, pid);
+  if (hasEffects !== undefined) setTruthEffects(db, pid, hasEffects);
   if (isRoomier)
     context.say(
       `urls that were refused for the quota, if any, are announced again after lccctl want-full --pid=${pid}, or when they change`,
     );
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
   warn(context, terms, slots, config);
+}
+
+/** @throws LccError `usage` */
+function truthOf({ options }: CommandContext): boolean | undefined {
+  const word = options['truth'];
+  if (word === undefined) return undefined;
+  if (word === 'on' || word === 'off') return word === 'on';
+  throw new LccError('usage', `--truth=${String(word)}: give on or off`);
 }
 
 /** Whether more may be stored of a provider that may have announced too much: nobody remembers what was refused. */
@@ -261,6 +278,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
       failure,
       retryAtMs,
       wait,
+      truth: new TruthReader(db).read(Math.floor(nowMs / 1000), pid)[0],
     }),
   );
 }

@@ -5,6 +5,7 @@ import { amount } from '../config/words.js';
 import { isDamaged, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
+import { TruthReader } from '../db/truth/reader.js';
 import type { Look } from '../daemon/ask.js';
 import { ConsumerLook } from '../cu/consumer-look.js';
 import { systemClock } from '../lib/clock.js';
@@ -17,6 +18,7 @@ import { formatShape, formatSummary, stateOf, type Told } from '../run/queue.js'
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, isSpiderAlone, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
+import { formatTruth, truthJson } from '../run/truth.js';
 import { formatOverview } from '../run/table.js';
 import { setsInSpools } from '../uns/spool-names.js';
 import { FIGURES } from './figures.js';
@@ -39,6 +41,7 @@ export const command: CommandSpec = {
       flags: '--limit <N>',
       help: `with --queue: providers shown, longest queues first (${SHOWN_PROVIDERS})`,
     },
+    { flags: '--truth', help: 'what the announcements of each provider are worth, and what audits found' },
     { flags: '--json', help: 'one JSON object on one line' },
     { flags: '--watch', help: 'again every second, until interrupted' },
     {
@@ -61,6 +64,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     throw new LccError('usage', '--limit goes with --queue: it says how many providers are shown');
   const config = configOf(context);
   const { home } = config;
+  if (options['truth'] === true) return showTruth(home, options);
   const slots = slotsOf(config.get('qm.slots'));
   const look = async () => {
     const looks = await lookAround(home.run);
@@ -116,6 +120,19 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     before = now;
     await alive(new Promise<void>(resolve => systemClock.after(WATCH_MS, resolve)));
   }
+}
+
+/** Of all providers; nothing else is asked or waited for. @throws LccError `usage` */
+function showTruth(home: Home, options: CommandContext['options']): ExitStatus {
+  for (const other of ['queue', 'watch', 'untilIdle', 'cursor'])
+    if (options[other] !== undefined && options[other] !== false)
+      throw new LccError('usage', '--truth goes with --json alone');
+  const nowS = Math.floor(systemClock.nowMs() / 1000);
+  const all = reading(home, db => new TruthReader(db).read(nowS));
+  process.stdout.write(
+    options['json'] === true ? `${JSON.stringify({ providers: truthJson(all) })}\n` : formatTruth(all),
+  );
+  return EXIT.ok;
 }
 
 /** UNSes that do not run and left no socket, but sets that they accepted: nobody else hands those over. */

@@ -6,6 +6,7 @@ import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { isAllFailed, type Wait } from '../run/queue.js';
 import { amount } from '../config/words.js';
+import type { ProviderTruth } from '../db/truth/reader.js';
 
 /** Errors of one code. */
 interface ErrorCount {
@@ -25,6 +26,7 @@ export interface Circumstances {
   retryAtMs: number | undefined;
   /** What the Queue Manager has it wait for. */
   wait: Wait | undefined;
+  truth: ProviderTruth | undefined;
 }
 
 /** One provider, one term a line; times are local. */
@@ -33,7 +35,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait }: Circumstances,
+  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, truth }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -72,9 +74,27 @@ export function providerText(
         ? 'never'
         : `${provider.lastconnseq} from ${provider.lastconnip || 'this machine'}${provider.lastconntime === 0 ? '' : `, ${localTime(provider.lastconntime * 1000)}`}`,
     ],
+    ['truthfulness', truthText(truth)],
     ['last set', provider.lastset === 0 ? 'never' : localTime(provider.lastset * 1000)],
   ];
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
+}
+
+/** `87 of 100; 12 changed, 1 not, 0 not to be had; of 59 audited 2 silent, 1 late: 0.6 to 10.3 % of all` */
+function truthText(truth: ProviderTruth | undefined): string {
+  if (truth === undefined) return 'not known';
+  const { counts, audit, hasEffects } = truth;
+  const announced = counts.changed + counts.same + counts.failed;
+  const round = (n: number) => String(Math.round(n * 10) / 10);
+  return [
+    `${truth.truth} of 100${hasEffects ? '' : ' (without effects)'}`,
+    announced === 0
+      ? 'nothing announced as changed'
+      : `${round(counts.changed)} announced had changed, ${round(counts.same)} had not, ${round(counts.failed)} were not to be had`,
+    audit === undefined
+      ? 'not audited'
+      : `of ${audit.settled} audited ${audit.silent} silent: ${round(100 * audit.least)} to ${round(100 * audit.most)} % of all`,
+  ].join('; ');
 }
 
 /** Codes that are named. */
@@ -96,7 +116,7 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'fullSetPeriodMs'>,
+  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'fullSetPeriodMs' | 'truth'>,
 ): string {
   const obstacle = obstacleOf(standing, nowMs, slots);
   const { state, until_ms: untilMs } =

@@ -17,7 +17,13 @@ export function statusLines(status: ProviderReport): string[] {
     `full sets: ${fullset.allowed ?? 'any number'} left${wanted}`,
     `waiting to be fetched: ${status.processing}`,
     `errors of earlier fetches: ${status.errors}`,
+    ...(status.truth === undefined ? [] : [truthText(status.truth)]),
   ];
+}
+
+function truthText(truth: Readonly<Record<string, number>>): string {
+  const { score, changed, same, failed, audited, silent, late } = truth;
+  return `truthfulness: ${score} of 100; announced as changed: ${changed} were, ${same} were not, ${failed} were not to be had; of ${audited} audited ${silent} changed or went without being announced, ${late} were announced late`;
 }
 
 function amountText({ used, free }: Amount, text: (n: number) => string): string {

@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
 import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
+import { rationed } from './truthfulness.js';
 import { Refusal } from '../wire/refusal.js';
 
 const DAY_MS = 86_400_000;
@@ -30,7 +31,9 @@ export class Rations {
 
   /** What a provider, as it was read just now, has left when `fullSets` of it wait. */
   of(provider: Provider, fullSets: number): FullSetRation {
-    return fullSetRation(provider, fullSets, this.#clock.nowMs(), this.#options.fullSetPeriodMs);
+    const nowMs = this.#clock.nowMs();
+    const known = this.#pidb.truth(provider.pid, Math.floor(nowMs / 1000));
+    return fullSetRation(rationed(provider, known), fullSets, nowMs, this.#options.fullSetPeriodMs);
   }
 
   /** @throws Refusal 201 when the provider may not send a full set now */

@@ -14,6 +14,7 @@ import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
 import type { Rations } from './full-sets-allowed.js';
 import { shownErrors } from './shown-errors.js';
+import { truthfulnessOf } from './truthfulness.js';
 import { Refusal } from '../wire/refusal.js';
 
 const LOGINS_AT_A_TIME = 1000;
@@ -43,6 +44,7 @@ export class Logins {
   readonly #intake: SpoolIntake;
   readonly #rations: Rations;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #backoff: LoginBackoff;
   readonly #fail: (error: unknown) => void;
   readonly #commits: GroupSync;
@@ -66,6 +68,7 @@ export class Logins {
     this.#intake = parts.intake;
     this.#rations = parts.rations;
     this.#log = parts.log;
+    this.#clock = parts.clock;
     this.#backoff = new LoginBackoff(parts.clock);
     this.#fail = parts.fail;
     this.#commits = new GroupSync({
@@ -203,6 +206,7 @@ export class Logins {
         fullset: this.#rations.of(provider, waiting.fullSets),
         errors: total,
         processing: provider.nurlproc + waiting.urls,
+        truth: truthfulnessOf(this.#pidb.truth(pid, Math.floor(this.#clock.nowMs() / 1000))),
         shown,
       },
     };

@@ -6,6 +6,7 @@ import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
 import { corrupt, isInteger, isText } from '../sqlite/row-checks.js';
 import { openReadOnly, storageError, type Db } from '../sqlite/open.js';
+import { TruthReader, type ProviderTruth } from '../truth/reader.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { MAX_SUMMED, WAITING_GROWTH } from '../queue/quota.js';
@@ -70,6 +71,16 @@ export class PidbReader {
     });
   }
 
+  /** What the provider's announcements are worth; undefined where that cannot be read. */
+  truth(pid: number, nowS: number): ProviderTruth | undefined {
+    try {
+      return this.#guard(({ truth }) => truth.read(nowS, pid)[0]);
+    } catch (error) {
+      if (error instanceof LccError) return undefined;
+      throw error;
+    }
+  }
+
   /** What the provider's content will grow by when all that waits arrives as announced; nothing when too many wait. */
   waitingGrowth(pid: number): { files: number; space: number } {
     return this.#guard(({ waiting, waitingGrowth }) => {
@@ -119,6 +130,7 @@ function viewOf(db: Db) {
     db,
     provider: db.prepare<[number], unknown[]>(PROVIDER).raw(),
     latest: db.prepare<[number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?').pluck(),
+    truth: new TruthReader(db),
     waiting: db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck(),
     waitingGrowth: db.prepare<[number, number, number], { files: number; space: number }>(WAITING_GROWTH),
     held: db

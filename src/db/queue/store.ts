@@ -15,7 +15,7 @@ import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
 import { AuditSamples } from '../truth/audits.js';
 import { TruthDays } from '../truth/days.js';
-import { readTruth, type ProviderTruth } from '../truth/reader.js';
+import { TruthReader, type ProviderTruth } from '../truth/reader.js';
 import { VisitStore } from '../truth/visits.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
@@ -61,6 +61,7 @@ export class QueueStore {
   readonly visits: VisitStore;
   readonly truth: TruthDays;
   readonly audits: AuditSamples;
+  readonly #scores: TruthReader;
   readonly #tally: Tally;
   readonly #db: Db;
   readonly #beginTransaction;
@@ -77,6 +78,7 @@ export class QueueStore {
     this.freed = new FreedStore(db);
     this.visits = new VisitStore(db);
     this.truth = new TruthDays(db);
+    this.#scores = new TruthReader(db);
     this.audits = new AuditSamples(db, this.truth, this.visits);
     this.content = new ContentStore(db, this.#tally, this.freed, id => this.visits.forget(id));
     this.deletions = this.content.deletions;
@@ -118,7 +120,7 @@ export class QueueStore {
 
   /** What the announcements of providers are worth, of all or of one. */
   scores(nowS: number, pid?: number): ProviderTruth[] {
-    return readTruth(this.#db, nowS, pid);
+    return this.#scores.read(nowS, pid);
   }
 
   close(): void {

@@ -67,7 +67,6 @@ export class TruthDays {
   readonly #deleteOld;
   readonly #lower;
   readonly #restore;
-  readonly #selectMode;
   readonly #pending = new Map<string, Pending>();
 
   constructor(db: Db) {
@@ -87,7 +86,6 @@ export class TruthDays {
     this.#restore = db.prepare<[number]>(
       'UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2',
     );
-    this.#selectMode = db.prepare<[number], number>('SELECT truthmode FROM pidb WHERE pid = ?').pluck();
   }
 
   /** Counts one. Inside a transaction. */
@@ -118,11 +116,6 @@ export class TruthDays {
   /** The priority is what it was. @returns false where nothing had lowered it */
   restore(pid: number): boolean {
     return this.#restore.run(pid).changes > 0;
-  }
-
-  /** Whether the score of a provider is more than shown. */
-  hasEffects(pid: number): boolean {
-    return (this.#selectMode.get(pid) ?? 0) > 0;
   }
 
   /** Call it last in the transaction. */

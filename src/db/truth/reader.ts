@@ -12,59 +12,79 @@ export interface ProviderTruth {
   precision: number;
   recall: number;
   counts: DayCounts;
-  /** The last audit of which anything is settled: which share of what is held is silent, at 95 %. */
-  audit: { settled: number; silent: number; least: number; most: number } | undefined;
+  /** Whether it has effects. */
+  hasEffects: boolean;
+  /** The last audit of which anything is settled: when, in seconds, and which share of what is held is silent, at 95 %. */
+  audit: { at: number; settled: number; silent: number; least: number; most: number } | undefined;
 }
 
 interface AuditRow {
   pid: number;
+  at: number;
   settled: number;
   silent: number;
 }
 
+interface Of {
+  pid: number | null;
+}
+
 type DayRow = DayCounts & { pid: number; day: number };
 
-/** @param pid left out: of all that there are, in the order of their numbers */
-export function readTruth(db: Db, nowS: number, pid?: number): ProviderTruth[] {
-  const today = dayOf(nowS);
-  const of = { pid: pid ?? null };
-  const pids = db
-    .prepare<{ pid: number | null }, number>(
-      'SELECT pid FROM pidb WHERE $pid IS NULL OR pid = $pid ORDER BY pid',
-    )
-    .pluck()
-    .all(of);
-  const days = db
-    .prepare<{ pid: number | null; since: number }, DayRow>(
-      'SELECT * FROM truth WHERE ($pid IS NULL OR pid = $pid) AND day > $since',
-    )
-    .all({ ...of, since: today - KEPT_DAYS });
-  const audits = db
-    .prepare<{ pid: number | null }, AuditRow>(
-      `SELECT pid, sum(state BETWEEN 2 AND 5) AS settled, sum(state IN (4, 5)) AS silent FROM audit
-       WHERE ($pid IS NULL OR pid = $pid) GROUP BY pid HAVING settled > 0`,
-    )
-    .all(of);
-  const daysOf = grouped(days);
-  const auditOf = new Map(audits.map(audit => [audit.pid, audit]));
-  return pids.map(one => {
-    const counts = weighted(daysOf.get(one) ?? [], today);
-    const { score, precision, recall } = truthOf(counts);
-    const audit = auditOf.get(one);
-    return {
-      pid: one,
-      truth: score,
-      precision,
-      recall,
-      counts,
-      audit: audit && {
-        settled: audit.settled,
-        silent: audit.silent,
-        least: lowerShare(audit.silent, audit.settled),
-        most: upperShare(audit.silent, audit.settled),
-      },
-    };
-  });
+/** Below this a score has effects. */
+export const LOW_SCORE = 50;
+
+/** Whether a score is so low that it has effects on its provider. */
+export function isDoubted({ truth, hasEffects }: ProviderTruth): boolean {
+  return hasEffects && truth < LOW_SCORE;
+}
+
+export class TruthReader {
+  readonly #providers;
+  readonly #days;
+  readonly #audits;
+
+  constructor(db: Db) {
+    const mine = '($pid IS NULL OR pid = $pid)';
+    this.#providers = db.prepare<Of, { pid: number; truthmode: number }>(
+      `SELECT pid, truthmode FROM pidb WHERE ${mine} ORDER BY pid`,
+    );
+    this.#days = db.prepare<Of & { since: number }, DayRow>(
+      `SELECT * FROM truth WHERE ${mine} AND day > $since`,
+    );
+    this.#audits = db.prepare<Of, AuditRow>(
+      `SELECT pid, coalesce(max(asked), 0) AS at, sum(state BETWEEN 2 AND 5) AS settled, sum(state IN (4, 5)) AS silent
+       FROM audit WHERE ${mine} GROUP BY pid HAVING settled > 0`,
+    );
+  }
+
+  /** @param pid left out: of all that there are, in the order of their numbers */
+  read(nowS: number, pid?: number): ProviderTruth[] {
+    const today = dayOf(nowS);
+    const of = { pid: pid ?? null };
+    const days = grouped(this.#days.all({ ...of, since: today - KEPT_DAYS }));
+    const audits = new Map(this.#audits.all(of).map(audit => [audit.pid, audit]));
+    return this.#providers.all(of).map(({ pid: one, truthmode }) => {
+      const counts = weighted(days.get(one) ?? [], today);
+      const { score, precision, recall } = truthOf(counts);
+      const audit = audits.get(one);
+      return {
+        pid: one,
+        truth: score,
+        precision,
+        recall,
+        counts,
+        hasEffects: truthmode > 0,
+        audit: audit && {
+          at: audit.at,
+          settled: audit.settled,
+          silent: audit.silent,
+          least: lowerShare(audit.silent, audit.settled),
+          most: upperShare(audit.silent, audit.settled),
+        },
+      };
+    });
+  }
 }
 
 function grouped(days: readonly DayRow[]): Map<number, DayRow[]> {

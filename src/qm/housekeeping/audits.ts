@@ -1,4 +1,5 @@
 import type { SettledUrl } from '../../db/truth/audits.js';
+import { isDoubted } from '../../db/truth/reader.js';
 import { sampleSize } from '../../db/truth/sample-size.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { WaitingSet } from '../../db/queue/sets.js';
@@ -27,8 +28,6 @@ export interface AuditsOptions {
   log: Log;
   /** A set was made that may be fetched now. */
   onSet: (set: WaitingSet) => void;
-  /** Whether the score of a provider is so low that it has effects. */
-  isDoubted: (pid: number) => boolean;
 }
 
 /** What becomes of audits: what is looked at twice, what nobody announced within the hour, and when the next one is. */
@@ -60,13 +59,16 @@ export class Audits implements Chore {
 
   /** Plans the next audit of those whose sample is complete. */
   #end(nowS: number) {
-    const { store, isDoubted } = this.#options;
+    const { store } = this.#options;
     return store.audits.progress().flatMap(({ pid, held, settled, silent, failed, open }) => {
       const size = Math.min(sampleSize(held, silent), Math.max(0, held - failed));
       if (open > 0 || settled < size) return [];
       const [least, most] = [lowerShare(silent, settled), upperShare(silent, settled)];
       const days = NEXT_DAYS.find(({ upTo }) => most <= upTo)?.days ?? SOON_DAYS;
-      store.audits.over(pid, nowS + Math.floor((days * DAY_S) / (isDoubted(pid) ? RATE_OF_LIARS : 1)));
+      store.audits.over(
+        pid,
+        nowS + Math.floor((days * DAY_S) / (store.scores(nowS, pid).some(isDoubted) ? RATE_OF_LIARS : 1)),
+      );
       if (least > MUCH) store.providers.wantFullSet('silent changes', pid);
       return [{ pid, settled, silent, least_percent: percent(least), most_percent: percent(most) }];
     });

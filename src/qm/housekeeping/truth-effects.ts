@@ -1,12 +1,11 @@
 import type { QueueStore } from '../../db/queue/store.js';
+import { LOW_SCORE } from '../../db/truth/reader.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import type { Chore } from './chore.js';
 
 const DAY_MS = 86_400_000;
-/** Below this a provider's urls wait longer … */
-export const LOW_SCORE = 50;
-/** … until it has this again. */
+/** What a score that was low must be again. */
 const GOOD_SCORE = 60;
 
 export interface TruthEffectsOptions {
@@ -43,9 +42,4 @@ export class TruthEffects implements Chore {
     }
     return DAY_MS;
   }
-}
-
-/** Whether a score is so low that it has effects on a provider. */
-export function isDoubted(store: QueueStore, pid: number, nowS: number): boolean {
-  return store.truth.hasEffects(pid) && store.scores(nowS, pid).some(({ truth }) => truth < LOW_SCORE);
 }

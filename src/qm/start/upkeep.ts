@@ -10,7 +10,7 @@ import { Departures } from '../housekeeping/departures.js';
 import { HeldRecount } from '../housekeeping/held-recount.js';
 import { OutsideChanges } from '../housekeeping/outside-changes.js';
 import { Tombstones } from '../housekeeping/tombstones.js';
-import { isDoubted, TruthEffects } from '../housekeeping/truth-effects.js';
+import { TruthEffects } from '../housekeeping/truth-effects.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
@@ -66,7 +66,6 @@ export function upkeepOf(
       clock,
       log,
       onSet: set => dispatcher.addSet(set),
-      isDoubted: pid => isDoubted(store, pid, Math.floor(clock.nowMs() / 1000)),
     }),
     new TruthEffects({ store, clock, log, changed: pid => dispatcher.reload(pid) }),
     new ContentAges({

@@ -14,7 +14,7 @@ import { localName, NAMESPACE, PREFIX } from '../xml-prefix.js';
 import { violation } from '../problem.js';
 import { isUrlTag, UrlAssembler } from '../url-read.js';
 import type { UrlRecord } from '../url.js';
-import type { SetKind } from './names.js';
+import { TRUTH_FIELDS, type SetKind } from './names.js';
 
 // What is sent
 
@@ -57,6 +57,8 @@ export interface ProviderReport {
   errors: number;
   /** Urls still waiting to be fetched. */
   processing: number;
+  /** What its announcements are worth, by the names of `TRUTH_FIELDS`; undefined: it is not said. */
+  truth?: Readonly<Record<string, number>>;
 }
 export interface Amount {
   used: number | undefined;
@@ -155,6 +157,11 @@ export class UnsReader {
       case 'init_accepted/processing_status':
         status.errors = optionalInteger('processing_status', attributes, 'errors') ?? 0;
         status.processing = optionalInteger('processing_status', attributes, 'processing') ?? 0;
+        return;
+      case 'init_accepted/truth':
+        status.truth = Object.fromEntries(
+          TRUTH_FIELDS.map(name => [name, optionalInteger('truth', attributes, name) ?? 0]),
+        );
         return;
       case 'init_rejected/reason':
         this.#code = requiredInteger('reason', attributes, 'code');

@@ -8,3 +8,16 @@ export function setKindOf(text: string | undefined): SetKind | undefined {
   if (text === 'full' || text === 'complete') return 'full';
   return text === 'partial' ? 'partial' : undefined;
 }
+
+/** Attributes of `<truth>`. */
+export const TRUTH_FIELDS = [
+  'score',
+  'changed',
+  'same',
+  'failed',
+  'audited',
+  'silent',
+  'late',
+  'dead',
+  'noisy',
+] as const;

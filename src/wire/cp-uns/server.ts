@@ -19,7 +19,7 @@ import { formatUrl, type UrlRecord } from '../url.js';
 import { recordOf } from '../url-read.js';
 import { requiredInteger } from '../fields.js';
 import { readOrigin, type SetOrigin } from '../origin.js';
-import { setKindOf, type SetKind } from './names.js';
+import { setKindOf, type SetKind, type TRUTH_FIELDS } from './names.js';
 
 /** A url as the CP sent it. */
 export interface SentUrl {
@@ -237,6 +237,9 @@ function hintFor(name: string): string {
 
 // Replies
 
+/** How truthful a provider's announcements are; counts are of days, the older the less they count, and whole here. */
+export type Truthfulness = Record<(typeof TRUTH_FIELDS)[number], number>;
+
 export interface InitAccepted {
   seq: number;
   /** Numbers with the same one can be compared; undefined: it is not said. */
@@ -252,6 +255,8 @@ export interface InitAccepted {
   /** How many there are; `shown` may be fewer. */
   errors: number;
   processing: number;
+  /** What its announcements are worth; undefined: nothing is known. */
+  truth?: Truthfulness | undefined;
   /** `attrs` as printed: ` curl="…" mimetype="…"`. */
   shown: readonly { code: number; text: string; attrs: string }[];
 }
@@ -274,6 +279,7 @@ export function initAccepted(status: InitAccepted): string {
     ...status.shown.map(({ code, text, attrs }) => `<url code="${code}"${attrs}>${escapeText(text)}</url>`),
     '</errors>',
     '</processing_status>',
+    ...(status.truth === undefined ? [] : [`<truth${formatAttributes(status.truth)}/>`]),
     '</lococa:init_accepted>\n',
   ].join('\n');
 }

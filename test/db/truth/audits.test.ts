@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { silentLog } from '../../../src/lib/log.js';
 import { Audits } from '../../../src/qm/housekeeping/audits.js';
-import { isDoubted, TruthEffects } from '../../../src/qm/housekeeping/truth-effects.js';
+import { TruthEffects } from '../../../src/qm/housekeeping/truth-effects.js';
 import { Bench, failure, ok, unchanged, url } from '../../qm/support.js';
 
 const MINUTE = 60;
@@ -27,7 +27,6 @@ async function audited(t: TestContext, columns = {}) {
     clock,
     log: silentLog,
     onSet: set => void bench.sets.push(set),
-    isDoubted: pid => isDoubted(store, pid, nowS()),
   });
   const pass = (seconds: number) => {
     clock.advance(seconds * 1000);

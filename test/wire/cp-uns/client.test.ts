@@ -12,6 +12,7 @@ import {
   setRejected,
   urlError,
 } from '../../../src/wire/cp-uns/server.js';
+import { statusLines } from '../../../src/cp/status-text.js';
 import { ROOT } from '../../support/tree.js';
 import { STATUS as EXAMPLE } from './status.js';
 
@@ -39,6 +40,27 @@ describe('what a UNS says', () => {
     const reply = initAccepted({ ...STATUS, isNew: true, shown: [] });
     assert.match(reply, /<connect_info seq="18" lastConnectIP="192.0.2.7" sets="0"\/>/);
     assert.deepEqual(isNew(reply), [true]);
+  });
+
+  it('tells a provider what its announcements are worth, where anything is known of that', () => {
+    const truth = {
+      score: 87,
+      changed: 12,
+      same: 1,
+      failed: 0,
+      audited: 59,
+      silent: 2,
+      late: 1,
+      dead: 0,
+      noisy: 3,
+    };
+    const [event] = read(initAccepted({ ...STATUS, shown: [], truth }));
+    assert.ok(event?.kind === 'initAccepted');
+    assert.deepEqual(event.status.truth, truth);
+    assert.equal(
+      statusLines(event.status).at(-1),
+      'truthfulness: 87 of 100; announced as changed: 12 were, 1 were not, 0 were not to be had; of 59 audited 2 changed or went without being announced, 1 were announced late',
+    );
   });
 
   it('is understood as our own UNS writes it', () => {

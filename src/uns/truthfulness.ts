@@ -1,0 +1,20 @@
+/** What a provider is told of its score, and what a low one does to its ration of full sets. */
+import type { Provider } from '../db/providers/pidb.js';
+import { isDoubted, type ProviderTruth } from '../db/truth/reader.js';
+import type { Truthfulness } from '../wire/cp-uns/server.js';
+
+/** Undefined where nothing has been counted. */
+export function truthfulnessOf(known: ProviderTruth | undefined): Truthfulness | undefined {
+  if (known === undefined) return undefined;
+  const { changed, same, failed, audited, silent, late, dead, noisy } = known.counts;
+  const counts = { changed, same, failed, audited, silent, late, dead, noisy };
+  if (Object.values(counts).every(count => count === 0)) return undefined;
+  const whole = Object.entries(counts).map(([name, count]) => [name, Math.round(count)]);
+  return { score: known.truth, ...Object.fromEntries(whole) } as Truthfulness;
+}
+
+/** Of a provider that announces what has not changed only a part of its unasked full sets is taken. */
+export function rationed(provider: Provider, known: ProviderTruth | undefined): Provider {
+  if (known === undefined || !isDoubted(known)) return provider;
+  return { ...provider, fullsetsallowed: Math.ceil(provider.fullsetsallowed * known.precision) };
+}
