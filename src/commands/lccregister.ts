@@ -10,7 +10,7 @@ import {
   type RegisterOptions,
 } from '../cp/register/register.js';
 import { pendingFileOf, readPending, type PendingRegistration } from '../cp/register/pending.js';
-import type { SiteAccount } from '../cp/register/account.js';
+import { loginOf, type SiteAccount } from '../cp/register/account.js';
 import { RegistrationServer } from '../cp/register/server.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
@@ -22,17 +22,26 @@ import type { CommandContext, CommandSpec } from './run.js';
 export const command: CommandSpec = {
   name: 'lccregister',
   summary: 'Register a site with an LCC: new begins, check goes on; what a provider does later.',
-  operands: 'new|check|status|passwd|root rm|leave',
+  operands: 'new|check|status|passwd|root add|root rm|leave',
   options: [
     { flags: '--server <URL>', help: 'the Registration Server' },
-    { flags: '--pid <N>', help: 'status, passwd, root rm, leave: the number of the provider' },
+    { flags: '--pid <N>', help: 'all but new and check: the number of the provider' },
     { flags: '--urls <N>', help: 'root rm, leave: how many urls it has, as status shows' },
     { flags: '--undo', help: 'leave: it stays after all' },
-    { flags: '--url <URL>', help: 'new: the directory of the site, as high as possible; ends with a slash' },
+    {
+      flags: '--url <URL>',
+      help: 'new, root add, root rm, passwd --forgot: a directory of the site, as high as possible; ends with a slash',
+    },
+    {
+      flags: '--forgot',
+      help: 'passwd: the password is lost; --url and the other roots prove whose they are',
+    },
+    { flags: '--give-up', help: 'passwd --forgot: roots that have not the file are taken off' },
     { flags: '--pwdfile <FILE>', help: 'where the password goes; FILE.pair is there until all is done' },
     {
       flags: '--docroot <DIR>',
-      help: 'new: where that directory lies here: the file is put there, and taken away',
+      help: 'where that directory lies here: the file is put there, and taken away; may be repeated for passwd --forgot',
+      repeat: true,
     },
     {
       flags: '--email <ADDRESS>',
@@ -57,18 +66,73 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   keepMemoryOutOfCores();
   const { operands } = context;
   const [verb = ''] = operands;
-  const action = ACCOUNT_ACTIONS[operands.join(' ')];
+  const words = operands.join(' ');
+  if (words === 'root add') return prove(context, 'root');
+  if (words === 'passwd' && context.options['forgot'] === true) return prove(context, 'reset');
+  const action = ACCOUNT_ACTIONS[words];
   if (action !== undefined) return action(context, accountOf(context));
   if (operands.length !== 1 || (verb !== 'new' && verb !== 'check'))
     throw new LccError(
       'usage',
-      `${operands.length === 0 ? 'nothing to do' : `"${operands.join(' ')}" is no action`}; give new, check, status, passwd, root rm or leave`,
+      `${operands.length === 0 ? 'nothing to do' : `"${words}" is no action`}; give new, check, status, passwd, root add, root rm or leave`,
     );
   const pending = verb === 'check' ? pendingOf(context) : undefined;
   const options = optionsOf(context, pending);
   warnOf(context, options.serverUrl);
   const done = pending === undefined ? register(options) : continueRegistration(pending, options);
   return conclude(context, await done, options);
+}
+
+/** Another root of a provider, or another password, by the file of a pair. */
+async function prove(context: CommandContext, kind: 'root' | 'reset'): Promise<ExitStatus> {
+  const account = accountOf(context);
+  const { server, pid, pwdfile } = account;
+  const url = httpUrl('url', demand(context, 'url', kind === 'root' ? 'the new root' : 'one of its roots'));
+  const options: RegisterOptions = {
+    ...waitOf(context),
+    server,
+    serverUrl: demand(context, 'server', 'the address of the Registration Server'),
+    kind,
+    url,
+    pwdfile,
+    docroots: docrootsOf(context),
+    make: () => (kind === 'root' ? server.makeRoot(url, loginOf(account)) : server.makeReset(pid, url)),
+    givesUp: context.options['giveUp'] === true,
+  };
+  const { status, message, pending, standing } = await register(options);
+  if (message !== undefined) context.complain(message);
+  if (standing?.state === 'issued') sayWhere(context, pending, 'run this again');
+  if (status === EXIT.ok)
+    context.say(
+      kind === 'root'
+        ? `${pending.url} is a root of provider ${pid}: what it delivers may lie there from now on`
+        : `provider ${pid} has another password; it is in ${pwdfile}`,
+    );
+  return status;
+}
+
+/** The line that makes the file of a pair, where lccregister does not. */
+function sayWhere(context: CommandContext, pending: PendingRegistration, next: string): void {
+  if (pending.docroots !== undefined) return;
+  process.stdout.write(`printf '%s\\n' ${pending.secret} > ${pending.file.slice(pending.url.length)}\n`);
+  context.say(
+    `the line puts the file into the directory that ${pending.url} is, where it is run; then: ${next}`,
+  );
+}
+
+function docrootsOf({ options }: CommandContext): string[] {
+  const docroots = options['docroot'];
+  return Array.isArray(docroots) ? docroots : [];
+}
+
+function waitOf(context: CommandContext): Pick<RegisterOptions, 'waitMs' | 'nowMs' | 'sleep'> {
+  const wait = context.options['wait'];
+  return {
+    waitMs:
+      wait === undefined ? 0 : wait === true ? Infinity : secondsOf('wait', textOf(context, 'wait')) * 1000,
+    nowMs: () => systemClock.monotonicMs(),
+    sleep: ms => sleep(ms),
+  };
 }
 
 function warnOf(context: CommandContext, serverUrl: string): void {
@@ -98,11 +162,11 @@ function serverOf(context: CommandContext, url: string): RegistrationServer {
 /** @throws LccError `input.missing` when no registration is under way */
 function pendingOf(context: CommandContext): PendingRegistration {
   const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
-  const pending = readPending(pwdfile);
+  const pending = readPending(pwdfile, 'pair');
   if (pending === undefined)
     throw new LccError(
       'input.missing',
-      `${pendingFileOf(pwdfile)}: no registration is under way; begin one with lccregister new`,
+      `${pendingFileOf(pwdfile, 'pair')}: no registration is under way; begin one with lccregister new`,
     );
   return pending;
 }
@@ -113,12 +177,7 @@ function conclude(
   options: RegisterOptions,
 ): ExitStatus {
   if (message !== undefined) context.complain(message);
-  if (standing?.state === 'issued' && pending.docroot === undefined) {
-    process.stdout.write(`printf '%s\\n' ${pending.secret} > ${pending.file.slice(pending.url.length)}\n`);
-    context.say(
-      `the line puts the file into the directory that ${pending.url} is, where it is run; then: lccregister check`,
-    );
-  }
+  if (standing?.state === 'issued') sayWhere(context, pending, 'lccregister check');
   if (status !== EXIT.ok || standing === undefined) return status;
   context.say(
     `${pending.url} is provider ${standing.pid}; the password is in ${options.pwdfile}; the line for crontab(5):`,
@@ -126,7 +185,7 @@ function conclude(
   process.stdout.write(
     `${crontabLine({
       bin: dirname(realpathSync(process.argv[1] ?? '')),
-      docroot: pending.docroot ?? '/WHERE/THE/PAGES/ARE',
+      docroot: pending.docroots?.[0] ?? '/WHERE/THE/PAGES/ARE',
       pwdfile: resolve(options.pwdfile),
       pid: standing.pid,
       uns: standing.uns,
@@ -153,23 +212,27 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
   const serverUrl = pending?.server ?? given('server', 'the address of the Registration Server');
   const url = pending?.asked ?? given('url', 'the directory of the site');
   const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
-  const wait = context.options['wait'];
+  const docroots = docrootsOf(context);
+  if (docroots.length > 1)
+    throw new LccError('usage', '--docroot: give one; a new provider has one directory');
+  const server = serverOf(context, serverUrl);
   const [email, bandwidth, hours] = [text('email'), text('bandwidth'), text('hours')];
   const zone = text('zone') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const wishes = {
+    ...(email !== undefined && { email }),
+    ...(bandwidth !== undefined && { bandwidth }),
+    ...(hours !== undefined && { hours, zone }),
+  };
   return {
-    server: serverOf(context, serverUrl),
+    ...waitOf(context),
+    server,
     serverUrl,
+    kind: 'pair',
     url,
     pwdfile,
-    docroot: text('docroot'),
-    wishes: {
-      ...(email !== undefined && { email }),
-      ...(bandwidth !== undefined && { bandwidth }),
-      ...(hours !== undefined && { hours, zone }),
-    },
-    waitMs: wait === undefined ? 0 : wait === true ? Infinity : secondsOf('wait', text('wait')) * 1000,
-    nowMs: () => systemClock.monotonicMs(),
-    sleep: ms => sleep(ms),
+    docroots,
+    make: () => server.make(url, wishes),
+    givesUp: false,
   };
 }
 

@@ -1,6 +1,6 @@
 /** A site registers in a shell: nginx, lccd with a Registration Server, the crontab line as printed. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { noNginx } from '../support/nginx.js';
@@ -223,8 +223,77 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
       ['leave', ''],
       ['root rm', '--urls=0'],
       ['root add', ''],
+      ['passwd', '--forgot'],
     ] as const)
       assert.equal((await as(verb, more)).status, 64, verb);
+  });
+
+  it('has another root, and replaces a lost password by the file in every root, also when it is killed', async () => {
+    const one = await scene(
+      'mode = "open"\npairs_per_network = 99\ncheck_interval_ms = 0\nchecks_per_hour = 99\n',
+    );
+    const { lcc, server, pwdfile, site } = one;
+    const dirs = ['a', 'b'].map(name => join(site.docroot, name));
+    for (const dir of dirs) mkdirSync(dir);
+    const [a = '', b = ''] = dirs;
+    const to = `--server=${server} --pwdfile=${pwdfile}`;
+    const first = await lcc.sh(`lccregister new ${to} --url=${site.url}a/ --docroot=${a} --wait=60`);
+    assert.equal(first.status, 0, first.stderr);
+    const run = (words: string, env: NodeJS.ProcessEnv = {}) =>
+      lcc.sh(`lccregister ${words} ${to} --pid=100000`, env);
+    const rootsOf = async () =>
+      (JSON.parse(await lcc.run('lccpidb show --pid=100000 --json')) as { roots: string[] }).roots;
+    const files = () => dirs.flatMap(dir => readdirSync(dir));
+
+    const bare = await run(`root add --url=${site.url}b/`);
+    assert.equal(bare.status, 66, bare.stderr);
+    assert.match(bare.stdout, /^printf '%s\\n' [\w-]{27} > lcc-[0-9a-f]{20}\.txt\n$/);
+    assert.ok(existsSync(`${pwdfile}.root`));
+    const added = await run(`root add --url=${site.url}b/ --docroot=${b} --wait=60`);
+    assert.equal(added.status, 0, added.stderr);
+    assert.match(
+      added.stderr,
+      /\/b\/ is a root of provider 100000: what it delivers may lie there from now on\n$/,
+    );
+    assert.deepEqual([added.stdout, files(), existsSync(`${pwdfile}.root`)], ['', [], false]);
+    assert.deepEqual(await rootsOf(), [`${site.url}a/`, `${site.url}b/`]);
+    assert.match((await run(`root add --url=${site.url}b/`)).stderr, /this is a root already/);
+
+    const passwords = [readFileSync(pwdfile, 'utf8')];
+    rmSync(pwdfile);
+    const forgot = `passwd --forgot --url=${site.url}a/`;
+    const lacking = await run(`${forgot} --docroot=${a}`);
+    assert.equal(lacking.status, 66, lacking.stderr);
+    assert.match(
+      lacking.stderr,
+      /1 of the 2 directories of this provider has not the file; put it into each of them/,
+    );
+    assert.deepEqual([existsSync(pwdfile), statSync(`${pwdfile}.reset`).mode & 0o777], [false, 0o600]);
+    for (const step of ['register.pair.synced', 'register.file.placed:2', 'register.reset.synced'])
+      assert.notEqual(
+        (await run(`${forgot} --docroot=${a} --docroot=${b}`, { LCC_CRASH_AT: step })).status,
+        0,
+        step,
+      );
+    const done = await run(forgot);
+    assert.equal(done.status, 0, done.stderr);
+    assert.match(done.stderr, /provider 100000 has another password; it is in /);
+    assert.deepEqual([files(), existsSync(`${pwdfile}.reset`)], [[], false]);
+    assert.equal(statSync(pwdfile).mode & 0o777, 0o600);
+    passwords.push(readFileSync(pwdfile, 'utf8'));
+    assert.equal((await run('status')).status, 0);
+    assert.deepEqual(await rootsOf(), [`${site.url}a/`, `${site.url}b/`]);
+
+    const given = await run(`${forgot} --docroot=${a} --give-up`);
+    assert.equal(given.status, 0, given.stderr);
+    passwords.push(readFileSync(pwdfile, 'utf8'));
+    assert.equal(new Set(passwords).size, 3);
+    assert.equal((await run('status')).status, 0);
+    assert.deepEqual(await rootsOf(), [`${site.url}a/`]);
+    const other = await run(`passwd --forgot --url=${site.url}b/ --docroot=${b}`);
+    assert.equal(other.status, 65, other.stderr);
+    assert.equal(readFileSync(pwdfile, 'utf8'), passwords[2], 'the password is as it was');
+    assert.doesNotMatch(lcc.log, new RegExp(passwords.map(each => each.trim()).join('|')));
   });
 });
 

@@ -10,24 +10,31 @@ import { join, relative, resolve } from 'node:path';
 import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
 import {
+  dropPending,
   forgetPending,
   keepPassword,
   keepPending,
   pendingFileOf,
   readPending,
+  replacePassword,
+  type PendingKind,
   type PendingRegistration,
 } from './pending.js';
-import { RegistrationRefused, type PairStanding, type RegistrationServer } from './server.js';
+import { RegistrationRefused, type PairMade, type PairStanding, type RegistrationServer } from './server.js';
 
 export interface RegisterOptions {
   server: RegistrationServer;
   serverUrl: string;
+  kind: PendingKind;
   /** The directory that is applied for. */
   url: string;
   pwdfile: string;
-  /** Where that directory lies here; undefined: somebody else puts the file in place. */
-  docroot: string | undefined;
-  wishes: { email?: string; bandwidth?: string; hours?: string; zone?: string };
+  /** Where that directory lies here; none: somebody else puts the file in place. A reset has one for each root. */
+  docroots: readonly string[];
+  /** Asks the server for the pair. */
+  make: () => Promise<PairMade>;
+  /** Of a reset: roots without the file are taken off. */
+  givesUp: boolean;
   /** For which approval, or the server, is waited for. */
   waitMs: number;
   nowMs: () => number;
@@ -61,6 +68,9 @@ const STATUS_OF_REASON: Readonly<Record<string, ExitStatus>> = {
   other: EXIT.dataerr,
   elsewhere: EXIT.dataerr,
   'catch-all': EXIT.dataerr,
+  // Of a reset: some of the roots have not the file; the number has no such root.
+  roots: EXIT.noinput,
+  'not-a-root': EXIT.dataerr,
   status: EXIT.dataerr,
   broken: EXIT.dataerr,
   address: EXIT.dataerr,
@@ -81,35 +91,30 @@ export async function continueRegistration(
   pending: PendingRegistration,
   options: RegisterOptions,
 ): Promise<Registered> {
-  keepPassword(options.pwdfile, pending);
+  keepPassword(options.pwdfile, options.kind, pending);
   return goOn(pending, options);
 }
 
-async function pairOf({
-  server,
-  serverUrl,
-  url,
-  pwdfile,
-  docroot,
-  wishes,
-}: RegisterOptions): Promise<PendingRegistration> {
-  const known = readPending(pwdfile);
+async function pairOf(options: RegisterOptions): Promise<PendingRegistration> {
+  const { serverUrl, kind, url, pwdfile, docroots, make } = options;
+  for (const docroot of docroots) requireSafe(docroot, pwdfile);
+  const here = docroots.map(docroot => resolve(docroot));
+  const known = readPending(pwdfile, kind);
   if (known !== undefined) {
     if (known.server !== serverUrl || known.asked !== url)
       throw new LccError(
         'usage',
-        `${pendingFileOf(pwdfile)}: ${known.asked} is being registered at ${known.server}; give another --pwdfile, or remove that`,
+        `${pendingFileOf(pwdfile, kind)}: ${known.asked} is being registered at ${known.server}; give another --pwdfile, or remove that`,
       );
-    keepPassword(pwdfile, known);
-    return known;
+    const all = [...new Set([...(known.docroots ?? []), ...here])];
+    return keep({ ...known, ...(all.length > 0 && { docroots: all }) }, options);
   }
-  if (existsSync(pwdfile))
+  if (kind === 'pair' && existsSync(pwdfile))
     throw new LccError(
       'output.create',
       `${pwdfile}: exists, and may hold a password that is in use; give another file`,
     );
-  if (docroot !== undefined) requireSafe(docroot, pwdfile);
-  const made = await server.make(url, wishes);
+  const made = await make();
   const { id, pid, file, secret, password } = made;
   const pending: PendingRegistration = {
     server: serverUrl,
@@ -120,10 +125,14 @@ async function pairOf({
     file,
     secret,
     password,
-    ...(docroot !== undefined && { docroot: resolve(docroot) }),
+    ...(here.length > 0 && { docroots: here }),
   };
+  return keep(pending, options);
+}
+
+function keep(pending: PendingRegistration, { pwdfile, kind }: RegisterOptions): PendingRegistration {
   try {
-    keepPending(pwdfile, pending);
+    keepPending(pwdfile, kind, pending);
   } catch (error) {
     throw new LccError('output.create', `${pwdfile}: ${messageOf(error)}`, { cause: error });
   }
@@ -153,21 +162,23 @@ async function goOn(pending: PendingRegistration, options: RegisterOptions): Pro
     return outcome(standing, pending, options);
   } catch (error) {
     if (!(error instanceof RegistrationRefused) || ![404, 410].includes(error.status)) throw error;
+    const { pwdfile, kind } = options;
     takeAway(pending);
-    forgetPending(options.pwdfile, true);
-    throw new LccError('auth.refused', `${error.message} (${options.pwdfile} is removed)`);
+    dropPending(pwdfile, kind);
+    const removed = kind === 'pair' ? pwdfile : pendingFileOf(pwdfile, kind);
+    throw new LccError('auth.refused', `${error.message} (${removed} is removed)`);
   }
 }
 
 /** Asks for the check; one that is too early is asked for again while there is time. */
 async function check(
   pending: PendingRegistration,
-  { server, nowMs, sleep }: RegisterOptions,
+  { server, givesUp, nowMs, sleep }: RegisterOptions,
   endMs: number,
 ): Promise<PairStanding> {
   for (;;) {
     try {
-      let standing = await server.check(pending.id);
+      let standing = await server.check(pending.id, givesUp);
       for (let looks = 0; standing.state === 'checking'; looks++) {
         await sleep(pauseMs(looks));
         standing = await server.look(pending.id);
@@ -208,7 +219,7 @@ function pauseMs(looks: number): number {
 function outcome(
   standing: PairStanding,
   pending: PendingRegistration,
-  { pwdfile }: RegisterOptions,
+  { pwdfile, kind }: RegisterOptions,
 ): Registered {
   const { state, reason } = standing;
   const of = { pending, standing };
@@ -216,7 +227,8 @@ function outcome(
   switch (state) {
     case 'active':
       takeAway(pending);
-      forgetPending(pwdfile, false);
+      if (kind === 'reset') replacePassword(pwdfile, pending);
+      forgetPending(pwdfile, kind);
       return { ...of, status: EXIT.ok, message: undefined };
     case 'waiting':
       takeAway(pending);
@@ -234,7 +246,7 @@ function outcome(
       };
     case 'refused':
       takeAway(pending);
-      forgetPending(pwdfile, true);
+      dropPending(pwdfile, kind);
       return { ...of, status: EXIT.noperm, message: `${pending.url} is refused${why}` };
     case 'issued':
       return {
@@ -253,33 +265,32 @@ function outcome(
 
 /** Puts the file of the secret in place, readable for everybody; leaves alone what has that name and is another. */
 function place(pending: PendingRegistration): void {
-  const path = pathOf(pending);
-  if (path === undefined) return;
   const text = `${pending.secret}\n`;
-  try {
-    writeFileSync(path, text, { flag: 'wx' });
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST')
-      throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
-    // Of a run that was cut off.
-    if (text.startsWith(readFileSync(path, 'utf8'))) writeFileSync(path, text);
+  for (const path of pathsOf(pending)) {
+    try {
+      writeFileSync(path, text, { flag: 'wx' });
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST')
+        throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
+      // Of a run that was cut off.
+      if (text.startsWith(readFileSync(path, 'utf8'))) writeFileSync(path, text);
+    }
+    chmodSync(path, 0o644);
+    step('register.file.placed');
   }
-  chmodSync(path, 0o644);
-  step('register.file.placed');
 }
 
 /** The file has done what it is for. */
 function takeAway(pending: PendingRegistration): void {
-  const path = pathOf(pending);
-  if (path !== undefined) rmSync(path, { force: true });
+  for (const path of pathsOf(pending)) rmSync(path, { force: true });
 }
 
-function pathOf({ docroot, url, file }: PendingRegistration): string | undefined {
+function pathsOf({ docroots = [], url, file }: PendingRegistration): string[] {
   const name = file.slice(url.length);
   // The name comes from the server, and must not lead elsewhere.
   if (!/^lcc-[0-9a-f]+\.txt$/.test(name))
     throw new LccError('peer.protocol', `${file}: that is no name of a file for a secret`);
-  return docroot === undefined ? undefined : join(docroot, name);
+  return docroots.map(docroot => join(docroot, name));
 }
 
 /** What a server says, for a terminal. */

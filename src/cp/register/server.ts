@@ -18,7 +18,7 @@ export interface PairStanding {
   uns: string;
 }
 
-/** The one answer with the secrets. */
+/** The one answer with the secrets; the pair of a root has no password. */
 export interface PairMade extends PairStanding {
   id: string;
   secret: string;
@@ -61,21 +61,36 @@ export class RegistrationServer {
     this.#options = options;
   }
 
-  /** @throws LccError `try.later` when the server does not answer; RegistrationRefused */
-  async make(
+  /** A pair for a new provider. @throws LccError `try.later` when the server does not answer; RegistrationRefused */
+  make(
     url: string,
     wishes: { email?: string; bandwidth?: string; hours?: string; zone?: string },
   ): Promise<PairMade> {
-    const answer = await this.ask('POST', 'pairs', { url, ...wishes });
-    const [id, secret, password] = ['id', 'secret', 'password'].map(name => answer[name]);
+    return this.#make('pairs', { url, ...wishes });
+  }
+
+  /** A pair for another root. @param login `NUMBER:PASSWORD` @throws as `make` */
+  makeRoot(url: string, login: string): Promise<PairMade> {
+    return this.#make('me/roots', { url }, login);
+  }
+
+  /** A pair for another password, in place of one that was forgotten. @param url one of the roots @throws as `make` */
+  makeReset(pid: number, url: string): Promise<PairMade> {
+    return this.#make('forgot', { pid, url });
+  }
+
+  async #make(path: string, body: object, login?: string): Promise<PairMade> {
+    const answer = await this.ask('POST', path, body, login);
+    const [id, secret] = [answer['id'], answer['secret']];
+    const password = answer['password'] ?? (login === undefined ? undefined : '');
     if (typeof id !== 'string' || typeof secret !== 'string' || typeof password !== 'string')
       throw this.#strange('no pair');
     return { ...this.#standing(answer), id, secret, password };
   }
 
-  /** Says that the file is there. @throws as `make` */
-  async check(id: string): Promise<PairStanding> {
-    return this.#standing(await this.ask('POST', `pairs/${id}/check`, {}));
+  /** Says that the file is there. @param givesUp of a reset: roots without it are taken off @throws as `make` */
+  async check(id: string, givesUp: boolean): Promise<PairStanding> {
+    return this.#standing(await this.ask('POST', `pairs/${id}/check`, givesUp ? { give_up: true } : {}));
   }
 
   /** @throws as `make` */
