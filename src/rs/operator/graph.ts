@@ -17,7 +17,7 @@ const BELOW = 22;
 /** Points drawn at most: more are put together. */
 const MOST_POINTS = 400;
 /** A time without figures is a gap when it is longer than this many steps. */
-const GAP_STEPS = 2.5;
+export const GAP_STEPS = 2.5;
 
 const KIND_OF_UNIT = { urls: 'whole', count: 'whole', 'urls/s': 'rate', 'bytes/s': 'bytes' } as const;
 
@@ -78,7 +78,7 @@ export function graphOf(view: GraphView, moments: readonly SeriesMoment[], times
     />`;
   });
   const timeLabels = timeTicks(times.fromMs, times.toMs);
-  return html`<figure class="graph">
+  return html`<figure class="graph" data-graph="${graphData(view)}">
     <figcaption id="${id}-title">${title}</figcaption>
     <div class="plot">
       <svg role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
@@ -125,6 +125,11 @@ export function graphOf(view: GraphView, moments: readonly SeriesMoment[], times
   </figure>`;
 }
 
+/** What the script has to know of a graph. */
+function graphData({ unit, isStacked, lines }: GraphView): string {
+  return JSON.stringify({ unit, isStacked: isStacked === true, figures: lines.map(({ figure }) => figure) });
+}
+
 /** What each line is, and its value now. */
 function legend({ lines, unit }: GraphView, moments: readonly SeriesMoment[]): Markup {
   const now = moments.at(-1)?.figures ?? {};
@@ -132,7 +137,7 @@ function legend({ lines, unit }: GraphView, moments: readonly SeriesMoment[]): M
     ${lines.map(({ figure, label }, i) => {
       const value = now[figure];
       return html`<li>
-        <span class="swatch s${String(i)}" aria-hidden="true"></span>${label}
+        <span class="swatch s${String(i)}" aria-hidden="true"></span><span class="label">${label}</span>
         <b>${value === undefined ? '–' : valueText(value, unit)}</b>
       </li>`;
     })}

@@ -70,7 +70,15 @@ export function overviewPage(views: OperatorViews, step: SeriesStep, base: strin
       ${spanLink(base, 'fine', step, spanText(views.spanOf('fine')))}
       ${spanLink(base, 'coarse', step, spanText(views.spanOf('coarse')))}
     </nav>
-    <div class="graphs">${GRAPHS.map(view => graphOf(view, moments, times))}</div>
+    <div
+      class="graphs"
+      id="graphs"
+      data-series="${base}/series?step=${step}"
+      data-span-ms="${String(times.toMs - times.fromMs)}"
+      data-zone="${zoneOf()}"
+    >
+      ${GRAPHS.map(view => graphOf(view, moments, times))}
+    </div>
     <p class="fresh">Times are those of the machine of the cache, ${zoneOf()}.</p>`;
 }
 

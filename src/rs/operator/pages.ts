@@ -19,9 +19,10 @@ import { CONTROLS, type Decisions, type OperatorControl } from './decisions.js';
 import { operatorGate, operatorLoginPages, operatorOrigin } from './gate.js';
 import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage } from './list-pages.js';
 import type { OperatorLogins } from './operators.js';
+import { graphFiles, versionOf } from './graph-script.js';
 import { overviewPage } from './overview-page.js';
 import { idIn, numberIn, searchOf, stepOf } from './query.js';
-import { OPERATOR_STYLE, OPERATOR_STYLE_VERSION } from './style.js';
+import { OPERATOR_STYLE } from './style.js';
 import type { OperatorViews } from './views.js';
 
 /** Until the script looks again at what changes by itself. */
@@ -54,6 +55,7 @@ type Ask = Context<SessionEnv>;
 export function operatorPages(parts: OperatorPagesOptions) {
   const { url, sessions, logins, views, decisions, most, first, nowMs } = parts;
   const own = `${(url === '' ? 'http://localhost' : url).replace(/\/$/, '')}/op`;
+  const files = [['operator.css', 'text/css; charset=utf-8', OPERATOR_STYLE] as const, ...graphFiles()];
   const shell = shellOf({
     ...parts,
     url: own,
@@ -61,11 +63,13 @@ export function operatorPages(parts: OperatorPagesOptions) {
     contact: 'the manuals lccd-rs(8), lccrs(8) and lccctl(8)',
     nav: { out: [], in: NAV },
     badge: 'operator',
-    head: html`<link
-      rel="stylesheet"
-      href="${new URL(own).pathname}/static/operator.css?${OPERATOR_STYLE_VERSION}"
-    />`,
-    files: [['operator.css', 'text/css; charset=utf-8', OPERATOR_STYLE]],
+    head: html`${files.map(([name, , text]) => {
+      const address = `${new URL(own).pathname}/static/${name}?${versionOf(text)}`;
+      return name.endsWith('.css')
+        ? html`<link rel="stylesheet" href="${address}" />`
+        : html`<script src="${address}" defer></script>`;
+    })}`,
+    files,
   });
   const { app, page, base } = shell;
   const cookie = new SessionCookie('operator', own);
@@ -92,6 +96,8 @@ export function operatorPages(parts: OperatorPagesOptions) {
   pages.get('/', c =>
     show(c, 'Overview', '/', overviewPage(views, stepOf(c), base, nowMs()), 200, { watchS: WATCH_S }),
   );
+  // As the API has them, for the script of a page that is logged in.
+  pages.get('/series', c => c.json(views.series(stepOf(c))));
   pages.get('/queue', c =>
     show(c, 'Queue', '/queue', queuePage(views, base, nowMs()), 200, { watchS: WATCH_S }),
   );

@@ -1,6 +1,4 @@
 /** What the operators' pages have besides the style sheet of all pages: graphs, and room for tables. */
-import { hash } from 'node:crypto';
-
 export const OPERATOR_STYLE = `
 :root { --s0: #0d6f66; --s1: #3b7dc4; --s2: #c08a1e; --s3: #c2532f; --s4: #75509c; }
 @media (prefers-color-scheme: dark) { :root { --s0: #4fbcae; --s1: #7fb2ec; --s2: #dfb04c; --s3: #ee8a6d; --s4: #b898e0; } }
@@ -14,6 +12,11 @@ h1 + .fresh { margin-top: -.55rem; }
 .graph { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); padding: 1rem 1.15rem .95rem; min-width: 0; }
 .graph figcaption { font-weight: 650; margin-bottom: .5rem; }
 .graph .plot { padding: 0 .5rem 0 4.3rem; }
+.graph .plot.live { padding: 0; }
+.graph .live > svg { display: none; }
+.graph .u-wrap, .graph .uplot { font-family: inherit; }
+.graph .at { margin-left: auto; font-variant-numeric: tabular-nums; }
+.u-hz .u-cursor-x, .u-vt .u-cursor-y { border-color: var(--soft); }
 .graph svg { display: block; overflow: visible; }
 .plot > svg { width: 100%; height: 216px; }
 .graph .grid, .graph .line { vector-effect: non-scaling-stroke; }
@@ -39,5 +42,3 @@ details > summary { cursor: pointer; color: var(--link); font-weight: 600; paddi
 .application { max-width: 52rem; }
 .application h2 { overflow-wrap: anywhere; }
 `;
-
-export const OPERATOR_STYLE_VERSION = hash('sha256', OPERATOR_STYLE).slice(0, 12);
