@@ -136,7 +136,7 @@ describe('the operators of a whole LCC', { skip }, () => {
 
     const painted = async (scheme: 'light' | 'dark') => {
       await page.emulateMedia({ colorScheme: scheme });
-      return page.evaluate(PAINTED) as Promise<string>;
+      return page.evaluate(PAINTED);
     };
     assert.deepEqual([await painted('light'), await painted('dark')], ['light', 'dark']);
     assert.deepEqual(
