@@ -3,7 +3,7 @@
  * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import { isGated, isNeedless, UNASKED, type WaitingRow } from '../db/queue/row.js';
+import { isGated, isNeedless, isRefreshOnly, UNASKED, type WaitingRow } from '../db/queue/row.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -124,7 +124,8 @@ export class Sending {
   #isNeedless(row: WaitingRow): boolean {
     const { content, known, queue } = this.#parts.store;
     const { pid, curl, mimetype } = row;
-    const held = content.find(pid, curl, mimetype) ?? content.findAny(pid, curl);
+    const held =
+      content.find(pid, curl, mimetype) ?? (isRefreshOnly(row) ? undefined : content.findAny(pid, curl));
     // safeguard: what is there by its turn not being fetched as a link
     const isKnown = () => queue.isAnnounced(pid, curl) || known.isKnown(pid, curl, this.#parts.nowS());
     return isNeedless(row, held, isKnown);

@@ -17,7 +17,7 @@ import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
 import { GonePages } from '../../src/qm/gone-pages.js';
 import type { SetRefusal } from '../../src/qm/set-absorption.js';
-import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
+import type { FetchDone, FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import { AS_SERVED, type UrlRecord } from '../../src/wire/url.js';
@@ -142,7 +142,7 @@ export class Bench {
   /** Applies a result to the row as it is (or was, when given). */
   answer(
     row: Omit<SentRequest, 'conditional' | 'held'> & { held: 0 | 1 | boolean } & Partial<QueueRow>,
-    result: FetchOk | FetchUnchanged | FetchFailed,
+    result: FetchDone,
     conditional = false,
   ): Outcome {
     const { pos, gen, pid, mtime } = row;

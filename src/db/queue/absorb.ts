@@ -349,12 +349,12 @@ export class AbsorbWriter {
 
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
   #settle(slice: Slice, end: number): void {
-    const takenOver = this.#insert.flush();
+    this.#insert.flush();
     const made = this.#countInserted.get(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
     slice.quota.settle(made.rows, made.bytes);
     slice.state.queued += made.rows;
     slice.state.duplicate += slice.submitted - made.rows;
-    this.#tally.waiting(slice.state.pid, made.rows - takenOver);
+    this.#tally.waiting(slice.state.pid, made.rows - this.#insert.countTakenOver());
     slice.mark = end;
     slice.submitted = 0;
   }

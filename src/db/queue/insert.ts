@@ -27,6 +27,7 @@ export class QueueInserter {
   #pid = 0;
   #psetid = 0;
   #isAlike = true;
+  #takenOver = 0;
 
   constructor(db: Db) {
     const columns = [...SHARED, 'mimetype', 'pos', ...COMMON];
@@ -62,16 +63,23 @@ export class QueueInserter {
     return this.#again.pending > 0 || this.#urls.some(u => u.curl === url.curl);
   }
 
-  /** @returns how many urls waited before without their owner's word, and are his now, at their new places */
-  flush(): number {
+  flush(): void {
     this.#write();
-    return this.#again.flush();
+    this.#takenOver += this.#again.flush();
+  }
+
+  /** How many urls waited before without their owner's word, and are his now, at their new places; since the last time. */
+  countTakenOver(): number {
+    const takenOver = this.#takenOver;
+    this.#takenOver = 0;
+    return takenOver;
   }
 
   /** Forgets what is not yet written: after a rollback. */
   reset(): void {
     this.#forget();
     this.#again.reset();
+    this.#takenOver = 0;
   }
 
   #write(): void {

@@ -18,6 +18,7 @@ import {
   FLAG_DROP_OUTSIDE,
   FLAG_IFABSENT,
   isNeedless,
+  isRefreshOnly,
   recordOfRow,
   rowStateOf,
   UNASKED,
@@ -165,7 +166,7 @@ export class ResultWriter {
     const isSame = mimetype === row.mimetype || before?.mimetype === mimetype;
     const held = isSame ? before : this.#content.find(row.pid, row.curl, mimetype);
     const growth = result.len - ((held ?? before)?.len ?? 0);
-    if (use === undefined || this.#isUnwanted(row, held ?? before)) {
+    if (use === undefined || this.#isUnwanted(row, before)) {
       // The provider was removed while its url was being fetched, or content came that nobody announced has no claim on.
       this.#free(result);
       // safeguard: the quota of files when content arrives
@@ -255,9 +256,10 @@ export class ResultWriter {
   /** Nobody is waiting to hear of it, and what is held stays, but where it is gone, or has been forbidden for long. */
   #unaskedFailed(row: QueueRow, { code, reach }: FetchFailed, nowS: number): void {
     const { pid, curl } = row;
-    const held = this.#content.find(pid, curl, row.mimetype) ?? this.#content.findAny(pid, curl);
+    const page = this.#content.findAny(pid, curl);
+    const held = this.#content.find(pid, curl, row.mimetype) ?? (isRefreshOnly(row) ? undefined : page);
     this.#queue.drop(row);
-    if (code === OUTSIDE_ROOTS) return;
+    if (code === OUTSIDE_ROOTS || (held === undefined && page !== undefined)) return;
     if (held !== undefined && code !== ROBOTS_FORBID) {
       if (this.#observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
       return;
@@ -289,11 +291,11 @@ export class ResultWriter {
     }
     const held = this.#content.findAny(pid, curl);
     // For good: no page is held under two names.
-    if (held?.hops != null && (http === 301 || http === 308)) this.#content.remove(pid, held, nowS);
-    else if (held !== undefined && this.#observer.isGone(row, held, http, nowS))
-      this.#content.remove(pid, held, nowS);
+    const isMoved = held?.hops != null && (http === 301 || http === 308);
+    const goes = held !== undefined && (isMoved || this.#observer.isGone(row, held, http, nowS));
+    if (goes) this.#content.remove(pid, held, nowS);
     // 303 is a code of ours.
-    if (held === undefined)
+    if (held === undefined || goes)
       this.#known.note(row, { code: http === 303 ? 302 : http, absence: 'redirect' }, nowS);
     const target = canonicalUrl(location);
     const isNews =
@@ -311,10 +313,11 @@ export class ResultWriter {
     return 'again';
   }
 
-  /** Whether nobody announced it, and it is not wanted any more as it comes. */
-  #isUnwanted(row: QueueRow, held: Held | undefined): boolean {
+  /** Whether nobody announced it, and it is not wanted any more as it comes. @param before what is held of the url itself */
+  #isUnwanted(row: QueueRow, before: Held | undefined): boolean {
     if ((row.flags & UNASKED) === 0) return false;
-    return isNeedless(row, held ?? this.#content.findAny(row.pid, row.curl), () => false);
+    const held = isRefreshOnly(row) ? before : this.#content.findAny(row.pid, row.curl);
+    return isNeedless(row, held, () => false);
   }
 
   /** The set that named content last: what nobody announced names nothing of its owner's. */

@@ -109,6 +109,13 @@ test('a link that waits and is announced is its owner’s, at its place, with it
   assert.deepEqual(held(), [{ curl: 'b', mimetype: 'text/html', served: 1, hops: null }]);
 });
 
+test('a link that waits, is announced and is deleted in the same set counts once among what waits', async () => {
+  await unasked([link('a'), link('b')]);
+  const said = { mimetype: AS_SERVED };
+  await bench.send(7, [url('a', said), url('a', { ...said, op: 'delete' }), url('b', said), url('b', said)]);
+  assert.equal(bench.value('SELECT nurlproc FROM pidb'), 2);
+});
+
 test('what waits for its owner stays as it is, whatever links say of it', async () => {
   await bench.send(7, [url('a', { mimetype: AS_SERVED, len: '1', tod: '3' })]);
   const before = bench.all('SELECT * FROM qdb');
@@ -186,6 +193,37 @@ test('a scan looks again at what is held, whosever it is, and at nothing else', 
     held().map(row => row['curl']),
     ['crawled'],
   );
+});
+
+test('a scan of a type that is gone brings nothing, and takes nothing of the page in another type', async () => {
+  await bench.send(7, [url('a'), url('a', { mimetype: 'text/xml' })]);
+  bench.fetch(7, 'a', 'html');
+  assert.equal(bench.fetch(7, 'a', 'xml', {}, 'text/xml'), 'done');
+  const left = [{ curl: 'a', mimetype: 'text/html', served: 0, hops: null }];
+  for (const result of [failure(410, 'real'), ok('late', { fileId: 'late' })]) {
+    await unasked([url('a', { mimetype: 'text/xml' })], 'scan');
+    const flying = bench.row(7, 'a', 'text/xml');
+    await bench.send(7, [url('a', { len: '4' })], { set: 'full' });
+    assert.ok(flying);
+    assert.equal(bench.answer(flying, result), 'done');
+    assert.deepEqual(held(), left);
+    assert.deepEqual(bench.all('SELECT * FROM known'), []);
+    if (result.status === 'ok') break;
+    await bench.send(7, [url('a', { mimetype: 'text/xml' })]);
+    assert.equal(bench.fetch(7, 'a', 'xml', {}, 'text/xml'), 'done');
+  }
+});
+
+test('a page that was crawled and has moved for good is known: no link to it is asked for again', async () => {
+  await unasked([link('a')]);
+  arrives('a');
+  await unasked([{ ...link('a'), ifabsent: 'no' }], 'scan');
+  const again = bench.row(7, 'a', AS_SERVED);
+  assert.ok(again);
+  const cost = { id: 1, wireBytes: 1, elapsedMs: 1 };
+  const moved = { ...cost, status: 'redirect' as const, http: 301, location: absolute('b') };
+  assert.equal(bench.answer(again, moved), 'done');
+  assert.deepEqual([held(), await unasked([link('a')])], [[], counts(0, 0, 1)]);
 });
 
 test('errors of what nobody announced are kept for nobody, and what is held stays', async () => {
