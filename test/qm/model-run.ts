@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runHistories } from './histories.js';
+import { runUnaskedHistories } from './model-unasked-histories.js';
 
 const BATCH = 250;
 const REPORT_MS = 10_000;
@@ -24,6 +25,7 @@ async function work(seed: number): Promise<void> {
   const answer: Answer = { seed };
   try {
     await runHistories({ seed, runs: BATCH });
+    await runUnaskedHistories({ seed, runs: BATCH });
   } catch (error) {
     answer.failure = error instanceof Error ? `${error.message}\n${String(error.cause)}` : String(error);
   }

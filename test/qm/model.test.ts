@@ -2,6 +2,7 @@
 import { test } from 'node:test';
 import type { Event, ResultKind, Setting } from './history.js';
 import { runHistories, runHistory } from './histories.js';
+import { runUnaskedHistories } from './model-unasked-histories.js';
 
 const RUNS = Number(process.env['LCC_MODEL_RUNS'] ?? 400);
 
@@ -9,6 +10,13 @@ test('the Queue Manager does what the model says, through any history', async t 
   const seed = Number(process.env['LCC_MODEL_SEED'] ?? 1);
   await runHistories({ seed, runs: RUNS });
   t.diagnostic(`${RUNS} histories, seed ${seed}`);
+});
+
+test('what nobody announced is fetched, kept, known and let go of as the model says, through any history', async t => {
+  const seed = Number(process.env['LCC_MODEL_SEED'] ?? 1);
+  const runs = Math.ceil(RUNS / 4);
+  await runUnaskedHistories({ seed, runs });
+  t.diagnostic(`${runs} histories, seed ${seed}`);
 });
 
 const provider = {

@@ -27,9 +27,20 @@ export class OneDatabase {
 
   /** Runs a statement of the test's own. */
   run(sql: string, ...params: unknown[]): void {
+    this.#statement(sql).run(...params);
+  }
+
+  /** Reads with a statement of the test's own: rows as arrays. */
+  read(sql: string, ...params: unknown[]): unknown[][] {
+    return this.#statement(sql)
+      .raw()
+      .all(...params) as unknown[][];
+  }
+
+  #statement(sql: string): Statement {
     let statement = this.#own.get(sql);
     if (statement === undefined) this.#own.set(sql, (statement = this.db.prepare(sql)));
-    statement.run(...params);
+    return statement;
   }
 
   /**

@@ -1,0 +1,103 @@
+/** Random histories of urls that nobody announced, beside those of their owner, of the real Queue Manager and its model. */
+import fc from 'fast-check';
+import { Turns } from './life.js';
+import { ANY, type Url } from './model-unasked.js';
+import { UnaskedPair } from './model-unasked-pair.js';
+import type { UnaskedEvent } from './model-unasked-words.js';
+import { OneDatabase } from './one-database.js';
+
+const CURLS = ['a', 'b', 'c', 'd'];
+const TYPES = ['text/html', 'text/xml'];
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+
+const curl = fc.constantFrom(...CURLS);
+const type = fc.constantFrom(ANY, ANY, ...TYPES);
+const len = fc.integer({ min: 1, max: 3 });
+const hops = fc.integer({ min: 0, max: 9 });
+const crashAt = fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined, freq: 8 });
+const update = fc.constant('update' as const);
+
+const said: fc.Arbitrary<Url> = fc.record({
+  curl,
+  type,
+  op: fc.constantFrom('update', 'update', 'update', 'delete'),
+  len: fc.option(len, { nil: undefined }),
+  ifabsent: fc.constantFrom(undefined, undefined, undefined, true),
+});
+const link: fc.Arbitrary<Url> = fc.record({
+  curl,
+  type: fc.constant(ANY),
+  op: update,
+  ifabsent: fc.constant(true),
+  hops,
+});
+const noindex: fc.Arbitrary<Url> = fc.record({
+  curl,
+  type,
+  op: fc.constant('delete' as const),
+  md5: len,
+});
+const look: fc.Arbitrary<Url> = fc.record({ curl, type, op: update });
+const past: fc.Arbitrary<Url> = fc.record({ curl, type: fc.constant(ANY), op: update, hops });
+
+const setOf = (kind: 0 | 1 | 2 | 3, full: fc.Arbitrary<boolean>, url: fc.Arbitrary<Url>) =>
+  fc.record({
+    do: fc.constant('set' as const),
+    kind: fc.constant(kind),
+    full,
+    urls: fc.array(url, { maxLength: 5 }),
+    crashAt,
+  });
+const never = fc.constant(false);
+
+const event: fc.Arbitrary<UnaskedEvent> = fc.oneof(
+  { weight: 4, arbitrary: setOf(0, fc.constantFrom(false, false, true), said) },
+  { weight: 5, arbitrary: setOf(1, never, fc.oneof({ weight: 5, arbitrary: link }, noindex)) },
+  { weight: 3, arbitrary: setOf(2, never, fc.oneof(look, look, past)) },
+  { weight: 1, arbitrary: setOf(3, never, look) },
+  {
+    weight: 14,
+    arbitrary: fc.record({
+      do: fc.constant('answer' as const),
+      is: fc.constantFrom('ok', 'ok', 'ok', 'unchanged', 'redirect', 'error', 'error'),
+      len,
+      type: fc.constantFrom(...TYPES),
+      http: fc.constantFrom(301, 302),
+      to: fc.constantFrom(...CURLS, ''),
+      code: fc.constantFrom(404, 404, 410, 403, 303, 500),
+      crashAt,
+    }),
+  },
+  {
+    weight: 4,
+    // None is a term of `known`, or a sum of few that differs from one by seconds.
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      seconds: fc.constantFrom(2, 2 * HOUR_S + 7, DAY_S + 1000, 8 * DAY_S + 5000, 33 * DAY_S + 9000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('robots' as const), forbids: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('received' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
+);
+
+/** @throws the first history that goes wrong, shrunk, with the seed and path that repeat it */
+export async function runUnaskedHistories({ seed, runs }: { seed: number; runs: number }): Promise<void> {
+  const database = new OneDatabase();
+  const turns = new Turns();
+  turns.install();
+  const run = async (events: readonly UnaskedEvent[]) => {
+    turns.forget();
+    const pair = new UnaskedPair(database, turns);
+    for (const one of events) await pair.run(one);
+    await pair.drain();
+  };
+  const histories = fc.array(event, { minLength: 4, maxLength: 30, size: 'max' });
+  try {
+    await fc.assert(fc.asyncProperty(histories, run), { seed, numRuns: runs });
+  } finally {
+    turns.restore();
+    database.db.close();
+  }
+}
