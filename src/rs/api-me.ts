@@ -4,6 +4,7 @@ import { clientAddress } from '../web/client.js';
 import { MAX_RS_ERRORS, MAX_RS_URLS } from '../wire/qm-rs.js';
 import type { Account, ChangeOutcome } from './account.js';
 import { membersOf, networkOf, shownOnce, textOf, type NodeBindings } from './api-parts.js';
+import type { LoginGuard } from './login-guard.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
@@ -16,22 +17,26 @@ const ERRORS_A_PAGE = 100;
 const MAX_URL_BYTES = 200_000;
 
 export interface MeApiOptions {
+  /** The same as that of the pages: a network has one count of wrong passwords. */
+  guard: LoginGuard;
   account: Account;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   options: Pick<RsOptions, 'proxies' | 'uns' | 'limits'>;
 }
 
-export function meApi({ account, view, options }: MeApiOptions) {
+export function meApi({ guard, account, view, options }: MeApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const addressOf = (c: Ask) => clientAddress(c.env.incoming, options.proxies);
   const networkOfClient = (c: Ask) => networkOf(addressOf(c));
+  /** Does what checks a password. @throws RsRequestRefused 429; as `check` */
+  const attempt = <T>(c: Ask, check: () => Promise<T>) => guard.attempt(networkOfClient(c), check);
 
-  /** Who asks. @throws RsRequestRefused 401, 503 */
+  /** Who asks. @throws RsRequestRefused 401, 429, 503 */
   async function login(c: Ask): Promise<{ pid: number; password: string; address: string }> {
     const { pid, password } = credentialsOf(c.req.header('authorization'));
     const address = addressOf(c);
-    await view.door.look(pid, password, address);
+    await attempt(c, () => view.door.look(pid, password, address));
     return { pid: Number(pid), password, address };
   }
   /** Number and password, which are checked with what is to be removed. */
@@ -40,7 +45,11 @@ export function meApi({ account, view, options }: MeApiOptions) {
     return { pid: Number(pid), consent: { password, address: addressOf(c), urls } };
   }
 
-  api.get('/', async c => c.json(await providerView(c.req.header('authorization'), addressOf(c), view)));
+  api.get('/', async c => {
+    credentialsOf(c.req.header('authorization'));
+    const look = () => providerView(c.req.header('authorization'), addressOf(c), view);
+    return c.json(await attempt(c, look));
+  });
 
   api.get('/errors', async c => {
     const { pid } = await login(c);
@@ -96,7 +105,8 @@ export function meApi({ account, view, options }: MeApiOptions) {
   api.delete('/roots', async c => {
     const members = await membersOf(c);
     const { pid, consent } = confirmed(c, countIn(members));
-    return changed(c, await account.removeRoot(pid, textOf(members, 'url') ?? '', consent));
+    const root = textOf(members, 'url') ?? '';
+    return changed(c, await attempt(c, () => account.removeRoot(pid, root, consent)));
   });
   api.post('/terms', async c => {
     const { pid } = await login(c);
@@ -110,11 +120,11 @@ export function meApi({ account, view, options }: MeApiOptions) {
   });
   api.post('/leave', async c => {
     const { pid, consent } = confirmed(c, countIn(await membersOf(c)));
-    return changed(c, await account.leave(pid, consent));
+    return changed(c, await attempt(c, () => account.leave(pid, consent)));
   });
   api.delete('/leave', async c => {
     const { pid, password } = credentialsOf(c.req.header('authorization'));
-    return changed(c, await account.stay(pid, password, addressOf(c)));
+    return changed(c, await attempt(c, () => account.stay(pid, password, addressOf(c))));
   });
   return api;
 }

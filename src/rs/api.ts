@@ -6,6 +6,7 @@ import { clientAddress } from '../web/client.js';
 import type { Account } from './account.js';
 import { meApi } from './api-me.js';
 import { membersOf, networkOf, shown, shownOnce, textOf, type NodeBindings } from './api-parts.js';
+import type { LoginGuard } from './login-guard.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
@@ -21,6 +22,7 @@ type Ask = Context<{ Bindings: NodeBindings }>;
 export interface ApiOptions {
   registrar: Pick<Registrar, 'issue' | 'issueReset' | 'find' | 'check' | 'cancel'>;
   account: Account;
+  guard: LoginGuard;
   options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
@@ -35,6 +37,7 @@ export interface ApiOptions {
 export function apiOf({
   registrar,
   account,
+  guard,
   options,
   view,
   maxBodyBytes,
@@ -96,7 +99,7 @@ export function apiOf({
     return c.json(shownOnce(pair, options), 201);
   });
 
-  api.route('/me', meApi({ account, view, options }));
+  api.route('/me', meApi({ guard, account, view, options }));
   api.all('*', () => {
     throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'see lccd-rs(8)');
   });

@@ -17,6 +17,7 @@ import { Account } from './account.js';
 import { apiOf, type NodeBindings } from './api.js';
 import type { RsStatus } from './figures.js';
 import { rsOptions, type RsOptions } from './options.js';
+import { LoginGuard } from './login-guard.js';
 import { listenerOf } from './listener.js';
 import { operatorDoor } from './operator/door.js';
 import { operatorEndpoints } from './operator/endpoints.js';
@@ -136,7 +137,9 @@ async function run(
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const view = { door, ask };
   const sessions = new WebSessions(db, () => clock.nowMs(), options.sessions);
+  const guard = new LoginGuard(clock, options.wrongLogins);
   const api = apiOf({
+    guard,
     view,
     registrar,
     account,
@@ -151,6 +154,7 @@ async function run(
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   app.route(`${base}/api/v1`, api);
   const pages = pagesOf({
+    guard,
     registrar,
     account,
     hoursOf: pid => db.providers.get(pid),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { apiOf } from '../../src/rs/api.js';
+import { LoginGuard } from '../../src/rs/login-guard.js';
 import { url } from '../qm/support.js';
 import { AccountScene, PASSWORD } from './account-scene.js';
 
@@ -13,6 +14,7 @@ async function start(): Promise<void> {
   scene = await AccountScene.start({ 'rs.pairs_per_network': '9' });
   const { rs, account, door } = scene;
   api = apiOf({
+    guard: new LoginGuard(rs.clock, rs.options.wrongLogins),
     account,
     registrar: rs.registrar,
     options: rs.options,
@@ -37,6 +39,7 @@ async function ask(login: string, method: string, path: string, body?: object) {
   const said = await answer.text();
   return {
     status: answer.status,
+    retryAfterS: Number(answer.headers.get('retry-after')),
     body: (said === '' ? {} : JSON.parse(said)) as Record<string, unknown>,
   };
 }
@@ -61,6 +64,38 @@ test('each of it needs number and password, and says alike that they are wrong',
       assert.deepEqual([answer.status, answer.body['code']], [401, 'login'], `${method} ${path} ${login}`);
     }
   assert.equal(scene.rs.db.outbox.count, 0);
+});
+
+test('after 20 wrong passwords the network waits, whatever is asked with whatever password', async () => {
+  await start();
+  const pid = await scene.register('/');
+  for (let i = 0; i < 30; i++) assert.equal((await ask('', 'GET', '/me')).status, 401, 'no password is none');
+  for (let i = 0; i < 5; i++) {
+    assert.equal((await ask(`${pid}:wrong`, 'GET', '/me')).status, 401);
+    assert.equal((await ask(`${pid + i}:wrong`, 'POST', '/me/terms', {})).status, 401);
+    assert.equal((await ask(`${pid}:wrong`, 'POST', '/me/leave', { urls: 0 })).status, 401);
+    assert.equal(
+      (await ask(`${pid}:${PASSWORD}`, 'GET', '/me')).status,
+      200,
+      'a right one counts for nothing',
+    );
+    assert.equal((await ask(`${pid}:wrong`, 'DELETE', '/me/leave')).status, 401);
+  }
+  for (const [method, path, body] of [
+    ['GET', '/me'],
+    ['GET', '/me/errors'],
+    ['POST', '/me/leave', { urls: 0 }],
+    ['DELETE', '/me/leave'],
+    ['DELETE', '/me/roots', { urls: 0, url: 'http://a/' }],
+  ] as const) {
+    const late = await ask(`${pid}:${PASSWORD}`, method, path, body);
+    assert.deepEqual([late.status, late.body['code']], [429, 'too-many'], path);
+    assert.match(
+      String(late.body['what']),
+      /^too many wrong logins from your network in an hour: the limit is 20 /,
+    );
+    assert.ok(late.retryAfterS > 3000);
+  }
 });
 
 test('errors by code, page by page, by the beginning of the url', async () => {

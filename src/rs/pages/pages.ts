@@ -1,5 +1,5 @@
 /** The pages that everybody may open, and those of providers, put together. */
-import { LoginGuard } from '../login-guard.js';
+import type { LoginGuard } from '../login-guard.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
@@ -19,14 +19,13 @@ export interface PagesOptions
     Pick<ShellOptions, 'maxBodyBytes' | 'failed'>,
     Pick<ApplicantOptions, 'registrar' | 'clock' | 'within'> {
   sessions: WebSessions;
+  guard: LoginGuard;
   account: MeOptions['account'];
   hoursOf: MeOptions['hoursOf'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
-  options: ApplicantOptions['options'] &
-    MeOptions['options'] &
-    Pick<RsOptions, 'url' | 'contact' | 'wrongLogins'>;
+  options: ApplicantOptions['options'] & MeOptions['options'] & Pick<RsOptions, 'url' | 'contact'>;
 }
 
 const OUT = [
@@ -35,18 +34,17 @@ const OUT = [
 ];
 
 export function pagesOf(parts: PagesOptions) {
-  const { options, clock, sessions, view } = parts;
-  const { url, contact, wrongLogins } = options;
+  const { options, clock, sessions, guard, view } = parts;
+  const { url, contact } = options;
   const { maxBodyBytes, failed } = parts;
   const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, maxBodyBytes, failed });
   const { app, page, base } = shell;
   const cookie = new SessionCookie('provider', url);
-  const guard = new LoginGuard(clock, wrongLogins);
   app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
   const pairSecrets = new ShownOnce<PairSecrets>(clock);
   const { mailing } = parts.mail;
   const [qm, { door }] = [new QmAnswers(view.ask), view];
-  app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, guard, pairSecrets, base, page }));
+  app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, pairSecrets, base, page }));
   app.route('/', mailPages({ ...parts.mail, options, clock, base, page }));
   app.route(
     '/',
