@@ -30,8 +30,14 @@ export async function scan(
   const send = async (id: number) => {
     const url = db.url(id);
     if (url === undefined) return;
-    const { pid, curl, mimetype, served, furl } = url;
-    await sink.add({ pid, curl, mimetype: served === 1 ? AS_SERVED : mimetype, furl: furl ?? undefined });
+    const { pid, curl, mimetype, served, furl, hops } = url;
+    await sink.add({
+      pid,
+      curl,
+      mimetype: served === 1 ? AS_SERVED : mimetype,
+      furl: furl ?? undefined,
+      hops: hops ?? undefined,
+    });
   };
   const isFree = (id: number) => {
     const url = db.url(id);

@@ -17,7 +17,7 @@ export interface ScanRequest {
   curl: string;
   mimetype: string;
   furl?: string | undefined;
-  /** Of one that is not held: links between it and where its crawl began. */
+  /** Of one that nobody announced: links between it and where its crawl began. */
   hops?: number | undefined;
 }
 

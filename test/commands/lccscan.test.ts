@@ -47,7 +47,7 @@ describe('lccscan', () => {
     assert.equal(status, 0, stderr);
     assert.equal(
       stdout,
-      `<?lcc from="lccscan" set="partial"?>\n<url curl="${SITE}often" mimetype="*/*" pid="1"/>\n<?lcc end?>\n`,
+      `<?lcc from="lccscan" set="partial"?>\n<url curl="${SITE}often" mimetype="*/*" hops="1" pid="1"/>\n<?lcc end?>\n`,
     );
     assert.equal(
       stderr,

@@ -43,6 +43,8 @@ export interface ScanUrl {
   mimetype: string;
   furl: string | null;
   served: 0 | 1;
+  /** Null: its owner announced it. Of any other robots.txt says whether it may be asked for. */
+  hops: number | null;
 }
 
 export interface KnownUrl {
@@ -62,7 +64,7 @@ export class ScanReader {
     this.#path = path;
     const db = (this.#db = openReadOnly(path));
     this.#url = db.prepare<[number], ScanUrl>(
-      'SELECT pid, curl, mimetype, givenfurl AS furl, served FROM lccurl WHERE id = ?',
+      'SELECT pid, curl, mimetype, givenfurl AS furl, served, hops FROM lccurl WHERE id = ?',
     );
     this.#waiting = db
       .prepare<[number, string], number>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1')

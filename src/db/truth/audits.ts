@@ -42,7 +42,7 @@ export interface SettledUrl extends AuditedUrl {
 /** How far the audit of a provider is. */
 export interface AuditProgress {
   pid: number;
-  /** What its owner announced and is held. */
+  /** What its owner announced and is held, where nothing of its audit is open; 20 000 at most. */
   held: number;
   settled: number;
   silent: number;
@@ -55,6 +55,8 @@ const HOUR_S = 3600;
 const SECOND_LOOK_S = 300;
 const SECOND_LOOK_SPREAD_S = 300;
 const NOISY_S = 30 * 86_400;
+/** A sample is hardly larger of more. */
+const MOST_COUNTED = 20_000;
 /** Rows in a step of the upkeep. */
 const PAGE_ROWS = 200;
 
@@ -118,7 +120,9 @@ export class AuditSamples {
          FROM audit JOIN pidb USING (pid) WHERE began > auditdue GROUP BY audit.pid`,
       ),
       held: db
-        .prepare<[number], number>('SELECT count(*) FROM lccurl WHERE pid = ? AND hops IS NULL')
+        .prepare<[number], number>(
+          `SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND hops IS NULL LIMIT ${MOST_COUNTED})`,
+        )
         .pluck(),
       due: db.prepare<[number, number]>('UPDATE pidb SET auditdue = ? WHERE pid = ?'),
     };
@@ -200,7 +204,7 @@ export class AuditSamples {
   progress(): AuditProgress[] {
     return this.#statements.progress
       .all()
-      .map(one => ({ ...one, held: this.#statements.held.get(one.pid) ?? 0 }));
+      .map(one => ({ ...one, held: one.open > 0 ? 0 : (this.#statements.held.get(one.pid) ?? 0) }));
   }
 
   /** The audit of a provider is over. @param dueS when the next one is */

@@ -9,7 +9,7 @@ import type { Log } from '../../lib/log.js';
 import { codeText, SILENT_CHANGE, SILENT_END } from '../../wire/codes.js';
 import type { Chore } from './chore.js';
 
-const EVERY_MS = 10_000;
+const EVERY_MS = 5000;
 const DAY_S = 86_400;
 /** Days until the next audit, by the share that may be silent at most. */
 const NEXT_DAYS = [
