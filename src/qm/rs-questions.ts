@@ -20,6 +20,8 @@ export class RsQuestions {
         return { ok: { pids: this.#around(question.url) } };
       case 'show':
         return { ok: { provider: this.#registered.show(question.pid) ?? null } };
+      case 'standing':
+        return { ok: { standing: this.#registered.standing(question.pid) ?? null } };
       case 'status':
         return { ok: { providers: this.#registered.count } };
       case 'urls': {

@@ -81,6 +81,7 @@ export function rsOptions(config: Config) {
       xml: xmlLimitsOf(config),
       timeoutMs: config.get('rs.uns_timeout_ms'),
     },
+    share: { keepMs: config.get('rs.share_ms'), maxLength: config.get('rs.share_bytes') },
     qm: { timeoutMs: config.get('rs.qm_timeout_ms'), retryMs: config.get('rs.retry_ms') },
   };
 }

@@ -27,6 +27,7 @@ import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
 import { WebSessions } from './sessions.js';
+import { SharedAnswers } from './shared-answers.js';
 import { Transitions } from './transitions.js';
 import { UnsDoor } from './uns-door.js';
 
@@ -96,6 +97,7 @@ async function run(
     log,
     ...options.qm,
     answered(operation, answer) {
+      shared.drop(operation.change.pid);
       transitions.settle(operation, answer, options.firstPid);
       account.settled(operation, answer);
       const { op, pid } = operation.change;
@@ -103,9 +105,11 @@ async function run(
       log[refused === undefined ? 'info' : 'warn']('operation answered', { op, pid, refused });
       mail.stir();
     },
+    connected: () => shared.clear(),
     fail,
   });
   const ask = (question: RsQuestion) => sender.ask(question);
+  const shared = new SharedAnswers({ ...options.share, ask, clock });
   const applied = () => sender.stir();
   const door = new UnsDoor({ ...options.unsDoor, clock });
   const mail = startMail({
@@ -161,6 +165,7 @@ async function run(
     mail,
     sessions,
     view,
+    shared,
     options,
     clock,
     maxBodyBytes,

@@ -7,7 +7,7 @@
  *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
  *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"enable",…}                         it stays after all
  *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full                      the operator's, for any provider
- *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
+ *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"standing","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
  *          QM  {"ok":{…}}                                        done, or done before under this id
@@ -65,6 +65,8 @@ export type RsControl = (typeof RS_CONTROLS)[number];
 export type RsQuestion =
   | { op: 'find'; url: string }
   | { op: 'show'; pid: number }
+  /** Only what a login hangs on. */
+  | { op: 'standing'; pid: number }
   | { op: 'status' }
   | { op: 'urls'; pid: number; urls: readonly string[] }
   | ({ op: 'errors'; pid: number } & RsErrorsWanted);
@@ -177,6 +179,7 @@ export function readRsAsk(line: string): RsAsked {
     case 'find':
       return { id: undefined, question: { op, url: fields.text('url', /^.+$/s) } };
     case 'show':
+    case 'standing':
       return { id: undefined, question: { op, pid: fields.pid() } };
     case 'status':
       return { id: undefined, question: { op } };

@@ -21,7 +21,10 @@ const view: ProviderViewOptions = {
         ? Promise.resolve({ enabled: provider.enabled })
         : Promise.reject(notTogether()),
   },
-  ask: () => Promise.resolve(isAway ? undefined : { provider }),
+  ask: () =>
+    Promise.resolve(
+      isAway ? undefined : { provider, standing: { ...provider, enabled: provider.enabled ? 1 : 0 } },
+    ),
 };
 
 async function start(...args: Parameters<typeof RsScene.start>): Promise<void> {

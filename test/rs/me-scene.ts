@@ -19,7 +19,11 @@ export class MeScene {
     this.accounts = accounts;
   }
 
-  static async start(on: Pick<Ground, 'services' | 'limits'>): Promise<MeScene> {
+  /** @param share of answers of the Queue Manager; left out: none is shared */
+  static async start(
+    on: Pick<Ground, 'services' | 'limits'>,
+    share?: { keepMs: number; maxLength: number },
+  ): Promise<MeScene> {
     const accounts = await AccountScene.start();
     const scene = new MeScene(accounts);
     await accounts.register('/docs/');
@@ -30,7 +34,7 @@ export class MeScene {
       door: accounts.door,
       ask: (...args: Parameters<typeof ask>) => Promise.resolve(ask(...args)),
     };
-    scene.pages = await PagesScene.start(accounts.rs, on, view, accounts.account);
+    scene.pages = await PagesScene.start(accounts.rs, on, view, accounts.account, share);
     await scene.login();
     return scene;
   }

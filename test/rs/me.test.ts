@@ -131,3 +131,22 @@ test('every code that a url or a list can have has advice of its own', () => {
   }
   for (const status of [400, 418, 502]) assert.match(adviceOf(status).means, new RegExp(String(status)));
 });
+
+test('looks share an answer, but never a password of before, and what is done by a form is seen at once', async () => {
+  const shared = await MeScene.start(on, { keepMs: 10_000_000, maxLength: 1e6 });
+  const write = (columns: string) =>
+    void shared.qm.db.prepare(`UPDATE pidb SET ${columns} WHERE pid = ${PID}`).run();
+  try {
+    assert.equal((await shared.get('/me')).status, 200);
+    write('paused = 1');
+    const looked = await shared.get('/me');
+    assert.equal(stateOf(looked.html), 'waits for your first list');
+    write('leaveat = 2000000000');
+    assert.equal(stateOf((await shared.get('/me')).html), 'paused');
+    write('generation = generation + 1');
+    assert.equal((await shared.get('/me')).location, '/base/login');
+    assert.equal((await shared.get('/me')).status, 303);
+  } finally {
+    await shared.close();
+  }
+});

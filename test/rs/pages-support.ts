@@ -10,6 +10,7 @@ import type { ProviderViewOptions } from '../../src/rs/me.js';
 import { pagesOf } from '../../src/rs/pages/pages.js';
 import { LoginGuard } from '../../src/rs/login-guard.js';
 import { WebSessions } from '../../src/rs/sessions.js';
+import { SharedAnswers } from '../../src/rs/shared-answers.js';
 import { notTogether } from '../../src/rs/uns-door.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
 import type { Ground } from '../web/support.js';
@@ -38,6 +39,7 @@ export class PagesScene {
     { services, limits }: Pick<Ground, 'services' | 'limits'>,
     view: ProviderViewOptions = NOBODY,
     account: Account = accountOf(scene, view),
+    share = { keepMs: 0, maxLength: 0 },
   ): Promise<PagesScene> {
     const failed: unknown[] = [];
     const { registrar, mail, options, clock, db } = scene;
@@ -49,6 +51,7 @@ export class PagesScene {
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,
+      shared: new SharedAnswers({ ...share, ask: view.ask, clock }),
       options,
       clock,
       maxBodyBytes: 2000,

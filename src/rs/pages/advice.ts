@@ -119,6 +119,18 @@ const ADVICE: Readonly<Record<number, Advice>> = {
     means: 'The robots.txt of your site forbids it. It was not announced, but found as a link.',
     todo: 'If it may be fetched, permit it there, or announce it yourself.',
   },
+  616: {
+    means: 'The page has changed, and your site did not announce it.',
+    todo: 'The new page is kept. See to it that each change is announced, or send a full set.',
+  },
+  617: {
+    means: 'The page is gone, and your site did not announce it.',
+    todo: 'See to it that each removal is announced, or send a full set.',
+  },
+  618: {
+    means: 'The page asks not to be kept (noindex). It was not announced, but found as a link.',
+    todo: 'If it may be kept, take noindex off, or announce it yourself.',
+  },
 };
 
 export function adviceOf(code: number): Advice {

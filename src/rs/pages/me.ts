@@ -19,6 +19,7 @@ import type { PairSecrets } from './pair.js';
 import { providerGate, type ProviderEnv } from './provider-gate.js';
 import type { QmAnswers } from './qm-answers.js';
 import { sessionGate } from './session-gate.js';
+import { SharedBodies } from './shared-bodies.js';
 import { ShownOnce } from './shown-once.js';
 
 export interface MeOptions
@@ -48,6 +49,7 @@ export const ME_NAV = [
 export function mePages(all: MeOptions) {
   const { sessions, cookie, qm, hoursOf, options, clock, base, page } = all;
   const pages = new Hono<ProviderEnv>({ strict: false });
+  const bodies = new SharedBodies();
   const zoneOf = (pid: number) => hoursOf(pid)?.zone ?? undefined;
   pages.use(sessionGate('provider', sessions, cookie, c => toLoginFrom(base, c)));
   pages.use(providerGate(sessions, cookie, qm, `${base}/login`));
@@ -57,13 +59,15 @@ export function mePages(all: MeOptions) {
     const nowMs = clock.nowMs();
     const view = { provider, base, zone: zoneOf(provider.pid), nowMs, ...options };
     const note = outcomeNote(c, 'You stay.');
-    return show(c, '/me', 'Overview', html`${note} ${overview(view)}`);
+    const body = bodies.of([provider], view.zone ?? '', () => overview(view));
+    return show(c, '/me', 'Overview', html`${note} ${body}`);
   });
   pages.get('/errors', async c => {
     const { provider } = c.var;
     const filter = errorFilterOf(name => c.req.query(name));
-    const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 });
-    return show(c, '/me/errors', 'Errors', errorsBody({ provider, errors, filter, base }));
+    const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 }, true);
+    const body = bodies.of([errors, provider], '', () => errorsBody({ provider, errors, filter, base }));
+    return show(c, '/me/errors', 'Errors', body);
   });
   pages.get('/errors.csv', c => {
     const { pid } = c.var.provider;
@@ -77,14 +81,9 @@ export function mePages(all: MeOptions) {
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
     const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(c.var.provider.pid, urls);
-    const body = receiptsBody({
-      base,
-      typed,
-      urls,
-      standings,
-      nowMs: clock.nowMs(),
-      zone: zoneOf(c.var.provider.pid),
-    });
+    const zone = zoneOf(c.var.provider.pid);
+    const view = { base, typed, urls, standings, nowMs: clock.nowMs(), zone };
+    const body = bodies.of([standings], `${zone ?? ''} ${typed}`, () => receiptsBody(view));
     return show(c, '/me/receipts', 'Receipts', body);
   });
   const parts: MeParts = { ...all, show };
@@ -114,7 +113,7 @@ export function mePages(all: MeOptions) {
     const text = new TextEncoder();
     return new ReadableStream({
       async pull(sink) {
-        const errors = await qm.errors(pid, { ...filter, after, limit: MAX_RS_ERRORS });
+        const errors = await qm.errors(pid, { ...filter, after, limit: MAX_RS_ERRORS }, false);
         const lines = errors.map(csvLine).join('');
         if (isFirst || lines !== '') sink.enqueue(text.encode(isFirst ? CSV_HEAD + lines : lines));
         isFirst = false;

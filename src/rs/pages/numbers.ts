@@ -3,17 +3,20 @@
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 const STEP = 1024;
 
+const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+
 /** `12,345`. */
 export function countText(count: number): string {
-  return count.toLocaleString('en');
+  return WHOLE.format(count);
 }
 
 /** `812 bytes`, `1.4 MB`, `231 MB`: two or three digits, 1024 to the next unit. */
 export function bytesText(bytes: number): string {
   let [value, unit] = [bytes, 0];
   while (value >= STEP - 0.5 && unit < UNITS.length - 1) [value, unit] = [value / STEP, unit + 1];
-  const digits = unit > 0 && value < 9.95 ? 1 : 0;
-  return `${value.toLocaleString('en', { maximumFractionDigits: digits })} ${UNITS[unit] ?? ''}`;
+  const format = unit > 0 && value < 9.95 ? TENTHS : WHOLE;
+  return `${format.format(value)} ${UNITS[unit] ?? ''}`;
 }
 
 /** `1 MB/s`; 0 has no limit. */

@@ -16,19 +16,28 @@ export interface ProviderEnv extends SessionEnv {
 export function providerGate(
   sessions: WebSessions,
   cookie: SessionCookie,
-  qm: Pick<QmAnswers, 'provider'>,
+  qm: Pick<QmAnswers, 'provider' | 'standing' | 'drop'>,
   loginPath: string,
 ): MiddlewareHandler<ProviderEnv> {
   return async (c, next) => {
     const { account, mark } = c.get('session');
-    const provider = await qm.provider(Number(account));
+    const pid = Number(account);
+    const standing = await qm.standing(pid);
     // A password that was set meanwhile ends every session of the one before.
-    const isIn = provider !== undefined && (provider.enabled || provider.leaveat !== null);
-    if (!isIn || String(provider.generation) !== mark) {
+    const isIn = standing !== undefined && (standing.enabled === 1 || standing.leaveat !== null);
+    if (!isIn || String(standing.generation) !== mark) {
+      qm.drop(pid);
       sessions.endOf('provider', account);
       cookie.clear(c);
       return c.redirect(loginPath, 303);
     }
+    const isLook = c.req.method === 'GET' || c.req.method === 'HEAD';
+    let provider = await qm.provider(pid, isLook);
+    if (provider?.leaveat !== standing.leaveat) {
+      qm.drop(pid);
+      provider = await qm.provider(pid, false);
+    }
+    if (provider === undefined) return c.redirect(loginPath, 303);
     c.set('provider', provider);
     return next();
   };

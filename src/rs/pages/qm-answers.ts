@@ -1,44 +1,68 @@
 /** What the pages of a provider ask of the Queue Manager. */
-import type { ShownProvider } from '../../db/providers/registered.js';
-import type { KeptError, RsErrorsWanted, RsQuestion, UrlStanding } from '../../wire/qm-rs.js';
+import type { ShownProvider, Standing } from '../../db/providers/registered.js';
+import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
 import type { ProviderViewOptions } from '../me.js';
 import { RsRequestRefused } from '../refusal.js';
+import type { ProviderQuestion, SharedAnswers, QmTold } from '../shared-answers.js';
 
 export class QmAnswers {
   readonly #ask: ProviderViewOptions['ask'];
+  readonly #shared: SharedAnswers;
 
-  constructor(ask: ProviderViewOptions['ask']) {
+  /** @param shared for looks; what is asked before something is done is never shared */
+  constructor(ask: ProviderViewOptions['ask'], shared: SharedAnswers) {
     this.#ask = ask;
+    this.#shared = shared;
   }
 
-  /** Undefined when there is none. @throws RsRequestRefused 503 while the Queue Manager is away, as all of these */
-  async provider(pid: number): Promise<ShownProvider | undefined> {
-    const { provider } = await this.#told({ op: 'show', pid });
+  /**
+   * Undefined when there is none.
+   * @param isLook it is shown, and nothing is done
+   * @throws RsRequestRefused 503 while the Queue Manager is away, as all of these
+   */
+  async provider(pid: number, isLook: boolean): Promise<ShownProvider | undefined> {
+    const { provider } = await this.#told({ op: 'show', pid }, isLook);
     return (provider as ShownProvider | null) ?? undefined;
   }
 
-  /** Errors that it has not received. */
-  async errors(pid: number, wanted: RsErrorsWanted): Promise<readonly KeptError[]> {
-    const { errors } = await this.#told({ op: 'errors', pid, ...wanted });
+  /** What its logins hang on, as it is now. */
+  async standing(pid: number): Promise<Standing | undefined> {
+    const told = await this.#shared.askNow({ op: 'standing', pid });
+    if (told === undefined) throw away();
+    return (told['standing'] as Standing | null | undefined) ?? undefined;
+  }
+
+  /** What is shared of it is not so any more. */
+  drop(pid: number): void {
+    this.#shared.drop(pid);
+  }
+
+  /** Errors that it has not received. @param isLook not the whole of many */
+  async errors(pid: number, wanted: RsErrorsWanted, isLook: boolean): Promise<readonly KeptError[]> {
+    const { errors } = await this.#told({ op: 'errors', pid, ...wanted }, isLook);
     return errors as KeptError[];
   }
 
   /** How urls stand, in their order. */
   async urls(pid: number, urls: readonly string[]): Promise<readonly UrlStanding[][]> {
     if (urls.length === 0) return [];
-    const { urls: standings } = await this.#told({ op: 'urls', pid, urls });
+    const { urls: standings } = await this.#told({ op: 'urls', pid, urls }, true);
     return standings as UrlStanding[][];
   }
 
-  async #told(question: RsQuestion): Promise<Readonly<Record<string, unknown>>> {
-    const told = await this.#ask(question);
-    if (told !== undefined) return told;
-    throw new RsRequestRefused(
-      503,
-      'away',
-      'the part of this cache that knows your site is not running at the moment',
-      'load this page again in a minute',
-      10,
-    );
+  async #told(question: ProviderQuestion, isLook: boolean): Promise<QmTold> {
+    const told = await (isLook ? this.#shared.ask(question) : this.#ask(question));
+    if (told === undefined) throw away();
+    return told;
   }
+}
+
+function away(): RsRequestRefused {
+  return new RsRequestRefused(
+    503,
+    'away',
+    'the part of this cache that knows your site is not running at the moment',
+    'load this page again in a minute',
+    10,
+  );
 }

@@ -53,14 +53,14 @@ export function shellOf(options: ShellOptions): Shell {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, originOf(c));
     await next();
   });
-  app.use(
-    bodyLimit({
-      maxSize: maxBodyBytes,
-      onError: () => {
-        throw new RsRequestRefused(413, 'too-large', 'that is too much', 'send less (web.max_body_bytes)');
-      },
-    }),
-  );
+  const limitBody = bodyLimit({
+    maxSize: maxBodyBytes,
+    onError: () => {
+      throw new RsRequestRefused(413, 'too-large', 'that is too much', 'send less (web.max_body_bytes)');
+    },
+  });
+  // The limit makes a whole Request of each; one without a body needs none.
+  app.use((c, next) => (c.req.method === 'GET' || c.req.method === 'HEAD' ? next() : limitBody(c, next)));
   for (const [name, type, text] of [...FILES, ...files])
     app.get(`/static/${name}`, c =>
       c.body(text, 200, { 'content-type': type, 'cache-control': 'max-age=86400' }),

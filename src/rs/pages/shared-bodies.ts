@@ -1,0 +1,25 @@
+/** Contents of pages, made once for as long as the answers of the Queue Manager that they show are the same ones. */
+import type { Markup } from './layout.js';
+
+interface Body {
+  from: readonly object[];
+  key: string;
+  markup: Markup;
+}
+
+export class SharedBodies {
+  /** Goes with its first answer: what is kept of those bounds what is kept of these. */
+  readonly #bodies = new WeakMap<object, Body>();
+
+  /**
+   * @param from answers that it shows, as they came; the first one belongs to this page alone
+   * @param key all else that it depends on, but the time
+   */
+  of(from: readonly [object, ...object[]], key: string, make: () => Markup): Markup {
+    const known = this.#bodies.get(from[0]);
+    if (known?.key === key && known.from.every((part, i) => part === from[i])) return known.markup;
+    const markup = make();
+    this.#bodies.set(from[0], { from, key, markup });
+    return markup;
+  }
+}
