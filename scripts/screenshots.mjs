@@ -21,6 +21,7 @@ const KEPT = {
   register: ['768-light'],
   pair: ['768-light'],
   me: ['768-light', '320-dark'],
+  'me-errors': ['768-light'],
 };
 /** For which the LCC is watched before the pictures are taken: graphs show this time. */
 const WATCHED_MS = 60_000;
