@@ -19,8 +19,11 @@ export class DoorLinks implements LinksSink {
     return this.#sets.put(link.pid, linkLine(link, false));
   }
 
-  unwanted({ pid, curl, mimetype }: UnwantedPage): void | Promise<void> {
-    return this.#sets.put(pid, formatUrl({ curl, mimetype, op: 'delete' }));
+  unwanted({ pid, curl, mimetype, md5 }: UnwantedPage): void | Promise<void> {
+    return this.#sets.put(
+      pid,
+      formatUrl({ curl, mimetype, ...(md5 !== undefined && { md5 }), op: 'delete' }),
+    );
   }
 
   /** @throws LccError as `DoorSets.finish` */

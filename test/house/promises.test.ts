@@ -17,7 +17,7 @@ const LEAST_FIXED = 8;
 /** Every text in quotes of a source, as what it may become: what stands in `${…}` may be anything. */
 function textsOf(path: string): RegExp[] {
   const quoted = readProjectFile(path).matchAll(
-    /'((?:\\.|[^'\\\n])+)'|"((?:\\.|[^"\\\n])+)"|`((?:\\.|[^`\\])+)`/g,
+    /'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`/g,
   );
   return [...quoted].flatMap(([, single, double, template]) => {
     const text = (single ?? double ?? template ?? '').replace(/\\(?!u)(.)/g, '$1');

@@ -92,7 +92,8 @@ export class UnaskedPair {
     const needless = new Set(
       this.#model.rows.filter(row => this.#model.isNeedless(row, this.#nowS)).map(row => row.place),
     );
-    const ownersBefore = new Set(this.#owners());
+    // One on its way is not waiting, even if it has to be fetched once more.
+    const ownersBefore = new Set(this.#owners().filter(place => place !== this.#sent?.place));
     const agreed = new Set(this.#model.rows.filter(row => this.#agrees(row)).map(row => row.place));
     this.#newlySent = undefined;
     await this.#do(event);
