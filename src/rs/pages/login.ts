@@ -91,8 +91,6 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
         <button>Log in</button>
       </form>
       <p class="after"><a href="${base}/forgot">Forgotten the password?</a></p>
-      <p>No site here yet? <a href="${base}/register">Register one</a></p>
-      <p class="after"><a href="${base}/forgot">Forgotten the password?</a></p>
-      <p><a href="${base}/forgot">The password is lost</a></p>`;
+      <p>No site here yet? <a href="${base}/register">Register one</a></p>`;
   }
 }

@@ -4,20 +4,28 @@ import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { clientAddress } from '../../web/client.js';
 import type { Clock } from '../../lib/clock.js';
+import type { Account } from '../account.js';
 import { networkOf, type NodeBindings } from '../api.js';
 import type { ForgottenPasswords, NewPassword } from '../mail/forgotten.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf } from './fields.js';
-import { codeBlock, errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
+import { forgotBody, type ForgotView } from './forgot-forms.js';
+import { codeBlock, type Markup, type PageMaker } from './layout.js';
+import type { PairSecrets } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 
 const KEY_BYTES = 16;
 
+type Ask = Context<{ Bindings: NodeBindings }>;
+
 export interface MailPagesOptions {
   mailing: Pick<Mailing, 'email' | 'confirm'>;
   forgotten: Pick<ForgottenPasswords, 'ask' | 'exchange'>;
+  account: Pick<Account, 'beginReset'>;
+  /** What the page of a pair shows once. */
+  pairSecrets: ShownOnce<PairSecrets>;
   options: Pick<RsOptions, 'proxies'>;
   clock: Clock;
   base: string;
@@ -25,7 +33,16 @@ export interface MailPagesOptions {
 }
 
 /** `/confirm/T`, `/forgot`, `/reset/T`. */
-export function mailPages({ mailing, forgotten, options, clock, base, page }: MailPagesOptions) {
+export function mailPages({
+  mailing,
+  forgotten,
+  account,
+  pairSecrets,
+  options,
+  clock,
+  base,
+  page,
+}: MailPagesOptions) {
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const shownOnce = new ShownOnce<NewPassword>(clock);
 
@@ -51,20 +68,42 @@ export function mailPages({ mailing, forgotten, options, clock, base, page }: Ma
     ),
   );
 
-  pages.get('/forgot', c => c.html(page({ title: 'Forgotten password', body: form('', []) })));
-  pages.post('/forgot', async c => {
-    let fields = { who: '' };
+  const EMPTY: ForgotView['typed'] = { who: '', number: '', url: '' };
+  const networkOfClient = (c: Ask) => networkOf(clientAddress(c.env.incoming, options.proxies));
+  const forgot = (typed: ForgotView['typed'], refused?: RsRequestRefused) => {
+    const body = forgotBody({ base, sendsMail: mailing.email !== 'off', typed, ...(refused && { refused }) });
+    return page({ title: 'Forgotten password', body });
+  };
+  /** @param act returns where to go */
+  const asked = async (c: Ask, act: (typed: ForgotView['typed']) => string) => {
+    let typed = EMPTY;
     try {
-      fields = await fieldsOf(c, ['who']);
-      forgotten.ask(fields.who, networkOf(clientAddress(c.env.incoming, options.proxies)));
-      return c.redirect(`${base}/forgot/asked`, 303);
+      typed = await fieldsOf(c, ['who', 'number', 'url']);
+      return c.redirect(base + act(typed), 303);
     } catch (error) {
       if (!(error instanceof RsRequestRefused)) throw error;
       if (error.retryAfterS !== undefined) c.header('retry-after', String(error.retryAfterS));
-      const body = form(fields.who, [error]);
-      return c.html(page({ title: 'Forgotten password', body }), error.status);
+      return c.html(forgot(typed, error), error.status);
     }
-  });
+  };
+  pages.get('/forgot', c => c.html(forgot(EMPTY)));
+  pages.post('/forgot', c =>
+    asked(c, ({ who }) => {
+      forgotten.ask(who, networkOfClient(c));
+      return '/forgot/asked';
+    }),
+  );
+  pages.post('/forgot/file', c =>
+    asked(c, ({ number, url }) => {
+      const { capability, secret, password } = account.beginReset(
+        numberIn(number),
+        url.trim(),
+        networkOfClient(c),
+      );
+      pairSecrets.keep(capability, { secret, password });
+      return `/pair/${capability}`;
+    }),
+  );
   pages.get('/forgot/asked', c =>
     c.html(
       page({
@@ -116,26 +155,13 @@ export function mailPages({ mailing, forgotten, options, clock, base, page }: Ma
         <form method="post" action="${c.req.path}"><button>${label}</button></form>`,
     });
   }
+}
 
-  function form(who: string, errors: readonly RsRequestRefused[]): Markup {
-    const summary = errors.map(({ what, advice, code }) => ({
-      what,
-      advice,
-      ...(code === 'who' && { field: 'who' }),
-    }));
-    if (mailing.email === 'off')
-      return html`<h1>Forgotten password</h1>
-        <p>This cache sends no mail. Ask its operator for another password.</p>`;
-    return html`<h1>Forgotten password</h1>
-      ${errorSummary(summary)}
-      <p>
-        A password cannot be found again, only replaced: a link to another one goes to your confirmed address.
-      </p>
-      <form method="post" action="${base}/forgot" novalidate>
-        ${fieldOf({ name: 'who', label: 'Provider number, or e-mail address', value: who, autocomplete: 'username', isRequired: true, wrong: errors[0]?.what })}
-        <button>Send a link</button>
-      </form>`;
-  }
+/** @throws RsRequestRefused 400 */
+function numberIn(typed: string): number {
+  const number = typed.trim();
+  if (/^[1-9]\d{0,14}$/.test(number)) return Number(number);
+  throw new RsRequestRefused(400, 'number', 'this is no provider number', 'give a number such as 100042');
 }
 
 function newPassword({ pid, password }: NewPassword): Markup {

@@ -1,4 +1,5 @@
 /** The pages that everybody may open, and those of providers, put together. */
+import type { Account } from '../account.js';
 import type { LoginGuard } from '../login-guard.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RunningMail } from '../mail/start.js';
@@ -21,7 +22,7 @@ export interface PagesOptions
     Pick<ApplicantOptions, 'registrar' | 'clock' | 'within'> {
   sessions: WebSessions;
   guard: LoginGuard;
-  account: MeOptions['account'];
+  account: MeOptions['account'] & Pick<Account, 'beginReset'>;
   hoursOf: MeOptions['hoursOf'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
@@ -48,7 +49,7 @@ export function pagesOf(parts: PagesOptions) {
   const { mailing } = parts.mail;
   const [qm, { door }] = [new QmAnswers(view.ask, parts.shared), view];
   app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, pairSecrets, base, page }));
-  app.route('/', mailPages({ ...parts.mail, options, clock, base, page }));
+  app.route('/', mailPages({ ...parts, ...parts.mail, pairSecrets, base, page }));
   app.route(
     '/',
     applicantPages({ ...parts, pairSecrets, addressOf: id => parts.mail.mailing.standingOf(id), base, page }),
