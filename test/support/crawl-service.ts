@@ -1,17 +1,19 @@
 /** The service that crawls, as lcclinks(1) has it: `lccq --follow … -- lcclinks --deliver`. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lcc } from './lcc.js';
 import { watchLog } from './until.js';
 
 export class CrawlService {
   readonly #child: ChildProcess;
-  readonly #ended: Promise<unknown>;
+  /** Settles when it has ended, by itself or not. */
+  readonly ended: Promise<unknown>;
   #said = '';
 
-  /** @param options of lcclinks */
-  constructor(lcc: Lcc, options: readonly string[] = [], batch = 100) {
+  /** @param options of lcclinks @param env more of both */
+  constructor(lcc: Lcc, options: readonly string[] = [], batch = 100, env: NodeJS.ProcessEnv = {}) {
     const service = [
       '--follow',
       '--cursor=links.cursor',
@@ -23,12 +25,24 @@ export class CrawlService {
     ];
     this.#child = spawn('lccq', [...service, ...options], {
       cwd: lcc.dir,
-      env: lcc.env,
+      env: { ...lcc.env, ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     watchLog(() => this.#said);
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said += text));
-    this.#ended = once(this.#child, 'close');
+    this.ended = once(this.#child, 'close');
+  }
+
+  /** Of lccq. */
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
+  }
+
+  /** Of the lcclinks that reads a batch now. */
+  get filterPid(): number | undefined {
+    return readdirSync('/proc')
+      .map(Number)
+      .find(pid => pid > 0 && parentOf(pid) === this.pid);
   }
 
   /** What lccq and lcclinks have said. */
@@ -49,11 +63,21 @@ export class CrawlService {
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#child.kill(signal);
-    await this.#ended;
+    await this.ended;
   }
 }
 
 /** Where the cursor of the service is. */
 export function cursorOf(lcc: Lcc): string {
   return join(lcc.dir, 'links.cursor');
+}
+
+/** Undefined for a process that has ended. */
+function parentOf(pid: number): number | undefined {
+  try {
+    const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(/\) (?=[^)]*$)/);
+    return rest.startsWith('Z') ? undefined : Number(rest.split(' ')[1]);
+  } catch {
+    return undefined;
+  }
 }
