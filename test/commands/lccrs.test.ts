@@ -1,6 +1,6 @@
 /** lccrs on a database that nobody serves: an operator decides also while the daemons are away. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
@@ -136,11 +136,13 @@ describe('lccrs', () => {
     } as const;
     scene.db.write(() => scene.db.mails.add(mail, 1, 2));
     ok('backup', copy);
+    assert.equal(statSync(copy).mode & 0o777, 0o600);
     assert.equal(readFileSync(copy).includes('a password'), false, 'mails are left out');
     const there = RsDatabase.openForReading(copy);
     assert.equal(there.registrations.count('applying'), 1);
     there.close();
     assert.equal(lccrs('backup', copy).status, 73);
+    assert.equal(lccrs('backup', `${copy}/in-a-file`).status, 73);
   });
 
   it('refuses what cannot be', () => {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { openReadOnly } from '../../src/db/sqlite/open.js';
+import { openForReading } from '../../src/lib/sqlite-read.js';
 import { EXIT } from '../../src/lib/errors.js';
 import { statusOf, type Daemon } from '../support/daemon.js';
 import { Lcc } from '../support/lcc.js';
@@ -122,7 +122,7 @@ describe('an LCC whose Bot Manager is lccurld', () => {
   });
 
   it('keeps the number of each url', () => {
-    const db = openReadOnly(join(lcc.home, 'spider/urls.db'));
+    const db = openForReading(join(lcc.home, 'spider/urls.db'), 1000);
     const numbers = db.prepare('SELECT doc_id, urlkey FROM doc_map ORDER BY doc_id').all() as {
       doc_id: number;
       urlkey: string;

@@ -2,6 +2,8 @@
  * rs.db with all its stores, on one connection. lccd-rs and lccrs write it, in short transactions; what a commit promises is on disk
  * (`synchronous=FULL`). A damaged database is refused and not replaced by an empty one, which would give numbers out again.
  */
+import { closeSync, openSync } from 'node:fs';
+import { LccError, messageOf } from '../../lib/errors.js';
 import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '../sqlite/own-database.js';
 import { AddressStore } from './addresses.js';
@@ -68,8 +70,14 @@ export class RsDatabase extends OwnDatabase {
     this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
-  /** Copies all of it but mails, which have passwords, into a new file. @throws LccError as `write` */
+  /** Copies all of it but mails, which have passwords, into a new file, its owner's alone. @throws LccError `output.create`, as `write` */
   copyTo(path: string): void {
+    try {
+      // SQLite fills an empty file, and would make one that everybody reads.
+      closeSync(openSync(path, 'wx', 0o600));
+    } catch (error) {
+      throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
+    }
     this.guard(() => {
       this.db.prepare('VACUUM INTO ?').run(path);
       const copy = openSqlite(path);
