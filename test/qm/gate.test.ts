@@ -1,72 +1,22 @@
 /** What nobody announced, through the real dispatcher: robots.txt and pauses. */
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { FetchDone, FetchInline, FetchRequest } from '../../src/wire/fetch.js';
-import type { UrlRecord } from '../../src/wire/url.js';
-import { Simulation, type Fetch, type SimulationOptions } from './simulation.js';
-import { failure, ok, url } from './support.js';
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const LINKS = { origin: 'links' } as const;
-
-/** What a site says instead of a page: its robots.txt, a status, a redirect. */
-type Answer = { robots: string; etag?: string } | { unchanged: true } | { code: number } | { to: string };
-
-function answered(request: FetchRequest, answer: Answer | undefined): FetchDone | FetchInline {
-  const cost = { id: request.id, wireBytes: 100, elapsedMs: 50 };
-  if (answer === undefined) return ok(request.url, { fileId: request.url, elapsedMs: 50 });
-  if ('robots' in answer) {
-    const { robots, etag } = answer;
-    const content = Buffer.from(robots);
-    return {
-      ...cost,
-      status: 'inline',
-      http: 200,
-      content,
-      isCut: false,
-      ...(etag !== undefined && { etag }),
-    };
-  }
-  if ('unchanged' in answer) return { ...cost, status: 'unchanged', http: 304 };
-  if ('to' in answer) return { ...cost, status: 'redirect', http: 301, location: answer.to };
-  const { code } = answer;
-  return failure(code, code === 603 ? 'provider' : code >= 500 || code === 429 ? 'url' : 'real');
-}
-
-type Site = (path: string, request: FetchRequest, atMs: number) => Answer | undefined;
-
-/** @param site undefined: a page */
-function simulate(t: TestContext, site: Site, more: Partial<SimulationOptions> = {}): Simulation {
-  const sim = new Simulation({
-    site: (request, _pid, atMs) => ({
-      result: answered(request, site(new URL(request.url).pathname, request, atMs)),
-      tookMs: 50,
-    }),
-    ...more,
-  });
-  t.after(() => sim.close());
-  return sim;
-}
-
-/** A provider whose links are followed. */
-function spidered(sim: Simulation, pid: number, pacems: number | null = 0): void {
-  sim.bench.provider(pid);
-  sim.bench.db.exec(`UPDATE pidb SET spider = 1, pacems = ${pacems ?? 'NULL'} WHERE pid = ${pid}`);
-}
-
-const link = (path: string): UrlRecord => url(path, { mimetype: '*/*', ifabsent: 'yes', hops: '1' });
-const links = (count: number, prefix = '') => Array.from({ length: count }, (_, i) => link(`${prefix}${i}`));
-const pathsOf = (fetches: readonly Fetch[]) => fetches.map(fetch => new URL(fetch.url).pathname);
-const idle = (sim: Simulation, limitMs = HOUR) => sim.until(() => !sim.status().isBusy, limitMs);
-const known = (sim: Simulation) =>
-  sim.bench.db
-    .prepare('SELECT curl, code, times, until - asked AS lasts FROM known ORDER BY curl')
-    .all()
-    .map(row => Object.values(row as Record<string, string | number>))
-    .map(([curl, ...rest]) => [new URL(String(curl)).pathname, ...rest]);
+import { test } from 'node:test';
+import type { Simulation } from './simulation.js';
+import { url } from './support.js';
+import {
+  DAY,
+  HOUR,
+  LINKS,
+  MINUTE,
+  SECOND,
+  idle,
+  known,
+  link,
+  links,
+  pathsOf,
+  simulate,
+  spidered,
+} from './unasked-scene.js';
 
 test('the first url of an origin asks for its robots.txt, once, and what that forbids is not asked for', async t => {
   const sim = simulate(t, path =>
