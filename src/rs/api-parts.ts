@@ -1,6 +1,7 @@
 /** What the parts of the JSON API share: bodies, the network of a client, how a pair is shown. */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import ipaddr from 'ipaddr.js';
 import type { Registration } from '../db/rs/registrations.js';
 import type { RsOptions } from './options.js';
@@ -15,6 +16,16 @@ export interface NodeBindings {
 }
 type Ask = Context<{ Bindings: NodeBindings }>;
 type PairOptions = Pick<RsOptions, 'uns' | 'limits'>;
+
+/** Refuses a longer body. @throws RsRequestRefused 413 */
+export function boundedBody(maxBodyBytes: number) {
+  return bodyLimit({
+    maxSize: maxBodyBytes,
+    onError: () => {
+      throw new RsRequestRefused(413, 'too-large', 'the body is too large', 'send less (web.max_body_bytes)');
+    },
+  });
+}
 
 /** Of a body that is a JSON object. @throws RsRequestRefused 400, 415 */
 export async function membersOf(c: Ask): Promise<Record<string, unknown>> {

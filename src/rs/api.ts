@@ -1,11 +1,18 @@
 /** The JSON API, `/api/v1` below the base path (docs/frontdoor-api.md). It has no cookies: what a request may do is in it. */
 import { Hono, type Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { LccError } from '../lib/errors.js';
 import { clientAddress } from '../web/client.js';
 import type { Account } from './account.js';
 import { meApi } from './api-me.js';
-import { membersOf, networkOf, shown, shownOnce, textOf, type NodeBindings } from './api-parts.js';
+import {
+  boundedBody,
+  membersOf,
+  networkOf,
+  shown,
+  shownOnce,
+  textOf,
+  type NodeBindings,
+} from './api-parts.js';
 import type { LoginGuard } from './login-guard.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
@@ -53,19 +60,7 @@ export function apiOf({
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, origin);
     await next();
   });
-  api.use(
-    bodyLimit({
-      maxSize: maxBodyBytes,
-      onError: () => {
-        throw new RsRequestRefused(
-          413,
-          'too-large',
-          'the body is too large',
-          'send less (web.max_body_bytes)',
-        );
-      },
-    }),
-  );
+  api.use(boundedBody(maxBodyBytes));
 
   api.post('/pairs', async c => {
     const members = await membersOf(c);

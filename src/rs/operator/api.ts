@@ -3,9 +3,9 @@
  * has no cookies: what a request may do is in it.
  */
 import { Hono, type Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { LccError } from '../../lib/errors.js';
 import { clientAddress } from '../../web/client.js';
+import { boundedBody } from '../api-parts.js';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
 import { TERMS } from '../terms.js';
@@ -49,19 +49,7 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
     c.set('operator', name);
     await next();
   });
-  api.use(
-    bodyLimit({
-      maxSize: maxBodyBytes,
-      onError: () => {
-        throw new RsRequestRefused(
-          413,
-          'too-large',
-          'the body is too large',
-          'send less (web.max_body_bytes)',
-        );
-      },
-    }),
-  );
+  api.use(boundedBody(maxBodyBytes));
   api.get('/', c => c.json(views.overview()));
   api.get('/series', c => c.json(views.series(stepOf(c))));
   api.get('/queue', c => c.json(views.queue()));
