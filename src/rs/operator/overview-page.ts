@@ -10,52 +10,36 @@ import type { OperatorViews, Overview } from './views.js';
 /** Of the queue by age, the others each from 0. */
 export const GRAPHS: readonly GraphView[] = [
   {
-    id: 'queue',
-    title: 'Urls that wait, by age',
-    unit: 'urls',
+    ...graph('queue', 'Urls that wait, by age', 'urls', {
+      age_0: 'under 5 min',
+      age_1: 'to 40 min',
+      age_2: 'to 5 h',
+      age_3: 'to 21 h',
+      age_4: 'older',
+    }),
     isStacked: true,
-    lines: [
-      { figure: 'age_0', label: 'under 5 min' },
-      { figure: 'age_1', label: 'to 40 min' },
-      { figure: 'age_2', label: 'to 5 h' },
-      { figure: 'age_3', label: 'to 21 h' },
-      { figure: 'age_4', label: 'older' },
-    ],
   },
-  {
-    id: 'rate',
-    title: 'Fetched a second',
-    unit: 'urls/s',
-    lines: [
-      { figure: 'stored_per_s', label: 'stored' },
-      { figure: 'unchanged_per_s', label: 'unchanged' },
-    ],
-  },
-  {
-    id: 'errors',
-    title: 'Failed a second',
-    unit: 'urls/s',
-    lines: [
-      { figure: 'errors_per_s', label: 'told to the provider' },
-      { figure: 'retries_per_s', label: 'tried again' },
-    ],
-  },
-  {
-    id: 'bytes',
-    title: 'Received a second',
-    unit: 'bytes/s',
-    lines: [{ figure: 'bytes_per_s', label: 'from sites' }],
-  },
-  {
-    id: 'machines',
-    title: 'Fetches at a time',
-    unit: 'count',
-    lines: [
-      { figure: 'slots', label: 'slots of all machines' },
-      { figure: 'in_flight', label: 'urls on their way' },
-    ],
-  },
+  graph('rate', 'Fetched a second', 'urls/s', { stored_per_s: 'stored', unchanged_per_s: 'unchanged' }),
+  graph('errors', 'Failed a second', 'urls/s', {
+    errors_per_s: 'told to the provider',
+    retries_per_s: 'tried again',
+  }),
+  graph('bytes', 'Received a second', 'bytes/s', { bytes_per_s: 'from sites' }),
+  graph('machines', 'Fetches at a time', 'count', {
+    slots: 'slots of all machines',
+    in_flight: 'urls on their way',
+  }),
 ];
+
+/** @param labels of the figures, each a line */
+function graph(
+  id: string,
+  title: string,
+  unit: GraphView['unit'],
+  labels: Record<string, string>,
+): GraphView {
+  return { id, title, unit, lines: Object.entries(labels).map(([figure, label]) => ({ figure, label })) };
+}
 
 export function overviewPage(views: OperatorViews, step: SeriesStep, base: string, nowMs: number): Markup {
   const overview = views.overview();
