@@ -15,7 +15,8 @@ export const NETWORK = '192.0.2.0/24';
 export const PASSWORD = 'first';
 const ADDRESS = '192.0.2.1';
 
-const REPORT: ProviderReport = {
+/** What a UNS says of a provider that has sent a set. */
+export const EMPTY_REPORT: ProviderReport = {
   seq: 1,
   numbering: undefined,
   lastIp: '',
@@ -72,7 +73,7 @@ export class AccountScene {
       const { enabled } = await this.door.isRight(pid, password);
       if (!enabled) throw new RsRequestRefused(401, 'login', 'no', 'check both');
       const used = Number(this.value('filesused', Number(pid)));
-      return { report: { ...REPORT, files: { used, free: 0 } }, errors: [] };
+      return { report: { ...EMPTY_REPORT, files: { used, free: 0 } }, errors: [] };
     },
     isRight: (pid: string, password: string) =>
       passwordMatches(password, this.value('password', Number(pid))?.toString())

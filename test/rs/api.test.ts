@@ -9,6 +9,7 @@ import { apiOf, networkOf, type NodeBindings } from '../../src/rs/api.js';
 import { LoginGuard } from '../../src/rs/login-guard.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import type { ProviderReport } from '../../src/wire/cp-uns/client.js';
+import { EMPTY_REPORT } from './account-scene.js';
 import { parseNetwork } from '../../src/lib/network.js';
 import { listenerOf } from '../../src/rs/listener.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
@@ -50,14 +51,9 @@ afterEach(async () => {
 });
 
 const REPORT: ProviderReport = {
-  seq: 1,
-  numbering: undefined,
-  lastIp: '',
-  isNew: false,
-  mimes: [],
+  ...EMPTY_REPORT,
   files: { used: 1, free: 2 },
   space: { used: 3, free: 4 },
-  fullset: { allowed: 3, wanted: false, reason: undefined },
   errors: 1,
   processing: 5,
 };
