@@ -115,7 +115,7 @@ export class Transitions {
     });
   }
 
-  /** An operator has something done to a provider, whoever added it. @param why for the audit */
+  /** An operator's control of a provider, registered or added by lccpidb. @param why for the audit */
   control(pid: number, op: RsControl | 'enable', why: string, who: string): void {
     this.#db.write(() => {
       this.#db.outbox.add(NO_REGISTRATION, { op, pid }, this.#nowMs());

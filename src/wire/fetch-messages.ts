@@ -181,7 +181,7 @@ export function formatFetched(result: FetchResult | RobotResult): string {
   }
 }
 
-/** The content of a result, in front of it: parts of so many characters at most. */
+/** The content of a result, in front of it: in parts of at most this many characters. */
 export function formatParts({ id, content }: FetchInline, maxChars: number): string[] {
   const { buffer, byteOffset, byteLength } = content;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);

@@ -15,7 +15,7 @@ export interface FetchTerms {
   accept?: readonly string[];
   /** A redirect is reported and not followed, unless it leads to the same page under its canonical name. */
   redirects?: 'report';
-  /** Of the content only so many first bytes count, and they come with the result; up to five redirects lead anywhere. */
+  /** The result contains this many bytes from the beginning of the content, and no file is made; up to five redirects lead anywhere. */
   inline?: number;
   /** Validators of the content held, as the server once sent them: with any of them the request is conditional. */
   lastModified?: string;

@@ -2,7 +2,7 @@
 
 type Matcher = (mimetype: string) => boolean;
 
-/** The last one made: whoever asks for a url asks for the next with the same patterns. */
+/** The last one made: consecutive urls are mostly compared with the same patterns. */
 let last: { text: string; matches: Matcher } | undefined;
 
 export function mimeMatcher(patterns: readonly string[]): Matcher {

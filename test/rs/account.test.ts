@@ -59,7 +59,7 @@ test('of two passwords begun at once the second one to be used is refused, and t
   assert.ok(scene.isPassword(pid, one.password));
 });
 
-test('a password in one go, also while the Queue Manager is away, and no more than so many a day', async () => {
+test('a password is replaced at once, also while the Queue Manager is away, and a limited number of times a day', async () => {
   await start({ 'rs.pairs_per_network': '2' });
   const pid = await scene.register('/');
   const { password, registration } = await scene.account.rotate(pid, NETWORK);

@@ -1,4 +1,4 @@
-/** Years of a site whose pages change by themselves, each at a rate of its own, and of whoever asks for so many of them a day. */
+/** Years of a site whose pages change by themselves, each at a rate of its own, and of a scan that asks for a number of them a day. */
 import { Choice } from '../../src/scan/choice.js';
 import { rateOf } from '../../src/scan/freshness.js';
 

@@ -38,7 +38,7 @@ export class OutboxStore {
 
   // Inside a transaction
 
-  /** @param registration 0 where none is behind it @returns its id */
+  /** @param registration 0: it belongs to no registration @returns its id */
   add(registration: number, change: RsChange, nowMs: number): string {
     const id = randomUUID();
     this.#statements.add.run(id, registration, change.pid, JSON.stringify(change), nowMs);

@@ -67,7 +67,7 @@ CREATE TABLE visit(
   id INTEGER PRIMARY KEY,                       -- of lccurl
   checked INTEGER NOT NULL,                     -- when it was fetched or confirmed last
   n INTEGER NOT NULL,                           -- visits
-  x INTEGER NOT NULL,                           -- of which so many found it changed
+  x INTEGER NOT NULL,                           -- visits that found it changed
   t INTEGER NOT NULL,                           -- seconds between them
   fails INTEGER NOT NULL DEFAULT 0,             -- failures since then that left the content
   failcode INTEGER,                             -- of the last

@@ -19,7 +19,7 @@ const NEXT_DAYS = [
 const SOON_DAYS = 1;
 /** With a larger share silent at least, all that its provider has is asked for. */
 const MUCH = 0.2;
-/** A provider with a score that is too low is audited so many times as often. */
+/** A provider whose score is too low is audited this many times as often as others. */
 const RATE_OF_LIARS = 5;
 
 export interface AuditsOptions {

@@ -1,6 +1,6 @@
 /**
  * Whether somebody who has forgotten the password of a provider may have another one: the file has to be in every root of it. One that has
- * lost a host can give the roots up that lack the file, and then has them no more: else whoever has one lost host got the others.
+ * lost a host can give the roots up that lack the file, and then has them no more: otherwise a host that its owner has lost would give access to the others.
  */
 import type { RegistrationReason } from '../../db/rs/registrations.js';
 import type { Proof } from './prove.js';
