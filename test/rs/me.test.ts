@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { adviceOf } from '../../src/rs/pages/advice.js';
+import { ME_NAV } from '../../src/rs/pages/me.js';
 import { csvCell } from '../../src/rs/pages/me-errors.js';
 import { CODES } from '../../src/wire/codes.js';
 import { url } from '../qm/support.js';
@@ -36,6 +37,15 @@ test('a new provider is told to put its line into its crontab, and others how th
   );
   assert.match(textOf(html), /What you announced last .* changes 2 0 0/);
   assert.match(textOf(html), /Your crontab line .* It was heard of just now \./);
+});
+
+test('a page goes out as a whole, and only the errors as CSV, which may be many, as a stream', async () => {
+  scene.fail(3, [404]);
+  for (const { path } of ME_NAV) assert.equal((await scene.get(path)).status, 200, path);
+  await scene.get('/login');
+  assert.equal(scene.pages.pieces, 0);
+  await scene.get('/me/errors.csv');
+  assert.ok(scene.pages.pieces > 0);
 });
 
 test('why nothing is fetched now is said in words', async () => {

@@ -1,6 +1,6 @@
 /** The pages over a real server, as a browser without JavaScript asks for them. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { request, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Hono } from 'hono';
 import { Account } from '../../src/rs/account.js';
@@ -28,6 +28,8 @@ export interface Page {
 export class PagesScene {
   readonly server: WebServer;
   readonly failed: unknown[];
+  /** Of all answers: those that were written as streams are. */
+  pieces = 0;
 
   private constructor(server: WebServer, failed: unknown[]) {
     this.server = server;
@@ -43,7 +45,7 @@ export class PagesScene {
   ): Promise<PagesScene> {
     const failed: unknown[] = [];
     const { registrar, mail, options, clock, db } = scene;
-    const pages = pagesOf({
+    const site = pagesOf({
       guard: new LoginGuard(clock, options.wrongLogins),
       registrar,
       account,
@@ -59,12 +61,19 @@ export class PagesScene {
       failed: (path, error) => void failed.push([path, error]),
     });
     const base = new URL(options.url).pathname.replace(/\/$/, '');
-    const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, pages);
+    const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, site);
     const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
-    return new PagesScene(
-      await serveWeb(services, [endpoint], listenerOf(app, services.log), limits),
-      failed,
-    );
+    const listener = listenerOf(app, services.log);
+    const counting: RequestListener = (asked, answer) => {
+      const write = answer.write.bind(answer) as (...args: unknown[]) => boolean;
+      answer.write = (...args: unknown[]) => {
+        pages.pieces++;
+        return write(...args);
+      };
+      listener(asked, answer);
+    };
+    const pages = new PagesScene(await serveWeb(services, [endpoint], counting, limits), failed);
+    return pages;
   }
 
   ask(path: string, form?: Record<string, string>, headers: Record<string, string> = {}): Promise<Page> {

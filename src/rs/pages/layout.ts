@@ -1,5 +1,6 @@
 /** What every page has around its content; values are escaped by the template. */
 import { html } from 'hono/html';
+import { LccError } from '../../lib/errors.js';
 import { LOGO } from './logo.js';
 import { SCRIPT_VERSION } from './script.js';
 import { STYLE_VERSION } from './style.js';
@@ -38,10 +39,21 @@ export interface NavItem {
   label: string;
 }
 
-export type PageMaker = (page: PageContent) => Markup;
+/** @returns a plain string: what a template makes is an object, and goes out as a stream, which costs more than the page */
+export type PageMaker = (page: PageContent) => string;
 
-export function pageMaker({ base, contact, nav, badge, head = html`` }: PageFrame): PageMaker {
-  return ({ title, body, here, refreshS, watchS = refreshS, login }) => html`<!doctype html>
+export function pageMaker(frame: PageFrame): PageMaker {
+  return content => {
+    const page = pageOf(frame, content);
+    if (page instanceof Promise)
+      throw new LccError('bug', `${content.title}: a part of the page comes later`);
+    return page.toString();
+  };
+}
+
+function pageOf({ base, contact, nav, badge, head = html`` }: PageFrame, content: PageContent): Markup {
+  const { title, body, here, refreshS, watchS = refreshS, login } = content;
+  return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />

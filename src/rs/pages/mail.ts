@@ -147,7 +147,7 @@ export function mailPages({
   });
   return pages;
 
-  function button(title: string, text: string, label: string, c: Context): Markup {
+  function button(title: string, text: string, label: string, c: Context): string {
     return page({
       title,
       body: html`<h1>${title}</h1>
