@@ -13,6 +13,7 @@ const REST = [
   'commands',
   'crash',
   'db/sqlite/flips',
+  'demo-crawl',
   'examples',
   'faults',
   'fetch/hostile',

@@ -1,76 +1,26 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { constants, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { constants } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { SETTINGS } from '../src/config/settings/index.js';
+import { DemoHome, finish, untilPrinted } from './support/demo.js';
 import { noNginx } from './support/nginx.js';
-import { readProjectFile, ROOT } from './support/tree.js';
+import { readProjectFile } from './support/tree.js';
 
-const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');
-/** All that the demo needs of a system besides Node: no sqlite3 among it. */
-const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat', 'mkdir', 'sed', 'sort'];
-/** What that of the Spider needs besides. */
-const SPIDER_PROGRAMS = ['python3', 'perl', 'cmp', 'cut', 'head', 'wc'];
+let home: DemoHome;
 let dir: string;
 let temporary: string;
+const demo = (site?: string, env?: Record<string, string>) => home.start(site, env);
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'lcc-demotest-'));
-  temporary = join(dir, 'tmp');
-  for (const folder of ['tmp', 'bin', 'site/a b']) mkdirSync(join(dir, folder), { recursive: true });
-  symlinkSync(process.execPath, join(dir, 'bin/node'));
-  for (const name of [...PROGRAMS, ...SPIDER_PROGRAMS]) {
-    // What is called python3 may be a script that looks for it.
-    const find = name === 'python3' ? `${name} -c 'import sys; print(sys.executable)'` : `command -v ${name}`;
-    const path = spawnSync('sh', ['-c', find], { encoding: 'utf8' }).stdout.trim();
-    symlinkSync(path, join(dir, 'bin', name));
-  }
-  writeFileSync(join(dir, 'site/index.html'), '<title>Start</title><p>marmalade</p>');
-  writeFileSync(join(dir, "site/a b/it's & more#1.html"), '<p>dragonfly d\u00e9j\u00e0</p>');
+  home = new DemoHome();
+  ({ dir, temporary } = home);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
-
-function demo(site = join(dir, 'site'), env: Record<string, string> = {}) {
-  return spawn(process.execPath, [SCRIPT, site], {
-    env: { PATH: join(dir, 'bin'), HOME: dir, TMPDIR: temporary, ...env },
-    cwd: dirname(SCRIPT),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-async function finish(child: ReturnType<typeof demo>) {
-  const [output, complaints, [status]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
-  return { status, output, complaints };
-}
-
-/** The reading goes on after it: the demo also ends, in another way, when its output is not read. @returns what came so far */
-function untilPrinted(child: ReturnType<typeof demo>, wanted: string): Promise<string> {
-  return new Promise<string>(resolve => {
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      output += chunk;
-      if (output.includes(wanted)) resolve(output);
-    });
-    child.stdout.on('close', () => resolve(output));
-  });
-}
+afterEach(() => home.remove());
 
 describe('the demo', () => {
   it('takes a directory through the whole line and cleans up, without sqlite3', async () => {

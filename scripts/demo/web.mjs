@@ -16,16 +16,22 @@ const TYPES = {
   svg: 'image/svg+xml',
 };
 
-/** Serves `root` on the first free port of 127.0.0.1 from `port` up; `served` collects the paths answered with 200. */
+/**
+ * Serves `root` on the first free port of 127.0.0.1 from `port` up; `served` collects the paths answered with 200,
+ * `requests` all that was asked for: `/path 304`.
+ */
 export async function serve(root, port) {
   const served = [];
+  const requests = [];
   const server = createServer((request, response) => {
+    response.on('finish', () => requests.push(`${request.url} ${response.statusCode}`));
     answer(root, request, response, served).catch(() => response.destroy());
   });
   server.keepAliveTimeout = 60_000;
   return {
     port: await listen(server, port),
     served,
+    requests,
     close: () => server.closeAllConnections() ?? server.close(),
   };
 }
