@@ -1,6 +1,6 @@
 /**
- * Crawls of one site, each killed once with kill -9: all daemons when one of them has just done a durable step, or at any time, and
- * lccq or lcclinks. Each holds what an undisturbed crawl holds, and asks for no url more than twice.
+ * Crawls of one site, each killed once with kill -9: a daemon when it has just done a durable step, or at any time, alone or with
+ * all others, and lccq or lcclinks. Each holds what an undisturbed crawl holds, and asks for no url more than twice.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,29 +13,71 @@ import { Lcc } from '../support/lcc.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 import { BOUND_MS, until } from '../support/until.js';
 
-/** Fifty in the long set (scripts/test-sets.mjs). */
+/** Each of the cases twice in the long set (scripts/test-sets.mjs). */
 const KILLS = Number(process.env['LCC_TEST_CRAWL_KILLS'] ?? 5);
 const PAGES = 20;
 /** Requests of a crawl, so few that more of it is always to come. */
 const EARLY_REQUESTS = 12;
+/** Of lcc.toml. Slices of a set are so small that a page's links are several. */
+const QM_KEYS = '[qm]\npace_ms = 0\nslice_urls = 4\n';
+/** What has died stays so until all of it is started again. */
+const UNTIL_ALL_KEYS = '[lccd]\nrestart_min_ms = 60000\nrestart_max_ms = 60000\n';
+const SYNC_KEYS = '[bot]\nsync_content = true\n';
+
+interface Kill {
+  /** `lccd`: the daemon that does the step; at any time: all that runs. */
+  victim: 'lccd' | 'lccd-uns' | 'lccd-qm' | 'lccd-bm' | 'lccbot' | 'lccq' | 'lcclinks';
+  /** Otherwise at any time. */
+  step?: string;
+  /** How often a crawl does the step at least. */
+  times?: number;
+  /** More of lcc.toml. */
+  keys?: string;
+}
 
 /** What is killed, and when; one after the other, from the start again after the last. */
-const CASES: readonly { victim: 'lccd' | 'lccq' | 'lcclinks'; step?: string }[] = [
-  { victim: 'lccd', step: 'qm.result.committed' },
-  { victim: 'lccq', step: 'cu.cursor.advanced' },
+const CASES: readonly Kill[] = [
+  { victim: 'lccd', step: 'qm.result.committed', times: 4 },
+  { victim: 'lccq', step: 'cu.cursor.advanced', times: 4 },
   { victim: 'lcclinks' },
-  { victim: 'lccd', step: 'uns.accepted' },
+  { victim: 'lccd', step: 'uns.accepted', times: 3 },
   { victim: 'lccd' },
-  { victim: 'lccd', step: 'uns.forwarded' },
-  { victim: 'lccd', step: 'qm.slice.committed' },
-  { victim: 'lccd', step: 'qm.set.complete' },
-  { victim: 'lccd', step: 'qm.set.finished' },
-  { victim: 'lccd', step: 'qm.acked' },
-  { victim: 'lccd', step: 'fetch.file.synced' },
-  { victim: 'lccd', step: 'fetch.file.renamed' },
-  { victim: 'lccd', step: 'fetch.file.directory-synced' },
+  { victim: 'lccd', step: 'uns.forwarded', times: 3 },
+  { victim: 'lccd', step: 'qm.slice.committed', times: 3 },
+  { victim: 'lccd', step: 'qm.set.complete', times: 3 },
+  { victim: 'lccd', step: 'qm.set.finished', times: 3 },
+  { victim: 'lccd', step: 'qm.acked', times: 3 },
+  { victim: 'lccd', step: 'fetch.file.synced', times: 20, keys: SYNC_KEYS },
+  { victim: 'lccd', step: 'fetch.file.renamed', times: 20 },
+  { victim: 'lccd', step: 'fetch.file.directory-synced', times: 20, keys: SYNC_KEYS },
   { victim: 'lccq' },
+  { victim: 'lccd', step: 'uns.spool.written', times: 3 },
+  { victim: 'lccd', step: 'uns.spool.synced', times: 3 },
+  { victim: 'lccd', step: 'uns.spool.renamed', times: 3 },
+  { victim: 'lccd', step: 'uns.spool.dirsynced', times: 3 },
+  { victim: 'lccd', step: 'uns.spool.removed', times: 3 },
+  { victim: 'lccd', step: 'bm.names.reserved' },
+  // These are of the page that asks not to be kept.
+  { victim: 'lccd', step: 'bm.names.noted' },
+  { victim: 'lccd', step: 'bm.deletions.acknowledged' },
+  { victim: 'lccd', step: 'bm.files.unlinked' },
+  { victim: 'lccd', step: 'bm.names.freed' },
+  { victim: 'lccd-uns' },
+  { victim: 'lccd-qm' },
+  { victim: 'lccd-bm' },
+  { victim: 'lccbot' },
 ];
+
+/** The site but for its tree: a page that asks not to be kept, and one that is elsewhere, both with links that no other has. */
+const TOP = 'tree/0/page-0.html';
+const TOP_LINKS = '<a href="../../hidden.html">hidden</a><a href="../../moved">moved</a>';
+const OTHER_PAGES = {
+  'hidden.html': '<meta name="robots" content="noindex"><a href="of-hidden.html">',
+  'of-hidden.html': 'of the hidden page',
+  'arrived.html': '<a href="of-arrived.html">',
+  'of-arrived.html': 'of the page that was moved',
+};
+const MOVED = 'location ~ ^(/s[0-9]+)/moved$ { return 302 $1/arrived.html; }';
 
 /** The service of a crawl, started again whenever it ends. */
 class RestartedService {
@@ -85,23 +127,26 @@ describe('crawls that are killed', { skip: noNginx }, () => {
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'lcc-crawl-kills-'));
     // The same site below a directory for each crawl.
-    const pages = Object.entries(treeOf(PAGES)).map(([path, text]) => [
+    const tree = Object.entries(treeOf(PAGES)).map(([path, text]): [string, string] => [
       path,
-      text.replaceAll('"/tree/', '"../').replaceAll('"/missing', '"../../missing'),
+      text.replaceAll('"/tree/', '"../').replaceAll('"/missing', '"../../missing') +
+        (path === TOP ? TOP_LINKS : ''),
     ]);
     for (let n = 0; n <= KILLS; n++)
-      writePages(join(dir, 'docs', `s${n}`), Object.fromEntries(pages) as Record<string, string>);
-    site = await startSite(join(dir, 'docs'), join(dir, 'nginx'));
-    // What has died stays so until all of it is started again.
-    const held = '[lccd]\nrestart_min_ms = 60000\nrestart_max_ms = 60000\n';
-    lcc = new Lcc(site.url, `[qm]\npace_ms = 0\n\n${held}`);
+      writePages(join(dir, 'docs', `s${n}`), { ...Object.fromEntries(tree), ...OTHER_PAGES });
+    site = await startSite(join(dir, 'docs'), join(dir, 'nginx'), { server: MOVED });
+    lcc = new Lcc(site.url, QM_KEYS);
     await lcc.start();
     service = new RestartedService(lcc);
     service.start();
     await begin(0);
     undisturbed = await crawled(0);
     assert.equal(Math.max(...(await timesAsked(0)).values()), 1);
-    assert.ok(undisturbed.filter(row => row.includes('page-')).length === PAGES, undisturbed.join('\n'));
+    assert.equal(undisturbed.filter(row => row.includes('page-')).length, PAGES, undisturbed.join('\n'));
+    assert.deepEqual(
+      undisturbed.map(row => row.split('\t')[0]).filter(path => !path?.startsWith('tree/')),
+      ['arrived.html', 'of-arrived.html', 'of-hidden.html'],
+    );
   });
   after(async () => {
     await service.stop();
@@ -112,7 +157,7 @@ describe('crawls that are killed', { skip: noNginx }, () => {
 
   const rootOf = (n: number) => `${site.url}s${n}/`;
   const seed = (n: number) =>
-    lcc.sh(`echo ${rootOf(n)}tree/0/page-0.html | lcclinks --seeds --deliver`).then(({ status }) => status);
+    lcc.sh(`echo ${rootOf(n)}${TOP} | lcclinks --seeds --deliver`).then(({ status }) => status);
   const begin = async (n: number) => {
     await lcc.run(
       `lccpidb add --pid=${100 + n} --root=${rootOf(n)} --spider=yes --pace=0 --priority=1 --parallel=4`,
@@ -142,34 +187,48 @@ describe('crawls that are killed', { skip: noNginx }, () => {
     await lcc.start();
     service.start();
   };
+  /** One that lccd brings back. */
+  const killDaemon = (name: string) => {
+    const [last] = [...lcc.log.matchAll(/"daemon":"([^"]*)","event":"ready","process_id":(\d+)/g)]
+      .filter(([, daemon]) => daemon === name)
+      .slice(-1);
+    process.kill(Number(last?.[2]), 'SIGKILL');
+  };
+  const killNow = async (victim: Kill['victim']) => {
+    if (victim === 'lccd') await killAll();
+    else if (victim === 'lccq' || victim === 'lcclinks') await service.kill(victim);
+    else killDaemon(victim);
+  };
 
   for (let n = 1; n <= KILLS; n++) {
-    const { victim, step } = CASES[(n - 1) % CASES.length] ?? assert.fail();
-    it(`crawl ${n}: ${victim} is killed at ${step ?? 'any time'}`, async t => {
+    const { victim, step, times = 1, keys = '' } = CASES[(n - 1) % CASES.length] ?? assert.fail();
+    const isAlone = step !== undefined && Math.floor((n - 1) / CASES.length) % 2 === 1;
+    it(`crawl ${n}: ${victim}${isAlone ? ' alone' : ''} is killed at ${step ?? 'any time'}`, async t => {
+      const died = join(dir, `died-${n}`);
+      const at = `${step}:${1 + Math.floor(Math.random() * times)}`;
+      const env: NodeJS.ProcessEnv = step === undefined ? {} : { LCC_CRASH_AT: at, LCC_CRASH_ONCE: died };
+      if (victim === 'lccq') {
+        await service.stop();
+        service.start(env);
+      } else if (victim !== 'lcclinks') {
+        await lcc.stop();
+        lcc.configure(QM_KEYS + keys + (victim === 'lccd' && !isAlone ? UNTIL_ALL_KEYS : ''));
+        await lcc.start(env);
+      }
+      const status = await begin(n);
       if (step === undefined) {
-        await begin(n);
         const requests = 1 + Math.floor(Math.random() * EARLY_REQUESTS);
         t.diagnostic(`after ${requests} requests`);
         await until('pages are asked for', async () => (await timesAsked(n)).size >= requests);
-        await (victim === 'lccd' ? killAll() : service.kill(victim));
+        await killNow(victim);
       } else {
-        const died = join(dir, `died-${n}`);
-        const env = { LCC_CRASH_AT: `${step}:${1 + Math.floor(Math.random() * 2)}`, LCC_CRASH_ONCE: died };
-        t.diagnostic(env.LCC_CRASH_AT);
-        if (victim === 'lccq') {
-          await service.stop();
-          service.start(env);
-        } else {
-          await lcc.stop();
-          await lcc.start(env);
-        }
-        const status = await begin(n);
+        t.diagnostic(at);
         await until(`${victim} dies`, () => existsSync(died));
-        if (victim === 'lccd') await killAll();
-        if (status !== 0) assert.equal(await seed(n), 0, 'the seed is delivered again');
+        if (victim === 'lccd' && !isAlone) await killAll();
       }
+      if (status !== 0) assert.equal(await seed(n), 0, 'the seed is delivered again');
       assert.deepEqual(await crawled(n), undisturbed);
-      const often = [...(await timesAsked(n))].filter(([, times]) => times > 2);
+      const often = [...(await timesAsked(n))].filter(([, asked]) => asked > 2);
       assert.deepEqual(often, []);
     });
   }
