@@ -12,7 +12,7 @@ after(() => Promise.all(homes.map(home => home.end())));
 
 const URLS = Array.from({ length: 25 }, (_, i) => `/news/p${i}.html`);
 
-describe('a kill of lccd-soft', { skip: noRails }, () => {
+describe('a kill of lccd-soft', { skip: noRails, concurrency: 3 }, () => {
   for (const step of [
     'clear.soft.named:3',
     'clear.soft.generated:5',
