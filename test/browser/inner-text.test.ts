@@ -22,6 +22,8 @@ const REAL_PAGES = [
   { tree: '/usr/share/doc/linux-doc-6.1', from: 'linux-doc', pages: 25 },
   { tree: '/usr/share/doc/openjdk-17-jre-headless/api', from: 'openjdk-17-doc', pages: 25 },
 ] as const;
+/** Of each tree, of a hundred. */
+const PERCENT = Number(process.env['LCC_TEST_SHOWN_PERCENT'] ?? 50);
 /** The time it takes is that of the largest. */
 const MAX_BYTES = 100_000;
 
@@ -69,9 +71,11 @@ describe('the whole text of a page', { skip }, () => {
     }
   });
 
-  it('has 99 % of the words that Chromium shows of 200 real pages, in order, and the readable text of none is empty', async () => {
-    const files = REAL_PAGES.flatMap(({ tree, pages }) => spread(pagesBelow(tree), pages));
-    assert.equal(files.length, 200);
+  it('has 99 % of the words that Chromium shows of real pages, in order, and the readable text of none is empty', async () => {
+    const files = REAL_PAGES.flatMap(({ tree, pages }) =>
+      spread(pagesBelow(tree), Math.ceil((pages * PERCENT) / 100)),
+    );
+    assert.ok(files.length >= 2 * PERCENT, `${files.length} files`);
     let words = 0;
     let common = 0;
     const compare = async (page: Page, file: string) => {
@@ -92,7 +96,7 @@ describe('the whole text of a page', { skip }, () => {
       for (const file of waiting) await compare(page, file);
     };
     await Promise.all([worker(await newPage()), worker(await newPage())]);
-    assert.ok(words > 100_000, `${words} words`);
+    assert.ok(words > 1000 * PERCENT, `${words} words`);
     assert.ok(common >= 0.99 * words, `${common} of ${words} words`);
   });
 });
