@@ -1,5 +1,6 @@
 /**
- * What a Registration Server may have changed: providers that registered by themselves, within bounds that are ours. Each change
+ * What a Registration Server may have changed: providers that registered by themselves, within bounds that are ours; and what
+ * operators do to any provider, each of which can be taken back. Each change
  * is carried out once, however often it is sent: its answer is kept in the transaction that makes it.
  *
  *     sent ──id is known──▶ answered as before
@@ -8,7 +9,7 @@
  */
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
-import { RegisteredStore } from '../db/providers/registered.js';
+import { RegisteredStore, type Standing } from '../db/providers/registered.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { Clock } from '../lib/clock.js';
@@ -164,8 +165,7 @@ export class RsOperations {
       return this.#rootsRefused(pid, [], change.roots);
     }
     const standing = this.#registered.standing(pid);
-    if (isControl(change))
-      return standing === undefined ? refused('unknown', `provider ${pid}: there is none`) : undefined;
+    if (isControl(change)) return controlRefused(change, standing, nowS);
     if (standing?.origin !== 'rs' || standing.left === 1)
       return refused('unknown', `provider ${pid}: there is none that registered by itself`);
     switch (change.op) {
@@ -191,7 +191,7 @@ export class RsOperations {
         return standing.enabled === 1
           ? undefined
           : refused('state', `provider ${pid}: it is leaving, or was disabled`);
-      case 'enable':
+      case 'stay':
         return standing.leaveat !== null && standing.leaveat > nowS
           ? undefined
           : refused('state', `provider ${pid}: it is not leaving, or its time is over`);
@@ -247,7 +247,7 @@ export class RsOperations {
       case 'leave':
         this.#registered.leave(pid, nowS + Math.ceil(leaveMs / 1000));
         break;
-      case 'enable':
+      case 'stay':
         this.#registered.stay(pid);
         break;
       case 'root-add':
@@ -271,6 +271,19 @@ export class RsOperations {
 
 function isControl(change: RsChange): change is Extract<RsChange, { op: RsControl }> {
   return RS_CONTROLS.some(op => op === change.op);
+}
+
+/** An operator may do anything to a provider that there is; of one that leaves nothing comes back once its time is over. */
+function controlRefused(
+  { op, pid }: Extract<RsChange, { op: RsControl }>,
+  standing: Standing | undefined,
+  nowS: number,
+): RsAnswer | undefined {
+  if (standing === undefined) return refused('unknown', `provider ${pid}: there is none`);
+  const hasLeft = standing.left === 1 || (standing.leaveat !== null && standing.leaveat <= nowS);
+  return hasLeft && (op === 'enable' || op === 'disable')
+    ? refused('state', `provider ${pid}: it has left`)
+    : undefined;
 }
 
 function refused(why: RsRefusal, text: string): RsAnswer {

@@ -175,7 +175,7 @@ export class Account {
     const { enabled } = await this.#options.door.isRight(pid, password, address);
     if (enabled)
       throw new RsRequestRefused(409, 'state', 'this provider is not leaving', 'there is nothing to undo');
-    return this.#change(Number(pid), { op: 'enable', pid: Number(pid) }, '');
+    return this.#change(Number(pid), { op: 'stay', pid: Number(pid) }, '');
   }
 
   // Looks

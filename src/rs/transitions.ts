@@ -116,11 +116,12 @@ export class Transitions {
   }
 
   /** An operator's control of a provider, registered or added by lccpidb. @param why for the audit */
-  control(pid: number, op: RsControl | 'enable', why: string, who: string): void {
+  control(pid: number, op: RsControl, why: string, who: string): void {
     this.#db.write(() => {
       this.#db.outbox.add(NO_REGISTRATION, { op, pid }, this.#nowMs());
       this.#note(op, { id: NO_REGISTRATION, pid }, 'operator', `${who}: ${why}`);
     });
+    step('rs.control.committed');
   }
 
   /** The password of a rotation replaces the one before it. @returns whether nobody else has begun that */
@@ -157,7 +158,7 @@ export class Transitions {
       const of = { id: operation.registration, pid };
       if ('ok' in answer) this.#note(`${op} done`, of, 'qm', '');
       else this.#note(`${op} refused`, of, 'qm', answer.text);
-      if (op === 'leave' || op === 'enable') this.#noteLeaving(pid, answer);
+      if (op === 'leave' || op === 'stay' || op === 'enable') this.#noteLeaving(pid, answer);
       if ('ok' in answer) this.#tell(of, changeText(operation.change));
       const registration = registrations.get(operation.registration);
       // Terms follow a registration that is over already.

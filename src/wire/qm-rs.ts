@@ -5,8 +5,8 @@
  *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
  *     RS  {"op":"password",…,"roots":[…]}                                                   and of its roots these stay
  *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
- *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"enable",…}                         it stays after all
- *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full                      the operator's, for any provider
+ *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"stay",…}                           it stays after all
+ *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full   disable   enable   the operator's, for any provider
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"standing","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
@@ -55,11 +55,11 @@ export type RsChange =
   | { op: 'password'; pid: number; password: string; generation: number; roots?: readonly string[] }
   | { op: 'root-add' | 'root-rm'; pid: number; roots: readonly string[] }
   | ({ op: 'terms'; pid: number } & RsTerms)
-  | { op: 'leave' | 'enable'; pid: number }
+  | { op: 'leave' | 'stay'; pid: number }
   | { op: RsControl; pid: number };
 
-/** What an operator does to any provider, as lccctl does it. */
-export const RS_CONTROLS = ['pause', 'resume', 'flush', 'want-full'] as const;
+/** What an operator does to any provider, as lccctl and `lccpidb set --enabled` do it. */
+export const RS_CONTROLS = ['pause', 'resume', 'flush', 'want-full', 'disable', 'enable'] as const;
 export type RsControl = (typeof RS_CONTROLS)[number];
 
 export type RsQuestion =
@@ -117,7 +117,7 @@ export const RS_REFUSALS = [
   'roots',
   /** More than a provider that registered by itself may be given. */
   'terms',
-  /** It is leaving, or not leaving, or was disabled. */
+  /** It is leaving, or not leaving, or was disabled, or has left. */
   'state',
   /** Another password than the one that would be replaced. */
   'generation',
@@ -168,11 +168,13 @@ export function readRsAsk(line: string): RsAsked {
     case 'root-rm':
       return fields.change({ op, pid: fields.pid(), roots: fields.roots() });
     case 'leave':
-    case 'enable':
+    case 'stay':
     case 'pause':
     case 'resume':
     case 'flush':
     case 'want-full':
+    case 'disable':
+    case 'enable':
       return fields.change({ op, pid: fields.pid() });
     case 'terms':
       return fields.change({ op, pid: fields.pid(), ...fields.terms() });

@@ -78,6 +78,15 @@ describe('the operators of a whole LCC', { skip }, () => {
     await page.click('button:text-is("Pause")');
     await until('the town is paused', () => isSeen(`/providers/${town.pid}`, 'paused'));
     assert.match(await lcc.run('lccrs audit'), /pause by operator[^\n]*ada: its owner asked for it/);
+    await look(`/providers/${school.pid}`);
+    await page.fill('#reason', 'it announces what is not its own');
+    await page.click('button:text-is("Disable")');
+    await until('the school is disabled', () => isSeen(`/providers/${school.pid}`, 'disabled'));
+    assert.match(await lcc.run(`lccpidb show --pid=${school.pid}`), /^enabled +no$/m);
+    await look(`/providers/${school.pid}`);
+    await page.fill('#reason', 'it has mended that');
+    await page.click('button:text-is("Enable")');
+    await until('the school is enabled', () => isSeen(`/providers/${school.pid}`, 'enabled'));
     assert.deepEqual(
       said.filter(text => !/\b(?:400|404)\b/.test(text)),
       [],
@@ -164,7 +173,7 @@ describe('the operators of a whole LCC', { skip }, () => {
         compared++;
       }
     }
-    assert.equal(compared, 13);
+    assert.equal(compared, 15);
   });
 });
 

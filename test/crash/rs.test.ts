@@ -45,6 +45,8 @@ function newDir(): string {
 class Pair {
   readonly home = newDir();
   readonly server: string;
+  /** Socket of the operators' listener. */
+  readonly operators = join(this.home, 'run/operators.sock');
   readonly #env: NodeJS.ProcessEnv;
 
   constructor(port: number, mode: string, step: string) {
@@ -62,6 +64,7 @@ ports = ["${new URL(site.url).port}"]
 mode = "${mode}"
 retry_ms = 20
 check_interval_ms = 0
+operator_listen = ["unix:${this.operators}"]
 `,
     );
   }
@@ -130,6 +133,18 @@ check_interval_ms = 0
   #approve(): void {
     const [, id = ''] = /^(\d+) +waiting/m.exec(runCommand(this.home, 'lccrs', ['list']).stdout) ?? [];
     if (id !== '') runCommand(this.home, 'lccrs', ['approve', id], { env: this.#env });
+  }
+
+  get shellEnv(): NodeJS.ProcessEnv {
+    return { ...process.env, LCC_HOME: this.home, PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}` };
+  }
+
+  /** Those that the Queue Manager has answered. */
+  operations(): object[] {
+    const db = openReadOnly(join(this.home, 'lcc.db'));
+    const operations = db.prepare<[], object>('SELECT op, pid, answer FROM rsop ORDER BY at').all();
+    db.close();
+    return operations;
   }
 
   /** In the site's files. */
@@ -220,6 +235,35 @@ describe('a registration', () => {
     db.close();
     assert.equal((await pair.ask('DELETE', 'me/leave', undefined, login))['state'], 'done');
     assert.equal((await pair.ask('GET', 'me', undefined, login))['enabled'], true);
+  });
+
+  it('of an operator’s provider is disabled once after a kill at rs.control.committed, and the operator sees that', async () => {
+    const pair = new Pair(await freePort(), 'open', 'rs.control.committed');
+    const add = 'lccpidb add --pid=7 --root=http://www.example.org/ > /dev/null';
+    const made = await shell(`${add} && lccrs operator add ada`, pair.shellEnv, pair.home);
+    assert.equal(made.status, 0, made.stderr);
+    await pair.start();
+    const curl = `curl -s --unix-socket ${pair.operators} -u ada:${made.stdout.trim()}`;
+    const at = 'http://localhost/api/v1/op/providers/7';
+    const json = `-H 'Content-Type: application/json' -d '{"reason":"why"}'`;
+    assert.equal((await shell(`${curl} ${json} ${at}/disable`, pair.shellEnv, pair.home)).stdout, '');
+    let shown = '';
+    await until('it is done, and noted', async () => {
+      shown = (await shell(`${curl} ${at}`, pair.shellEnv, pair.home)).stdout;
+      return shown.includes('"event":"disable done"');
+    });
+    pair.isOver = true;
+    assert.equal(pair.crashed, 'rs.control.committed');
+    const { provider, audit } = JSON.parse(shown) as {
+      provider: { enabled: boolean };
+      audit: { event: string; by: string; detail: string }[];
+    };
+    assert.equal(provider.enabled, false);
+    assert.deepEqual(
+      audit.map(({ event, by, detail }) => `${event} ${by} ${detail}`),
+      ['disable done qm ', 'disable operator ada: why'],
+    );
+    assert.deepEqual(pair.operations(), [{ op: 'disable', pid: 7, answer: '{"ok":{"pid":7}}' }]);
   });
 
   it('that the Queue Manager is away for is made when it comes', async () => {

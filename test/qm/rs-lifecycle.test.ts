@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/log.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
 import { Departures } from '../../src/qm/housekeeping/departures.js';
 import type { RsOperations } from '../../src/qm/rs-operations.js';
-import type { RsAnswer, RsChange, RsQuestion } from '../../src/wire/qm-rs.js';
+import type { RsAnswer, RsChange, RsControl, RsQuestion } from '../../src/wire/qm-rs.js';
 import { rsOperationsOf } from './rs-bench.js';
 import { Bench, url } from './support.js';
 
@@ -90,15 +90,16 @@ test('one that leaves is not enabled at once, can come back for a week, and has 
   assert.equal(refusalOf(ask({ op: 'leave', pid: PID })), 'state');
   bench.clock.advance(6.9 * DAY_MS);
   assert.equal(carryOut(), 0);
-  assert.deepEqual(ask({ op: 'enable', pid: PID }), { ok: { pid: PID, generation: 1 } });
+  assert.deepEqual(ask({ op: 'stay', pid: PID }), { ok: { pid: PID, generation: 1 } });
   assert.deepEqual([column('enabled'), held().length, waiting()], [1, 10, 1], 'nothing is lost');
-  assert.equal(refusalOf(ask({ op: 'enable', pid: PID })), 'state', 'it stays already');
+  assert.equal(refusalOf(ask({ op: 'stay', pid: PID })), 'state', 'it stays already');
   bench.clock.advance(DAY_MS);
   assert.equal(carryOut(), 0, 'the first leave is undone for good');
 
   ask({ op: 'leave', pid: PID });
   bench.clock.advance(7 * DAY_MS);
-  assert.equal(refusalOf(ask({ op: 'enable', pid: PID })), 'state', 'its time is over');
+  assert.equal(refusalOf(ask({ op: 'stay', pid: PID })), 'state', 'its time is over');
+  assert.equal(refusalOf(ask({ op: 'enable', pid: PID })), 'state', 'for the operator as well');
   assert.ok(carryOut() > 10 / SLICE, 'a slice at a time');
   assert.deepEqual([held(), waiting()], [[], 0]);
   assert.deepEqual(bench.all('SELECT count(*) AS n, count(DISTINCT curl) AS curls FROM tombstone'), [
@@ -160,10 +161,15 @@ test('what the operator says of one that leaves holds: enabled, it stays; disabl
   chore.run();
   assert.deepEqual([carryOut(), held().length, column('enabled')], [0, left, 1]);
   ask({ op: 'leave', pid: PID });
-  changeProvider(bench.db, PID, { enabled: false });
+  ask({ op: 'disable', pid: PID });
+  assert.ok('ok' in ask({ op: 'stay', pid: PID }));
+  assert.deepEqual([column('enabled'), column('leaveat')], [0, null]);
+  for (const op of ['leave', 'stay'] as const)
+    assert.equal(refusalOf(ask({ op, pid: PID })), 'state', `${op} of one that the operator disabled`);
+  assert.deepEqual(ask({ op: 'enable', pid: PID }), { ok: { pid: PID } });
+  ask({ op: 'leave', pid: PID });
   assert.ok('ok' in ask({ op: 'enable', pid: PID }));
-  assert.equal(column('enabled'), 0);
-  assert.equal(refusalOf(ask({ op: 'leave', pid: PID })), 'state', 'one that the operator disabled');
+  assert.deepEqual([column('enabled'), column('leaveat')], [1, null], 'the operator lets it stay');
 });
 
 test('a root that is taken off takes with it what lies outside of the others, and nothing else', async () => {
@@ -228,11 +234,11 @@ test('a provider that the operator added neither leaves nor loses roots; its que
   bench.provider(7, { backoffs: 3, backoffuntil: nowS() + 100 });
   for (const change of [
     { op: 'leave', pid: 7 },
-    { op: 'enable', pid: 7 },
+    { op: 'stay', pid: 7 },
     { op: 'root-rm', pid: 7, roots: [ROOT] },
   ] as RsChange[])
     assert.equal(refusalOf(ask(change)), 'unknown', change.op);
-  const control = (op: 'pause' | 'resume' | 'flush' | 'want-full', id?: string) => ask({ op, pid: 7 }, id);
+  const control = (op: RsControl, id?: string) => ask({ op, pid: 7 }, id);
   const id = randomUUID();
   assert.deepEqual(control('pause', id), { ok: { pid: 7 } });
   assert.equal(column('paused', 7), 1);
@@ -242,6 +248,19 @@ test('a provider that the operator added neither leaves nor loses roots; its que
   assert.ok('ok' in control('flush') && 'ok' in control('want-full'));
   assert.deepEqual([column('backoffs', 7), column('fullsetwanted', 7)], [0, 'operator']);
   assert.deepEqual(told, ['changed 7', 'changed 7', 'flushed 7', 'changed 7']);
+  for (const [op, enabled] of [
+    ['disable', 0],
+    ['disable', 0],
+    ['enable', 1],
+    ['enable', 1],
+  ] as const) {
+    assert.deepEqual(control(op), { ok: { pid: 7 } });
+    assert.equal(column('enabled', 7), enabled);
+  }
+  assert.deepEqual(
+    told.slice(4),
+    Array.from({ length: 4 }, () => 'changed 7'),
+  );
   assert.equal(refusalOf(ask({ op: 'pause', pid: 9 })), 'unknown');
 });
 

@@ -16,6 +16,7 @@ import { OperatorViews } from '../../src/rs/operator/views.js';
 import type { IssuedPair } from '../../src/rs/registrar.js';
 import { WebSessions } from '../../src/rs/sessions.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
+import { RS_CONTROLS } from '../../src/wire/qm-rs.js';
 import type { RsOverview } from '../../src/wire/rs-looks.js';
 import { ground } from '../web/support.js';
 import { overviewAt } from './overviews.js';
@@ -257,16 +258,15 @@ test('what is done to a provider goes to the Queue Manager with a reason', async
   const { cookie, token } = await login();
   const headers = { cookie };
   const shown = await ask('/op/providers/7', { headers });
-  assert.match(shown.body, /formaction="\/op\/providers\/7\/pause"/);
+  assert.match(shown.body, /formaction="\/op\/providers\/7\/pause"[^]*\/7\/disable"/);
   assert.doesNotMatch(shown.body, /providers\/7\/(?:resume|enable)"/);
   const post = (op: string, reason: string) =>
     ask(`/op/providers/7/${op}`, { form: { form_token: token, reason }, headers });
   assert.equal((await post('pause', '')).status, 400);
-  for (const op of ['pause', 'resume', 'flush', 'want-full', 'enable'])
-    assert.equal((await post(op, 'why')).status, 303);
+  for (const op of RS_CONTROLS) assert.equal((await post(op, 'why')).status, 303);
   assert.deepEqual(
     scene.db.outbox.waiting(9).map(({ change }) => `${change.op} ${change.pid}`),
-    ['pause 7', 'resume 7', 'flush 7', 'want-full 7', 'enable 7'],
+    RS_CONTROLS.map(op => `${op} 7`),
   );
   const [audited] = scene.db.audit.last(1);
   assert.deepEqual([audited?.event, audited?.registration, audited?.detail], ['enable', null, 'ada: why']);

@@ -146,6 +146,10 @@ export function changeText(change: RsChange): string | undefined {
       return 'the terms were changed: limits, bandwidth or hours';
     case 'leave':
       return 'the provider leaves, and is fetched from no more; its content goes after some days, until then it can come back';
+    case 'stay':
+      return 'the provider stays, and may deliver again';
+    case 'disable':
+      return 'the operator has disabled the provider: it cannot deliver, and nothing is fetched; what is kept of it stays';
     case 'enable':
       return 'the provider may deliver again';
     case 'pause':

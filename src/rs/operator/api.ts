@@ -5,11 +5,12 @@
 import { Hono, type Context } from 'hono';
 import { LccError } from '../../lib/errors.js';
 import { clientAddress } from '../../web/client.js';
+import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { boundedBody } from '../api-parts.js';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
 import { TERMS } from '../terms.js';
-import { CONTROLS, type Decisions } from './decisions.js';
+import type { Decisions } from './decisions.js';
 import { operatorOrigin } from './gate.js';
 import type { OperatorLogins } from './operators.js';
 import { idIn, numberIn, searchOf, stepOf } from './query.js';
@@ -74,7 +75,7 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
     decisions.refuse(idIn(c, 'id'), reasonIn(await membersOf(c)), c.get('operator'));
     return c.json(views.application(idIn(c, 'id')));
   });
-  for (const op of CONTROLS)
+  for (const op of RS_CONTROLS)
     api.post(`/providers/:pid/${op}`, async c => {
       decisions.control(idIn(c, 'pid'), op, reasonIn(await membersOf(c)), c.get('operator'));
       return c.json({ pid: idIn(c, 'pid'), op }, 202);

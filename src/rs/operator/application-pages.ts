@@ -3,11 +3,11 @@ import { html } from 'hono/html';
 import { formatAmount } from '../../config/amounts.js';
 import { formatHours } from '../../config/hours.js';
 import { formatDuration } from '../../config/words.js';
+import { RS_CONTROLS, type RsControl } from '../../wire/qm-rs.js';
 import { capital, errorSummary, fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
-import type { CONTROLS } from './decisions.js';
 import { auditTable, sinceText, stateBadge, tableOf, tileOf, timeCell, type Column } from './markup.js';
 import { providerLink } from './list-pages.js';
 import type { Application, OperatorViews } from './views.js';
@@ -160,12 +160,16 @@ function hoursText(mask: unknown): string {
 
 type Provider = Awaited<ReturnType<OperatorViews['provider']>>;
 
-const CONTROL_WORDS: Record<(typeof CONTROLS)[number], { label: string; says: string }> = {
+const CONTROL_WORDS: Record<RsControl, { label: string; says: string }> = {
   pause: { label: 'Pause', says: 'fetch nothing from it' },
   resume: { label: 'Resume', says: 'fetch from it again' },
   flush: { label: 'Flush', says: 'forget back-off and delays, and try at once' },
   'want-full': { label: 'Want a full set', says: 'ask it to name all that it has' },
-  enable: { label: 'Enable', says: 'let it stay after all' },
+  disable: {
+    label: 'Disable',
+    says: 'let it deliver nothing, and fetch nothing from it; what is held of it stays',
+  },
+  enable: { label: 'Enable', says: 'let it deliver again; one that is leaving stays' },
 };
 
 export function providerPage(
@@ -178,22 +182,25 @@ export function providerPage(
   const number = (name: string) => Number(known[name] ?? 0);
   const roots = Array.isArray(known['roots']) ? (known['roots'] as string[]) : [];
   const backoffMs = number('backoffuntil') * 1000;
+  const leavesMs = number('leaveat') * 1000;
+  const hasLeft = leavesMs > 0 && leavesMs <= nowMs;
   const [tone, words] =
     provider === null
       ? ['wait', 'not a provider yet']
       : known['enabled'] === false
-        ? ['bad', 'disabled']
+        ? ['bad', hasLeft ? 'has left' : leavesMs > 0 ? 'leaving' : 'disabled']
         : number('paused') > 0
           ? ['wait', 'paused']
           : backoffMs > nowMs
             ? ['bad', 'its site does not answer']
             : ['good', 'enabled'];
-  const controls = (['pause', 'resume', 'flush', 'want-full', 'enable'] as const).filter(
-    op =>
-      (op !== 'pause' || number('paused') === 0) &&
-      (op !== 'resume' || number('paused') > 0) &&
-      (op !== 'enable' || (known['enabled'] === false && known['origin'] === 'rs')),
-  );
+  const isOffered: Partial<Record<RsControl, boolean>> = {
+    pause: number('paused') === 0,
+    resume: number('paused') > 0,
+    disable: known['enabled'] === true,
+    enable: known['enabled'] === false && !hasLeft,
+  };
+  const controls = RS_CONTROLS.filter(op => isOffered[op] ?? true);
   return html`<h1>Provider ${String(pid)}</h1>
     <p class="standing">
       <span class="state ${tone}">${words}</span>
@@ -227,6 +234,12 @@ export function providerPage(
                     typeof known['fullsetwanted'] === 'string'
                       ? html`<dt>Full set wanted</dt>
                           <dd>${known['fullsetwanted']}</dd>`
+                      : ''
+                  }
+                  ${
+                    leavesMs > 0
+                      ? html`<dt>${hasLeft ? 'Left' : 'Leaves'}</dt>
+                          <dd>${timeCell(new Date(leavesMs).toISOString())}</dd>`
                       : ''
                   }
                   ${

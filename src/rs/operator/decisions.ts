@@ -1,7 +1,7 @@
 /** What operators decide, each with who and why in the audit. */
 import type { Transitions } from '../transitions.js';
 import { LccError } from '../../lib/errors.js';
-import { RS_CONTROLS } from '../../wire/qm-rs.js';
+import type { RsControl } from '../../wire/qm-rs.js';
 import { RsRequestRefused } from '../refusal.js';
 import { typedTerms, type GivenTerms, type MostTerms } from '../terms.js';
 
@@ -13,10 +13,6 @@ export interface DecisionsOptions {
   /** There is something for the Queue Manager. */
   applied: () => void;
 }
-
-/** What may be done to a provider; to be enabled again it has to be leaving. */
-export const CONTROLS = [...RS_CONTROLS, 'enable'] as const;
-export type OperatorControl = (typeof CONTROLS)[number];
 
 export type TypedTerms = Readonly<Partial<Record<keyof GivenTerms, string>>>;
 
@@ -42,7 +38,7 @@ export class Decisions {
   }
 
   /** The Queue Manager is told, when it is there. @throws RsRequestRefused 400 without a reason */
-  control(pid: number, op: OperatorControl, reason: string, who: string): void {
+  control(pid: number, op: RsControl, reason: string, who: string): void {
     this.#options.transitions.control(pid, op, requireReason(reason, 'why, for the audit'), who);
     this.#options.applied();
   }

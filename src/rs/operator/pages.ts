@@ -1,6 +1,7 @@
 /** The operators' pages, `/op` and below, complete without JavaScript. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
+import { RS_CONTROLS, type RsControl } from '../../wire/qm-rs.js';
 import { fieldsOf } from '../pages/fields.js';
 import type { Markup } from '../pages/layout.js';
 import { SessionCookie, type SessionEnv } from '../pages/session-gate.js';
@@ -15,7 +16,7 @@ import {
   type DecisionView,
   type Refused,
 } from './application-pages.js';
-import { CONTROLS, type Decisions, type OperatorControl } from './decisions.js';
+import type { Decisions } from './decisions.js';
 import { operatorGate, operatorLoginPages, operatorOrigin } from './gate.js';
 import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage } from './list-pages.js';
 import type { OperatorLogins } from './operators.js';
@@ -144,7 +145,7 @@ export function operatorPages(parts: OperatorPagesOptions) {
       error => showApplication(c, id, { error, typed }),
     );
   });
-  for (const op of CONTROLS)
+  for (const op of RS_CONTROLS)
     pages.post(`/providers/:pid/${op}`, async c => {
       const [pid, typed] = [idIn(c, 'pid'), await fieldsOf(c, ['reason'])];
       return control(c, pid, op, typed);
@@ -153,7 +154,7 @@ export function operatorPages(parts: OperatorPagesOptions) {
   shell.seal();
   return { app, base };
 
-  function control(c: Ask, pid: number, op: OperatorControl, typed: { reason: string }) {
+  function control(c: Ask, pid: number, op: RsControl, typed: { reason: string }) {
     return decided(
       () => decisions.control(pid, op, typed.reason, c.var.session.account),
       () => c.redirect(`${base}/providers/${pid}`, 303),
