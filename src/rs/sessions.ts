@@ -1,6 +1,7 @@
 /**
  * Sessions of people who have logged in with a browser. A token of 256 random bits is in its cookie; rs.db has the hash of it. Each login,
- * and each new password, makes another token, so that one that somebody else has put into the browser is worth nothing.
+ * and each new password, makes another token, so that one that somebody else has put into the browser is worth nothing. Nobody else
+ * writes them: what has been read of one is remembered until it ends here.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuditEvent } from '../db/rs/audit.js';
@@ -11,6 +12,8 @@ const TOKEN_BYTES = 32;
 const TOKEN = /^[\w-]{43}$/;
 /** A look at a page is written down when the last one is older than this part of the idle time: reading costs no writing. */
 const SEEN_PART = 30;
+/** Sessions that are remembered; the others are read again. */
+const MAX_KNOWN = 1000;
 
 export interface WebSessionLimits {
   /** Ends a session that asks for nothing. */
@@ -31,10 +34,14 @@ export interface Login extends Pick<SessionRow, 'kind' | 'account' | 'mark'> {
   network: string;
 }
 
+interface KnownSession extends WebSession, Pick<SessionRow, 'madeMs' | 'seenMs'> {}
+
 export class WebSessions {
   readonly #db: RsDatabase;
   readonly #nowMs: () => number;
   readonly #limits: WebSessionLimits;
+  /** By id, as rs.db has them; those read first stand first. */
+  readonly #known = new Map<string, KnownSession>();
 
   constructor(db: RsDatabase, nowMs: () => number, limits: WebSessionLimits) {
     this.#db = db;
@@ -55,6 +62,8 @@ export class WebSessions {
   begin({ kind, account, mark, network }: Login, replaced?: string): string {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const nowMs = this.#nowMs();
+    if (replaced !== undefined) this.#known.delete(WebSessions.idOf(replaced));
+    this.#forgetAll(kind, account);
     this.#db.write(() => {
       const { sessions } = this.#db;
       if (replaced !== undefined) sessions.end(WebSessions.idOf(replaced));
@@ -69,13 +78,37 @@ export class WebSessions {
   find(kind: SessionKind, token: string | undefined): WebSession | undefined {
     if (token === undefined || !TOKEN.test(token)) return undefined;
     const { idleMs, lifetimeMs } = this.#limits;
-    const row = this.#db.sessions.find(WebSessions.idOf(token));
+    const id = WebSessions.idOf(token);
+    const session = this.#known.get(id) ?? this.#read(id, token);
     const nowMs = this.#nowMs();
-    if (row?.kind !== kind || row.seenMs + idleMs <= nowMs || row.madeMs + lifetimeMs <= nowMs)
+    if (session?.kind !== kind || session.seenMs + idleMs <= nowMs || session.madeMs + lifetimeMs <= nowMs)
       return undefined;
-    if (nowMs - row.seenMs >= idleMs / SEEN_PART) this.#db.write(() => this.#db.sessions.seen(row.id, nowMs));
-    const { account, mark } = row;
-    return { kind, account, mark, formToken: formTokenOf(token) };
+    if (nowMs - session.seenMs >= idleMs / SEEN_PART) {
+      this.#db.write(() => this.#db.sessions.seen(id, nowMs));
+      session.seenMs = nowMs;
+    }
+    return session;
+  }
+
+  #read(id: string, token: string): KnownSession | undefined {
+    const row = this.#db.sessions.find(id);
+    if (row === undefined) return undefined;
+    const { kind, account, mark, madeMs, seenMs } = row;
+    const session = { kind, account, mark, madeMs, seenMs, formToken: formTokenOf(token) };
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(id, session);
+    return session;
+  }
+
+  /** What is remembered is read again: another program may have written rs.db. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  #forgetAll(kind: SessionKind, account: string): void {
+    for (const [id, known] of this.#known)
+      if (known.kind === kind && known.account === account) this.#known.delete(id);
   }
 
   /** @returns whether a form is one of this session */
@@ -85,14 +118,17 @@ export class WebSessions {
 
   /** Somebody logs out. */
   end(token: string): void {
+    const id = WebSessions.idOf(token);
+    this.#known.delete(id);
     this.#db.write(() => {
-      const row = this.#db.sessions.find(WebSessions.idOf(token));
+      const row = this.#db.sessions.find(id);
       if (row !== undefined && this.#db.sessions.end(row.id)) this.#note('logout', row, '');
     });
   }
 
   /** Ends all of an account: its password is another one. */
   endOf(kind: SessionKind, account: string): void {
+    this.#forgetAll(kind, account);
     this.#db.write(() => {
       const ended = this.#db.sessions.endOf({ kind, account });
       if (ended > 0) this.#note('sessions ended', { kind, account }, String(ended));
@@ -108,6 +144,7 @@ export class WebSessions {
   tidy(): void {
     const nowMs = this.#nowMs();
     const { idleMs, lifetimeMs } = this.#limits;
+    this.forget();
     this.#db.write(() => this.#db.sessions.prune(nowMs - idleMs, nowMs - lifetimeMs));
   }
 

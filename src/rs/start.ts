@@ -211,7 +211,7 @@ async function run(
   every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
   void watch().catch(fail);
 
-  /** What lccrs has decided is sent. */
+  /** What lccrs has decided is sent; sessions that somebody has taken out of rs.db end. */
   async function watch(): Promise<void> {
     const watcher = new DatabaseWatch(
       db.path,
@@ -222,6 +222,7 @@ async function run(
     try {
       while (!ending.signal.aborted) {
         const seen = db.version();
+        sessions.forget();
         sender.stir();
         mail.stir();
         await watcher.changedSince(seen, ending.signal);

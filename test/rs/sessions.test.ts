@@ -84,6 +84,23 @@ test('an account has 10 at most; a login replaces the one of its browser; all en
   assert.deepEqual(events.slice(0, 3), ['sessions ended', 'logout', 'login']);
 });
 
+test('one that goes on is read once, and again when another program has written; 1000 are remembered', t => {
+  const reads = t.mock.method(scene.db.sessions, 'find').mock;
+  const [token, other] = [sessions.begin(LOGIN), sessions.begin({ ...LOGIN, account: 'another' })];
+  const found = [0, 1, 2].map(() => sessions.find('provider', token)?.formToken);
+  assert.ok(found[0] !== undefined && found.every(each => each === found[0]));
+  assert.equal(reads.callCount(), 1);
+  scene.db.write(() => scene.db.sessions.end(WebSessions.idOf(token)));
+  sessions.forget();
+  assert.equal(sessions.find('provider', token), undefined);
+  assert.ok(sessions.find('provider', other));
+  const before = reads.callCount();
+  for (let i = 0; i < 1000; i++) sessions.find('provider', sessions.begin({ ...LOGIN, account: String(i) }));
+  assert.equal(reads.callCount(), before + 1000);
+  assert.ok(sessions.find('provider', other));
+  assert.equal(reads.callCount(), before + 1001, 'the oldest gave way');
+});
+
 test('a form is one of its session only', () => {
   const [one, two] = [LOGIN, LOGIN].map(login => sessions.find('provider', sessions.begin(login)));
   assert.ok(one && two && one.formToken !== two.formToken);

@@ -50,6 +50,7 @@ export function mePages(all: MeOptions) {
   const { sessions, cookie, qm, hoursOf, options, clock, base, page } = all;
   const pages = new Hono<ProviderEnv>({ strict: false });
   const bodies = new SharedBodies();
+  /** Changed by an operation of the provider only, which ends the answers that bodies are made of. */
   const zoneOf = (pid: number) => hoursOf(pid)?.zone ?? undefined;
   pages.use(sessionGate('provider', sessions, cookie, c => toLoginFrom(base, c)));
   pages.use(providerGate(sessions, cookie, qm, `${base}/login`));
@@ -57,9 +58,10 @@ export function mePages(all: MeOptions) {
   pages.get('/', c => {
     const { provider } = c.var;
     const nowMs = clock.nowMs();
-    const view = { provider, base, zone: zoneOf(provider.pid), nowMs, ...options };
     const note = outcomeNote(c, 'You stay.');
-    const body = bodies.of([provider], view.zone ?? '', () => overview(view));
+    const body = bodies.of([provider], '', () =>
+      overview({ provider, base, zone: zoneOf(provider.pid), nowMs, ...options }),
+    );
     return show(c, '/me', 'Overview', html`${note} ${body}`);
   });
   pages.get('/errors', async c => {
@@ -78,12 +80,13 @@ export function mePages(all: MeOptions) {
     });
   });
   pages.get('/receipts', async c => {
+    const { provider } = c.var;
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
-    const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(c.var.provider.pid, urls);
-    const zone = zoneOf(c.var.provider.pid);
-    const view = { base, typed, urls, standings, nowMs: clock.nowMs(), zone };
-    const body = bodies.of([standings], `${zone ?? ''} ${typed}`, () => receiptsBody(view));
+    const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(provider.pid, urls);
+    const body = bodies.of([standings], typed, () =>
+      receiptsBody({ base, typed, urls, standings, nowMs: clock.nowMs(), zone: zoneOf(provider.pid) }),
+    );
     return show(c, '/me/receipts', 'Receipts', body);
   });
   const parts: MeParts = { ...all, show };
