@@ -7,6 +7,7 @@ import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { parseNetwork } from '../lib/network.js';
 import { mailOptions } from './mail/options.js';
+import { changeMark } from '../db/providers/change-mark.js';
 import { mostTermsOf } from './terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
 
@@ -81,7 +82,11 @@ export function rsOptions(config: Config) {
       xml: xmlLimitsOf(config),
       timeoutMs: config.get('rs.uns_timeout_ms'),
     },
-    share: { keepMs: config.get('rs.share_ms'), maxLength: config.get('rs.share_bytes') },
+    share: {
+      keepMs: config.get('rs.share_ms'),
+      maxLength: config.get('rs.share_bytes'),
+      mark: () => changeMark(config.home.run),
+    },
     qm: { timeoutMs: config.get('rs.qm_timeout_ms'), retryMs: config.get('rs.retry_ms') },
   };
 }

@@ -4,7 +4,8 @@
  *
  *     asked ──known and young──▶ that answer
  *       ╰──▶ the Queue Manager ──▶ kept ──keepMs, a change of the provider, or no room──▶ forgotten
- *     asked for what holds now ──one is under way──▶ the next one, with all who ask until it is sent
+ *     asked for what holds now ──the change mark is that of before its question──▶ a known and young answer
+ *       ├──no mark, one is under way──▶ the next one, with all who ask until it is sent
  *       ╰──▶ the Queue Manager
  */
 import type { Clock } from '../lib/clock.js';
@@ -17,6 +18,8 @@ export interface SharedAnswersOptions {
   /** Undefined: the Queue Manager is away, which is not kept. */
   ask: (question: RsQuestion) => Promise<QmTold | undefined>;
   clock: Pick<Clock, 'monotonicMs'>;
+  /** As it is now (change-mark.ts); undefined: not known. */
+  mark: () => string | undefined;
   keepMs: number;
   /** Of questions and answers that are kept, as characters; about. */
   maxLength: number;
@@ -24,6 +27,8 @@ export interface SharedAnswersOptions {
 
 interface Kept {
   pid: number;
+  /** Before the question; undefined: any. */
+  mark: string | undefined;
   answer: Promise<QmTold | undefined>;
   untilMs: number;
   length: number;
@@ -55,14 +60,20 @@ export class SharedAnswers {
   }
 
   ask(question: ProviderQuestion): Promise<QmTold | undefined> {
+    return this.#shared(question, undefined);
+  }
+
+  #shared(question: ProviderQuestion, mark: string | undefined): Promise<QmTold | undefined> {
     const { ask, clock, keepMs } = this.#options;
     const key = JSON.stringify(question);
     const nowMs = clock.monotonicMs();
     const known = this.#kept.get(key);
-    if (known !== undefined && nowMs < known.untilMs) return known.answer;
+    if (known !== undefined && nowMs < known.untilMs && known.mark === mark) return known.answer;
+    if (known !== undefined) this.#forget(key, known);
     this.#prune(nowMs);
     const kept: Kept = {
       pid: question.pid,
+      mark,
       answer: ask(question),
       untilMs: nowMs + keepMs,
       length: key.length,
@@ -77,8 +88,11 @@ export class SharedAnswers {
     return kept.answer;
   }
 
-  /** What holds now: the question is sent after this call, never before. */
+  /** What logins hang on, as it is now: no change that somebody was told of before this call is missing. */
   askNow(question: ProviderQuestion): Promise<QmTold | undefined> {
+    const mark = this.#options.mark();
+    if (mark !== undefined) return this.#shared(question, mark);
+    // The question is sent after this call, never before.
     const key = JSON.stringify(question);
     const current = this.#underWay.get(key);
     if (current === undefined) return this.#send(key, question);

@@ -53,7 +53,7 @@ export class PagesScene {
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,
-      shared: new SharedAnswers({ ...share, ask: view.ask, clock }),
+      shared: new SharedAnswers({ ...share, ask: view.ask, clock, mark: () => undefined }),
       options,
       clock,
       maxBodyBytes: 2000,

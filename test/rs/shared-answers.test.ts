@@ -14,12 +14,13 @@ class Scene {
   readonly clock = new ManualClock();
   readonly asked: { settle: (told: QmTold | undefined) => void; fail: (error: Error) => void }[] = [];
   readonly shared: SharedAnswers;
+  mark: string | undefined;
 
   constructor(keepMs = 1000, maxLength = 10_000) {
     const { clock } = this;
     const ask = () =>
       new Promise<QmTold | undefined>((settle, fail) => void this.asked.push({ settle, fail }));
-    this.shared = new SharedAnswers({ ask, clock, keepMs, maxLength });
+    this.shared = new SharedAnswers({ ask, clock, mark: () => this.mark, keepMs, maxLength });
   }
 
   /** @returns what is given to one who asks, where the Queue Manager answers at once */
@@ -92,6 +93,35 @@ test('what holds now is asked after the call: who asks while one is under way ge
   assert.deepEqual(await fourth, { nth: 3 });
   void shared.askNow(SHOW);
   assert.equal(asked.length, 4);
+});
+
+test('what holds now is known while the change mark is that of before the question, and the answer is young', async () => {
+  const scene = new Scene();
+  const { shared, asked, clock } = scene;
+  const now = () => shared.askNow(SHOW);
+  scene.mark = '1';
+  const both = [now(), now()];
+  assert.equal(asked.length, 1);
+  scene.mark = '2';
+  const third = now();
+  assert.equal(asked.length, 2, 'what was asked before the change says nothing about it');
+  asked[0]?.settle({ nth: 1 });
+  asked[1]?.settle({ nth: 2 });
+  assert.deepEqual(await Promise.all([...both, third, now()]), [
+    { nth: 1 },
+    { nth: 1 },
+    { nth: 2 },
+    { nth: 2 },
+  ]);
+  clock.advance(1000);
+  void now();
+  assert.equal(asked.length, 3);
+  shared.drop(SHOW.pid);
+  void now();
+  assert.equal(asked.length, 4);
+  scene.mark = undefined;
+  void now();
+  assert.equal(asked.length, 5, 'without a mark nothing is known');
 });
 
 test('no answer, and a question that failed, are not kept', async () => {

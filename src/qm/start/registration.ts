@@ -1,4 +1,5 @@
 /** What comes from Registration Servers. */
+import { makeChangeMark } from '../../db/providers/change-mark.js';
 import type { Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { slotsOf } from '../../config/hours.js';
@@ -17,6 +18,7 @@ export function registrationOf(
   words: LookWords,
 ): RsLinks {
   const { config, clock, log } = services;
+  if (endpoints.length > 0) makeChangeMark(config.home.run);
   const bounds = rsBoundsOf(config);
   const { providers } = store;
   const operations = new RsOperations({
