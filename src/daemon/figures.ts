@@ -66,6 +66,15 @@ export function countOf(
   return figure(more, { ...metric, kind: 'counter', samples: count => sampleOf(value, count) });
 }
 
+/** One of several amounts that share a metric: the one for `value` of its label. */
+export function gaugeOf(
+  metric: Pick<Metric, 'name' | 'help'> & { label: string },
+  value: string,
+  more?: More,
+): Figure<number> {
+  return figure(more, { ...metric, kind: 'gauge', samples: amount => sampleOf(value, amount) });
+}
+
 /** A field that is no metric. */
 export function field<T>(more?: More): Figure<T> {
   return figure(more);

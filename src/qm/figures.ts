@@ -6,6 +6,7 @@ import {
   field,
   figureOf,
   gauge,
+  gaugeOf,
   some,
   someThat,
   type Status,
@@ -28,6 +29,22 @@ const FETCHED = {
   name: 'lcc_qm_fetched_total',
   label: 'result',
   help: 'Fetches done, by result: stored, unchanged, redirect (of what nobody announced), error (told to the provider), retry (failed for now)',
+};
+
+const AUDITED = {
+  name: 'lcc_qm_audited_urls_total',
+  label: 'result',
+  help: 'Urls of audits that are settled, by result: true (as announced), late (announced after the audit had asked), silent (changed without a word: 616 for the provider), dead (gone without a word: 617), failed (says nothing; another is drawn)',
+};
+const AUDITS = {
+  name: 'lcc_qm_audits_total',
+  label: 'result',
+  help: 'Audits of providers that are over, by result: clean, silent (at least one url had changed or gone without a word)',
+};
+const SCORES = {
+  name: 'lcc_qm_truth_providers',
+  label: 'score',
+  help: 'Providers by the truthfulness of what they announce: low (below 50), fair (50 to 79), good (80 and more), unknown (nothing counted); as of the start or of the last daily look',
 };
 
 export const QM_FIGURES = {
@@ -94,6 +111,17 @@ export const QM_FIGURES = {
     'lcc_qm_robots_forbidden_total',
     'Urls that nobody announced and robots.txt forbids, for which nothing was sent',
   ),
+  truth_low: gaugeOf(SCORES, 'low'),
+  truth_fair: gaugeOf(SCORES, 'fair'),
+  truth_good: gaugeOf(SCORES, 'good'),
+  truth_unknown: gaugeOf(SCORES, 'unknown'),
+  audited_true: countOf(AUDITED, 'true'),
+  audited_late: countOf(AUDITED, 'late'),
+  audited_silent: countOf(AUDITED, 'silent'),
+  audited_dead: countOf(AUDITED, 'dead'),
+  audited_failed: countOf(AUDITED, 'failed'),
+  audits_clean: countOf(AUDITS, 'clean'),
+  audits_silent: countOf(AUDITS, 'silent'),
   wire_bytes: counter('lcc_qm_wire_bytes_total', 'Bytes received from sites, headers included'),
   unses: gauge('lcc_qm_unses', 'UNSes connected'),
   unses_shut_out: gauge<boolean>(

@@ -92,7 +92,7 @@ export class RsOperations {
   constructor(options: RsOperationsOptions) {
     this.#options = options;
     this.#registered = new RegisteredStore(options.db);
-    this.#questions = new RsQuestions(options.db);
+    this.#questions = new RsQuestions(options.db, options.clock);
   }
 
   /** Carries out a change, durably, or answers a question. @throws LccError as `QueueStore.transaction` */

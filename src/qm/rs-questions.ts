@@ -2,6 +2,7 @@
 import { RegisteredStore } from '../db/providers/registered.js';
 import { UrlStandings } from '../db/queue/url-standings.js';
 import type { Db } from '../db/sqlite/open.js';
+import type { Clock } from '../lib/clock.js';
 import { MAX_RS_ROWS, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
 import { createRootCheck, rootProblem } from '../wire/roots.js';
 
@@ -9,7 +10,10 @@ export class RsQuestions {
   readonly #registered: RegisteredStore;
   readonly #standings: UrlStandings;
 
-  constructor(db: Db) {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+
+  constructor(db: Db, clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
     this.#registered = new RegisteredStore(db);
     this.#standings = new UrlStandings(db, MAX_RS_ROWS);
   }
@@ -19,7 +23,11 @@ export class RsQuestions {
       case 'find':
         return { ok: { pids: this.#around(question.url) } };
       case 'show':
-        return { ok: { provider: this.#registered.show(question.pid) ?? null } };
+        return {
+          ok: {
+            provider: this.#registered.show(question.pid, Math.floor(this.#clock.nowMs() / 1000)) ?? null,
+          },
+        };
       case 'standing':
         return { ok: { standing: this.#registered.standing(question.pid) ?? null } };
       case 'status':

@@ -19,6 +19,7 @@ const SHOWN = [
   'paused',
   'generation',
   'leaveat',
+  'truthfulness',
 ] as const;
 
 /** @throws RsRequestRefused 401, 503 */

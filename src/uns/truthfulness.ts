@@ -1,6 +1,7 @@
 /** What a provider is told of its score, and what a low one does to its ration of full sets. */
 import type { Provider } from '../db/providers/pidb.js';
-import { isDoubted, type ProviderTruth } from '../db/truth/reader.js';
+import type { ProviderTruth } from '../db/truth/reader.js';
+import { fullSetsFor } from '../db/truth/shown.js';
 import type { Truthfulness } from '../wire/cp-uns/server.js';
 
 /** Undefined where nothing has been counted. */
@@ -15,6 +16,6 @@ export function truthfulnessOf(known: ProviderTruth | undefined): Truthfulness |
 
 /** Of a provider that announces what has not changed only a part of its unasked full sets is taken. */
 export function rationed(provider: Provider, known: ProviderTruth | undefined): Provider {
-  if (known === undefined || !isDoubted(known)) return provider;
-  return { ...provider, fullsetsallowed: Math.ceil(provider.fullsetsallowed * known.precision) };
+  if (known === undefined) return provider;
+  return { ...provider, fullsetsallowed: fullSetsFor(known, provider.fullsetsallowed) };
 }

@@ -124,6 +124,32 @@ test('errors by code, page by page, by the beginning of the url', async () => {
   assert.equal((await ask(login, 'GET', '/me/errors')).status, 503);
 });
 
+test('the score of its announcements, with the sample and its bounds', async () => {
+  await start();
+  const pid = await scene.register('/');
+  const nowS = Math.floor(Date.now() / 1000);
+  scene.qm.db
+    .exec(`INSERT INTO truth(pid, day, changed, same) VALUES (${pid}, ${Math.floor(nowS / 86_400)}, 4, 36);
+    INSERT INTO audit VALUES (${pid}, 1, 1, 'http://h/', 'text/html', 4, ${nowS}, NULL)`);
+  const { body } = await ask(`${pid}:${PASSWORD}`, 'GET', '/me');
+  assert.deepEqual(body['truthfulness'], {
+    score: 29,
+    known: true,
+    changed: 4,
+    same: 36,
+    failed: 0,
+    audited: 0,
+    silent: 0,
+    late: 0,
+    dead: 0,
+    noisy: 0,
+    audit: { at: nowS, sample: 1, silent: 1, least_percent: 5, most_percent: 100 },
+    effects: 'low',
+    lowered: false,
+    full_sets: 1,
+  });
+});
+
 test('receipts: the last sets with their counts, and how urls stand', async () => {
   await start();
   const pid = await scene.register('/');

@@ -63,6 +63,48 @@ test('why nothing is fetched now is said in words', async () => {
   assert.match((await scene.get('/me')).html, /A complete list of your site is wanted/);
 });
 
+test('the score is said in words: what was found, of how many at which confidence, what it changes', async () => {
+  const nowS = Math.floor(scene.accounts.rs.clock.nowMs() / 1000);
+  const { db } = scene.qm;
+  const truth = async () =>
+    /How true your announcements are (.*?) (?:Your|Next: the)/.exec(
+      textOf((await scene.get('/me')).html),
+    )?.[1];
+  assert.equal(await truth(), undefined, 'of one that has announced nothing');
+  set(`lastconntime = ${nowS}, fullsetsallowed = 10`);
+  assert.match(
+    (await truth()) ?? '',
+    /^Nothing has been compared yet\. Everybody begins with 80 of 100\. It changes nothing for you: only/,
+  );
+  const day = Math.floor(nowS / 86_400);
+  db.exec(
+    `INSERT INTO truth(pid, day, changed, audited, silent, late, noisy) VALUES (${PID}, ${day}, 10, 59, 2, 1, 3)`,
+  );
+  const audit = db.prepare(
+    `INSERT INTO audit VALUES (${PID}, ${nowS - 60}, ?, 'http://h/', 'text/html', ?, ?, NULL)`,
+  );
+  for (let id = 1; id <= 59; id++) audit.run(id, id <= 2 ? 4 : 2, nowS);
+  assert.match(
+    (await truth()) ?? '',
+    /^94 of 100\. Of 10 pages that you announced as changed, 10 had changed, 0 had not, and 0 could not be fetched\. .* 59 pages of yours, chosen at random, were compared with what you announced, the last one just now : 2 had changed or gone without a word from you\. At 95 % confidence that is at most 10\.3 % of all your pages, and at least 0\.6 %\. 1 page had been announced only after .* 3 pages differ each time .* It changes nothing for you: only a score below 50 does\.$/,
+  );
+  db.exec(`UPDATE truth SET changed = 4, same = 36; UPDATE pidb SET truthmode = 2`);
+  const low = textOf((await scene.get('/me')).html);
+  assert.match(
+    low,
+    /What it changes for you, at a score below 50: your pages wait one priority lower, until the score is 60; 2 of your 10 full sets are taken; your pages are compared five times as often\./,
+  );
+  assert.match(low, /Full sets left 2 of 2/);
+  set('truthmode = 0');
+  assert.match((await truth()) ?? '', /It changes nothing for you: the operator has switched that off\.$/);
+  db.exec(`UPDATE truth SET changed = 12, same = 20`);
+  set('truthmode = 2');
+  assert.match(
+    (await truth()) ?? '',
+    /What it changes for you at 5\d: your pages wait one priority lower, until the score is 60\. /,
+  );
+});
+
 test('errors are shown by code with advice, a hundred a page, of one code, below one address, and as CSV', async () => {
   assert.match((await scene.get('/me/errors')).html, /Nothing went wrong/);
   scene.fail(250, [404, 604]);

@@ -163,5 +163,6 @@ export function providerRow(pid: number): ShownProvider {
     sets: [],
     leaveat: null,
     left: 0,
+    truthfulness: null,
   };
 }

@@ -3,6 +3,8 @@
  * Manager has answered. Called inside of its transactions.
  */
 import type { Db } from '../sqlite/open.js';
+import { TruthReader } from '../truth/reader.js';
+import { shownTruth, type ShownTruth } from '../truth/shown.js';
 import {
   addProvider,
   addRoots,
@@ -62,6 +64,8 @@ export interface ShownProvider
   errors: { code: number; errors: number }[];
   /** The last ones, the newest first. */
   sets: TakenSet[];
+  /** What its announcements are worth. */
+  truthfulness: ShownTruth | null;
 }
 
 const SETS_SHOWN = 20;
@@ -72,11 +76,13 @@ const MAX_COUNTED = 1000;
 export class RegisteredStore {
   readonly #db: Db;
   readonly #statements;
+  readonly #truth: TruthReader;
   /** By provider. */
   readonly #codes = new Map<number, { mark: string; codes: ShownProvider['errors'] }>();
 
   constructor(db: Db) {
     this.#db = db;
+    this.#truth = new TruthReader(db);
     this.#statements = {
       errorRange: db
         .prepare<[number, number], [number | null, number | null]>(
@@ -211,7 +217,7 @@ export class RegisteredStore {
   }
 
   /** Undefined when there is no such provider. */
-  show(pid: number): ShownProvider | undefined {
+  show(pid: number, nowS: number): ShownProvider | undefined {
     const provider = readProvider(this.#db, pid);
     const standing = this.standing(pid);
     if (provider === undefined || standing === undefined) return undefined;
@@ -219,7 +225,9 @@ export class RegisteredStore {
     const { origin, generation, left } = standing;
     const sets = this.#statements.sets.all(pid, SETS_SHOWN);
     const errors = this.#errorCodes(pid, provider.nurlerrs);
-    return { ...rest, origin, generation, left, errors, sets };
+    const [known] = this.#truth.read(nowS, pid);
+    const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);
+    return { ...rest, origin, generation, left, errors, sets, truthfulness };
   }
 
   /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and ask at each page. */

@@ -135,6 +135,7 @@ export class QueueStore {
       this.errors.flush();
       this.#tally.flush();
       this.#commitTransaction.run();
+      this.audits.committed();
       return value;
     } catch (error) {
       this.absorb.reset();
@@ -142,6 +143,7 @@ export class QueueStore {
       this.errors.reset();
       this.known.reset();
       this.truth.reset();
+      this.audits.reset();
       this.#tally.reset();
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw storageError(this.#db.name, error);

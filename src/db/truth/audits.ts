@@ -50,6 +50,20 @@ export interface AuditProgress {
   open: number;
 }
 
+/** What came of urls of audits, and of audits, since the start. */
+export type AuditTotals = Record<
+  'true' | 'late' | 'silent' | 'dead' | 'failed' | 'clean' | 'silentAudits',
+  number
+>;
+
+const NO_TOTALS: AuditTotals = { true: 0, late: 0, silent: 0, dead: 0, failed: 0, clean: 0, silentAudits: 0 };
+const TOTAL_OF: Readonly<Record<number, keyof AuditTotals>> = {
+  [AUDIT_STATE.true]: 'true',
+  [silent]: 'silent',
+  [dead]: 'dead',
+  [failed]: 'failed',
+};
+
 const HOUR_S = 3600;
 /** Between the first look at what has changed and the second. */
 const SECOND_LOOK_S = 300;
@@ -66,6 +80,9 @@ export class AuditSamples {
   readonly #statements;
   /** Providers with urls that are not settled; may have some without. */
   readonly #watched: Set<number>;
+  #totals = { ...NO_TOTALS };
+  /** As they are when the transaction that runs is committed. */
+  #next = { ...NO_TOTALS };
 
   constructor(db: Db, days: TruthDays, visits: VisitStore) {
     this.#days = days;
@@ -162,6 +179,20 @@ export class AuditSamples {
     }
   }
 
+  /** Of what is committed. */
+  get totals(): Readonly<AuditTotals> {
+    return this.#totals;
+  }
+
+  committed(): void {
+    this.#totals = { ...this.#next };
+  }
+
+  /** The transaction was rolled back. */
+  reset(): void {
+    this.#next = { ...this.#totals };
+  }
+
   /** Whether there is anything of any audit. */
   hasAny(): boolean {
     return this.#statements.any.get() !== undefined;
@@ -175,6 +206,7 @@ export class AuditSamples {
   /** A provider has announced a url, or its end. */
   noticed(pid: number, curl: string, nowS: number): void {
     const { changes } = this.#statements.notice.run(pid, curl);
+    this.#next.late += changes;
     for (let i = 0; i < changes; i++) this.#days.count(pid, nowS, 'audited', 'late');
   }
 
@@ -207,12 +239,15 @@ export class AuditSamples {
       .map(one => ({ ...one, held: one.open > 0 ? 0 : (this.#statements.held.get(one.pid) ?? 0) }));
   }
 
-  /** The audit of a provider is over. @param dueS when the next one is */
-  over(pid: number, dueS: number): void {
+  /** The audit of a provider is over. @param dueS when the next one is @param found urls of it that were silent */
+  over(pid: number, dueS: number, found: number): void {
+    this.#next[found > 0 ? 'silentAudits' : 'clean']++;
     this.#statements.due.run(dueS, pid);
   }
 
   #move({ pid, began, id }: AuditedUrl, state: number, nowS: number, again: number | null = null): void {
+    const total = TOTAL_OF[state];
+    if (total !== undefined) this.#next[total]++;
     this.#statements.move.run({ pid, began, id, state, again, now: nowS });
   }
 }

@@ -14,6 +14,8 @@ export interface ProviderTruth {
   counts: DayCounts;
   /** Whether it has effects. */
   hasEffects: boolean;
+  /** Whether its priority is one lower for its score. */
+  isLowered: boolean;
   /** The last audit of which anything is settled: when, in seconds, and which share of what is held is silent, at 95 %. */
   audit: { at: number; settled: number; silent: number; least: number; most: number } | undefined;
 }
@@ -26,7 +28,7 @@ interface AuditRow {
 }
 
 interface Of {
-  pid: number | null;
+  pid?: number;
 }
 
 type DayRow = DayCounts & { pid: number; day: number };
@@ -39,32 +41,36 @@ export function isDoubted({ truth, hasEffects }: ProviderTruth): boolean {
   return hasEffects && truth < LOW_SCORE;
 }
 
+/** From here on it is good. */
+const GOOD_SCORE = 80;
+
+export type ScoreClass = 'low' | 'fair' | 'good' | 'unknown';
+
+/** unknown: nothing that a score is made of has been counted. */
+export function scoreClass({ truth, counts }: ProviderTruth): ScoreClass {
+  const { changed, same, failed, audited } = counts;
+  if (changed + same + failed + audited === 0) return 'unknown';
+  if (truth < LOW_SCORE) return 'low';
+  return truth < GOOD_SCORE ? 'fair' : 'good';
+}
+
 export class TruthReader {
-  readonly #providers;
-  readonly #days;
-  readonly #audits;
+  readonly #all;
+  readonly #one;
 
   constructor(db: Db) {
-    const mine = '($pid IS NULL OR pid = $pid)';
-    this.#providers = db.prepare<Of, { pid: number; truthmode: number }>(
-      `SELECT pid, truthmode FROM pidb WHERE ${mine} ORDER BY pid`,
-    );
-    this.#days = db.prepare<Of & { since: number }, DayRow>(
-      `SELECT * FROM truth WHERE ${mine} AND day > $since`,
-    );
-    this.#audits = db.prepare<Of, AuditRow>(
-      `SELECT pid, coalesce(max(asked), 0) AS at, sum(state BETWEEN 2 AND 5) AS settled, sum(state IN (4, 5)) AS silent
-       FROM audit WHERE ${mine} GROUP BY pid HAVING settled > 0`,
-    );
+    this.#all = statements(db, '1');
+    this.#one = statements(db, 'pid = $pid');
   }
 
   /** @param pid left out: of all that there are, in the order of their numbers */
   read(nowS: number, pid?: number): ProviderTruth[] {
     const today = dayOf(nowS);
-    const of = { pid: pid ?? null };
-    const days = grouped(this.#days.all({ ...of, since: today - KEPT_DAYS }));
-    const audits = new Map(this.#audits.all(of).map(audit => [audit.pid, audit]));
-    return this.#providers.all(of).map(({ pid: one, truthmode }) => {
+    const select = pid === undefined ? this.#all : this.#one;
+    const of = pid === undefined ? {} : { pid };
+    const days = grouped(select.days.all({ ...of, since: today - KEPT_DAYS }));
+    const audits = new Map(select.audits.all(of).map(audit => [audit.pid, audit]));
+    return select.providers.all(of).map(({ pid: one, truthmode }) => {
       const counts = weighted(days.get(one) ?? [], today);
       const { score, precision, recall } = truthOf(counts);
       const audit = audits.get(one);
@@ -75,6 +81,7 @@ export class TruthReader {
         recall,
         counts,
         hasEffects: truthmode > 0,
+        isLowered: truthmode === 2,
         audit: audit && {
           at: audit.at,
           settled: audit.settled,
@@ -85,6 +92,20 @@ export class TruthReader {
       };
     });
   }
+}
+
+/** @param which of the rows; a condition on `pid` that has its index */
+function statements(db: Db, which: string) {
+  return {
+    providers: db.prepare<Of, { pid: number; truthmode: number }>(
+      `SELECT pid, truthmode FROM pidb WHERE ${which} ORDER BY pid`,
+    ),
+    days: db.prepare<Of & { since: number }, DayRow>(`SELECT * FROM truth WHERE ${which} AND day > $since`),
+    audits: db.prepare<Of, AuditRow>(
+      `SELECT pid, coalesce(max(asked), 0) AS at, sum(state BETWEEN 2 AND 5) AS settled, sum(state IN (4, 5)) AS silent
+       FROM audit WHERE ${which} GROUP BY pid HAVING settled > 0`,
+    ),
+  };
 }
 
 function grouped(days: readonly DayRow[]): Map<number, DayRow[]> {

@@ -68,6 +68,7 @@ export class Audits implements Chore {
       store.audits.over(
         pid,
         nowS + Math.floor((days * DAY_S) / (store.scores(nowS, pid).some(isDoubted) ? RATE_OF_LIARS : 1)),
+        silent,
       );
       if (least > MUCH) store.providers.wantFullSet('silent changes', pid);
       return [{ pid, settled, silent, least_percent: percent(least), most_percent: percent(most) }];

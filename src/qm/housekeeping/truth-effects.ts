@@ -1,5 +1,5 @@
 import type { QueueStore } from '../../db/queue/store.js';
-import { LOW_SCORE } from '../../db/truth/reader.js';
+import { LOW_SCORE, scoreClass, type ScoreClass } from '../../db/truth/reader.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import type { Chore } from './chore.js';
@@ -19,15 +19,24 @@ export interface TruthEffectsOptions {
 /** Daily: what a provider's score of truthfulness does to its priority. Also forgets counts that are too old. */
 export class TruthEffects implements Chore {
   readonly #options: TruthEffectsOptions;
+  #providers: Readonly<Record<ScoreClass, number>> = { low: 0, fair: 0, good: 0, unknown: 0 };
 
   constructor(options: TruthEffectsOptions) {
     this.#options = options;
+  }
+
+  /** How many there are, as of the last run. */
+  get providers(): Readonly<Record<ScoreClass, number>> {
+    return this.#providers;
   }
 
   run(): number {
     const { store, clock, log, changed } = this.#options;
     const nowS = Math.floor(clock.nowMs() / 1000);
     const scores = store.scores(nowS);
+    const providers = { low: 0, fair: 0, good: 0, unknown: 0 };
+    for (const one of scores) providers[scoreClass(one)]++;
+    this.#providers = providers;
     const moved = store.transaction(() => {
       store.truth.forgetOld(nowS);
       return scores.flatMap(({ pid, truth }) => {

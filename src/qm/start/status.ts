@@ -11,11 +11,13 @@ export function statusOf(
   { store, fullDisk, gonePages }: OpenStore,
   { dispatcher, deletions, syncPoints, bmLinks }: Dispatch,
   { intake, unsLinks, overload }: TakingIn,
-  { fsm }: Upkeep,
+  { fsm, truthEffects }: Upkeep,
 ): () => QmStatus {
   return () => {
     const { isBusy, ...doing } = dispatcher.status();
     const held = store.held.waiting();
+    const { totals } = store.audits;
+    const scores = truthEffects.providers;
     return {
       idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
       rows_queued: store.providers.waiting(),
@@ -37,6 +39,17 @@ export function statusOf(
       held_sets: held.sets,
       held_urls: held.urls,
       gone_kept_back: gonePages.pids,
+      truth_low: scores.low,
+      truth_fair: scores.fair,
+      truth_good: scores.good,
+      truth_unknown: scores.unknown,
+      audited_true: totals.true,
+      audited_late: totals.late,
+      audited_silent: totals.silent,
+      audited_dead: totals.dead,
+      audited_failed: totals.failed,
+      audits_clean: totals.clean,
+      audits_silent: totals.silentAudits,
       freed_waiting: store.freed.count(),
       freed_pages_spooled: fsm.entries,
       ...fsm.aside,

@@ -16,6 +16,7 @@ import type { OpenStore } from './open-store.js';
 
 export interface Upkeep {
   fsm: FsmSpool;
+  truthEffects: TruthEffects;
   start(): void;
   stop(): Promise<void>;
 }
@@ -44,6 +45,7 @@ export function upkeepOf(
     returned: onCommit,
     failed,
   });
+  const truthEffects = new TruthEffects({ store, clock, log, changed: pid => dispatcher.reload(pid) });
   const chores = [
     new OutsideChanges(db, () => {
       dispatcher.reload();
@@ -67,7 +69,7 @@ export function upkeepOf(
       log,
       onSet: set => dispatcher.addSet(set),
     }),
-    new TruthEffects({ store, clock, log, changed: pid => dispatcher.reload(pid) }),
+    truthEffects,
     new ContentAges({
       store,
       clock,
@@ -80,6 +82,7 @@ export function upkeepOf(
   const housekeeping = new Housekeeping(clock, chores, failed);
   return {
     fsm,
+    truthEffects,
     start() {
       housekeeping.start();
       fsm.start();

@@ -6,6 +6,7 @@ import { fullSetRation } from '../../db/providers/pidb.js';
 import type { ShownProvider, TakenSet } from '../../db/providers/registered.js';
 import { crontabLine } from '../../wire/crontab.js';
 import { codeBlock, type Markup } from './layout.js';
+import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
 import { agoOf, untilOf } from './times.js';
 
@@ -30,7 +31,8 @@ export function overview(view: OverviewView): Markup {
   return html`<h1${roots.length === 1 ? html` class="address"` : ''}>${roots.length === 1 ? root : `Provider ${pid}`}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span> <span>${detail}</span></p>
     ${leaving(view)} ${wanted(provider)} ${isNew ? nextStep(view, isNew) : ''} ${tiles(view)}
-    ${sets.length === 0 ? '' : setsTable(sets, nowMs, zone)} ${isNew ? '' : nextStep(view, isNew)}`;
+    ${sets.length === 0 ? '' : setsTable(sets, nowMs, zone)} ${isNew ? '' : truthSection(provider, nowMs, zone)}
+    ${isNew ? '' : nextStep(view, isNew)}`;
 }
 
 interface Fetching {
@@ -94,8 +96,9 @@ function wanted({ fullsetwanted }: ShownProvider): Markup | string {
 }
 
 function tiles({ provider, base, nowMs, fullSetPeriodMs }: OverviewView): Markup {
-  const { filesused, filesmax, spaceused, spacemax, nurlproc, nurlerrs, fullsetsallowed } = provider;
-  const { allowed } = fullSetRation(provider, 0, nowMs, fullSetPeriodMs);
+  const { filesused, filesmax, spaceused, spacemax, nurlproc, nurlerrs } = provider;
+  const fullsetsallowed = provider.truthfulness?.full_sets ?? provider.fullsetsallowed;
+  const { allowed } = fullSetRation({ ...provider, fullsetsallowed }, 0, nowMs, fullSetPeriodMs);
   return html`<div class="tiles">
     ${used('Pages and files', filesused, filesmax, countText)}
     ${used('Space', spaceused, spacemax, bytesText)}

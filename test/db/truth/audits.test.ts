@@ -64,14 +64,25 @@ async function audited(t: TestContext, columns = {}) {
 }
 
 test('an audit in which nothing is silent is over when all of it is settled, and the next one follows', async t => {
-  const { paths, pass, answer, draw, counts, states, codes, dueIn } = await audited(t);
+  const { bench, paths, pass, answer, draw, counts, states, codes, dueIn } = await audited(t);
   await draw(paths);
   assert.deepEqual(
     states(),
     paths.map(() => 0),
   );
   for (const path of paths) answer(path, undefined);
+  assert.throws(() =>
+    bench.store.transaction(() => {
+      bench.store.audits.over(7, 0, 1);
+      throw new Error('the disk is full');
+    }),
+  );
   pass(MINUTE);
+  assert.deepEqual(
+    bench.store.audits.totals,
+    { true: 10, late: 0, silent: 0, dead: 0, failed: 0, clean: 1, silentAudits: 0 },
+    'what was rolled back is not counted',
+  );
   assert.deepEqual(
     states(),
     paths.map(() => 2),
@@ -100,6 +111,8 @@ test('changed and gone without a word within the hour: silent and dead, told onc
   assert.deepEqual(counts(), { a: 10, q: 2, late: 2, dead: 1, noisy: 0 });
   assert.deepEqual(codes(), [616, 617]);
   assert.ok(dueIn() <= DAY && dueIn() > 0);
+  const totals = { true: 6, late: 2, silent: 1, dead: 1, failed: 0, clean: 0, silentAudits: 1 };
+  assert.deepEqual(bench.store.audits.totals, totals);
   pass(DAY);
   assert.deepEqual(codes(), [616, 617]);
   const [score] = bench.store.scores(Math.floor(bench.clock.nowMs() / 1000));
@@ -191,16 +204,22 @@ test('the priority falls at a score below 50 and returns at 60; one that is show
     });
   const score = () => store.scores(nowS(), 7)[0]?.truth;
   assert.deepEqual(priorities(), [1, 1]);
+  assert.deepEqual(effects.providers, { low: 0, fair: 0, good: 0, unknown: 2 });
   assert.equal(score(), 80);
   count('same', 20);
   assert.equal(score(), 27);
   assert.deepEqual(priorities(), [0, 1]);
   assert.deepEqual(priorities(), [0, 1], 'once');
+  assert.deepEqual(effects.providers, { low: 2, fair: 0, good: 0, unknown: 0 });
   count('changed', 10);
   assert.ok((score() ?? 0) >= 50 && (score() ?? 0) < 60, `${score()}`);
   assert.deepEqual(priorities(), [0, 1]);
   count('changed', 20);
   assert.ok((score() ?? 0) >= 60, `${score()}`);
   assert.deepEqual(priorities(), [1, 1]);
+  assert.deepEqual(effects.providers, { low: 0, fair: 2, good: 0, unknown: 0 });
+  count('changed', 80);
+  effects.run();
+  assert.deepEqual(effects.providers, { low: 0, fair: 0, good: 2, unknown: 0 });
   assert.deepEqual(changed, [7, 7]);
 });
