@@ -147,28 +147,6 @@ test('shell scripts of the project are well-formed and can be run', () => {
   }
 });
 
-test('examples of systemd units are understood by systemd', t => {
-  const units = projectFiles('examples/systemd').filter(path => /\.(service|target)$/.test(path));
-  assert.ok(units.length > 0);
-  const probe = spawnSync('systemd-analyze', ['--version']);
-  if (probe.error !== undefined) {
-    t.skip('systemd-analyze is not installed');
-    return;
-  }
-  const verified = spawnSync(
-    'systemd-analyze',
-    ['verify', '--man=no', ...units.map(path => join(ROOT, path))],
-    {
-      encoding: 'utf8',
-    },
-  );
-  // The commands of the units are installed elsewhere than where a test runs.
-  const complaints = verified.stderr
-    .split('\n')
-    .filter(line => line !== '' && !line.includes('is not executable'));
-  assert.deepEqual(complaints, []);
-});
-
 test('the reference of the library is what its docstrings say', () => {
   const made = spawnSync(process.execPath, [join(ROOT, 'scripts/api.mjs')], { encoding: 'utf8' });
   assert.equal(made.status, 0, made.stderr);

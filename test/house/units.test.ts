@@ -1,0 +1,74 @@
+/** What systemd says of the examples of units: whether it understands them, how much they leave open, and to whom. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { projectFiles, readProjectFile, ROOT } from '../support/tree.js';
+
+const isMissing = spawnSync('systemd-analyze', ['--version']).error !== undefined;
+const skip = isMissing && process.env['CI'] !== 'true' && 'systemd-analyze is not installed';
+const RS = 'examples/systemd/lcc-rs.service';
+/** Of issue 18. */
+const MAX_EXPOSURE = 1.5;
+
+const services = projectFiles('examples/systemd').filter(path => path.endsWith('.service'));
+/** Values of a setting in a unit. */
+const valuesOf = (path: string, setting: string) =>
+  [...readProjectFile(path).matchAll(new RegExp(`^${setting}=(.*)$`, 'gm'))].map(m => m[1] ?? '');
+
+function analyze(...words: string[]) {
+  return spawnSync('systemd-analyze', words, { encoding: 'utf8' });
+}
+
+/** From 0 (nothing is open) to 10. */
+function exposureOf(path: string): number {
+  const { stdout, stderr } = analyze('security', '--offline=true', '--no-pager', path);
+  const [, level] = /Overall exposure level for [\w.-]+: (\d+\.\d)/.exec(stdout) ?? [];
+  assert.ok(level !== undefined, stderr);
+  return Number(level);
+}
+
+describe('the examples of systemd units', { skip }, () => {
+  it('are understood by systemd', () => {
+    const units = projectFiles('examples/systemd').filter(path => /\.(service|target)$/.test(path));
+    assert.ok(units.length > 0);
+    const { stderr } = analyze('verify', '--man=no', ...units.map(path => join(ROOT, path)));
+    // The commands of the units are installed elsewhere than where a test runs.
+    const complaints = stderr.split('\n').filter(line => line !== '' && !line.includes('is not executable'));
+    assert.deepEqual(complaints, []);
+  });
+
+  it('leave lccd-rs an exposure of 1.5 at most, as systemd counts it', t => {
+    const exposure = exposureOf(join(ROOT, RS));
+    t.diagnostic(`exposure of lcc-rs.service: ${exposure}`);
+    assert.ok(exposure <= MAX_EXPOSURE, String(exposure));
+    const dir = mkdtempSync(join(tmpdir(), 'lcc-unit-'));
+    try {
+      const open = join(dir, 'lcc-rs.service');
+      writeFileSync(open, readProjectFile(RS).replace('CapabilityBoundingSet=\n', ''));
+      assert.ok(exposureOf(open) > MAX_EXPOSURE, 'with all capabilities it is more');
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  it('give each daemon a user of its own, who is made with it; lccd-rs writes rs/ and run/ alone', () => {
+    const users = services.flatMap(path => valuesOf(path, 'User'));
+    assert.equal(users.length, services.length);
+    assert.equal(new Set(users).size, users.length);
+    const made = usersMade();
+    for (const user of users) assert.ok(made.includes(user), `sysusers.conf makes ${user}`);
+    assert.deepEqual(valuesOf(RS, 'User'), ['lcc-rs']);
+    assert.deepEqual(valuesOf(RS, 'ReadWritePaths'), ['/var/lib/lcc/rs /var/lib/lcc/run']);
+    assert.deepEqual(valuesOf(RS, 'ProtectSystem'), ['strict']);
+    const hidden = valuesOf(RS, 'InaccessiblePaths').join(' ');
+    for (const path of ['store', 'spool', 'lcc.db'])
+      assert.match(hidden, new RegExp(`/var/lib/lcc/${path}\\b`));
+  });
+});
+
+function usersMade(): string[] {
+  return [...readProjectFile('examples/systemd/sysusers.conf').matchAll(/^u +(\S+)/gm)].map(m => m[1] ?? '');
+}
