@@ -16,7 +16,7 @@ import { isUns } from '../run/kinds.js';
 import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { formatShape, formatSummary, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
-import { isOutpost, isSpiderAlone, reasonsOf } from '../run/reasons.js';
+import { isOutpost, isSpiderAlone, NewReasons, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
 import { formatTruth, truthJson } from '../run/truth.js';
 import { formatOverview } from '../run/table.js';
@@ -88,12 +88,9 @@ async function run(context: CommandContext): Promise<ExitStatus> {
         ? [...reasons, `${cursor} is not at the last change; what reads by it is at work, or does not run`]
         : reasons;
     };
-    const said = new Set<string>();
+    const reasons = new NewReasons();
     const isLong = (looks: readonly Look[]) => {
-      for (const reason of hindrances(looks)) {
-        if (!said.has(reason)) context.say(`waiting: ${reason}`);
-        said.add(reason);
-      }
+      for (const reason of reasons.of(hindrances(looks))) context.say(`waiting: ${reason}`);
     };
     const status = await alive(untilIdle(look, systemClock, waitMs, isLong, taken));
     if (status === EXIT.unavailable) throw noneRuns(home.run);

@@ -43,6 +43,21 @@ export function reasonsOf(
   ];
 }
 
+/** Of reasons that are asked for again and again, those that were not there before. */
+export class NewReasons {
+  /** Without figures, which go on. */
+  readonly #said = new Set<string>();
+
+  of(reasons: readonly string[]): string[] {
+    return reasons.filter(reason => {
+      const words = reason.replaceAll(/\d+/g, '');
+      if (this.#said.has(words)) return false;
+      this.#said.add(words);
+      return true;
+    });
+  }
+}
+
 /** A machine of Bot Managers, robots, cache clearing and the Spider alone, which has its Queue Manager elsewhere, or none. */
 export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefined): boolean {
   return (

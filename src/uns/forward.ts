@@ -119,7 +119,7 @@ export class Forwarder {
       while (!this.#stopped) await this.#step(stream);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
-      this.#away(error);
+      this.#away(error, stream);
     } finally {
       connection.socket.destroy();
       this.#leave(stream);
@@ -132,12 +132,14 @@ export class Forwarder {
     await Promise.allSettled(this.#leaving);
   }
 
-  /** Logs one refusal for all connections and tries: each is like the other. */
-  #away(error: LccError): void {
+  /** Logs one refusal for all connections and tries, and one loss, of the last connection: each is like the other. */
+  #away(error: LccError, stream: Stream): void {
     const { log, spool } = this.#parts;
     const reason = messageOf(error);
     const isRefusal = error.code === 'peer.rejected';
-    const level = !isRefusal ? 'info' : reason === this.#refusal ? 'debug' : 'warn';
+    const others = this.#streams.size - (this.#streams.has(stream) ? 1 : 0);
+    const isRepeated = isRefusal ? reason === this.#refusal : others > 0;
+    const level = isRepeated ? 'debug' : isRefusal ? 'warn' : 'info';
     if (isRefusal) this.#refusal = reason;
     log[level](isRefusal ? 'the Queue Manager refuses a connection' : 'Queue Manager away', {
       reason,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { QueueSummary } from '../../src/db/queue/shape.js';
 import type { Look } from '../../src/daemon/ask.js';
 import { FIGURES } from '../../src/commands/figures.js';
-import { isSpiderAlone, reasonsOf as reasonsWith } from '../../src/run/reasons.js';
+import { isSpiderAlone, NewReasons, reasonsOf as reasonsWith } from '../../src/run/reasons.js';
 
 const reasonsOf = (looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number) =>
   reasonsWith(looks, queue, nowMs, FIGURES);
@@ -354,4 +354,12 @@ describe('why nothing moves', () => {
       reasonsOf(lcc('lccd-qm', { bot_managers: [] }), undefined, NOW_MS).join(),
       /5 urls cannot be fetched/,
     ));
+});
+
+it('a reason in which only figures have changed is no new one', () => {
+  const reasons = new NewReasons();
+  const started = (age: string) => `lccd-bm was started again ${age} ago: it was killed by SIGKILL`;
+  assert.deepEqual(reasons.of([started('9 s'), 'urls wait']), [started('9 s'), 'urls wait']);
+  assert.deepEqual(reasons.of([started('19 s'), 'urls wait']), []);
+  assert.deepEqual(reasons.of([started('19 s'), '2 sets are spooled']), ['2 sets are spooled']);
 });

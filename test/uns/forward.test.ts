@@ -40,11 +40,12 @@ function uns(name: string) {
     sessions,
     duty: new DutyCycle(clock),
     clock,
-    log: silentLog,
+    log: { ...silentLog, info: event => void said.push(event) },
   });
   /** Sets that have been sent, in the order in which they ended, and what lets the Queue Manager answer. */
   const open: { pid: number; seq: number; take: () => void; cut: () => void }[] = [];
   const noted: string[] = [];
+  const said: string[] = [];
   /** Sets that were accepted and that the Queue Manager has not taken. */
   let left = 0;
   return {
@@ -54,6 +55,8 @@ function uns(name: string) {
     open,
     /** Sessions that a note reported to the Queue Manager. */
     noted,
+    /** Logged for operators. */
+    said,
     logIn(pid: number): void {
       sessions.commit(() => sessions.number({ pid, ip: '', known: { seq: 0, ip: '' } }));
     },
@@ -67,7 +70,8 @@ function uns(name: string) {
       left += 1;
       forwarder.wake();
     },
-    connect(): void {
+    /** @returns what breaks it */
+    connect(): () => void {
       const { ours, theirs } = ends(false);
       void forwarder.serve({ socket: ours as Socket, peer: 'qm', address: '' });
       let begun: SetHead | undefined;
@@ -95,6 +99,7 @@ function uns(name: string) {
         { where: 'uns', xml: LIMITS, maxHelloBytes: 128 * 1024, share: new FairShare() },
       );
       session.catch(() => undefined);
+      return () => void ours.destroy();
     },
     take(pid: number): void {
       const at = open.findIndex(set => set.pid === pid);
@@ -184,6 +189,21 @@ describe('sets on their way to the Queue Manager', () => {
     assert.ok(looks <= 5, `${looks} looks`);
     a.take(1);
     await a.until(['1.2']);
+  });
+});
+
+describe('a Queue Manager that goes', () => {
+  it('is logged once, when the last connection to it is gone', async () => {
+    const a = uns('away');
+    const connections = Array.from({ length: 3 }, () => a.connect());
+    await a.until([]);
+    const last = connections.pop();
+    for (const cut of connections) cut();
+    await a.until([]);
+    assert.deepEqual(a.said, []);
+    last?.();
+    await a.until([]);
+    assert.deepEqual(a.said, ['Queue Manager away']);
   });
 });
 
