@@ -23,6 +23,7 @@ const REST = [
   'machines',
   'qm/crash',
   'qm/fsm',
+  'qm/owners',
   'rs/mail',
   'spider/faults',
   'spider/hostile',

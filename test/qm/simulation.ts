@@ -3,6 +3,7 @@
  * Manager that takes simulated time for each fetch and notes when it began what.
  */
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
+import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
 import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
 import type { FetchWorker } from '../../src/qm/workers.js';
@@ -276,6 +277,11 @@ export class Simulation {
     await this.bench.send(pid, urls, more);
     for (const set of this.bench.sets.splice(0)) this.#dispatcher.addSet(set);
     this.#dispatcher.resubmitted(pid, true);
+  }
+
+  /** A set that the Queue Manager made itself. */
+  take(set: WaitingSet): void {
+    this.#dispatcher.addSet(set);
   }
 
   reload(): void {

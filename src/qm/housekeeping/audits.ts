@@ -6,6 +6,7 @@ import type { WaitingSet } from '../../db/queue/sets.js';
 import { lowerShare, upperShare } from '../../lib/binomial.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
+import { step } from '../../lib/steps.js';
 import { codeText, SILENT_CHANGE, SILENT_END } from '../../wire/codes.js';
 import type { Chore } from './chore.js';
 
@@ -42,11 +43,13 @@ export class Audits implements Chore {
     const { store, clock, log, onSet } = this.#options;
     const nowS = Math.floor(clock.nowMs() / 1000);
     if (!store.audits.hasAny()) return EVERY_MS;
-    const { sets, over } = store.transaction(() => {
-      for (const url of store.audits.settle(nowS)) this.#tell(url);
+    const { settled, sets, over } = store.transaction(() => {
+      const settled = store.audits.settle(nowS);
+      for (const url of settled) this.#tell(url);
       const rows = store.audits.toAskAgain(nowS).flatMap(({ id }) => store.content.row(id) ?? []);
-      return { sets: store.refetch.auditAgain(rows), over: this.#end(nowS) };
+      return { settled, sets: store.refetch.auditAgain(rows), over: this.#end(nowS) };
     });
+    if (settled.length + sets.length + over.length > 0) step('qm.audit.settled');
     for (const set of sets) onSet(set);
     for (const audit of over) log.info('audit over', audit);
     return EVERY_MS;

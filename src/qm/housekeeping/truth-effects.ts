@@ -2,6 +2,7 @@ import type { QueueStore } from '../../db/queue/store.js';
 import { LOW_SCORE, scoreClass, type ScoreClass } from '../../db/truth/reader.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
+import { step } from '../../lib/steps.js';
 import type { Chore } from './chore.js';
 
 const DAY_MS = 86_400_000;
@@ -45,6 +46,7 @@ export class TruthEffects implements Chore {
         return [];
       });
     });
+    if (moved.length > 0) step('qm.truth.applied');
     for (const { pid, truth, words } of moved) {
       log.info(`priority ${words} for the truthfulness of its announcements`, { pid, truth });
       changed(pid);
