@@ -32,7 +32,7 @@ function begin(): void {
 }
 
 beforeEach(() => {
-  bench = new Bench();
+  bench = new Bench({ sliceUrls: SLICE });
   bench.db.pragma('synchronous = OFF');
   bench.clock.advance(1000 * DAY_MS);
   begin();
@@ -203,6 +203,39 @@ test('a root that is taken off takes with it what lies outside of the others, an
   assert.deepEqual(bench.all('SELECT curl FROM qdb'), [{ curl: `${DOCS}waits` }]);
   assert.deepEqual([held(OTHER), column('trimming')], [news, 0]);
   assert.equal(bench.value('SELECT count(*) FROM tombstone'), 6);
+});
+
+test('a set that was accepted before a root was taken off brings nothing outside of the others after it', async () => {
+  register(PID, [DOCS, NEWS]);
+  await store(PID, [`${NEWS}held`, `${DOCS}held`]);
+  for (const set of ['partial', 'full'] as const) {
+    const urls = [url(`${NEWS}1`), url(`${DOCS}1`), url(`${NEWS}2`), url(`${NEWS}3`), url(`${DOCS}2`)];
+    const head = bench.head(PID, urls.length + 1, { set, atS: nowS() });
+    const intake = await bench.intake.begin('u1', head);
+    intake.urls(urls.slice(0, SLICE));
+    if (set === 'partial') assert.deepEqual([waiting(), column('nurlproc')], [SLICE, SLICE], 'a slice is committed');
+    ask({ op: 'root-rm', pid: PID, roots: [NEWS] });
+    carryOut();
+    // `f`: what counts is where it is fetched from.
+    intake.urls([...urls.slice(SLICE), url(`${DOCS}moved`, { furl: `${NEWS}moved` })]);
+    const counts = await intake.end();
+    assert.ok('queued' in counts);
+    const outside = bench.all(`SELECT curl FROM qdb WHERE coalesce(furl, curl) NOT LIKE '${DOCS}%'`);
+    assert.deepEqual([outside, bench.store.departures.next(nowS())], [[], undefined], set);
+    const { errors } = tell({ op: 'errors', pid: PID, after: 0, limit: 10, code: 304 });
+    assert.deepEqual(
+      (errors as { curl: string }[]).map(({ curl }) => curl).slice(-2),
+      [`${NEWS}3`, `${DOCS}moved`],
+    );
+    assert.deepEqual(
+      bench.all('SELECT curl FROM qdb ORDER BY curl'),
+      [1, 2].map(i => ({ curl: `${DOCS}${i}` })),
+    );
+    assert.equal(column('nurlproc'), 2);
+    assert.deepEqual(held(), set === 'partial' ? [`${DOCS}held`] : []);
+    // It has it again, for the next one.
+    if (set === 'partial') ask({ op: 'root-add', pid: PID, roots: [NEWS] });
+  }
 });
 
 test('a root that comes back while what it had is removed keeps what is left of it', async () => {

@@ -70,6 +70,7 @@ export class ProviderStore {
   readonly #selectProvider;
   readonly #selectHas;
   readonly #selectRoots;
+  readonly #selectOwnRoots;
   readonly #updateBackoff;
   readonly #updatePaused;
   readonly #selectToPause;
@@ -100,6 +101,11 @@ export class ProviderStore {
       .raw();
     this.#selectHas = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
     this.#selectRoots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
+    this.#selectOwnRoots = db
+      .prepare<[number], string>(
+        "SELECT root FROM pidb JOIN proots USING (pid) WHERE pid = ? AND origin = 'rs'",
+      )
+      .pluck();
     this.#updateBackoff = db.prepare<[number, number, number]>(
       'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
     );
@@ -184,6 +190,15 @@ export class ProviderStore {
 
   roots(pid: number): string[] {
     return this.#selectRoots.all(pid);
+  }
+
+  /**
+   * Roots of a provider that registered by itself: it may take them off while sets of it are on their way, and all that is outside
+   * of the others is to be gone then. Undefined: the operator added it, or it has left.
+   */
+  ownRoots(pid: number): string[] | undefined {
+    const roots = this.#selectOwnRoots.all(pid);
+    return roots.length === 0 ? undefined : roots;
   }
 
   /** Rows of the queue, as the providers' counters have it. */

@@ -9,7 +9,7 @@
  * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
  * partial set with more of them than the fuse lets pass unseen (held.ts).
  */
-import { UNWANTED } from '../../wire/codes.js';
+import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
 import type { AuditSamples } from '../truth/audits.js';
@@ -71,6 +71,8 @@ export interface SetKindRules {
   isLast: boolean;
   /** 0: its owner's. */
   class: SetClass;
+  /** Whether an address lies below the roots of now, which may be others than when the set was accepted; undefined: not judged. */
+  isInside: ((url: string) => boolean) | undefined;
 }
 
 export interface UrlReading {
@@ -148,7 +150,7 @@ export class AbsorbWriter {
   /** Applies the next urls of the set. Inside a transaction; `state` is moved on. */
   apply(
     state: SetState,
-    { full, withheld, isLast, class: setClass }: SetKindRules,
+    { full, withheld, isLast, class: setClass, isInside }: SetKindRules,
     records: Iterable<UrlRecord>,
     reading: UrlReading,
     nowS: number,
@@ -177,11 +179,15 @@ export class AbsorbWriter {
     let pos = slice.mark;
     for (const record of records) {
       const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass]);
+      const isOutside = isInside?.(url.furl ?? url.curl) === false;
       if (isWatched) this.#audits.noticed(pid, url.curl, nowS);
       if (setClass !== 0) {
-        if (!isDelete(record)) this.#unasked(slice, pos, url);
+        if (isOutside) state.unchanged++;
+        else if (!isDelete(record)) this.#unasked(slice, pos, url);
         else if (setClass === classOf('links') && this.#unwanted(slice, url)) state.deleted++;
         else state.unchanged++;
+      } else if (isOutside && !isDelete(record)) {
+        this.#errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS));
       } else if (isDelete(record)) {
         if (withheld) this.#held.note(state.psetid, url);
         else this.#delete(state, url, nowS);
