@@ -5,6 +5,7 @@ import { Conversation } from '../lib/conversation.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
+import { certificateTrouble } from './certificates.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import {
   initMessage,
@@ -220,17 +221,10 @@ function connectFailure(error: Error | undefined): string {
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'EPROTO':
       return 'it does not speak TLS there';
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `its certificate is for another name: ${messageOf(error)}`;
     default:
-      return UNTRUSTED.test(errnoOf(error) ?? '')
-        ? `its certificate is not trusted: ${messageOf(error)}; name the right authority with --cafile`
-        : messageOf(error);
+      return certificateTrouble(error) ?? messageOf(error);
   }
 }
-
-/** What OpenSSL calls the ways in which a certificate fails (X509_V_ERR_…). */
-const UNTRUSTED = /CERT|SIGNATURE|ISSUER|CRL|INVALID_CA|HOSTNAME_MISMATCH/;
 
 function rejectionError({ what, code, text }: Rejection): LccError {
   const why = `${text === '' ? 'no reason given' : text} (code ${code})`;

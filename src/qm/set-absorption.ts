@@ -16,7 +16,6 @@ import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions } from '../lib/states.js';
 import { step } from '../lib/steps.js';
 import { classOf } from '../wire/origin.js';
-import { strictRootCheck } from '../wire/roots.js';
 import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
@@ -185,15 +184,9 @@ export class SetAbsorption {
     const { store } = this.#options;
     // A rollback must leave the state as it was: work on a copy.
     const state = this.#state === undefined ? this.#begin() : { ...this.#state };
-    const roots = store.providers.ownRoots(this.#head.pid);
-    const rules = {
-      full: this.#full,
-      withheld: this.#withheld,
-      isLast,
-      class: classOf(this.#head.origin),
-      isInside: roots && strictRootCheck(roots),
-    };
-    store.absorb.apply(state, rules, this.#slice, this.#reading, this.#nowS());
+    const isInside = store.providers.insideOf(this.#head.pid);
+    const of = { full: this.#full, withheld: this.#withheld, class: classOf(this.#head.origin) };
+    store.absorb.apply(state, { ...of, isLast, isInside }, this.#slice, this.#reading, this.#nowS());
     return state;
   }
 

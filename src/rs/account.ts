@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
-import { RsRequestRefused } from './refusal.js';
+import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
 import type { UnsDoor } from './uns-door.js';
 import { timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
@@ -95,13 +95,13 @@ export class Account {
 
   /** A pair for another root. @throws RsRequestRefused 400, 403, 409, 429, 503 */
   async beginRoot(pid: number, url: string, network: string): Promise<IssuedPair> {
-    const { most, text } = this.#options.options.maxRoots;
+    const { most } = this.#options.options.maxRoots;
     const { roots } = await this.show(pid);
     if (roots.length >= most)
       throw new RsRequestRefused(
         409,
         'too-many',
-        `there are ${roots.length} roots: the limit is ${text}`,
+        `there are ${roots.length} roots: ${most} may be`,
         'take one off first',
       );
     if (URL.canParse(url) && roots.includes(new URL(url).href))
@@ -139,7 +139,7 @@ export class Account {
         400,
         'bandwidth',
         `the bandwidth is more than ${first.bandwidth} bytes a second`,
-        'give less, or ask the operator (rs.bandwidth_bytes_per_s)',
+        'give less, or ask the operator of this LCC',
       );
     const known = db.providers.get(pid);
     if (known === undefined) throw notHere();
@@ -183,8 +183,7 @@ export class Account {
   /** @throws RsRequestRefused 409 for one that did not register here, 503 while the Queue Manager is away */
   async show(pid: number): Promise<ShownProvider> {
     const told = await this.#options.ask({ op: 'show', pid });
-    if (told === undefined)
-      throw new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
+    if (told === undefined) throw busy();
     const provider = told['provider'] as ShownProvider | null;
     if (provider?.origin !== 'rs' || provider.left === 1) throw notHere();
     return provider;

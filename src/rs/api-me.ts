@@ -7,7 +7,7 @@ import { membersOf, networkOf, shownOnce, textOf, type NodeBindings } from './ap
 import type { LoginGuard } from './login-guard.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
-import { RsRequestRefused } from './refusal.js';
+import { busy, RsRequestRefused } from './refusal.js';
 
 type Ask = Context<{ Bindings: NodeBindings }>;
 
@@ -137,8 +137,7 @@ function changed(c: Ask, outcome: ChangeOutcome) {
 
 /** @throws RsRequestRefused 503 */
 function demand(told: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> {
-  if (told === undefined)
-    throw new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
+  if (told === undefined) throw busy();
   return told;
 }
 

@@ -1,6 +1,6 @@
 /** How many wrong passwords come from one network in an hour, over all accounts. */
 import type { Clock } from '../lib/clock.js';
-import { RsRequestRefused } from './refusal.js';
+import { RsRequestRefused, tooOften } from './refusal.js';
 
 const HOUR_MS = 3_600_000;
 /** Networks remembered; beyond, the one that is longest silent is forgotten. */
@@ -9,15 +9,12 @@ const MAX_NETWORKS = 10_000;
 export class LoginGuard {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #most: number;
-  readonly #text: string;
   /** When those of the last hour were made, and those under way. */
   readonly #wrong = new Map<string, number[]>();
 
-  /** @param text the limit, as a refusal names it */
-  constructor(clock: Pick<Clock, 'monotonicMs'>, { most, text }: { most: number; text: string }) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, { most }: { most: number }) {
     this.#clock = clock;
     this.#most = most;
-    this.#text = text;
   }
 
   /**
@@ -28,12 +25,10 @@ export class LoginGuard {
     const nowMs = this.#clock.monotonicMs();
     const times = (this.#wrong.get(network) ?? []).filter(ms => ms > nowMs - HOUR_MS);
     if (times.length >= this.#most)
-      throw new RsRequestRefused(
-        429,
+      throw tooOften(
         'too-many',
-        `too many wrong logins from your network in an hour: the limit is ${this.#text}`,
-        'try again later',
-        Math.max(1, Math.ceil(((times[0] ?? nowMs) + HOUR_MS - nowMs) / 1000)),
+        `too many wrong logins from your network in an hour: ${this.#most} are let in`,
+        (times[0] ?? nowMs) + HOUR_MS - nowMs,
       );
     this.#remember(network, [...times, nowMs]);
     try {

@@ -87,7 +87,11 @@ export function rsOptions(config: Config) {
       maxLength: config.get('rs.share_bytes'),
       mark: () => changeMark(config.home.run),
     },
-    qm: { timeoutMs: config.get('rs.qm_timeout_ms'), retryMs: config.get('rs.retry_ms') },
+    qm: {
+      timeoutMs: config.get('rs.qm_timeout_ms'),
+      askTimeoutMs: config.get('rs.ask_timeout_ms'),
+      retryMs: config.get('rs.retry_ms'),
+    },
   };
 }
 

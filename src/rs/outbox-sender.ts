@@ -22,6 +22,8 @@ export interface OutboxSenderOptions {
   clock: Clock;
   log: Log;
   timeoutMs: number;
+  /** For which a question waits for its answer, others before it included. */
+  askTimeoutMs: number;
   retryMs: number;
   /** An operation has its answer. */
   answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
@@ -71,14 +73,26 @@ export class OutboxSender {
     if (!this.#isSending && this.#link !== undefined) void this.#send().catch(this.#options.fail);
   }
 
-  /** Asks a question; undefined when there is no answer to be had. */
+  /** Asks a question; undefined when there is no answer to be had in time. */
   async ask(question: RsQuestion): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const { clock, askTimeoutMs } = this.#options;
+    const waiting = { isOver: false };
+    let cancel = () => {};
+    const late = new Promise<undefined>(resolve => {
+      cancel = clock.after(askTimeoutMs, () => {
+        waiting.isOver = true;
+        resolve(undefined);
+      });
+    });
     try {
-      const answer = await this.#link?.ask(formatRsAsk(question));
+      const asked = this.#link?.ask(formatRsAsk(question), () => !waiting.isOver);
+      const answer = await Promise.race([asked, late]);
       return answer !== undefined && 'ok' in answer ? answer.ok : undefined;
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       return undefined;
+    } finally {
+      cancel();
     }
   }
 

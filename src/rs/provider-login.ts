@@ -1,7 +1,7 @@
 /** Whether a number and a password belong together, and which generation of the password that is. */
 import type { ShownProvider } from '../db/providers/registered.js';
 import type { ProviderViewOptions } from './me.js';
-import { RsRequestRefused } from './refusal.js';
+import { busy } from './refusal.js';
 import { notTogether } from './uns-door.js';
 
 const PID = /^[1-9]\d{0,14}$/;
@@ -27,8 +27,7 @@ export async function loginOf(
 ): Promise<LoggedIn> {
   const { enabled } = await requirePassword(number, password, address, door);
   const told = await ask({ op: 'show', pid: Number(number) });
-  if (told === undefined)
-    throw new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
+  if (told === undefined) throw busy();
   const provider = told['provider'] as ShownProvider | null;
   if (provider === null || (!enabled && provider.leaveat === null)) throw notTogether();
   // Right before and after: it is the password of this generation, even if it is changed meanwhile.

@@ -25,9 +25,15 @@ export class QmRsLink {
     );
   }
 
-  /** @throws LccError when the connection is broken, or there is no answer in time */
-  ask(line: string): Promise<RsAnswer> {
-    const answer = this.#turn.then(() => this.#ask(line));
+  /**
+   * @param isWanted asked when its turn comes: what nobody waits for any more is not sent
+   * @throws LccError when the connection is broken, or there is no answer in time
+   */
+  ask(line: string, isWanted: () => boolean = () => true): Promise<RsAnswer> {
+    const answer = this.#turn.then(() => {
+      if (!isWanted()) throw new LccError('try.later', 'the Queue Manager: nobody waits for this any more');
+      return this.#ask(line);
+    });
     this.#turn = answer.catch(() => undefined);
     return answer;
   }

@@ -1,3 +1,5 @@
+import { formatDuration } from '../config/words.js';
+
 /** What a request is refused with: for programs a code, for people what is wrong and what to do. */
 export class RsRequestRefused extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
@@ -22,4 +24,23 @@ export class RsRequestRefused extends Error {
     this.advice = advice;
     this.retryAfterS = retryAfterS;
   }
+}
+
+const BUSY_S = 10;
+
+/** The Queue Manager or the UNS is away, or too slow to be waited for. */
+export function busy(): RsRequestRefused {
+  return new RsRequestRefused(503, 'away', 'the LCC is busy', `try again in ${BUSY_S} s`, BUSY_S);
+}
+
+/** Something is asked for too often: it says when it may be again. */
+export function tooOften(code: 'too-many' | 'too-often', what: string, waitMs: number): RsRequestRefused {
+  const waitS = Math.max(1, Math.ceil(waitMs / 1000));
+  return new RsRequestRefused(429, code, what, `try again in ${inWords(waitS)}`, waitS);
+}
+
+/** Never less than it is. */
+function inWords(seconds: number): string {
+  const unit = seconds >= 172_800 ? 86_400 : seconds >= 7200 ? 3600 : seconds >= 120 ? 60 : 1;
+  return formatDuration(Math.ceil(seconds / unit) * unit);
 }

@@ -12,15 +12,14 @@ import type { RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
 import { resetProof } from './proof/reset.js';
-import { RsRequestRefused } from './refusal.js';
+import { RsRequestRefused, tooOften } from './refusal.js';
 import { siteOf, type Site } from './site.js';
 import { Transitions } from './transitions.js';
 
 const DAY_MS = 86_400_000;
-const DAY_S = 86_400;
 const HOUR_MS = 3_600_000;
 const CAPABILITY_BYTES = 16;
-const BUSY_S = 10;
+const BUSY_MS = 10_000;
 
 /** A pair, as the one answer that shows all of it has it. */
 export interface IssuedPair {
@@ -160,6 +159,7 @@ export class Registrar {
       if (this.#transitions.rotate(registration)) this.#applied();
       return Promise.resolve();
     }
+    requirePrivate(registration);
     if (registration.kind === 'new') this.#mailing.requireConfirmed(id);
     this.#requirePatience(registration);
     if (!this.#transitions.begin(registration)) return Promise.resolve();
@@ -281,58 +281,68 @@ export class Registrar {
   }
 
   #requireRoomForRotation(pid: number, nowMs: number): void {
-    const { most, text } = this.#options.limits.perNetwork;
-    if (this.#db.registrations.rotationsOf(pid, nowMs - DAY_MS) >= most)
-      throw new RsRequestRefused(
-        429,
-        'too-many',
-        `too many passwords in a day: the limit is ${text}`,
-        'try again later',
-        DAY_S,
-      );
+    const { most } = this.#options.limits.perNetwork;
+    const made = this.#db.registrations.rotationsOf(pid, nowMs - DAY_MS, most);
+    if (made.length >= most)
+      throw tooOften('too-many', `too many passwords in a day: ${most} are made`, roomIn(made, nowMs));
   }
 
   #requireRoom(host: string, network: string, nowMs: number): void {
     const { openPairs, perNetwork, perHost } = this.#options.limits;
     const { registrations } = this.#db;
-    const tooMany = (what: string, limit: string, retryAfterS: number) =>
-      new RsRequestRefused(429, 'too-many', `${what}: the limit is ${limit}`, 'try again later', retryAfterS);
-    if (registrations.madeFor(network, nowMs - DAY_MS) >= perNetwork.most)
-      throw tooMany('too many pairs for your network in a day', perNetwork.text, DAY_S);
+    const made = registrations.madeFor(network, nowMs - DAY_MS, perNetwork.most);
+    if (made.length >= perNetwork.most)
+      throw tooOften(
+        'too-many',
+        `too many pairs for your network in a day: ${perNetwork.most} are given`,
+        roomIn(made, nowMs),
+      );
+    // Sooner where one of them is cancelled.
+    const untilEnd = (endsMs: number | undefined) => Math.min(DAY_MS, (endsMs ?? nowMs + DAY_MS) - nowMs);
     if (registrations.openOf(host) >= perHost.most)
-      throw tooMany('too many pairs for this host', perHost.text, DAY_S);
-    if (registrations.open >= openPairs.most) throw tooMany('too many pairs', openPairs.text, DAY_S);
+      throw tooOften(
+        'too-many',
+        `too many open pairs for this host: ${perHost.most} are given`,
+        untilEnd(registrations.firstEndOf(host)),
+      );
+    if (registrations.open >= openPairs.most)
+      throw tooOften('too-many', 'too many open pairs', untilEnd(registrations.firstEndOf()));
   }
 
   #requirePatience({ host, tries, triedMs }: Registration): void {
     const { checkInterval, checksPerHour, checks, checking } = this.#options.limits;
     const nowMs = this.#clock.nowMs();
     const lastHour = triedMs.filter(ms => ms > nowMs - HOUR_MS && ms <= nowMs);
-    const tooOften = (what: string, limit: string, waitMs: number) =>
-      new RsRequestRefused(
-        429,
-        'too-often',
-        `${what}: the limit is ${limit}`,
-        'check again later',
-        Math.max(1, Math.ceil(waitMs / 1000)),
-      );
     if (tries >= checks.most)
       throw new RsRequestRefused(
         409,
         'used-up',
-        `this pair was checked too often: the limit is ${checks.text}`,
+        `this pair was checked too often: ${checks.most} times`,
         'cancel it, and begin again with a new one',
       );
     const [first = nowMs] = lastHour.slice(-checksPerHour.most);
     if (lastHour.length >= checksPerHour.most)
-      throw tooOften('too many checks in an hour', checksPerHour.text, first + HOUR_MS - nowMs);
+      throw tooOften(
+        'too-often',
+        `too many checks in an hour: ${checksPerHour.most} are made`,
+        first + HOUR_MS - nowMs,
+      );
     const sinceMs = nowMs - (lastHour.at(-1) ?? -Infinity);
     if (sinceMs < checkInterval.most)
-      throw tooOften('a check so soon after the last one', checkInterval.text, checkInterval.most - sinceMs);
+      throw tooOften('too-often', 'a check so soon after the last one', checkInterval.most - sinceMs);
     const others = [...this.#checks.values()];
     if (others.some(one => one.host === host))
-      throw tooOften('another check of this host is under way', '1', BUSY_S * 1000);
-    if (others.length >= checking.most)
-      throw tooOften('too many checks at a time', checking.text, BUSY_S * 1000);
+      throw tooOften('too-often', 'another check of this host is under way', BUSY_MS);
+    if (others.length >= checking.most) throw tooOften('too-often', 'too many checks at a time', BUSY_MS);
   }
+}
+
+/** When the first of those that were made, the newest first, is a day old. */
+function roomIn(made: readonly number[], nowMs: number): number {
+  return (made.at(-1) ?? nowMs) + DAY_MS - nowMs;
+}
+
+/** @throws RsRequestRefused 409 where its password stood in the public file: it never comes into use */
+function requirePrivate({ reason }: Registration): void {
+  if (reason?.code === 'password') throw new RsRequestRefused(409, 'void', reason.what, reason.do);
 }

@@ -162,6 +162,7 @@ async function run(
     registrar,
     account,
     hoursOf: pid => db.providers.get(pid),
+    moreRootsOf: pid => db.registrations.moreRootsOf(pid),
     mail,
     sessions,
     view,

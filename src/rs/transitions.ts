@@ -159,7 +159,7 @@ export class Transitions {
       if ('ok' in answer) this.#note(`${op} done`, of, 'qm', '');
       else this.#note(`${op} refused`, of, 'qm', answer.text);
       if (op === 'leave' || op === 'stay' || op === 'enable') this.#noteLeaving(pid, answer);
-      if ('ok' in answer) this.#tell(of, changeText(operation.change));
+      if ('ok' in answer && !operation.isQuiet) this.#tell(of, changeText(operation.change));
       const registration = registrations.get(operation.registration);
       // Terms follow a registration that is over already.
       if (registration === undefined || OPERATION_OF[registration.kind] !== op) return true;
@@ -214,7 +214,7 @@ export class Transitions {
       for (const provider of moved) {
         const { pid, registration, timeofday, zone } = provider;
         providers.put(provider);
-        outbox.add(registration, { op: 'terms', pid, timeofday }, nowMs);
+        outbox.add(registration, { op: 'terms', pid, timeofday }, nowMs, true);
         this.#note('hours mapped', { id: registration, pid }, 'rs', zone ?? '');
       }
     });

@@ -6,7 +6,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { doorMessage, UnsReader, type ProviderReport } from '../wire/cp-uns/client.js';
 import type { UrlRecord } from '../wire/url.js';
-import { RsRequestRefused } from './refusal.js';
+import { busy, RsRequestRefused } from './refusal.js';
 
 export interface UnsDoorOptions {
   /** Of its socket. */
@@ -36,7 +36,7 @@ export class UnsDoor {
   async look(pid: string, password: string, address: string): Promise<ProviderLook> {
     const { report, errors, rejected } = await this.#ask(pid, password, address);
     if (report !== undefined) return { report, errors };
-    throw rejected === NOT_TOGETHER || rejected === DISABLED ? notTogether() : away();
+    throw rejected === NOT_TOGETHER || rejected === DISABLED ? notTogether() : busy();
   }
 
   /**
@@ -46,7 +46,7 @@ export class UnsDoor {
   async isRight(pid: string, password: string, address: string): Promise<{ enabled: boolean }> {
     const { report, rejected } = await this.#ask(pid, password, address);
     if (report !== undefined || rejected === DISABLED) return { enabled: report !== undefined };
-    throw rejected === NOT_TOGETHER ? notTogether() : away();
+    throw rejected === NOT_TOGETHER ? notTogether() : busy();
   }
 
   async #ask(
@@ -82,7 +82,7 @@ export class UnsDoor {
       await talk.until(() => report !== undefined || rejected !== undefined, timeoutMs, late);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
-      throw away();
+      throw busy();
     } finally {
       talk.destroy();
     }
@@ -97,8 +97,4 @@ const DISABLED = 105;
 /** Alike for a number that is unknown, disabled or has another password. */
 export function notTogether(): RsRequestRefused {
   return new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
-}
-
-function away(): RsRequestRefused {
-  return new RsRequestRefused(503, 'away', 'this cannot be looked up now', 'try again later', 10);
 }

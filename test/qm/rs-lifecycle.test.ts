@@ -213,7 +213,8 @@ test('a set that was accepted before a root was taken off brings nothing outside
     const head = bench.head(PID, urls.length + 1, { set, atS: nowS() });
     const intake = await bench.intake.begin('u1', head);
     intake.urls(urls.slice(0, SLICE));
-    if (set === 'partial') assert.deepEqual([waiting(), column('nurlproc')], [SLICE, SLICE], 'a slice is committed');
+    if (set === 'partial')
+      assert.deepEqual([waiting(), column('nurlproc')], [SLICE, SLICE], 'a slice is committed');
     ask({ op: 'root-rm', pid: PID, roots: [NEWS] });
     carryOut();
     // `f`: what counts is where it is fetched from.
@@ -223,10 +224,10 @@ test('a set that was accepted before a root was taken off brings nothing outside
     const outside = bench.all(`SELECT curl FROM qdb WHERE coalesce(furl, curl) NOT LIKE '${DOCS}%'`);
     assert.deepEqual([outside, bench.store.departures.next(nowS())], [[], undefined], set);
     const { errors } = tell({ op: 'errors', pid: PID, after: 0, limit: 10, code: 304 });
-    assert.deepEqual(
-      (errors as { curl: string }[]).map(({ curl }) => curl).slice(-2),
-      [`${NEWS}3`, `${DOCS}moved`],
-    );
+    assert.deepEqual((errors as { curl: string }[]).map(({ curl }) => curl).slice(-2), [
+      `${NEWS}3`,
+      `${DOCS}moved`,
+    ]);
     assert.deepEqual(
       bench.all('SELECT curl FROM qdb ORDER BY curl'),
       [1, 2].map(i => ({ curl: `${DOCS}${i}` })),

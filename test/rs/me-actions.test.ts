@@ -41,8 +41,21 @@ test('another directory is proven with a file of its own, and taken off with the
       pair.html.replaceAll('&#39;', "'").replaceAll('&gt;', '>'),
     ) ?? [];
   scene.accounts.rs.site.pages.set(`/news/${name}`, secret);
+  const newsRow = async () => {
+    const { html } = await scene.get('/me/roots');
+    return /<td class="address mono">[^<]*\/news\/<\/td>\s*<td class="number">([^<]*)/
+      .exec(html)?.[1]
+      ?.trim();
+  };
+  assert.equal(await newsRow(), 'not proven yet');
+  scene.accounts.rs.options.mode = 'approve';
   assert.equal((await scene.pages.ask(`${begun.location}/check`, {})).status, 303);
+  assert.equal(await newsRow(), 'is proven, and waits for approval');
+  const [more] = scene.accounts.rs.db.registrations.moreRootsOf(PID);
+  scene.accounts.rs.transitions.approve(more?.id ?? 0, {});
+  assert.equal(await newsRow(), 'is being set up');
   scene.accounts.deliver();
+  assert.equal(await newsRow(), '');
   assert.match((await scene.follow(begun)).html, /The directory is yours/);
   assert.equal(scene.accounts.roots(PID).length, 3);
 

@@ -50,6 +50,7 @@ export class PagesScene {
       registrar,
       account,
       hoursOf: pid => db.providers.get(pid),
+      moreRootsOf: pid => db.registrations.moreRootsOf(pid),
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Resolve } from '../../src/fetch/connect.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { parseNetwork } from '../../src/lib/network.js';
+import { hashPassword } from '../../src/lib/password.js';
 import { prove, randomFileName, type Proof, type ProofOptions } from '../../src/rs/proof/prove.js';
 import { siteOf, type Site } from '../../src/rs/site.js';
 import { Authority } from '../fetch/authority.js';
@@ -64,7 +65,7 @@ function check(
   const ports = more.ports ?? [String(port)];
   const site = siteOf(`http://${host}:${port}${path}`, { ports, allowed: PUBLIC.map(parseNetwork) });
   assert.ok('prefix' in site, JSON.stringify(site));
-  const pair = { file: FILE, secret: hash('sha256', SECRET) };
+  const pair = { file: FILE, secret: hash('sha256', SECRET), password: hashPassword(PAIRS_PASSWORD) };
   return prove(site, pair, { ...OPTIONS, ports, ...more });
 }
 
@@ -88,6 +89,7 @@ async function codeOf(
   return failed?.code;
 }
 
+const PAIRS_PASSWORD = 'the-password-of-the-pair';
 const AT = `/docs/${FILE}`;
 
 describe('a proof', () => {
@@ -112,6 +114,7 @@ describe('a proof', () => {
       ['empty', ''],
       ['empty', '\ufeff\r\n'],
       ['html', '<!DOCTYPE html><title>Not found</title>'],
+      ['password', `${PAIRS_PASSWORD}\n`],
       ['other', `${SECRET}x`],
       ['other', `x${SECRET}`],
       ['other', SECRET.toUpperCase()],

@@ -158,6 +158,24 @@ test('checks asked for at once are one, and what is being checked when the proce
   assert.deepEqual([scene.standing(pair).state, scene.standing(pair).reason], ['issued', undefined]);
 });
 
+test('a password that stood in the public file never becomes one, and its applicant is told to begin again', async () => {
+  await start({ 'rs.mode': 'open' });
+  const pair = scene.issue();
+  scene.place({ ...pair, secret: pair.password });
+  await scene.registrar.check(pair.capability);
+  const { state, reason } = scene.standing(pair);
+  assert.deepEqual([state, reason?.code], ['issued', 'password']);
+  scene.place(pair);
+  scene.clock.byMs += 11_000;
+  const check = () => scene.registrar.check(pair.capability);
+  assert.throws(check, {
+    status: 409,
+    message: /^the file holds the password, .* it is void; .* cancel this pair, and begin again/,
+  });
+  scene.registrar.cancel(pair.capability);
+  assert.equal(scene.applied, 0);
+});
+
 test('checks of a pair are limited: how soon, how many an hour, how many in all', async () => {
   await start({ 'rs.checks_per_hour': '2', 'rs.max_checks': '3' });
   const pair = scene.issue();
@@ -167,7 +185,7 @@ test('checks of a pair are limited: how soon, how many an hour, how many in all'
   scene.clock.byMs += 11_000;
   await check();
   scene.clock.byMs += 11_000;
-  assert.throws(check, /too many checks in an hour: the limit is 2 \(rs\.checks_per_hour\)/);
+  assert.throws(check, /^RsRequestRefused: too many checks in an hour: 2 are made; try again in 1 h$/);
   scene.clock.byMs += HOUR_MS;
   await check();
   scene.clock.byMs += HOUR_MS;
@@ -185,7 +203,10 @@ test('checks are limited also over all pairs, and of one host there is one at a 
   const over = scene.registrar.check(first.capability);
   assert.throws(() => scene.registrar.check(second.capability), /another check of this host is under way/);
   const elsewhere = scene.registrar.issue(`http://127.0.0.2:${new URL(scene.site.url).port}/`, {}, 'x');
-  assert.throws(() => scene.registrar.check(elsewhere.capability), /limit is 1 \(rs\.max_checking\)/);
+  assert.throws(
+    () => scene.registrar.check(elsewhere.capability),
+    /too many checks at a time; try again in 10 s/,
+  );
   await until('the site is asked', () => replies.length > 0);
   replies.forEach(reply => reply());
   await over;
@@ -201,6 +222,18 @@ test('pairs are limited: for a network in a day, for a host, in all', async () =
     [issue('a'), issue('a'), issue('a'), issue('b'), issue('b')],
     ['done', 'done', '429 too-many', 'done', '429 too-many'],
   );
+  // It is said when there is room again, without the name of a setting.
+  scene.clock.byMs += 3 * HOUR_MS;
+  const again = (network: string) => () => scene.registrar.issue(scene.site.urlOf('/'), {}, network);
+  assert.throws(again('a'), {
+    status: 429,
+    message: 'too many pairs for your network in a day: 2 are given; try again in 21 h',
+    retryAfterS: 21 * 3600,
+  });
+  assert.throws(again('d'), {
+    message: 'too many open pairs for this host: 3 are given; try again in 1 d',
+    retryAfterS: 86_400,
+  });
   assert.deepEqual([issue('c', '127.0.0.2'), issue('c', '127.0.0.3')], ['done', '429 too-many']);
   scene.clock.byMs += 8 * DAY_MS;
   scene.transitions.tidy(DAY_MS, 365 * DAY_MS);

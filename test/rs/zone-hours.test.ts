@@ -78,6 +78,7 @@ test('hours are mapped again when an offset has changed, and only then', async (
     const [again] = scene.db.outbox.waiting(9);
     assert.ok(again?.change.op === 'terms');
     assert.deepEqual([again.change.pid, formatHours(again.change.timeofday ?? '')], [100_000, '4-9']);
+    assert.deepEqual([first.isQuiet, again.isQuiet], [false, true], 'nobody has changed the terms');
     scene.transitions.settle(again, { ok: {} }, 1);
     assert.equal(scene.db.outbox.count, 0);
   } finally {

@@ -50,6 +50,12 @@ export const RS = {
   'rs.wrong_logins_per_hour': count(20, 1, 100_000, 'wrong logins in an hour from one network: /24 or /48'),
   'rs.fetch_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'longest fetch of a check'),
   'rs.qm_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time for an answer of the Queue Manager'),
+  'rs.ask_timeout_ms': ms(
+    3 * SECOND,
+    10,
+    HOUR,
+    'time for which a page or a request waits for the Queue Manager',
+  ),
   'rs.share_ms': ms(
     SECOND,
     0,
@@ -57,7 +63,7 @@ export const RS = {
     'time for which looks at pages share an answer of the Queue Manager',
   ),
   'rs.share_bytes': bytes(16 * MB, 0, GB, 'such answers that are kept, in characters'),
-  'rs.uns_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time for an answer of the UNS about a provider'),
+  'rs.uns_timeout_ms': ms(5 * SECOND, 100, HOUR, 'time for an answer of the UNS about a provider'),
   'rs.retry_ms': ms(10 * SECOND, 10, HOUR, 'wait before an operation that was not answered is sent again'),
   'rs.metrics_listen': text('', 'endpoint where the metrics of lccd-rs are read', METRICS_ENDPOINT),
   'rs.first_pid': count(

@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncDirectory, writeFileDurably } from '../../lib/durable.js';
-import { EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
+import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
 import { RegistrationRefused, type RegistrationServer } from './server.js';
 
@@ -39,7 +39,11 @@ export function loginOf({ pid, pwdfile }: Pick<SiteAccount, 'pid' | 'pwdfile'>):
   try {
     return `${pid}:${readFileSync(pwdfile, 'utf8').split('\n', 1)[0]?.trim() ?? ''}`;
   } catch (error) {
-    throw new LccError('input.missing', `${pwdfile}: ${messageOf(error)}`, { cause: error });
+    const what =
+      errnoOf(error) === 'ENOENT'
+        ? 'there is no such file; --pwdfile names the one with the password, passwd --forgot makes another password'
+        : messageOf(error);
+    throw new LccError('input.missing', `--pwdfile=${pwdfile}: ${what}`, { cause: error });
   }
 }
 

@@ -66,6 +66,8 @@ const STATUS_OF_REASON: Readonly<Record<string, ExitStatus>> = {
   long: EXIT.dataerr,
   binary: EXIT.dataerr,
   other: EXIT.dataerr,
+  password: EXIT.dataerr,
+  tls: EXIT.dataerr,
   elsewhere: EXIT.dataerr,
   'catch-all': EXIT.dataerr,
   // Of a reset: some of the roots have not the file; the number has no such root.
@@ -252,7 +254,7 @@ function outcome(
       return {
         ...of,
         status: STATUS_OF_REASON[reason?.code ?? ''] ?? EXIT.tempfail,
-        message: `${pending.file}${why}; then run this again`,
+        message: `${pending.file}${why}; then run this again${pending.docroots === undefined ? '' : '; the file stays there until then'}`,
       };
     default:
       return {

@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { LccError, messageOf } from '../../lib/errors.js';
+import { certificateTrouble } from '../certificates.js';
 
 /** A pair as the server shows it. */
 export interface PairStanding {
@@ -135,7 +136,7 @@ export class RegistrationServer {
     try {
       answer = Object(JSON.parse(text)) as Record<string, unknown>;
     } catch {
-      throw status >= 500
+      throw status === 408 || status >= 500
         ? new LccError('try.later', `${this.#options.url}: status ${status}; try again later`)
         : this.#strange(`status ${status}, and no JSON`);
     }
@@ -162,6 +163,9 @@ export class RegistrationServer {
     const signal = AbortSignal.timeout(timeoutMs);
     return new Promise((resolve, reject) => {
       const failed = (error: unknown) => {
+        const trouble = certificateTrouble(error);
+        if (trouble !== undefined)
+          return reject(new LccError('peer.unavailable', `${base}: ${trouble}`, { cause: error }));
         const why = signal.aborted ? `no answer within ${timeoutMs / 1000} s (--timeout)` : messageOf(error);
         reject(new LccError('try.later', `${base}: ${why}; try again later`, { cause: error }));
       };

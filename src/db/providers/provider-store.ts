@@ -1,4 +1,5 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
+import { strictRootCheck } from '../../wire/roots.js';
 import type { Db } from '../sqlite/open.js';
 import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
 
@@ -193,12 +194,12 @@ export class ProviderStore {
   }
 
   /**
-   * Roots of a provider that registered by itself: it may take them off while sets of it are on their way, and all that is outside
-   * of the others is to be gone then. Undefined: the operator added it, or it has left.
+   * Whether a url lies below the roots of a provider that registered by itself: it may take roots off while sets of it are on
+   * their way, and all that is outside of the others is to be gone then. Undefined: the operator added it, or it has left.
    */
-  ownRoots(pid: number): string[] | undefined {
+  insideOf(pid: number): ((url: string) => boolean) | undefined {
     const roots = this.#selectOwnRoots.all(pid);
-    return roots.length === 0 ? undefined : roots;
+    return roots.length === 0 ? undefined : strictRootCheck(roots);
   }
 
   /** Rows of the queue, as the providers' counters have it. */

@@ -13,7 +13,7 @@ import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
 import { REGISTERED_SCHEMA, RsProviderStore } from './providers.js';
 import { RegistrationStore } from './registrations.js';
-import { RS_SCHEMA } from './schema.js';
+import { QUIET_SCHEMA, RS_SCHEMA } from './schema.js';
 import { SERIES_SCHEMA, SeriesStore } from './series.js';
 import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 
@@ -21,7 +21,7 @@ import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
 const RS_DB: OwnKind = {
-  steps: [RS_SCHEMA + REGISTERED_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA],
+  steps: [RS_SCHEMA + REGISTERED_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA, QUIET_SCHEMA],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.
   pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`, 'secure_delete = ON'],

@@ -7,12 +7,15 @@ export interface WaitingOperation {
   id: string;
   registration: number;
   change: RsChange;
+  /** Nobody asked for it: its provider does not hear of it. */
+  isQuiet: boolean;
 }
 
 interface OutboxRow {
   id: string;
   registration: number;
   change: string;
+  quiet: 0 | 1;
 }
 
 export class OutboxStore {
@@ -20,15 +23,15 @@ export class OutboxStore {
 
   constructor(db: Db) {
     this.#statements = {
-      add: db.prepare<[string, number, number, string, number]>(
-        'INSERT INTO outbox(id, registration, pid, change, made_ms) VALUES (?, ?, ?, ?, ?)',
+      add: db.prepare<[string, number, number, string, number, 0 | 1]>(
+        'INSERT INTO outbox(id, registration, pid, change, made_ms, quiet) VALUES (?, ?, ?, ?, ?, ?)',
       ),
       waiting: db.prepare<{ limit: number; held: string }, OutboxRow>(
-        `SELECT id, registration, change FROM outbox WHERE pid NOT IN (SELECT value FROM json_each($held))
+        `SELECT id, registration, change, quiet FROM outbox WHERE pid NOT IN (SELECT value FROM json_each($held))
          ORDER BY seq LIMIT $limit`,
       ),
       of: db.prepare<[number], OutboxRow>(
-        'SELECT id, registration, change FROM outbox WHERE registration = ? ORDER BY seq',
+        'SELECT id, registration, change, quiet FROM outbox WHERE registration = ? ORDER BY seq',
       ),
       count: db.prepare<[], number>('SELECT count(*) FROM outbox').pluck(),
       remove: db.prepare<[string]>('DELETE FROM outbox WHERE id = ?'),
@@ -38,10 +41,10 @@ export class OutboxStore {
 
   // Inside a transaction
 
-  /** @param registration 0: it belongs to no registration @returns its id */
-  add(registration: number, change: RsChange, nowMs: number): string {
+  /** @param registration 0: it belongs to no registration @param isQuiet its provider does not hear of it @returns its id */
+  add(registration: number, change: RsChange, nowMs: number, isQuiet = false): string {
     const id = randomUUID();
-    this.#statements.add.run(id, registration, change.pid, JSON.stringify(change), nowMs);
+    this.#statements.add.run(id, registration, change.pid, JSON.stringify(change), nowMs, isQuiet ? 1 : 0);
     return id;
   }
 
@@ -71,6 +74,6 @@ export class OutboxStore {
   }
 }
 
-function operationOf({ change, ...row }: OutboxRow): WaitingOperation {
-  return { ...row, change: JSON.parse(change) as RsChange };
+function operationOf({ change, quiet, ...row }: OutboxRow): WaitingOperation {
+  return { ...row, change: JSON.parse(change) as RsChange, isQuiet: quiet === 1 };
 }

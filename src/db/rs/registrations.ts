@@ -131,6 +131,7 @@ interface Move {
 }
 
 const HOUR_MS = 3_600_000;
+const MAX_MORE_ROOTS = 20;
 const OPEN = `state IN ('issued', 'checking') AND kind <> 'rotation'`;
 
 export class RegistrationStore {
@@ -172,18 +173,28 @@ export class RegistrationStore {
       ),
       open: db.prepare<[], number>(`SELECT count(*) FROM registration WHERE ${OPEN}`).pluck(),
       ofNetwork: db
-        .prepare<[string, number], number>(
-          "SELECT count(*) FROM registration WHERE network = ? AND made_ms > ? AND kind <> 'rotation'",
+        .prepare<[string, number, number], number>(
+          `SELECT made_ms FROM registration WHERE network = ? AND made_ms > ? AND kind <> 'rotation'
+           ORDER BY made_ms DESC LIMIT ?`,
         )
         .pluck(),
       rotations: db
-        .prepare<[number, number], number>(
-          "SELECT count(*) FROM registration WHERE pid = ? AND made_ms > ? AND kind = 'rotation'",
+        .prepare<[number, number, number], number>(
+          `SELECT made_ms FROM registration WHERE pid = ? AND made_ms > ? AND kind = 'rotation'
+           ORDER BY made_ms DESC LIMIT ?`,
         )
         .pluck(),
       ofHost: db
         .prepare<[string], number>(`SELECT count(*) FROM registration WHERE host = ? AND ${OPEN}`)
         .pluck(),
+      firstEnd: db
+        .prepare<{ host: string | null }, number>(
+          `SELECT min(ends_ms) FROM registration WHERE ${OPEN} AND host = coalesce($host, host)`,
+        )
+        .pluck(),
+      moreRoots: db.prepare<[number, number], Row>(
+        `${select} WHERE pid = ? AND kind = 'root' AND state NOT IN ('active', 'cancelled') ORDER BY id DESC LIMIT ?`,
+      ),
       count: db.prepare<[string], number>('SELECT count(*) FROM registration WHERE state = ?').pluck(),
       forget: db.prepare<[number]>(
         "DELETE FROM registration WHERE state IN ('active', 'refused', 'expired', 'cancelled') AND changed_ms < ?",
@@ -276,7 +287,7 @@ export class RegistrationStore {
     return this.#statements.due.all(nowMs, limit).map(readRow);
   }
 
-  /** Pairs that are neither proven nor over: in all, of a host, and all that a network was given since. */
+  /** Pairs that are neither proven nor over: in all, and of a host. */
   get open(): number {
     return this.#statements.open.get() ?? 0;
   }
@@ -285,13 +296,24 @@ export class RegistrationStore {
     return this.#statements.ofHost.get(host) ?? 0;
   }
 
-  madeFor(network: string, sinceMs: number): number {
-    return this.#statements.ofNetwork.get(network, sinceMs) ?? 0;
+  /** When that is over of which the state ends first, of pairs that are open, of a host or of all. */
+  firstEndOf(host: string | null = null): number | undefined {
+    return this.#statements.firstEnd.get({ host }) ?? undefined;
   }
 
-  /** Passwords that a provider was given since, to replace its own. */
-  rotationsOf(pid: number, sinceMs: number): number {
-    return this.#statements.rotations.get(pid, sinceMs) ?? 0;
+  /** When pairs were given to a network since, the newest first, at most `limit`. */
+  madeFor(network: string, sinceMs: number, limit: number): number[] {
+    return this.#statements.ofNetwork.all(network, sinceMs, limit);
+  }
+
+  /** When a provider was given passwords to replace its own since, the newest first, at most `limit`. */
+  rotationsOf(pid: number, sinceMs: number, limit: number): number[] {
+    return this.#statements.rotations.all(pid, sinceMs, limit);
+  }
+
+  /** Roots that a provider wants besides, and has not: the newest first, at most 20. */
+  moreRootsOf(pid: number): Registration[] {
+    return this.#statements.moreRoots.all(pid, MAX_MORE_ROOTS).map(readRow);
   }
 
   count(state: RegistrationState): number {

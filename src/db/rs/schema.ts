@@ -56,3 +56,8 @@ CREATE TABLE audit(
 ) STRICT;
 CREATE INDEX audit_at ON audit(at_ms);
 `;
+
+/** Version 2: operations of which their provider does not hear. */
+export const QUIET_SCHEMA = `
+ALTER TABLE outbox ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0;
+`;

@@ -10,13 +10,12 @@ import type { Clock } from '../../lib/clock.js';
 import { readMailAddress } from '../../lib/mail-address.js';
 import { generatePassword, hashPassword } from '../../lib/password.js';
 import { step } from '../../lib/steps.js';
-import { RsRequestRefused } from '../refusal.js';
+import { RsRequestRefused, tooOften } from '../refusal.js';
 import { resetLetter } from './letters.js';
 import { hashOf, type Mailing } from './mailing.js';
 import type { MailOptions } from './options.js';
 
 const DAY_MS = 86_400_000;
-const DAY_S = 86_400;
 const TOKEN_BYTES = 20;
 const TOKEN = /^[\w-]{27}$/;
 /** Requests that wait to be looked at, and looked at in one go. */
@@ -74,12 +73,10 @@ export class ForgottenPasswords {
     db.write(() => {
       const { addresses } = db;
       if (addresses.askedBy(network, nowMs - DAY_MS) >= perNetwork.most)
-        throw new RsRequestRefused(
-          429,
+        throw tooOften(
           'too-many',
-          `too many requests for your network in a day: the limit is ${perNetwork.text}`,
-          'try again tomorrow',
-          DAY_S,
+          `too many requests for your network in a day: ${perNetwork.most} are answered`,
+          DAY_MS,
         );
       if (addresses.askedInAll >= MOST_WAITING)
         throw new RsRequestRefused(503, 'busy', 'too many ask at this moment', 'try again later');

@@ -1,5 +1,6 @@
 /** Directories of a provider: `/me/roots`. */
 import { html } from 'hono/html';
+import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
@@ -21,8 +22,15 @@ import type { ShownOnce } from './shown-once.js';
 
 const PATH = '/me/roots';
 
-export function rootsPages(app: MeApp, parts: MeParts & { pairSecrets: ShownOnce<PairSecrets> }): void {
-  const { account, base, guard, options, show, pairSecrets } = parts;
+export interface RootsParts extends MeParts {
+  /** Where the page of a pair finds what is shown once. */
+  pairSecrets: ShownOnce<PairSecrets>;
+  /** Roots that it wants besides. */
+  moreRootsOf: (pid: number) => readonly Registration[];
+}
+
+export function rootsPages(app: MeApp, parts: RootsParts): void {
+  const { account, base, guard, options, show, pairSecrets, moreRootsOf } = parts;
   app.get('/roots', c => show(c, PATH, 'Directories', body(c, '', undefined)));
   app.post('/roots', async c => {
     const { url } = await fieldsOf(c, ['url']);
@@ -97,6 +105,7 @@ export function rootsPages(app: MeApp, parts: MeParts & { pairSecrets: ShownOnce
                   </td>
                 </tr>`,
             )}
+            ${moreRootsOf(c.var.provider.pid).map(more => moreRow(more))}
           </tbody>
         </table>
       </div>
@@ -135,6 +144,26 @@ export function rootsPages(app: MeApp, parts: MeParts & { pairSecrets: ShownOnce
       </form>`;
   }
 }
+
+/** A root that it wants besides; the page of its pair is known to nobody but who made it. */
+function moreRow({ prefix, state, reason }: Registration): Markup {
+  return html`<tr>
+    <td class="address mono">${prefix}</td>
+    <td class="number">${STANDING[state]}${reason === undefined ? '' : `: ${reason.what}`}</td>
+  </tr>`;
+}
+
+const STANDING: Readonly<Record<RegistrationState, string>> = {
+  issued: 'not proven yet',
+  checking: 'is being checked',
+  proven: 'is proven',
+  waiting: 'is proven, and waits for approval',
+  applying: 'is being set up',
+  active: 'is active',
+  refused: 'is refused',
+  expired: 'was not proven in time',
+  cancelled: 'is cancelled',
+};
 
 /** What is asked for before something is removed. @param urls as typed */
 export function confirmationFields(

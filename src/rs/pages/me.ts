@@ -13,9 +13,8 @@ import { overview } from './me-overview.js';
 import { outcomeNote, type MeContext, type MeParts } from './me-parts.js';
 import { passwordPage, type PasswordParts, type PasswordShown } from './me-password.js';
 import { receiptsBody, RECEIPTS_PAGE, urlsIn } from './me-receipts.js';
-import { rootsPages } from './me-roots.js';
+import { rootsPages, type RootsParts } from './me-roots.js';
 import { termsPage, type OwnHours } from './me-terms.js';
-import type { PairSecrets } from './pair.js';
 import { providerGate, type ProviderEnv } from './provider-gate.js';
 import type { QmAnswers } from './qm-answers.js';
 import { sessionGate } from './session-gate.js';
@@ -23,12 +22,13 @@ import { SharedBodies } from './shared-bodies.js';
 import { ShownOnce } from './shown-once.js';
 
 export interface MeOptions
-  extends Omit<MeParts, 'show' | 'options'>, Pick<PasswordParts, 'sessions' | 'cookie' | 'door'> {
+  extends
+    Omit<MeParts, 'show' | 'options'>,
+    Pick<PasswordParts, 'sessions' | 'cookie' | 'door'>,
+    Pick<RootsParts, 'pairSecrets' | 'moreRootsOf'> {
   qm: QmAnswers;
   /** What it permits, in its own zone; undefined: it did not register here. */
   hoursOf: (pid: number) => OwnHours | undefined;
-  /** Where the page of a pair finds what is shown once. */
-  pairSecrets: ShownOnce<PairSecrets>;
   options: MeParts['options'] & Pick<RsOptions, 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
   clock: Clock;
   page: PageMaker;
@@ -90,7 +90,7 @@ export function mePages(all: MeOptions) {
     return show(c, '/me/receipts', 'Receipts', body);
   });
   const parts: MeParts = { ...all, show };
-  rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets });
+  rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });
   termsPage(pages, { ...parts, hoursOf });
   mailPage(pages, parts);
   passwordPage(pages, { ...all, ...parts, passwords: new ShownOnce<PasswordShown>(clock) });

@@ -24,6 +24,7 @@ export interface PagesOptions
   guard: LoginGuard;
   account: MeOptions['account'] & Pick<Account, 'beginReset'>;
   hoursOf: MeOptions['hoursOf'];
+  moreRootsOf: MeOptions['moreRootsOf'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;

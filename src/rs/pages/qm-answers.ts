@@ -2,7 +2,7 @@
 import type { ShownProvider, Standing } from '../../db/providers/registered.js';
 import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
 import type { ProviderViewOptions } from '../me.js';
-import { RsRequestRefused } from '../refusal.js';
+import { busy } from '../refusal.js';
 import type { ProviderQuestion, SharedAnswers, QmTold } from '../shared-answers.js';
 
 export class QmAnswers {
@@ -28,7 +28,7 @@ export class QmAnswers {
   /** What its logins hang on, as it is now. */
   async standing(pid: number): Promise<Standing | undefined> {
     const told = await this.#shared.askNow({ op: 'standing', pid });
-    if (told === undefined) throw away();
+    if (told === undefined) throw busy();
     return (told['standing'] as Standing | null | undefined) ?? undefined;
   }
 
@@ -52,17 +52,7 @@ export class QmAnswers {
 
   async #told(question: ProviderQuestion, isLook: boolean): Promise<QmTold> {
     const told = await (isLook ? this.#shared.ask(question) : this.#ask(question));
-    if (told === undefined) throw away();
+    if (told === undefined) throw busy();
     return told;
   }
-}
-
-function away(): RsRequestRefused {
-  return new RsRequestRefused(
-    503,
-    'away',
-    'the part of this cache that knows your site is not running at the moment',
-    'load this page again in a minute',
-    10,
-  );
 }

@@ -6,6 +6,7 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
+import { passwordMatches } from '../../lib/password.js';
 import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots.js';
 import type { Site } from '../site.js';
 import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
@@ -40,13 +41,13 @@ export function randomFileName(): string {
 /** Never rejects but for a bug. */
 export async function prove(
   site: Site,
-  { file, secret }: Pick<Registration, 'file' | 'secret'>,
+  { file, secret, password }: Pick<Registration, 'file' | 'secret' | 'password'>,
   options: ProofOptions,
 ): Promise<Proof> {
   const fetcher = new SiteFetcher(site, options);
   const cancel = options.clock.after(options.checkTimeoutMs, () => fetcher.close());
   try {
-    const found = await look(fetcher, site.prefix, file, secret ?? '', options.ports);
+    const found = await look(fetcher, site.prefix, file, { secret: secret ?? '', password }, options.ports);
     const addresses = [...fetcher.addresses];
     return typeof found === 'string'
       ? { failed: proofReason(found), prefixes: [], addresses }
@@ -57,11 +58,17 @@ export async function prove(
   }
 }
 
+/** Of a pair. */
+interface Hashes {
+  secret: string;
+  password: string | undefined;
+}
+
 async function look(
   fetcher: SiteFetcher,
   prefix: string,
   file: string,
-  secret: string,
+  { secret, password }: Hashes,
   ports: readonly string[],
 ): Promise<ProofCode | string[]> {
   const get = (name: string) => {
@@ -69,7 +76,7 @@ async function look(
     return fetcher.get(prefix + name, places, MAX_FILE_BYTES);
   };
   const answer = await get(file);
-  const wrong = problemOf(answer, secret);
+  const wrong = problemOf(answer, secret, password);
   if (wrong !== undefined) return wrong;
   const at = answer.kind === 'content' ? answer.url : '';
   if (!placesOf(prefix + file, ports).includes(at)) return 'elsewhere';
@@ -97,10 +104,11 @@ function placesOf(url: string, ports: readonly string[]): string[] {
   return [url, ...(url.startsWith('http:') ? twins : [])];
 }
 
-function problemOf(answer: SiteAnswer, secret: string): ProofCode | undefined {
+function problemOf(answer: SiteAnswer, secret: string, password: string | undefined): ProofCode | undefined {
   if (answer.kind === 'failed') return codeOfFailure(answer.failure);
   if (answer.status !== 200) return 'status';
   if (isSecret(answer.bytes, secret)) return undefined;
+  if (password !== undefined && passwordMatches(textOf(answer.bytes), password)) return 'password';
   const text = answer.bytes.toString('latin1');
   if (/^[\s\u00ef\u00bb\u00bf]*$/.test(text)) return 'empty';
   if (/<!doctype html|<html|<head|<body/i.test(text)) return 'html';
@@ -110,11 +118,14 @@ function problemOf(answer: SiteAnswer, secret: string): ProofCode | undefined {
 
 /** @param secret its hash */
 function isSecret(bytes: Buffer, secret: string): boolean {
-  const text = bytes
+  return hash('sha256', textOf(bytes)) === secret;
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes
     .toString('utf8')
     .replace(/^\ufeff/, '')
     .trimEnd();
-  return hash('sha256', text) === secret;
 }
 
 /** The site has not answered for itself, so nothing is known of what it has. */

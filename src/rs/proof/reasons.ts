@@ -21,6 +21,10 @@ const REASONS = {
     'the file holds another text than the secret',
     'copy the secret of this pair, not of an earlier one',
   ],
+  password: [
+    'the file holds the password, which everybody could read: it is void',
+    'take the file away, cancel this pair, and begin again with a new one',
+  ],
   elsewhere: [
     'the site leads to another address',
     'register the address that it leads to, often the one with www. or https',
@@ -31,8 +35,8 @@ const REASONS = {
   ],
   slow: ['the site did not answer in time', 'check again when it is less busy'],
   tls: [
-    'the certificate of the site is not valid for its name',
-    'mend the certificate, or register the http address',
+    'the certificate of the site is not good: made by nobody known, for another name, or too old',
+    'get another one, or register the http address; checking again does not help before',
   ],
   broken: [
     'the answer of the site is not HTTP as it must be',

@@ -1,0 +1,15 @@
+/** Why the certificate of a server is not taken, and what to do about it. */
+import { errnoOf, messageOf } from '../lib/errors.js';
+
+/** What OpenSSL calls the ways in which a certificate fails (X509_V_ERR_…). */
+const UNTRUSTED = /CERT|SIGNATURE|ISSUER|CRL|INVALID_CA|HOSTNAME_MISMATCH/;
+
+/** Undefined where it is not the certificate that failed. It fails again, however often it is tried. */
+export function certificateTrouble(error: unknown): string | undefined {
+  const errno = errnoOf(error) ?? '';
+  if (errno === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `its certificate is for another name: ${messageOf(error)}`;
+  return UNTRUSTED.test(errno)
+    ? `its certificate is not trusted: ${messageOf(error)}; name the right authority with --cafile`
+    : undefined;
+}

@@ -1,0 +1,59 @@
+/** What lccregister says of a server that does not answer as one should. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { loginOf } from '../../src/cp/register/account.js';
+import { RegistrationServer } from '../../src/cp/register/server.js';
+import { Authority } from '../fetch/authority.js';
+
+const ends: (() => void)[] = [];
+after(() => ends.forEach(end => end()));
+
+async function serverAt(
+  answer: RequestListener,
+  tls?: { key: Buffer; cert: Buffer },
+  ca?: Buffer,
+): Promise<RegistrationServer> {
+  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  ends.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http${tls === undefined ? '' : 's'}://localhost:${port}/`;
+  return new RegistrationServer({ url, timeoutMs: 10_000, ca });
+}
+
+test('a certificate that is not trusted is said with --cafile, and is not tried again by itself', async () => {
+  const authority = new Authority();
+  const answer: RequestListener = (_request, response) => void response.end('{}');
+  const certificate = authority.selfSigned();
+  const untrusted = await serverAt(answer, certificate);
+  await assert.rejects(untrusted.ask('GET', 'me'), {
+    code: 'peer.unavailable',
+    message: /^https:\S+: its certificate is not trusted: self-signed certificate; name .* with --cafile$/,
+  });
+  const trusted = await serverAt(answer, authority.issue(), Buffer.from(authority.ca));
+  assert.deepEqual(await trusted.ask('GET', 'me'), {});
+  const other = await serverAt(answer, authority.issue('lcc.example.org'), Buffer.from(authority.ca));
+  await assert.rejects(other.ask('GET', 'me'), {
+    code: 'peer.unavailable',
+    message: /its certificate is for another name/,
+  });
+});
+
+test('a server that had no time for the request is asked again later, one that is none is not', async () => {
+  const of = (status: number) =>
+    serverAt((_request, response) => void response.writeHead(status).end('late'));
+  for (const status of [408, 502, 504])
+    await assert.rejects((await of(status)).ask('GET', 'me'), { code: 'try.later' });
+  await assert.rejects((await of(404)).ask('GET', 'me'), { code: 'peer.protocol' });
+});
+
+test('a password file that is not there is said with what to do', () => {
+  assert.throws(() => loginOf({ pid: 7, pwdfile: '/none/at/all' }), {
+    code: 'input.missing',
+    message: /^--pwdfile=\/none\/at\/all: there is no such file; .* passwd --forgot makes another password$/,
+  });
+});
