@@ -82,6 +82,8 @@ const OTHERS = new Set(['template', 'frameset', 'noframes', 'style', 'svg', 'mat
 const LONGEST_NAME = 8;
 const NO_ATTRIBUTES: ReadonlySet<string> = new Set();
 const STYLE: ReadonlySet<string> = new Set(['style']);
+/** What `rel` of a link element says of a page; the page of a search is often named nowhere else. */
+const PAGE_KINDS = ['next', 'prev', 'previous', 'alternate', 'search'];
 const NOFOLLOW = /(?:^|[ \t\n\f\r])(?:nofollow|ugc|sponsored)(?:[ \t\n\f\r]|$)/i;
 const FOREIGN = /<(?:svg|math)/i;
 const CDATA = '<![CDATA[';
@@ -319,8 +321,7 @@ class LinksPage implements PageLinks {
     if (kinds.has('canonical')) this.#add(href, 'canonical');
     else if (kinds.has('stylesheet') || kinds.has('icon') || kinds.has('apple-touch-icon')) {
       if (this.#options.assets) this.#add(href, 'asset');
-    } else if (kinds.has('next') || kinds.has('prev') || kinds.has('previous') || kinds.has('alternate'))
-      this.#add(href, 'page');
+    } else if (PAGE_KINDS.some(kind => kinds.has(kind))) this.#add(href, 'page');
   }
 
   #takeMeta(): void {

@@ -45,7 +45,7 @@ function* linksOf(element: Element): Generator<string> {
       yield* all('href');
       break;
     case 'link':
-      if (rel.some(one => 'canonical next prev alternate stylesheet icon'.split(' ').includes(one)))
+      if (rel.some(one => 'canonical next prev search alternate stylesheet icon'.split(' ').includes(one)))
         yield* all('href');
       break;
     case 'img':

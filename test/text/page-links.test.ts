@@ -22,9 +22,9 @@ describe('the links of a page', () => {
   it('are those of a, area, frame, iframe and some link elements', () => {
     const page = `<link rel=canonical href=1><link rel="next" href='2'><LINK REL="Prev" HREF=3><link rel=alternate href=4>
       <link rel=stylesheet href=no><link rel="alternate stylesheet" href=no><link rel=author href=no>
-      <a href="5">x</a><A HREF=6>x</a><map><area href=7></map><iframe src=8></iframe><form action=no></form><img src=no>
+      <a href="5">x</a><A HREF=6>x</a><map><area href=7></map><iframe src=8></iframe><form action=no></form><link rel=search href=8b><img src=no>
       <frameset><frame src="9"></frameset>`;
-    assert.deepEqual(hrefs(page), ['1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    assert.deepEqual(hrefs(page), ['1', '2', '3', '4', '5', '6', '7', '8', '8b', '9']);
     assert.deepEqual(read(page).links[0], { href: '1', kind: 'canonical', isNofollow: false });
   });
 
