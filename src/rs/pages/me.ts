@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
 import type { RsOptions } from '../options.js';
-import type { Markup, PageMaker } from './layout.js';
+import { filled, PLACE, type Markup, type PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
 import { leavePage } from './me-leave.js';
@@ -62,14 +62,14 @@ export function mePages(all: MeOptions) {
     const body = bodies.of([provider], '', () =>
       overview({ provider, base, zone: zoneOf(provider.pid), nowMs, ...options }),
     );
-    return show(c, '/me', 'Overview', html`${note} ${body}`);
+    return showShared(c, '/me', 'Overview', body, note);
   });
   pages.get('/errors', async c => {
     const { provider } = c.var;
     const filter = errorFilterOf(name => c.req.query(name));
     const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 }, true);
     const body = bodies.of([errors, provider], '', () => errorsBody({ provider, errors, filter, base }));
-    return show(c, '/me/errors', 'Errors', body);
+    return showShared(c, '/me/errors', 'Errors', body);
   });
   pages.get('/errors.csv', c => {
     const { pid } = c.var.provider;
@@ -87,7 +87,7 @@ export function mePages(all: MeOptions) {
     const body = bodies.of([standings], typed, () =>
       receiptsBody({ base, typed, urls, standings, nowMs: clock.nowMs(), zone: zoneOf(provider.pid) }),
     );
-    return show(c, '/me/receipts', 'Receipts', body);
+    return showShared(c, '/me/receipts', 'Receipts', body);
   });
   const parts: MeParts = { ...all, show };
   rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });
@@ -104,9 +104,23 @@ export function mePages(all: MeOptions) {
     body: Markup,
     status: Parameters<MeParts['show']>[4] = 200,
   ) {
+    return c.html(page({ title, here, login: loginOf(c), body }), status);
+  }
+
+  function showShared(
+    c: MeContext,
+    here: string,
+    title: string,
+    content: Uint8Array,
+    note: Markup | string = '',
+  ) {
+    const around = page({ title, here, login: loginOf(c), body: html`${note} ${PLACE}` });
+    return c.body(filled(around, content), 200, { 'content-type': 'text/html; charset=UTF-8' });
+  }
+
+  function loginOf(c: MeContext) {
     const { provider, session } = c.var;
-    const login = { account: `Provider ${provider.pid}`, formToken: session.formToken };
-    return c.html(page({ title, here, login, body }), status);
+    return { account: `Provider ${provider.pid}`, formToken: session.formToken };
   }
 
   /** All of them, read as they are sent. */
