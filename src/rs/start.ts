@@ -173,7 +173,8 @@ async function run(
     within,
     failed,
   });
-  app.route(base === '' ? '/' : base, pages);
+  app.route(base === '' ? '/' : base, pages.app);
+  app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));
   // A proxy speaks for all of its clients.
   const except = (address: string) =>

@@ -73,6 +73,7 @@ async function start(url = ''): Promise<void> {
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false })
     .route('/api/v1/op', operatorApiOf({ ...more, failed: noted }))
     .route(pages.base, pages.app);
+  app.onError(pages.onError);
   const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
   server = await serveWeb(services, [endpoint], listenerOf(app, services.log), limits);
   pair = scene.issue('/docs/');

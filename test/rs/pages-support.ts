@@ -62,7 +62,8 @@ export class PagesScene {
       failed: (path, error) => void failed.push([path, error]),
     });
     const base = new URL(options.url).pathname.replace(/\/$/, '');
-    const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, site);
+    const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, site.app);
+    app.onError(site.onError);
     const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
     const listener = listenerOf(app, services.log);
     const counting: RequestListener = (asked, answer) => {

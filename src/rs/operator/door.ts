@@ -73,6 +73,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   app.get(`${above}/`, c => c.redirect(pages.base, 303));
   app.route(`${above}/api/v1/op`, operatorApiOf({ logins, views, decisions, url, maxBodyBytes, failed }));
   app.route(pages.base, pages.app);
+  app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));
   return {
     app,

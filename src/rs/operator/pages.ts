@@ -152,7 +152,7 @@ export function operatorPages(parts: OperatorPagesOptions) {
     });
   app.route('/', pages);
   shell.seal();
-  return { app, base };
+  return { app, onError: shell.onError, base };
 
   function control(c: Ask, pid: number, op: RsControl, typed: { reason: string }) {
     return decided(

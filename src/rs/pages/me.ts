@@ -119,8 +119,7 @@ export function mePages(all: MeOptions) {
   }
 
   function loginOf(c: MeContext) {
-    const { provider, session } = c.var;
-    return { account: `Provider ${provider.pid}`, formToken: session.formToken };
+    return { account: `Provider ${c.get('provider').pid}`, formToken: c.get('session').formToken };
   }
 
   /** All of them, read as they are sent. */

@@ -56,5 +56,5 @@ export function pagesOf(parts: PagesOptions) {
     applicantPages({ ...parts, pairSecrets, addressOf: id => parts.mail.mailing.standingOf(id), base, page }),
   );
   shell.seal();
-  return app;
+  return { app, onError: shell.onError };
 }

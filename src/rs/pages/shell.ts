@@ -1,5 +1,5 @@
 /** What all pages of a listener have in common: the checks before them, style and script, and what is said when there is no page. */
-import { Hono, type Context } from 'hono';
+import { Hono, type Context, type ErrorHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { html } from 'hono/html';
 import { requireOwn, type NodeBindings } from '../api.js';
@@ -33,6 +33,8 @@ export interface ShellOptions {
 
 export interface Shell {
   app: Hono<{ Bindings: NodeBindings }>;
+  /** For the application that `app` is put into: one of its own would be tried around each handler of each request. */
+  onError: ErrorHandler<{ Bindings: NodeBindings }>;
   page: PageMaker;
   /** '' or `/base`. */
   base: string;
@@ -65,7 +67,7 @@ export function shellOf(options: ShellOptions): Shell {
     app.get(`/static/${name}`, c =>
       c.body(text, 200, { 'content-type': type, 'cache-control': 'max-age=86400' }),
     );
-  app.onError((error, c) => {
+  const onError: Shell['onError'] = (error, c) => {
     const shown =
       error instanceof RsRequestRefused
         ? error
@@ -78,9 +80,10 @@ export function shellOf(options: ShellOptions): Shell {
       ${errorSummary([shown])}
       <p><a href="${base}/">To the first page</a></p>`;
     return c.html(page({ title: 'Sorry', body }), status);
-  });
+  };
   return {
     app,
+    onError,
     page,
     base,
     seal: () =>
