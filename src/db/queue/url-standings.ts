@@ -5,10 +5,23 @@ import type { Db } from '../sqlite/open.js';
 
 const MAX_TEXT_LENGTH = 300;
 
+const KEPT = `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
+         WHERE pid = $pid AND errseq > $after`;
+const BEGINS = 'AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit';
+/** What begins so, by an index; no address has the last of all characters. */
+const BELOW = 'attrs >= $from AND attrs < $from || char(1114111)';
+/** Errors below an address that are sorted; with more of them one is soon found in the order of all. */
+const MOST_SORTED = 1000;
+
+type KeptRow = Omit<KeptError, 'mimetype'>;
+
 interface ErrorsWanted {
+  pid: number;
   after: number;
   limit: number;
   code: number | null;
+  /** Of `attrs`, up to there; '' = all. */
+  from: string;
 }
 
 export class UrlStandings {
@@ -29,11 +42,18 @@ export class UrlStandings {
         `SELECT mimetype, seq, deleted_time AS at FROM tombstone
          WHERE coalesce(burl, curl) = ? AND pid = ? AND curl = ? AND moved = 0 ORDER BY seq DESC LIMIT 1`,
       ),
-      kept: db.prepare<ErrorsWanted & { pid: number; from: string }, Omit<KeptError, 'mimetype'>>(
-        `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
-         WHERE pid = $pid AND errseq > $after AND code = coalesce($code, code)
-           AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit`,
+      kept: db.prepare<ErrorsWanted, KeptRow>(`${KEPT} AND code = coalesce($code, code) ${BEGINS}`),
+      ofCode: db.prepare<ErrorsWanted, KeptRow>(`${KEPT} AND code = $code ${BEGINS}`),
+      below: db.prepare<ErrorsWanted, KeptRow>(
+        `${KEPT.replace('FROM pierr', 'FROM pierr INDEXED BY pierr_url')} AND ${BELOW}
+           AND code = coalesce($code, code) ${BEGINS}`,
       ),
+      areManyBelow: db
+        .prepare<{ pid: number; from: string }, number>(
+          `SELECT count(*) > ${MOST_SORTED} FROM
+             (SELECT 1 FROM pierr WHERE pid = $pid AND ${BELOW} LIMIT ${MOST_SORTED} + 1)`,
+        )
+        .pluck(),
       errors: db.prepare<
         { pid: number; from: string; to: string },
         { mimetype: string; code: number; text: string }
@@ -65,13 +85,14 @@ export class UrlStandings {
   /** Errors that a provider has not received, in their order, after one of them. */
   errors(pid: number, { code, prefix = '', ...wanted }: RsErrorsWanted): KeptError[] {
     const from = prefix === '' ? '' : formatAttribute('curl', prefix).slice(0, -1);
-    return this.#statements.kept
-      .all({ ...wanted, pid, from, code: code ?? null })
-      .map(({ curl: attrs, ...row }) => ({
-        ...row,
-        curl: attributeOf(attrs, 'curl'),
-        mimetype: attributeOf(attrs, 'mimetype'),
-      }));
+    const { kept, ofCode, below, areManyBelow } = this.#statements;
+    const areFewBelow = from !== '' && areManyBelow.get({ pid, from }) === 0;
+    const statement = areFewBelow ? below : code === undefined ? kept : ofCode;
+    return statement.all({ ...wanted, pid, from, code: code ?? null }).map(({ curl: attrs, ...row }) => ({
+      ...row,
+      curl: attributeOf(attrs, 'curl'),
+      mimetype: attributeOf(attrs, 'mimetype'),
+    }));
   }
 }
 

@@ -1,4 +1,4 @@
-/** Version 2 of lcc.db, beside spidering-schema.ts: providers that leave, roots that are taken off, and when sets came. */
+/** Version 2 of lcc.db, beside spidering-schema.ts: providers that leave, roots that are taken off, when sets came, errors of a kind. */
 export const DEPARTURE_SCHEMA = `
 -- It leaves: when what it holds is removed; NULL = it stays. It is not enabled from then on; leaveenabled: whether it is again when
 -- it stays after all.
@@ -12,4 +12,7 @@ CREATE INDEX pidb_leaving ON pidb(pid) WHERE leaveat IS NOT NULL OR trimming > 0
 ALTER TABLE absorbed ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE absorbed ADD COLUMN isfull INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX absorbed_pid ON absorbed(pid, psetid);
+
+-- Errors of one code, for the provider's own page; and how many there are of each.
+CREATE INDEX pierr_code ON pierr(pid, code, errseq);
 `;
