@@ -57,7 +57,7 @@ test('errors of a code, below an address, and their numbers are read from an ind
     asked.push(sql);
     return prepare(sql);
   };
-  new UrlStandings(db, 4);
+  assert.deepEqual(new UrlStandings(db, 4).errors(PID, { after: 0, limit: 1 }), []);
   readErrorCodes(db, PID);
   db.prepare = prepare;
   const values = { pid: 1, after: 1, limit: 1, code: 1, from: 'x', to: 'y' };
