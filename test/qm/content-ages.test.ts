@@ -122,7 +122,7 @@ test('what is held stays young when its new content is over quota', async () => 
   run(6 * DAY_MS);
   await bench.send(8, [url('a')]);
   assert.equal(bench.fetch(8, 'a', 'x'.repeat(100)), 'done');
-  assert.deepEqual(bench.all('SELECT code FROM pierr'), [{ code: 203 }]);
+  assert.deepEqual(bench.all('SELECT code FROM pierr ORDER BY errseq'), [{ code: 203 }]);
   run(6 * DAY_MS);
   assert.deepEqual(held(), ['a']);
   run(5 * DAY_MS);

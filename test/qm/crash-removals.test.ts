@@ -65,7 +65,7 @@ async function survive(toml: string, crashAt: string | undefined, work: (work: W
       deaths,
       left: [
         'SELECT curl FROM lccurl ORDER BY curl',
-        'SELECT pid, code FROM pierr',
+        'SELECT pid, code FROM pierr ORDER BY errseq',
         'SELECT pid, filesused, spaceused, nurlproc, nurlerrs, fullsetwanted FROM pidb',
         'SELECT curl FROM tombstone ORDER BY curl',
         'SELECT * FROM held',

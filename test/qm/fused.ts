@@ -29,7 +29,8 @@ export const waiting = () =>
   bench.all<{ curl: string }>('SELECT curl FROM qdb WHERE op = 1 ORDER BY pos').map(r => r.curl.slice(17));
 export const heldSets = () =>
   bench.all('SELECT psetid, state, isfull, urls, digest FROM held ORDER BY psetid');
-export const codes = () => bench.all<{ code: number }>('SELECT code FROM pierr').map(r => r.code);
+export const codes = () =>
+  bench.all<{ code: number }>('SELECT code FROM pierr ORDER BY errseq').map(r => r.code);
 export const deletes = (...which: string[]) => which.map(name => url(name, { op: 'delete' }));
 
 /** Stores these pages. */

@@ -75,7 +75,7 @@ export const SCHEDULE_TRIALS: Partial<Record<QmSetting, Trial>> = {
       await whole.send(7, [url('a', { tod: '128-130' })]);
       await whole.pass(2 * SECOND);
       const all = (sql: string) => whole.db.prepare(sql).pluck().all();
-      return [all('SELECT starttimeslot FROM qpsdb'), all('SELECT code FROM pierr')];
+      return [all('SELECT starttimeslot FROM qpsdb'), all('SELECT code FROM pierr ORDER BY errseq')];
     },
   },
   'qm.bandwidth_bytes_per_s': {

@@ -27,7 +27,7 @@ test('a url that fails again and again waits no longer than a site may, and is r
   begin(() => ({ result: failure(503, 'url'), tookMs: 10 }), { retries: 20 });
   await sim.send(1, [url('a')]);
   await sim.pass(DAY);
-  assert.deepEqual(sim.bench.all('SELECT code FROM pierr'), [{ code: 503 }]);
+  assert.deepEqual(sim.bench.all('SELECT code FROM pierr ORDER BY errseq'), [{ code: 503 }]);
   const seconds = sim.fetches.map(({ monotonicMs }) => Math.round(monotonicMs / 1000));
   const waitedS = seconds.slice(1).map((atS, index) => atS - (seconds[index] ?? 0));
   const hours = Array<number>(11).fill(3600);

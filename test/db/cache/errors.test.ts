@@ -47,11 +47,11 @@ test('an error has a number above all that were received, though none of those i
   deliver();
   assert.equal(bench.value('SELECT count(*) FROM pierr'), 0);
   add(1);
-  assert.equal(bench.value('SELECT errseq FROM pierr'), received + 1);
+  assert.equal(bench.value('SELECT errseq FROM pierr ORDER BY errseq'), received + 1);
   deliver();
   bench.reopen();
   add(1);
-  assert.equal(bench.value('SELECT errseq FROM pierr'), received + 2);
+  assert.equal(bench.value('SELECT errseq FROM pierr ORDER BY errseq'), received + 2);
 });
 
 test('what one provider has received is forgotten of that one alone', () => {
@@ -61,7 +61,7 @@ test('what one provider has received is forgotten of that one alone', () => {
   store.transaction(() => store.errors.add(2, url('q'), 404, 'not found'));
   add(2);
   deliver();
-  assert.deepEqual(bench.all('SELECT pid FROM pierr'), [{ pid: 2 }]);
+  assert.deepEqual(bench.all('SELECT pid FROM pierr ORDER BY errseq'), [{ pid: 2 }]);
   assert.deepEqual(bench.all('SELECT pid, nurlerrs FROM pidb ORDER BY pid'), [
     { pid: 1, nurlerrs: 0 },
     { pid: 2, nurlerrs: 1 },
@@ -126,9 +126,9 @@ test('what a transaction only counted is gone when that is taken back', () => {
       throw new Error('taken back');
     }),
   );
-  const before = bench.all('SELECT errseq FROM pierr');
+  const before = bench.all('SELECT errseq FROM pierr ORDER BY errseq');
   bench.store.transaction(() => undefined);
-  assert.deepEqual(bench.all('SELECT errseq FROM pierr'), before);
+  assert.deepEqual(bench.all('SELECT errseq FROM pierr ORDER BY errseq'), before);
 });
 
 test('an error is over once content of its url has come, and of that url alone', async () => {

@@ -215,7 +215,7 @@ test('over quota at arrival: the error, the earlier content stays, the new file 
   );
   assert.deepEqual(freed(), ['big', 'second']);
   assert.deepEqual(
-    bench.all('SELECT code FROM pierr').map(r => r['code']),
+    bench.all('SELECT code FROM pierr ORDER BY errseq').map(r => r['code']),
     [203, 202],
   );
 });
