@@ -17,7 +17,7 @@ import { CONFIG_OPTION, configOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { changeOperators } from './rs-operators.js';
 import { testMail } from './rs-mail.js';
-import { auditLine, registrationLine, registrationText } from './rs-text.js';
+import { auditLine, mailLine, registrationLine, registrationText, shownMail } from './rs-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Given {
@@ -38,6 +38,7 @@ const ACTIONS: Record<
   refuse: { operand: 'ID', write: true, action: refuse },
   audit: { operand: '', action: audit },
   backup: { operand: 'FILE', action: backup },
+  mail: { operand: '', action: waitingMails },
 };
 
 /** Terms that an approval may give. */
@@ -63,10 +64,10 @@ export const command: CommandSpec = {
       flags: '--pwdfile <FILE>',
       help: 'operator add: where the password goes, instead of the standard output',
     },
-    { flags: '--test <ADDRESS>', help: 'mail: send a mail there, and say what the server answers' },
+    { flags: '--test <ADDRESS>', help: 'mail: send one there, and say what the server answers' },
     { flags: '--pid <N>', help: 'audit: of this provider' },
-    { flags: '--limit <N>', help: 'list, audit: the last N', default: '100' },
-    { flags: '--json', help: 'list, show, audit: one JSON object a line' },
+    { flags: '--limit <N>', help: 'list, audit: the last N; mail: the oldest N', default: '100' },
+    { flags: '--json', help: 'list, show, audit, mail: one JSON object a line' },
     CONFIG_OPTION,
   ],
   example: 'lccrs list && lccrs approve 3 --filesmax=50000',
@@ -75,7 +76,8 @@ export const command: CommandSpec = {
 
 function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
   const [word = '', operand = '', ...more] = context.operands;
-  if (word === 'mail') return testMail(context, configOf(context)).then(() => EXIT.ok);
+  if (word === 'mail' && context.options['test'] !== undefined)
+    return testMail(context, configOf(context)).then(() => EXIT.ok);
   if (word === 'operator') {
     changeOperators(context, configOf(context));
     return EXIT.ok;
@@ -182,6 +184,15 @@ function audit({ db, context }: Given): void {
     .toReversed();
   for (const row of rows)
     process.stdout.write(context.options['json'] === true ? jsonOf(row) : auditLine(row));
+}
+
+function waitingMails({ db, context }: Given): void {
+  for (const mail of db.mails.waiting(limitOf(context))) {
+    const shown = shownMail(mail);
+    process.stdout.write(
+      context.options['json'] === true ? jsonOf(shown) : mailLine(shown, systemClock.nowMs()),
+    );
+  }
 }
 
 function backup({ db, operand }: Given): void {

@@ -1,9 +1,11 @@
-/** Registrations and their audit as text for people. */
+/** Registrations, their audit and mails that wait as text for people. */
 import { formatAmount } from '../config/amounts.js';
 import { formatHours } from '../config/hours.js';
-import { formatDuration } from '../config/words.js';
+import { amount, formatDuration } from '../config/words.js';
 import type { AuditRow } from '../db/rs/audit.js';
+import type { WaitingMail } from '../db/rs/mails.js';
 import type { Registration } from '../db/rs/registrations.js';
+import { maskedAddress } from '../lib/mail-address.js';
 
 /** `3  waiting  100002  http://www.example.org/  for 5 min`, and the kind of any other than new ones. */
 export function registrationLine(
@@ -12,6 +14,25 @@ export function registrationLine(
 ): string {
   const since = formatDuration(Math.max(0, Math.floor((nowMs - changedMs) / 1000)));
   return `${String(id).padEnd(5)} ${state.padEnd(9)} ${pid}  ${prefix}  for ${since}${kind === 'new' ? '' : `  ${kind}`}\n`;
+}
+
+/** A mail that the server has not taken, without what it says. */
+export interface ShownMail extends Pick<WaitingMail, 'id' | 'kind' | 'registration' | 'tries' | 'madeMs'> {
+  /** All but the beginning of its name is hidden. */
+  address: string;
+}
+
+export function shownMail({ id, kind, registration, address, madeMs, tries }: WaitingMail): ShownMail {
+  return { id, kind, registration, address: maskedAddress(address), madeMs, tries };
+}
+
+export function mailLine(
+  { id, kind, registration, address, madeMs, tries }: ShownMail,
+  nowMs: number,
+): string {
+  const since = formatDuration(Math.max(0, Math.floor((nowMs - madeMs) / 1000)));
+  const of = registration === null ? '' : `  registration ${registration}`;
+  return `${String(id).padEnd(5)} ${kind.padEnd(8)} ${address}  for ${since}  tried ${amount(tries, 'time')}${of}\n`;
 }
 
 export function registrationText(registration: Registration): string {

@@ -33,6 +33,7 @@ export function parseAmount(text: string, unit: Unit): number | undefined {
 export function formatAmount(value: number, unit: Unit): string {
   switch (unit) {
     case 'bytes':
+      if (value === 1) return '1 byte';
       return formatScaled(value, [
         [GB, 'GB'],
         [MB, 'MB'],

@@ -23,7 +23,7 @@ export function unacceptedType(
 
 export function otherLength({ enforce, len }: FetchJob, length: number): FetchFailure | undefined {
   if (enforce !== true || len === undefined || len === length) return undefined;
-  return fail('differs', `${len} bytes were announced, ${length} came`);
+  return fail('differs', `${len} ${len === 1 ? 'byte was' : 'bytes were'} announced, ${length} came`);
 }
 
 /** The md5 that a content must have; undefined: any. */

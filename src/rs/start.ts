@@ -192,6 +192,7 @@ async function run(
     maxBodyBytes,
     applied: () => sender.stir(),
     ask: question => sender.ask(question),
+    mailTrouble: () => mail.trouble,
     failed,
   });
   // Operators have places of their own: applicants cannot keep them out.

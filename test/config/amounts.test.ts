@@ -8,6 +8,7 @@ test('amounts are written in the largest unit that keeps them whole', () => {
   assert.equal(formatAmount(64 * 1024 + 1, 'bytes'), '65537 bytes');
   assert.equal(formatAmount(2 * 1024 ** 3, 'bytes'), '2 GB');
   assert.equal(formatAmount(0, 'bytes'), '0 bytes');
+  assert.equal(formatAmount(1, 'bytes'), '1 byte');
   assert.equal(formatAmount(1024, 'bytes_per_s'), '1 KB/s');
   assert.equal(formatAmount(90_000, 'ms'), '90 s');
   assert.equal(formatAmount(120_000, 'ms'), '2 min');

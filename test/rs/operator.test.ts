@@ -29,6 +29,7 @@ let accounts: AccountFile;
 let password: string;
 let overview: RsOverview | undefined;
 let problem: string | undefined;
+let mailTrouble: string | undefined;
 let failed: unknown[];
 let pair: IssuedPair;
 
@@ -46,6 +47,7 @@ async function start(url = ''): Promise<void> {
   password = accounts.add('ada');
   overview = undefined;
   problem = undefined;
+  mailTrouble = undefined;
   failed = [];
   const looks = {
     get overview() {
@@ -62,7 +64,7 @@ async function start(url = ''): Promise<void> {
   const recorder = new SeriesRecorder(db, times);
   const ask = (question: { op: string; pid?: number }) =>
     Promise.resolve({ provider: question.pid === 7 ? PROVIDER : null });
-  const views = new OperatorViews({ db, looks, recorder, times, ask, nowMs });
+  const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble: () => mailTrouble, nowMs });
   const sessions = new WebSessions(db, nowMs, options.sessions);
   const logins = new OperatorLogins({ accounts, clock });
   const { most, first } = options;
@@ -273,6 +275,30 @@ test('what is done to a provider goes to the Queue Manager with a reason', async
   assert.deepEqual([audited?.event, audited?.registration, audited?.detail], ['enable', null, 'ada: why']);
   assert.equal((await ask('/op/providers/8', { headers })).status, 404);
   assert.equal((await ask('/op/providers/x', { headers })).status, 404);
+});
+
+test('mail that waits is on the overview and in the API, with its age and what the mail server said', async () => {
+  const { cookie } = await login();
+  const page = async () => (await ask('/op', { headers: { cookie } })).body.replace(/\s+/g, ' ');
+  const told = async () =>
+    JSON.parse((await ask('/api/v1/op', { headers: basic() })).body) as Record<string, unknown>;
+  mailTrouble = '451 later';
+  const toldOf = async () => {
+    const { mails_waiting: count, mail_since: since, mail_trouble: trouble } = await told();
+    return [count, since, trouble];
+  };
+  assert.deepEqual(await toldOf(), [0, null, null], 'the trouble of before is over with the mails');
+  assert.doesNotMatch(await page(), /mails? waits?/);
+  const madeMs = scene.clock.nowMs() - 180_000;
+  const mail = { kind: 'sites', registration: null, address: 'ops@example.org', body: '' } as const;
+  scene.db.write(() => {
+    for (const i of [0, 1])
+      scene.db.mails.add({ ...mail, message: `<${i}@a>` }, madeMs + i * 60_000, madeMs * 2);
+  });
+  overview = { ...overviewAt(madeMs), reasons: ['2 mails wait for the server of rs.smtp: 451 later', 'b'] };
+  assert.deepEqual(await toldOf(), [2, new Date(madeMs).toISOString(), '451 later']);
+  assert.match(await page(), /2 mails wait for the mail server, the oldest for 3 min: 451 later/);
+  assert.equal((await page()).match(/451 later/g)?.length, 1, 'it is said once');
 });
 
 test('the API shows and does the same, without cookies', async () => {

@@ -39,6 +39,8 @@ export class MailStore {
       later: db.prepare<[number, number]>('UPDATE mail SET tries = tries + 1, due_ms = ? WHERE id = ?'),
       remove: db.prepare<[number]>('DELETE FROM mail WHERE id = ?'),
       size: db.prepare<[], number>('SELECT count(*) FROM mail').pluck(),
+      oldest: db.prepare<[], number | null>('SELECT min(made_ms) FROM mail').pluck(),
+      waiting: db.prepare<[number], WaitingMail>(`${SELECT} ORDER BY made_ms, id LIMIT ?`),
       count: db.prepare<[number, string, string]>(
         'INSERT INTO mail_count(at_ms, mailbox, network) VALUES (?, ?, ?)',
       ),
@@ -124,6 +126,16 @@ export class MailStore {
 
   get size(): number {
     return this.#statements.size.get() ?? 0;
+  }
+
+  /** When the oldest one was made; undefined: none waits. */
+  get oldestMs(): number | undefined {
+    return this.#statements.oldest.get() ?? undefined;
+  }
+
+  /** The oldest ones first. */
+  waiting(limit: number): WaitingMail[] {
+    return this.#statements.waiting.all(limit);
   }
 
   /** Mails since then: to a mailbox, of a network's doing, and in all. */

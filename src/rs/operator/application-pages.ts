@@ -217,7 +217,7 @@ export function providerPage(
               ${tileOf('Errors', countText(number('nurlerrs')), 'not yet received')}
             </div>
             <div class="two">
-              <div>
+              <div class="card">
                 <h2>Terms</h2>
                 <dl class="facts">
                   <dt>Directories</dt>

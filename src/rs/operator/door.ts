@@ -26,11 +26,14 @@ export interface OperatorDoorOptions {
   /** There is something for the Queue Manager. */
   applied: () => void;
   ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** Why the mail server has taken none last. */
+  mailTrouble: () => string | undefined;
   failed: (path: string, error: unknown) => void;
 }
 
 export function operatorDoor(parts: OperatorDoorOptions) {
-  const { services, options, db, sessions, transitions, maxBodyBytes, applied, ask, failed } = parts;
+  const { services, options, db, sessions, transitions, maxBodyBytes, applied, ask, mailTrouble, failed } =
+    parts;
   const { config, clock, log } = services;
   const nowMs = () => clock.nowMs();
   const { url, series: times } = options.operator;
@@ -49,7 +52,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
     },
     fail: error => services.fail(error),
   });
-  const views = new OperatorViews({ db, looks, recorder, times, ask, nowMs });
+  const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble, nowMs });
   const logins = new OperatorLogins({ accounts: operatorsOf(config), clock });
   const { most, first } = options;
   const decisions = new Decisions({ transitions, most, applied });

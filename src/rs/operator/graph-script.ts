@@ -102,7 +102,8 @@ const GRAPH_SCRIPT = `'use strict';
         {
           width: this.width,
           height: 216,
-          padding: [12, 10, 0, 0],
+          // Half of the last time label is right of its line.
+          padding: [12, 34, 0, 0],
           legend: { show: false },
           cursor: { drag: { x: false, y: false }, sync: { key: 'overview' }, points: { size: 8 } },
           tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), zone),
@@ -114,6 +115,7 @@ const GRAPH_SCRIPT = `'use strict';
             {
               ...axis,
               grid: { show: false },
+              size: 30,
               space: 76,
               values: (_self, splits, _axis, _space, step) =>
                 splits.map(at => timeText(at, step >= 86400 ? day : step < 60 ? { ...clock, ...second } : clock)),

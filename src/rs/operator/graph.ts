@@ -161,7 +161,7 @@ function describe(
 }
 
 export function valueText(value: number, unit: GraphView['unit'], most = value): string {
-  if (unit === 'bytes/s') return `${bytesText(value).replace(' bytes', ' B')}/s`;
+  if (unit === 'bytes/s') return `${bytesText(value).replace(/ bytes?$/, ' B')}/s`;
   const digits = most < 10 && !Number.isInteger(value) ? (most < 0.1 ? 2 : 1) : 0;
   if (unit === 'urls/s') return `${value.toLocaleString('en', { maximumFractionDigits: digits })}/s`;
   return value >= 100_000

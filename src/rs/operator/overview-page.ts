@@ -4,7 +4,7 @@ import { amount, formatDuration } from '../../config/words.js';
 import type { SeriesStep } from '../../db/rs/series.js';
 import { capital, type Markup } from '../pages/layout.js';
 import { graphOf, valueText, type GraphTimes, type GraphView } from './graph.js';
-import { freshness, tileOf } from './markup.js';
+import { freshness, sinceText, tileOf } from './markup.js';
 import type { OperatorViews, Overview } from './views.js';
 
 /** Of the queue by age, the others each from 0. */
@@ -45,10 +45,11 @@ export function overviewPage(views: OperatorViews, step: SeriesStep, base: strin
   const overview = views.overview();
   const moments = views.moments(step);
   const times = views.spanOf(step);
+  const waiting = waits(overview, base, nowMs);
   return html`<h1>Overview</h1>
     <p class="lead">${capital(overview.summary)}.</p>
     ${freshness(overview, nowMs)}
-    <div class="two">${waitsForYou(overview, base)} ${toKnow(overview.reasons)}</div>
+    <div class="two">${waiting} ${toKnow(overview.reasons, waiting === '')}</div>
     ${tiles(overview)}
     <nav class="spans" aria-label="Time of the graphs">
       ${spanLink(base, 'fine', step, spanText(views.spanOf('fine')))}
@@ -75,13 +76,20 @@ function zoneOf(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-function waitsForYou(
-  { sites_waiting: sites, operations_waiting: operations }: Overview,
+function waits(
+  {
+    sites_waiting: sites,
+    operations_waiting: operations,
+    mails_waiting: mails,
+    mail_since: mailSince,
+    mail_trouble: trouble,
+  }: Overview,
   base: string,
+  nowMs: number,
 ): Markup | string {
-  if (sites === 0 && operations === 0) return '';
+  if (sites === 0 && operations === 0 && mails === 0) return '';
   return html`<div class="note wait">
-    <h2>Waits for you</h2>
+    <h2>${sites > 0 ? 'Waits for you' : 'Waits'}</h2>
     <ul>
       ${
         sites === 0
@@ -98,14 +106,26 @@ function waitsForYou(
               Manager
             </li>`
       }
+      ${
+        mailSince === null
+          ? ''
+          : html`<li>
+              ${amount(mails, 'mail waits', 'mails wait')} for the mail server, the oldest
+              ${sinceText(mailSince, nowMs)}${trouble === null ? '' : `: ${trouble}`}
+            </li>`
+      }
     </ul>
   </div>`;
 }
 
-function toKnow(reasons: readonly string[]): Markup | string {
-  // What waits for approval is said above.
-  const others = reasons.filter(reason => !reason.endsWith('lccrs list'));
-  if (others.length === 0) return html`<div class="note good"><p>All is well.</p></div>`;
+/** @param isAll nothing else is said */
+function toKnow(reasons: readonly string[], isAll: boolean): Markup | string {
+  // What waits for approval, or for the mail server, is said above.
+  const others = reasons.filter(
+    reason => !/; lccrs list$|^\d+ mails? waits? for the server of rs\.smtp: /.test(reason),
+  );
+  if (others.length === 0)
+    return html`<div class="note good"><p>${isAll ? 'All is well.' : 'All else is well.'}</p></div>`;
   return html`<div class="note">
     <h2>To know</h2>
     <ul>
@@ -122,7 +142,8 @@ function tiles({ figures, providers, registered }: Overview): Markup {
       ? '–'
       : valueText(figures['stored_per_s'] + (figures['unchanged_per_s'] ?? 0), 'urls/s');
   return html`<div class="tiles">
-    ${tileOf('Waiting', known('waiting', 'urls'), 'urls')} ${tileOf('Fetched', fetched, 'urls a second')}
+    ${tileOf('Waiting', known('waiting', 'urls'), 'urls')}
+    ${tileOf('Fetched', fetched, 'stored or unchanged')}
     ${tileOf('Received', known('bytes_per_s', 'bytes/s'), 'from sites')}
     ${tileOf('Providers', valueText(providers, 'count'), `${valueText(registered, 'count')} registered by themselves`)}
   </div>`;

@@ -32,7 +32,8 @@ ${[0, 1, 2, 3, 4].map(i => `.line.s${i} { stroke: var(--s${i}); } .area.s${i} { 
 .legend b { color: var(--ink); font-weight: 620; font-variant-numeric: tabular-nums; }
 .swatch { display: inline-block; width: .7rem; height: .7rem; border-radius: .2rem; margin-right: .45rem; }
 .spans { margin: 0 -.7rem .9rem; }
-td.time { white-space: nowrap; font-variant-numeric: tabular-nums; }
+td.time { font-variant-numeric: tabular-nums; }
+@media (min-width: 40rem) { td.time { white-space: nowrap; } }
 .zero { color: var(--soft); }
 .filter { justify-content: flex-start; }
 .filter .field { max-width: 26rem; }

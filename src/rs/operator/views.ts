@@ -59,6 +59,10 @@ export interface Overview extends Freshness {
   sites_waiting: number;
   /** Changes of providers that the Queue Manager has not answered. */
   operations_waiting: number;
+  /** Mails that the server of rs.smtp has not taken, since when the oldest one waits (ISO 8601), and why none was taken last. */
+  mails_waiting: number;
+  mail_since: string | null;
+  mail_trouble: string | null;
   providers: number;
   registered: number;
   /** Figures of now, by name; what is not known is missing. */
@@ -79,6 +83,8 @@ export interface OperatorViewsOptions {
   times: SeriesTimes;
   /** Asks the Queue Manager; undefined: it is away. */
   ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** Why the mail server has taken none last. */
+  mailTrouble: () => string | undefined;
   nowMs: () => number;
 }
 
@@ -94,14 +100,18 @@ export class OperatorViews {
   }
 
   overview(): Overview {
-    const { db } = this.#options;
+    const { db, mailTrouble } = this.#options;
     const seen = this.#seen;
+    const { size, oldestMs } = db.mails;
     return {
       ...this.#freshness(),
       summary: seen?.summary ?? 'not known yet',
       reasons: seen?.reasons ?? [],
       sites_waiting: db.registrations.count('waiting'),
       operations_waiting: db.outbox.count,
+      mails_waiting: size,
+      mail_since: oldestMs === undefined ? null : new Date(oldestMs).toISOString(),
+      mail_trouble: size === 0 ? null : (mailTrouble() ?? null),
       providers: seen?.providers ?? 0,
       registered: db.providers.count,
       figures: this.moments('fine').at(-1)?.figures ?? {},

@@ -12,7 +12,7 @@ import { wishesOf } from '../wishes.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
 import { bytesText, countText, rateText } from './numbers.js';
-import { pairBody, type PairSecrets } from './pair.js';
+import { pairBody, titleOfPair, type PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
 
 const CHECK_WAIT_MS = 3000;
@@ -102,7 +102,7 @@ export function applicantPages({
 
   function showPair(c: Ask, id: string, refused?: RsRequestRefused) {
     const registration = registrar.find(id);
-    const { state, prefix } = registration;
+    const { state } = registration;
     const body = pairBody({
       registration,
       secrets: pairSecrets.take(id),
@@ -115,7 +115,10 @@ export function applicantPages({
     });
     const whole = html`${refused === undefined ? '' : errorSummary([refused])} ${body}`;
     const refresh = state === 'checking' || state === 'applying' ? { refreshS: REFRESH_S } : {};
-    return c.html(page({ title: prefix, body: whole, ...refresh }), refused?.status ?? 200);
+    return c.html(
+      page({ title: titleOfPair(registration), body: whole, ...refresh }),
+      refused?.status ?? 200,
+    );
   }
 }
 

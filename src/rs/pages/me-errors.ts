@@ -83,7 +83,7 @@ function byCode(codes: ShownProvider['errors'], { base, filter }: ErrorsView): M
           ${codes.map(({ code, errors }) => {
             const { means, todo } = adviceOf(code);
             return html`<tr>
-              <td class="number">
+              <td class="number" data-label="Errors">
                 <a href="${base}/me/errors${errorsQuery({ code, prefix: filter.prefix })}"
                   >${countText(errors)}<span class="hidden"> with code ${code}</span></a
                 >

@@ -11,12 +11,12 @@ export function countText(count: number): string {
   return WHOLE.format(count);
 }
 
-/** `812 bytes`, `1.4 MB`, `231 MB`: two or three digits, 1024 to the next unit. */
+/** `1 byte`, `812 bytes`, `1.4 MB`, `231 MB`: two or three digits, 1024 to the next unit. */
 export function bytesText(bytes: number): string {
   let [value, unit] = [bytes, 0];
   while (value >= STEP - 0.5 && unit < UNITS.length - 1) [value, unit] = [value / STEP, unit + 1];
   const format = unit > 0 && value < 9.95 ? TENTHS : WHOLE;
-  return `${format.format(value)} ${UNITS[unit] ?? ''}`;
+  return bytes === 1 ? '1 byte' : `${format.format(value)} ${UNITS[unit] ?? ''}`;
 }
 
 /** `1 MB/s`; 0 has no limit. */

@@ -1,7 +1,7 @@
 /** The page of a pair: what to put where, how it stands, and what comes next. */
 import { html } from 'hono/html';
 import { formatUntil } from '../../config/words.js';
-import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
+import type { PairKind, Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { crontabLine } from '../../wire/crontab.js';
 import type { AddressStanding } from '../mail/mailing.js';
 import { capital, codeBlock, type Markup } from './layout.js';
@@ -37,14 +37,26 @@ const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad',
   cancelled: ['bad', 'is cancelled'],
 };
 
+const THIS: Record<PairKind, string> = {
+  new: 'This registration',
+  root: 'This directory',
+  reset: 'This reset',
+  rotation: 'This password',
+};
+
+/** What the page is called. */
+export function titleOfPair({ kind, prefix, pid }: Registration): string {
+  return kind === 'reset' ? `A new password for provider ${pid}` : prefix;
+}
+
 export function pairBody(view: PairView): Markup {
   const { registration, secrets } = view;
   const { prefix, pid, state, kind } = registration;
   const [tone, words] = state === 'active' && kind === 'new' ? REGISTERED : STATES[state];
-  return html`<h1 class="address">${prefix}</h1>
+  return html`<h1 class="address">${titleOfPair(registration)}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span></p>
     ${whyNot(registration)} ${secrets === undefined ? '' : shownOnce(secrets, pid)} ${nextStep(view)}
-    <h2>This registration</h2>
+    <h2>${THIS[kind]}</h2>
     <dl class="facts card narrow">
       <dt>Provider</dt>
       <dd>${String(pid)}</dd>

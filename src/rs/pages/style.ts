@@ -65,6 +65,7 @@ nav a { display: inline-flex; align-items: center; min-height: 2.25rem; padding:
 nav a:hover { color: var(--ink); background: var(--sunk); }
 nav a[aria-current="page"] { color: var(--brand-strong); background: var(--brand-wash); }
 header nav { margin-left: auto; }
+header.in .inner { padding-top: .3rem; }
 header.in nav { order: 3; flex: 1 0 100%; margin: 0 -.62rem .5rem; }
 .logout { display: flex; align-items: center; gap: .8rem; margin-left: auto; color: var(--soft); font-size: .93rem; font-variant-numeric: tabular-nums; }
 main { flex: 1; padding-top: clamp(1.5rem, 4vw, 2.75rem); padding-bottom: 4rem; }
@@ -105,13 +106,20 @@ const PARTS = `
 .state.bad::before { border-radius: .1rem; }
 .standing { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem .8rem; margin-bottom: 1.6rem; max-width: none; }
 
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.2rem, 1fr)); gap: .8rem; margin: 0 0 1.5rem; padding: 0; }
+.tiles { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: .8rem; margin: 0 0 1.5rem; padding: 0; }
 .tile { padding: .9rem 1.1rem 1rem; display: flex; flex-direction: column; }
 .tile h2, .tile h3 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
 .tile p { margin: .15rem 0 0; font-size: .9rem; color: var(--soft); font-variant-numeric: tabular-nums; }
 .tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(1.45rem, 1.3rem + .7vw, 1.75rem); line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
 .tile .figure small { font-size: .95rem; font-weight: 550; letter-spacing: 0; color: var(--soft); }
 .tile.bad .figure { color: var(--bad); } .tile.wait .figure { color: var(--wait); }
+/* Four are 2 + 2, five are 3 + 2: none stands alone in its row. */
+@media (max-width: 56rem) { .tiles { grid-auto-flow: row; grid-auto-columns: auto; grid-template-columns: repeat(6, minmax(0, 1fr)); } }
+@media (min-width: 34.01rem) and (max-width: 56rem) {
+  .tile { grid-column: span 2; }
+  .tile:first-child:nth-last-child(4), .tile:first-child:nth-last-child(4) ~ .tile, .tile:first-child:nth-last-child(5) ~ .tile:nth-child(n + 4) { grid-column: span 3; }
+}
+@media (max-width: 34rem) { .tiles > .tile { grid-column: span 3; } .tiles > .tile:last-child:nth-child(odd) { grid-column: 1 / -1; } }
 .bar { display: block; width: 100%; height: .4rem; margin: .6rem 0 .1rem; border-radius: .2rem; background: var(--sunk); }
 .bar rect { fill: var(--brand); } .bar.wait rect { fill: var(--wait); } .bar.bad rect { fill: var(--bad); }
 
@@ -137,6 +145,7 @@ td.address { overflow-wrap: anywhere; min-width: 12rem; }
 }
 .hours { display: block; width: 100%; max-width: 34rem; margin-top: 1rem; }
 .hours text { font-size: 8px; fill: var(--soft); } .hours .on { fill: var(--brand); } .hours .off { fill: var(--sunk); stroke: var(--line); stroke-width: .5; }
+@media (max-width: 34rem) { .hours text { font-size: 12px; } .state { white-space: normal; } }
 .pages { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; margin: 0 0 1rem; max-width: none; }
 
 dl.facts { display: grid; grid-template-columns: minmax(8rem, auto) 1fr; gap: .5rem 1.5rem; }
