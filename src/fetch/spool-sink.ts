@@ -2,6 +2,7 @@
  * Content that is passed on whole: in memory while there is room, otherwise in a file without a name, which goes with this
  * process however that ends.
  */
+import { randomUUID } from 'node:crypto';
 import { close, constants, mkdirSync, openSync, read, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeAll } from '../lib/durable.js';
@@ -43,9 +44,6 @@ export interface SpoolSinkOptions {
 /** Bytes of a file that are read at a time. */
 const PIECE_BYTES = 256 * 1024;
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-
-/** Number of the file made last, for a name that is there for a moment. */
-let made = 0;
 
 export class SpoolSink implements Sink {
   readonly #options: SpoolSinkOptions;
@@ -121,7 +119,7 @@ export class SpoolSink implements Sink {
   #spill(): void {
     const { dir } = this.#options;
     mkdirSync(dir, { recursive: true, mode: 0o750 });
-    const path = join(dir, `${process.pid}-${++made}`);
+    const path = join(dir, `${process.pid}-${randomUUID()}`);
     this.#fd = openSync(path, CREATE, 0o600);
     unlinkSync(path);
     for (const chunk of this.#chunks) writeAll(this.#fd, chunk);

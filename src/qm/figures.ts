@@ -97,6 +97,7 @@ export const QM_FIGURES = {
   ),
   lanes: gauge('lcc_qm_lanes', 'Lanes in use'),
   lanes_by_priority: field<readonly number[]>(),
+  lanes_unasked: field<number>(),
   retry_at_ms: field<number | null>(),
   stored: countOf(FETCHED, 'stored', (_stored, status) => fetchedSince(status)),
   unchanged: countOf(FETCHED, 'unchanged'),

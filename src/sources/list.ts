@@ -1,5 +1,5 @@
 /** sitemap2url and feed2url: lists in, one stream of urls out. Nothing is written before all has been read. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EngineOptions } from '../fetch/engine.js';
@@ -51,8 +51,9 @@ export async function writeLists(out: Output, options: ListOptions): Promise<Lis
   const feedsOnly = from === 'feed2url';
   const nowMs = clock.nowMs();
   out.write(streamHead(feedsOnly ? { from, set: 'partial' } : { from }));
-  const dir = mkdtempSync(join(tmpdir(), `${from}-`));
-  const listing = new UrlLines(join(dir, 'urls'), { ...options, nowMs });
+  // Files there lose their names as they are opened: whatever ends this process, nothing is left.
+  const dir = tmpdir();
+  const listing = new UrlLines(join(dir, `${from}-${randomUUID()}`), { ...options, nowMs });
   const named = [
     ...tops.flatMap(place => (place.kind === 'url' ? [place.url] : [])),
     ...(site ? [site.href] : []),
@@ -80,7 +81,6 @@ export async function writeLists(out: Output, options: ListOptions): Promise<Lis
     out.flush();
     fetcher.close();
     listing.close();
-    rmSync(dir, { recursive: true, force: true });
   }
 }
 

@@ -49,6 +49,12 @@ export interface PageText {
  */
 export type TextWanted = 'all' | 'readable';
 
+/** In HTML it begins a comment that ends with the next `>`, but in drawings and formulas; the tokenizer has it everywhere as in XML. */
+const CDATA = '<![CDATA[';
+const CDATA_END = ']]>';
+/** As long, and to the tokenizer a comment of that kind. */
+const NO_CDATA = '<!_CDATA_';
+
 /** Names and values are looked at this far. */
 const LOOKED_AT = 256;
 const ATTRIBUTES = new Set(
@@ -88,6 +94,8 @@ class HtmlPage {
   readonly #title = new TextParts();
   language: string | undefined;
   readonly #source: string;
+  /** The same, as the tokenizer reads it. */
+  readonly #read: string;
   readonly #readable: boolean;
   readonly #xml: boolean;
   /** HTML, also as XML. */
@@ -113,6 +121,7 @@ class HtmlPage {
 
   constructor(source: string, readable: boolean, xml: boolean) {
     this.#source = source;
+    this.#read = xml ? source : source.replaceAll(CDATA, NO_CDATA);
     this.#readable = readable;
     this.#xml = xml;
     this.#isHtml = !xml;
@@ -141,20 +150,17 @@ class HtmlPage {
     return this.#title.take();
   }
 
-  /** @returns where to go on, after a script whose end the tokenizer does not see */
+  /** @returns where to go on, after a script or a CDATA section whose end the tokenizer does not see */
   #readFrom(from: number): number | undefined {
     const source = this.#source.slice(from);
-    let scriptEnd: number | undefined;
+    let goOn: number | undefined;
     const tokenizer = new Tokenizer(
       { decodeEntities: true, recognizeSelfClosing: this.#xml },
       {
         isInForeignContext: () => this.#xml || this.#tree.isForeign,
         ontext: (start, end) => this.#add(source.slice(start, end)),
         ontextentity: code => this.#add(String.fromCodePoint(code)),
-        // In HTML it is a comment.
-        oncdata: (start, end, offset) => {
-          if (this.#xml || this.#tree.isForeign) this.#add(source.slice(start, end - offset));
-        },
+        oncdata: (start, end, offset) => this.#add(source.slice(start, end - offset)),
         onopentagname: (start, end) => {
           this.#name = nameIn(source, start, end);
           if (this.#attributes.size > 0) this.#attributes.clear();
@@ -177,20 +183,27 @@ class HtmlPage {
         onopentagend: end => {
           this.#open(false);
           if (this.#name !== 'script' || this.#xml || this.#tree.isForeign) return;
-          scriptEnd = hiddenScriptEnd(source, end + 1);
-          if (scriptEnd !== undefined) tokenizer.pause();
+          goOn = hiddenScriptEnd(source, end + 1);
+          if (goOn !== undefined) tokenizer.pause();
         },
         onselfclosingtag: () => this.#open(true),
         onclosetag: (start, end) => this.#close(nameIn(source, start, end)),
-        oncomment: nothing,
+        oncomment: start => {
+          if (this.#xml || !this.#tree.isForeign || !source.startsWith(CDATA, start - 2)) return;
+          const words = start - 2 + CDATA.length;
+          const end = source.indexOf(CDATA_END, words);
+          this.#add(source.slice(words, end < 0 ? source.length : end));
+          goOn = end < 0 ? source.length : end + CDATA_END.length;
+          tokenizer.pause();
+        },
         ondeclaration: nothing,
         onprocessinginstruction: nothing,
         onend: nothing,
       },
     );
-    tokenizer.write(source);
+    tokenizer.write(this.#read.slice(from));
     tokenizer.end();
-    return scriptEnd === undefined ? undefined : from + scriptEnd;
+    return goOn === undefined ? undefined : from + goOn;
   }
 
   #add(text: string): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,6 +44,31 @@ test('files, the standard input and urls are read; no file is left behind', asyn
   }
   assert.deepEqual(readdirSync(dir), ['list']);
   assert.equal((await run(['-q', 'list', '--state=new/state'])).status, 0);
+});
+
+test('killed while a long list comes, it leaves nothing in the folder of temporary files', async () => {
+  const before = readdirSync(dir);
+  const sent = new EventEmitter();
+  const site = await TestSite.listen((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/xml' });
+    response.write(
+      `<urlset>${'<url><loc>http://e/a</loc></url>'.repeat(100_000)}`,
+      () => void sent.emit('sent'),
+    );
+  });
+  after(() => site.close());
+  const isSent = once(sent, 'sent');
+  const env = { ...process.env, TMPDIR: dir, LCC_HOME: dir, LCC_CONFIG: '' };
+  const child = spawn(join(ROOT, 'bin/sitemap2url'), [`${site.url}/list`], {
+    env,
+    cwd: dir,
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'close');
+  await isSent;
+  child.kill('SIGKILL');
+  assert.deepEqual(await ended, [null, 'SIGKILL']);
+  assert.deepEqual(readdirSync(dir), before);
 });
 
 test('exit statuses', async () => {

@@ -40,9 +40,14 @@ test('a url that is announced goes before 10 000 links that wait, and between tw
   begin(1);
   await unasked(1, 'links', 'l', 10_000);
   await sim.pass(2500);
+  const lanes = () => [sim.status().lanes_by_priority, sim.status().lanes_unasked];
+  assert.deepEqual(lanes(), [[0, 0, 0], 1]);
   await sim.send(1, pages('a', 2));
   await sim.pass(4 * SECOND);
   assert.deepEqual(fetched().slice(0, 7), ['l0', 'l1', 'l2', 'a0', 'a1', 'l3', 'l4']);
+  await sim.send(1, pages('b', 40));
+  await sim.pass(4 * SECOND);
+  assert.deepEqual(lanes(), [[0, 1, 0], 0]);
 });
 
 test('within a provider links go before a scan, and a scan before an audit, whichever came first; also after a restart', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { pageText } from '../../src/text/html.js';
 
 describe('the text of a page', () => {
@@ -89,6 +90,42 @@ describe('the text of a page', () => {
     assert.equal(pageText(xml, 'all', true).text, 'a in<b>side b é');
   });
 
+  it('takes CDATA outside of drawings and formulas for a comment up to the next >, as a parser that makes a tree does', () => {
+    const pieces = [
+      '<![CDATA[',
+      '<![CDATA[',
+      ']]>',
+      '>',
+      '<i>',
+      '</i>',
+      '<math><mi>',
+      '</mi></math>',
+      '<p>',
+      '<title>x',
+      'w ',
+    ];
+    const wordsOf = (text: string) => text.match(/w\d+/g) ?? [];
+    const textOf = (node: DefaultTreeAdapterTypes.Node): string => {
+      if ('value' in node) return node.value;
+      if ('childNodes' in node && node.nodeName !== 'title') return node.childNodes.map(textOf).join('');
+      return '';
+    };
+    let words = 0;
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 24 }), chosen => {
+        const html = chosen.map((piece, i) => (piece === 'w ' ? `w${i} ` : piece)).join('');
+        const expected = wordsOf(textOf(parse(html)));
+        words += expected.length;
+        assert.deepEqual(wordsOf(pageText(html).text), expected, html);
+      }),
+      { numRuns: 1000 },
+    );
+    assert.ok(words > 100);
+    assert.equal(pageText('a<![CDATA[ b > c ]]> d').text, 'a c ]]> d');
+    assert.equal(pageText('<title><![CDATA[x]]></title>').title, '<![CDATA[x]]>');
+    assert.equal(pageText('<svg><text><![CDATA[in<b>side]]></text></svg>').text, 'in<b>side');
+  });
+
   it('has the title apart, and only the first', () => {
     assert.deepEqual(
       pageText('<title>The &lt;b&gt;\n title</title><svg><title>drawing</title></svg><p>body'),
@@ -146,6 +183,10 @@ describe('the text of a page', () => {
       '<script><!--<script></script>',
       'x<select> </select>',
       '<i style=display:flex>x',
+      '<![CDATA[x',
+      '<![CDATA[x>',
+      '<math><mi><![CDATA[x',
+      '<math><mi><![CDATA[x]]>',
     ]) {
       pageText(piece.repeat(40_000), 'readable');
     }

@@ -223,13 +223,14 @@ export class LaneTable {
   }
 
   /**
-   * For the status: lanes in use by priority from 0 to 2, but for those that are ending; providers that wait for a slot, for a
+   * For the status: lanes in use by priority from 0 to 2, and those of what nobody announced, but for lanes that are ending; providers that wait for a slot, for a
    * place at their host, for a time.
    */
   get counts() {
     return {
       lanes: this.lanes,
       lanes_by_priority: this.#running.counts,
+      lanes_unasked: this.#running.unasked,
       providers_waiting: this.#waiting.size,
       providers_parked: this.#waiting.parked,
       providers_delayed: this.#pauses.delayed,

@@ -24,9 +24,13 @@ export class RunningLanes {
     return this.#lanes[priority - LOWEST] ?? [];
   }
 
-  /** How many there are, by priority from 0; with 0 those of what nobody announced. */
+  /** How many there are, by priority from 0. */
   get counts(): number[] {
-    const [lowest = 0, low = 0, none = 0, ...more] = this.#lanes.map(lanes => lanes.size);
-    return [lowest + low + none, ...more];
+    return this.#lanes.slice(-LOWEST).map(lanes => lanes.size);
+  }
+
+  /** How many there are of what nobody announced. */
+  get unasked(): number {
+    return this.#lanes.slice(0, -LOWEST).reduce((sum, lanes) => sum + lanes.size, 0);
   }
 }

@@ -42,7 +42,7 @@ export interface OpenStore {
 /**
  * @throws LccError `try.later` when another Queue Manager has the database, `config` when it is older than what was handed out
  */
-export function openStore(services: Services): OpenStore {
+export function openStore(services: Pick<Services, 'config' | 'clock' | 'log' | 'fail'>): OpenStore {
   const { config, clock, log } = services;
   const path = config.home.db;
   const lock = tryLock(`${path}.lock`);
