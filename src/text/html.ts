@@ -3,6 +3,7 @@
  * (tree.ts), no tree is built (docs/design/text.md has the alternatives).
  */
 import { Tokenizer } from 'htmlparser2';
+import { hideCdata, sectionAt } from './cdata.js';
 import {
   APART,
   BESIDE,
@@ -49,12 +50,6 @@ export interface PageText {
  */
 export type TextWanted = 'all' | 'readable';
 
-/** In HTML it begins a comment that ends with the next `>`, but in drawings and formulas; the tokenizer has it everywhere as in XML. */
-const CDATA = '<![CDATA[';
-const CDATA_END = ']]>';
-/** As long, and to the tokenizer a comment of that kind. */
-const NO_CDATA = '<!_CDATA_';
-
 /** Names and values are looked at this far. */
 const LOOKED_AT = 256;
 const ATTRIBUTES = new Set(
@@ -94,8 +89,7 @@ class HtmlPage {
   readonly #title = new TextParts();
   language: string | undefined;
   readonly #source: string;
-  /** The same, as the tokenizer reads it. */
-  readonly #read: string;
+  readonly #forTokenizer: string;
   readonly #readable: boolean;
   readonly #xml: boolean;
   /** HTML, also as XML. */
@@ -121,7 +115,7 @@ class HtmlPage {
 
   constructor(source: string, readable: boolean, xml: boolean) {
     this.#source = source;
-    this.#read = xml ? source : source.replaceAll(CDATA, NO_CDATA);
+    this.#forTokenizer = xml ? source : hideCdata(source);
     this.#readable = readable;
     this.#xml = xml;
     this.#isHtml = !xml;
@@ -189,11 +183,10 @@ class HtmlPage {
         onselfclosingtag: () => this.#open(true),
         onclosetag: (start, end) => this.#close(nameIn(source, start, end)),
         oncomment: start => {
-          if (this.#xml || !this.#tree.isForeign || !source.startsWith(CDATA, start - 2)) return;
-          const words = start - 2 + CDATA.length;
-          const end = source.indexOf(CDATA_END, words);
-          this.#add(source.slice(words, end < 0 ? source.length : end));
-          goOn = end < 0 ? source.length : end + CDATA_END.length;
+          const section = !this.#xml && this.#tree.isForeign ? sectionAt(source, start) : undefined;
+          if (section === undefined) return;
+          this.#add(section.text);
+          goOn = section.end;
           tokenizer.pause();
         },
         ondeclaration: nothing,
@@ -201,7 +194,7 @@ class HtmlPage {
         onend: nothing,
       },
     );
-    tokenizer.write(this.#read.slice(from));
+    tokenizer.write(this.#forTokenizer.slice(from));
     tokenizer.end();
     return goOn === undefined ? undefined : from + goOn;
   }

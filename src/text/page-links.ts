@@ -4,6 +4,7 @@
  */
 import { decodeHTMLAttribute } from 'entities';
 import { Tokenizer } from 'htmlparser2';
+import { CDATA, hideCdata } from './cdata.js';
 import { urlOfRefresh, urlsOfCss, urlsOfSrcset } from './link-values.js';
 import { hiddenScriptEnd } from './script-end.js';
 import { Tree, type Beginning } from './tree.js';
@@ -86,8 +87,6 @@ const STYLE: ReadonlySet<string> = new Set(['style']);
 const PAGE_KINDS = ['next', 'prev', 'previous', 'alternate', 'search'];
 const NOFOLLOW = /(?:^|[ \t\n\f\r])(?:nofollow|ugc|sponsored)(?:[ \t\n\f\r]|$)/i;
 const FOREIGN = /<(?:svg|math)/i;
-const CDATA = '<![CDATA[';
-const NO_CDATA = '<!_CDATA_';
 const BLANKS = /[ \t\n\f\r]+/;
 
 /** @param document decoded; may be cut off or malformed */
@@ -138,7 +137,7 @@ class LinksPage implements PageLinks {
 
   #readAll(document: string): void {
     // In HTML it is no more than a comment up to the next `>`; the tokenizer would go on to its end in XML.
-    if (!this.#options.isXml && this.#tree === undefined) document = document.replaceAll(CDATA, NO_CDATA);
+    if (!this.#options.isXml && this.#tree === undefined) document = hideCdata(document);
     for (let from: number | undefined = 0; from !== undefined;) from = this.#readFrom(document, from);
   }
 

@@ -1,0 +1,24 @@
+/**
+ * `<![CDATA[` in HTML. It begins a comment that ends with the next `>`; in drawings and formulas it is a section of text, as in XML.
+ * The tokenizer has it everywhere as in XML, so it is shown another name, under which it is such a comment.
+ */
+export const CDATA = '<![CDATA[';
+/** As long. */
+const HIDDEN = '<!_CDATA_';
+const END = ']]>';
+/** Of what the tokenizer calls the beginning of a comment. */
+const BEFORE = '<!'.length;
+
+/** A document as long, for the tokenizer. */
+export function hideCdata(html: string): string {
+  return html.replaceAll(CDATA, HIDDEN);
+}
+
+/** The section of text whose comment begins there, without which the document goes on at `end`. */
+export function sectionAt(source: string, commentStart: number): { text: string; end: number } | undefined {
+  if (!source.startsWith(CDATA, commentStart - BEFORE)) return undefined;
+  const start = commentStart - BEFORE + CDATA.length;
+  const end = source.indexOf(END, start);
+  if (end < 0) return { text: source.slice(start), end: source.length };
+  return { text: source.slice(start, end), end: end + END.length };
+}
