@@ -115,12 +115,12 @@ export class UnaskedPair {
       to: 'a',
       code: 404,
     } as const;
-    for (let round = 0; this.#model.rows.length > 0; round++) {
+    // What waits no more may still be on its way.
+    for (let round = 0; this.#model.rows.length > 0 || this.#sent !== undefined; round++) {
       assert.ok(round < 100, `urls wait for ever: ${JSON.stringify(this.#model.rows)}`);
       await this.run({ ...answer, crashAt: undefined });
       if (this.#sent === undefined) await this.run({ do: 'pass', seconds: 10 });
     }
-    assert.equal(this.#sent, undefined, 'nothing is on its way');
     await this.#converges();
   }
 
