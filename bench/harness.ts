@@ -13,6 +13,8 @@ export interface Sample {
   maxRssBytes?: number;
   /** The same of every process, where they have names worth telling. */
   rssBytesOf?: Record<string, number>;
+  /** Time of the processor, its children's too. */
+  cpuSeconds?: number;
 }
 
 export interface Contender {
@@ -46,13 +48,22 @@ export interface Line {
   atLeast?: number | undefined;
 }
 
+export interface Bound {
+  what: string;
+  value: number;
+  unit: string;
+  /** One of the two. */
+  atMost?: number;
+  atLeast?: number;
+}
+
 export interface Outcome {
   work: string;
   unit: string;
   rounds: number;
   lines: Line[];
   /** A bound of another kind than a ratio of rates: memory, bytes per url, start-up. */
-  bounds: { what: string; value: number; atMost: number; unit: string }[];
+  bounds: Bound[];
   /** What else was seen, in words. */
   notes?: string[];
 }
@@ -107,7 +118,7 @@ export function timeShell(command: string, options: { cwd?: string; env?: NodeJS
     const report = join(dir, 'time');
     const result = spawnSync(
       '/usr/bin/time',
-      ['-o', report, '-f', '%e %M', 'bash', '-o', 'pipefail', '-c', command],
+      ['-o', report, '-f', '%e %M %U %S', 'bash', '-o', 'pipefail', '-c', command],
       {
         stdio: ['ignore', 'ignore', 'pipe'],
         cwd: options.cwd,
@@ -119,8 +130,11 @@ export function timeShell(command: string, options: { cwd?: string; env?: NodeJS
     if (result.status !== 0) {
       throw new Error(`exit ${result.status} from: ${command}\n${result.stderr.toString().slice(-2000)}`);
     }
-    const [seconds = NaN, kilobytes = NaN] = readFileSync(report, 'utf8').trim().split(' ').map(Number);
-    return { seconds, maxRssBytes: kilobytes * 1024 };
+    const [seconds = NaN, kilobytes = NaN, user = NaN, system = NaN] = readFileSync(report, 'utf8')
+      .trim()
+      .split(' ')
+      .map(Number);
+    return { seconds, maxRssBytes: kilobytes * 1024, cpuSeconds: user + system };
   } finally {
     rmSync(dir, { recursive: true });
   }
@@ -146,6 +160,11 @@ export function median(values: readonly number[]): number {
  */
 export function removeAtEnd(path: string): void {
   process.once('exit', () => rmSync(path, { recursive: true, force: true }));
+}
+
+/** Whether a bound is kept. */
+export function isKept({ value, atMost = Infinity, atLeast = -Infinity }: Bound): boolean {
+  return value <= atMost && value >= atLeast;
 }
 
 /** Whether a program is installed; benches need their peers from apt. */

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { cpus } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Outcome } from './harness.js';
+import { isKept, type Outcome } from './harness.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
@@ -76,7 +76,7 @@ function describe(outcome: Outcome): string {
   });
   const bounds = outcome.bounds.map(
     bound =>
-      `\n- ${bound.what}: ${Number(bound.value.toFixed(2))} ${bound.unit} (at most ${bound.atMost}) ${bound.value <= bound.atMost ? '✓' : '✗'}`,
+      `\n- ${bound.what}: ${Number(bound.value.toFixed(2))} ${bound.unit} (${bound.atLeast === undefined ? `at most ${bound.atMost}` : `at least ${bound.atLeast}`}) ${isKept(bound) ? '✓' : '✗'}`,
   );
   const table =
     rows.length === 0
@@ -98,7 +98,7 @@ function memoryOf({ rssBytesOf, maxRssBytes }: Outcome['lines'][number]): string
 function misses(outcome: Outcome): number {
   return (
     outcome.lines.filter(line => line.atLeast !== undefined && (line.ratio ?? 0) < line.atLeast).length +
-    outcome.bounds.filter(bound => bound.value > bound.atMost).length
+    outcome.bounds.filter(bound => !isKept(bound)).length
   );
 }
 

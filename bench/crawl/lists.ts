@@ -4,12 +4,12 @@
  */
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { compare, requireProgram, shell, timeShell, type Outcome } from './harness.js';
+import { join } from 'node:path';
+import { ROOT } from '../../test/support/tree.js';
+import { compare, requireProgram, shell, timeShell, type Outcome } from '../harness.js';
 
-const BIN = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
-const URLS = 1_000_000;
+const BIN = join(ROOT, 'bin');
+const URLS = Number(process.env['LCC_BENCH_URLS'] ?? 1_000_000);
 /** Sitemaps of that many urls for the memory. */
 const LARGE = 4;
 const ROUNDS = 5;
@@ -17,10 +17,10 @@ const ROUNDS = 5;
 const MOST_TIMES = 3;
 const MB = 1024 * 1024;
 
-export async function bench(): Promise<Outcome[]> {
+export async function benchLists(): Promise<Outcome[]> {
   requireProgram('/usr/bin/time', 'time');
   requireProgram('xmllint', 'libxml2-utils');
-  const dir = join(tmpdir(), 'lcc-bench-lists');
+  const dir = join(tmpdir(), `lcc-bench-lists-${URLS}`);
   mkdirSync(dir, { recursive: true });
   const files = Array.from({ length: LARGE }, (_, n) => join(dir, `sitemap-${n}.xml`));
   for (const [n, file] of files.entries()) if (!existsSync(file)) writeSitemap(file, n);
