@@ -21,7 +21,7 @@ import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
 export interface ExpanderParts {
   options: ExpandOptions;
-  db: Pick<CrawlReader, 'isThere' | 'queriesOf' | 'copiesOf'>;
+  db: Pick<CrawlReader, 'atOnce' | 'isThere' | 'queriesOf' | 'copiesOf'>;
   owners: LinkOwners;
   sink: LinksSink;
   clock: Clock;
@@ -77,8 +77,11 @@ export class Expander {
       : (this.#ofList(record, page) ?? this.#ofPage(record, page));
     const hops = Number(valueOf(record, 'hops') ?? 0) + 1;
     const limits = this.#trapLimits();
-    for (const { url } of found.links) {
-      const sent = this.#send(url, hops, limits);
+    const wanted = this.#parts.db.atOnce(() =>
+      found.links.flatMap(({ url }) => this.#wanted(url, hops, limits) ?? []),
+    );
+    for (const link of wanted) {
+      const sent = this.#parts.sink.add(link);
       if (sent !== undefined) await sent;
     }
     if (!found.isUnwanted) return;
@@ -90,21 +93,23 @@ export class Expander {
   async seed(url: string): Promise<boolean> {
     const canonical = canonicalUrl(url);
     if (canonical === undefined || this.#parts.owners.ownerOf(canonical.curl) === undefined) return false;
-    await this.#send(canonical, 0, this.#trapLimits());
+    const link = this.#wanted(canonical, 0, this.#trapLimits());
+    if (link !== undefined) await this.#parts.sink.add(link);
     return true;
   }
 
-  #send({ curl, furl }: CanonicalUrl, hops: number, limits: TrapLimits): void | Promise<void> {
-    const { options, owners, db, sink, clock } = this.#parts;
-    if (this.#sent.wasSent(curl)) return;
+  /** What is sent of a url; undefined for one that is left out. */
+  #wanted({ curl, furl }: CanonicalUrl, hops: number, limits: TrapLimits): FoundLink | undefined {
+    const { options, owners, db, clock } = this.#parts;
+    if (this.#sent.wasSent(curl)) return undefined;
     const pid = owners.ownerOf(curl);
-    if (pid === undefined || options.excluded.some(isExcluded => isExcluded(curl))) return;
+    if (pid === undefined || options.excluded.some(isExcluded => isExcluded(curl))) return undefined;
     const trap = hops > options.maxHops ? 'hops' : trapOf(curl, limits);
     if (trap !== undefined) return this.#trapped(trap);
-    if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return;
+    if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return undefined;
     if (hops > 0 && !this.#queries.take(pid, curl)) return this.#trapped('queries');
     this.counts.sent++;
-    return sink.add({ pid, curl, furl, hops } satisfies FoundLink);
+    return { pid, curl, furl, hops };
   }
 
   #trapLimits(): TrapLimits {
@@ -112,7 +117,7 @@ export class Expander {
     return { ...this.#parts.options, year };
   }
 
-  #trapped(trap: Trap): void {
+  #trapped(trap: Trap): undefined {
     this.counts.traps.set(trap, (this.counts.traps.get(trap) ?? 0) + 1);
   }
 

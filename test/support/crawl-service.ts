@@ -13,7 +13,12 @@ export class CrawlService {
   #said = '';
 
   /** @param options of lcclinks @param env more of both */
-  constructor(lcc: Pick<Lcc, 'dir' | 'env'>, options: readonly string[] = [], batch = 100, env: NodeJS.ProcessEnv = {}) {
+  constructor(
+    lcc: Pick<Lcc, 'dir' | 'env'>,
+    options: readonly string[] = [],
+    batch = 100,
+    env: NodeJS.ProcessEnv = {},
+  ) {
     const service = [
       '--follow',
       '--cursor=links.cursor',

@@ -4,9 +4,7 @@ import { openReadOnly, readingError, type Db } from '../sqlite/open.js';
 export class CrawlReader {
   readonly #path: string;
   readonly #db: Db;
-  readonly #held;
-  readonly #queued;
-  readonly #known;
+  readonly #there;
   readonly #heldQueries;
   readonly #queuedQueries;
   readonly #copies;
@@ -16,9 +14,10 @@ export class CrawlReader {
     this.#path = path;
     const db = (this.#db = openReadOnly(path));
     const pluck = (sql: string) => db.prepare(sql).pluck();
-    this.#held = pluck('SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1');
-    this.#queued = pluck('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 LIMIT 1');
-    this.#known = pluck('SELECT 1 FROM known WHERE pid = ? AND curl = ? AND until > ?');
+    this.#there = pluck(
+      `SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? UNION ALL SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1
+       UNION ALL SELECT 1 FROM known WHERE pid = ? AND curl = ? AND until > ? LIMIT 1`,
+    );
     // `@` is the character after `?`.
     const queries = (table: string) =>
       pluck(`SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE pid = $pid AND curl >= $path || '?' AND curl < $path || '@'
@@ -46,12 +45,12 @@ export class CrawlReader {
 
   /** Whether a page is held, waits, or is known not to be had. */
   isThere(pid: number, curl: string, nowS: number): boolean {
-    return this.#guard(
-      () =>
-        this.#held.get(pid, curl) !== undefined ||
-        this.#queued.get(pid, curl) !== undefined ||
-        this.#known.get(pid, curl, nowS) !== undefined,
-    );
+    return this.#guard(() => this.#there.get(pid, curl, pid, curl, pid, curl, nowS) !== undefined);
+  }
+
+  /** Looks at one state of the database: a transaction for each look costs more than the look. @returns what `looks` does */
+  atOnce<T>(looks: () => T): T {
+    return this.#guard(() => this.#db.transaction(looks)());
   }
 
   /** Urls of one path with a query that are held or wait. @param path canonical, without query @param most counted of each */
