@@ -30,7 +30,7 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { firstLineOf } from '../lib/first-line.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
-import { generatePassword, hashPassword } from '../lib/password.js';
+import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
 import { failuresNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spool-names.js';
@@ -125,10 +125,15 @@ function add(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   const roots = rootsOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
-  const password = generatePassword();
-  addProvider(db, pid, hashPassword(password), terms, roots);
+  // Nobody announces anything of a site that is crawled, until its owner does.
+  const password = terms.spider === true ? undefined : generatePassword();
+  addProvider(db, pid, password === undefined ? NO_PASSWORD : hashPassword(password), terms, roots);
   if (typeof login === 'string') changeLogin(db, pid, login);
   warn(context, terms, slots, config);
+  if (password === undefined)
+    return context.say(
+      `provider ${pid} added without a password: nobody announces for it until lccpidb passwd --pid=${pid} gives its owner one`,
+    );
   context.say(`provider ${pid} added; its password follows and is shown only now`);
   showPassword(pid, password);
 }

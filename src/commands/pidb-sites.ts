@@ -3,7 +3,7 @@ import { getDomain } from 'tldts';
 import type { ProviderTerms } from '../db/providers/pidb.js';
 import type { ListedSite } from '../db/providers/site-list.js';
 import { LccError } from '../lib/errors.js';
-import { generatePassword, hashPassword } from '../lib/password.js';
+import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
 import { rootProblem } from '../wire/roots.js';
 
 /** Urls that a provider of a list may have here, unless its terms say otherwise. */
@@ -26,7 +26,7 @@ export function sitesOf(name: string, text: string, terms: Partial<ProviderTerms
     root,
     terms: { filesmax: FILES_MAX, ...groupOf(root), ...terms },
     // Nobody knows it: an owner gets another one.
-    password: () => hashPassword(generatePassword()),
+    password: () => (terms.spider === true ? NO_PASSWORD : hashPassword(generatePassword())),
   }));
 }
 

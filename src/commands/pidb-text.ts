@@ -6,6 +6,7 @@ import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { isAllFailed, type Wait } from '../run/queue.js';
 import { amount } from '../config/words.js';
+import { NO_PASSWORD } from '../lib/password.js';
 import type { ProviderTruth } from '../db/truth/reader.js';
 
 /** Errors of one code. */
@@ -42,6 +43,14 @@ export function providerText(
     ...provider.roots.map((root): [string, string] => ['root', root]),
     ['origin', provider.origin === 'rs' ? 'registered by itself (lccrs)' : 'added by the operator'],
     ['enabled', provider.enabled ? 'yes' : 'no'],
+    ...(provider.password === NO_PASSWORD
+      ? [
+          ['password', `none: it is crawled only (lccpidb passwd --pid=${provider.pid} gives it one)`] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
     ...leavingRow(provider.leaveat, nowMs),
     ['fetched from', fetchedText(standing, { nowMs, slots, failure, retryAtMs, wait })],
     ['files', `${provider.filesused} of ${provider.filesmax}`],

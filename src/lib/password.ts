@@ -10,6 +10,9 @@ const STORED = /^sha256:([0-9a-f]{32}):([0-9a-f]{64})$/;
 /** What an unknown account is compared with, so that it costs the same time as a known one; nothing hashes to it. */
 const NOBODY = `sha256:${'0'.repeat(2 * SALT_BYTES)}:${'0'.repeat(64)}`;
 
+/** What is stored of an account without a password: nothing hashes to it. */
+export const NO_PASSWORD = 'none';
+
 /** A new password: 27 characters of base64url, safe in URLs, XML and shells. */
 export function generatePassword(): string {
   let password: string;

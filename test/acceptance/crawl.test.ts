@@ -1,18 +1,21 @@
 /** Sites that announce nothing, crawled by the commands of lcclinks(1) with real daemons, and what nginx was asked for. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { CrawlService, cursorOf } from '../support/crawl-service.js';
 import { ODD_PATHS, oddPages, TRAP_LOCATIONS, TRAPS, treeOf, writePages } from '../support/crawl-site.js';
 import { Lcc } from '../support/lcc.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { BOUND_MS } from '../support/until.js';
+import { BOUND_MS, until } from '../support/until.js';
 
 /** Pages of the site that is compared with wget. */
 const PAGES = Number(process.env['LCC_TEST_CRAWL_PAGES'] ?? 40);
+/** No more than what buffers between two sockets take is sent of it. */
+const FILM_BYTES = 256 * 1024 * 1024;
 const noWget =
   spawnSync('wget', ['--version']).error !== undefined && process.env['CI'] !== 'true' && 'no wget';
 
@@ -22,13 +25,14 @@ const SPECIAL = `
   location = /loop-1 { return 301 /loop-2; }
   location = /loop-2 { return 301 /loop-1; }
   location = /leaves { return 301 http://127.0.0.1:1/elsewhere; }
+  location = /film.mp4 { access_log "@STATE@/film.log" sized; }
   location = /paper { types {} default_type application/pdf; }
   location = /robots/header.html { add_header X-Robots-Tag "noindex"; }
   location = /robots/nofollow-header.html { add_header X-Robots-Tag "otherbot: noindex, nofollow"; }
   location = /robots/ours.html { add_header X-Robots-Tag "nofollow"; }
 `;
 const PAGES_OF_CASES = {
-  'cases.html': `<a href="/moved-1"><a href="/loop-1"><a href="/leaves"><a href="/paper"><a href="/robots/index.html">`,
+  'cases.html': `<a href="/moved-1"><a href="/loop-1"><a href="/leaves"><a href="/paper"><a href="/film.mp4"><a href="/robots/index.html">`,
   'moved-3.html': '<a href="after-moved.html">',
   'after-moved.html': 'after',
   paper: '%PDF-1.4',
@@ -56,10 +60,18 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
     const docroot = join(dir, 'docs');
     writePages(docroot, { ...treeOf(PAGES), ...PAGES_OF_CASES, 'index.html': 'top' });
     site = await startSite(docroot, join(dir, 'nginx'), {
-      server: TRAP_LOCATIONS + SPECIAL.replaceAll('; }', `; root "${docroot}"; }`),
+      server:
+        TRAP_LOCATIONS +
+        SPECIAL.replaceAll('; }', `; root "${docroot}"; }`).replace('@STATE@', join(dir, 'nginx')),
+      http: "log_format sized '$status $body_bytes_sent';",
     });
+    writeFileSync(join(docroot, 'film.mp4'), '');
+    truncateSync(join(docroot, 'film.mp4'), FILM_BYTES);
     writePages(docroot, oddPages(site.url.slice(0, -1)));
-    lcc = new Lcc(site.url, '[qm]\npace_ms = 0\n\n[spider]\nmax_path_queries = 20\nmax_copies = 3\n');
+    lcc = new Lcc(
+      site.url,
+      '[qm]\npace_ms = 0\n\n[uns]\nmime = ["text/*", "image/*", "application/*"]\n\n[spider]\nmax_path_queries = 20\nmax_copies = 3\n',
+    );
     await lcc.start();
     await lcc.run(`lccpidb add --pid=100 --root=${site.url} --spider=yes --pace=0 --priority=1 --parallel=8`);
     service = new CrawlService(lcc, ['--assets', '--max-hops=25']);
@@ -103,6 +115,24 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
       (await held()).sort(),
       ofWget.filter(line => line.endsWith(' 200')).map(line => line.split(' ')[1]),
     );
+  });
+
+  it('is of a provider without a password: nobody announces for it until it is given one', async () => {
+    const announce = (password: string) =>
+      lcc.sh(
+        `echo '<?lcc?><url curl="${site.url}tree/0/page-0.html" mimetype="text/html"/><?lcc end?>' | LCC_PWD='${password}' lcccp --uns=${lcc.uns} --pid=100`,
+      );
+    assert.match(await lcc.run('lccpidb show --pid=100'), /^password: +none/m);
+    for (const guess of ['none', 'x']) {
+      const { status, stderr } = await announce(guess);
+      assert.equal(status, 77, stderr);
+      assert.match(stderr, /101/);
+    }
+    const password = (await lcc.run('lccpidb passwd --pid=100')).trim();
+    const { status, stderr } = await announce(password);
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(await lcc.run('lccpidb show --pid=100'), /^password:/m);
+    await done();
   });
 
   it('asks for a link that leads nowhere once, however many pages have it', async () => {
@@ -156,6 +186,21 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
   it('holds content as the type that was served', async () => {
     const rows = (await lcc.run('lccq --format=tsv --fields=curl,mimetype')).split('\n');
     assert.ok(rows.includes(`${site.url}paper\tapplication/pdf`), rows.join('\n'));
+  });
+
+  it('reads no more than the header of a type that is not taken, and remembers that', async () => {
+    const log = join(dir, 'nginx/film.log');
+    await until('nginx has written it down', () => readFileSync(log, 'utf8') !== '');
+    const [status, bytes] = readFileSync(log, 'utf8').trim().split(' ').map(Number);
+    assert.equal(status, 200);
+    assert.ok(Number(bytes) < FILM_BYTES / 4, `${bytes} of ${FILM_BYTES} bytes were on their way`);
+    assert.ok(!(await held()).includes('/film.mp4'));
+    const db = openReadOnly(join(lcc.home, 'lcc.db'));
+    const known = db.prepare("SELECT code FROM known WHERE curl LIKE '%/film.mp4'").pluck().all();
+    db.close();
+    assert.deepEqual(known, [303]);
+    assert.deepEqual(await crawled('/film.mp4'), []);
+    assert.equal(readFileSync(log, 'utf8').trim().split('\n').length, 1);
   });
 
   it('obeys nofollow and noindex of meta elements, headers and links', async () => {

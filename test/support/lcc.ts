@@ -95,7 +95,9 @@ export class Lcc {
 
   /** @param options more of lccpidb @returns its password, which for provider 1 is also in the environment of commands */
   async addProvider(pid = 1, root = this.root, options = ''): Promise<string> {
-    const password = (await this.run(`lccpidb add --pid=${pid} --root=${root} ${options}`)).trim();
+    const made = (await this.run(`lccpidb add --pid=${pid} --root=${root} ${options}`)).trim();
+    // With --spider=yes it has none.
+    const password = made === '' ? (await this.run(`lccpidb passwd --pid=${pid}`)).trim() : made;
     if (pid === 1) this.env['LCC_PWD'] = password;
     return password;
   }
