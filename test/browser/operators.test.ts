@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { chromium, type Browser } from 'playwright-core';
 import { startOperators, type Applicant, type OperatorScene } from '../support/operator-scene.js';
 import { noNginx } from '../support/nginx.js';
-import { pageProblems } from '../support/page-problems.js';
+import { pageProblems, problemsOf } from '../support/page-problems.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
 
@@ -82,7 +82,7 @@ describe('the operators of a whole LCC', { skip }, () => {
     await page.fill('#reason', 'it announces what is not its own');
     await page.click('button:text-is("Disable")');
     await until('the school is disabled', () => isSeen(`/providers/${school.pid}`, 'disabled'));
-    assert.match(await lcc.run(`lccpidb show --pid=${school.pid}`), /^enabled +no$/m);
+    assert.match(await lcc.run(`lccpidb show --pid=${school.pid}`), /^enabled: +no$/m);
     await look(`/providers/${school.pid}`);
     await page.fill('#reason', 'it has mended that');
     await page.click('button:text-is("Enable")');
@@ -91,8 +91,7 @@ describe('the operators of a whole LCC', { skip }, () => {
       said.filter(text => !/\b(?:400|404)\b/.test(text)),
       [],
     );
-    for (const [path, html] of pages)
-      assert.deepEqual(await pageProblems(browser, `${operators}/looked-at`, html), [], path);
+    assert.deepEqual(await pageProblems(browser, `${operators}/looked-at`, pages), []);
   });
 
   it('have graphs with JavaScript that say what was under the pointer, and go on by themselves, in light and dark', async () => {
@@ -145,6 +144,10 @@ describe('the operators of a whole LCC', { skip }, () => {
       return page.evaluate(PAINTED);
     };
     assert.deepEqual([await painted('light'), await painted('dark')], ['light', 'dark']);
+    assert.deepEqual(await problemsOf(page), [], 'dark');
+    await page.setViewportSize({ width: 320, height: 800 });
+    await painted('light');
+    assert.deepEqual(await problemsOf(page), [], 'light, 320 px');
     assert.deepEqual(
       // What this test does is slow.
       said.filter(text => !text.startsWith('Canvas2D')),

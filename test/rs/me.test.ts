@@ -24,7 +24,10 @@ const rowsOf = (html: string) => html.split('<tr>').length - 1;
 test('a new provider is told to put its line into its crontab, and others how they fare', async () => {
   const first = await scene.get('/me');
   assert.equal(stateOf(first.html), 'waits for your first list');
-  assert.match(textOf(first.html), /Next: the line for your crontab .* --pid=100000 --pwdfile=/);
+  assert.match(
+    textOf(first.html),
+    /Next: the lines for your crontab .* --pid=100000 --pwdfile=\S+ --set=partial .* register each host as a provider of its own/,
+  );
   await scene.qm.send(PID, [url(`${ROOT}a`), url(`${ROOT}b`)]);
   scene.qm.fetch(PID, `${ROOT}a`);
   const lastS = Math.floor(scene.accounts.rs.clock.nowMs() / 1000);
@@ -36,7 +39,7 @@ test('a new provider is told to put its line into its crontab, and others how th
     /Pages and files 1 of 10,000 Space .* of 1 GB Waiting 1 page to be fetched Errors 0 none .* Full sets left 3 of 3/,
   );
   assert.match(textOf(html), /What you announced last .* changes 2 0 0/);
-  assert.match(textOf(html), /Your crontab line .* It was heard of just now \./);
+  assert.match(textOf(html), /Your crontab lines .* They were heard of just now \./);
 });
 
 test('a page goes out as a whole, and only the errors as CSV, which may be many, as a stream', async () => {

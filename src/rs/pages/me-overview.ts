@@ -4,7 +4,7 @@ import { hoursOfMask, opensAtMs, permits, slotOf, type Slots } from '../../confi
 import { amount } from '../../config/words.js';
 import { fullSetRation } from '../../db/providers/pidb.js';
 import type { ShownProvider, TakenSet } from '../../db/providers/registered.js';
-import { crontabLine } from '../../wire/crontab.js';
+import { crontabLines } from '../../wire/crontab.js';
 import { codeBlock, type Markup } from './layout.js';
 import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
@@ -144,21 +144,31 @@ function used(label: string, value: number, most: number, text: (amount: number)
 
 function nextStep({ provider, uns, nowMs, zone }: OverviewView, isNew: boolean): Markup {
   const { pid, roots, lastconntime } = provider;
-  const line = crontabLine({
+  const entries = crontabLines(roots, {
     bin: '/usr/local/bin',
     docroot: '/var/www',
     pwdfile: '$HOME/.lcc-password',
     pid,
     uns,
-    urlprefix: roots[0] ?? '',
   });
-  return html`<h2 id="line">${isNew ? 'Next: the line for your crontab' : 'Your crontab line'}</h2>
+  const isOne = entries.length === 1;
+  const [what, these] = isOne ? ['line', 'this line'] : ['lines', 'these lines, one for each host'];
+  return html`<h2 id="line">${isNew ? `Next: the ${what} for your crontab` : `Your crontab ${what}`}</h2>
     <p>
-      ${isNew ? html`Run <code>crontab -e</code>, and add this line. ` : ''}Put the directory of your pages in
-      the place of <code>/var/www</code>; the password is in <code>~/.lcc-password</code>.
-      ${lastconntime === 0 ? '' : html`It was heard of ${agoOf(lastconntime * 1000, nowMs, zone)}.`}
+      ${isNew ? html`Run <code>crontab -e</code>, and add ${these}. ` : ''}Put the directory of your pages in
+      the place of ${entries.map(({ docroot }, i) => html`${i === 0 ? '' : ', '}<code>${docroot}</code>`)};
+      the password is in <code>~/.lcc-password</code>.
+      ${lastconntime === 0 ? '' : html`${isOne ? 'It was' : 'They were'} heard of ${agoOf(lastconntime * 1000, nowMs, zone)}.`}
     </p>
-    ${codeBlock(line, 'the line for your crontab')}`;
+    ${entries.map(({ host, line }) => codeBlock(line, isOne ? 'the line for your crontab' : `the line of ${host} for your crontab`))}
+    ${
+      isOne
+        ? ''
+        : html`<p class="soft">
+            Such lines send what has changed, and no complete list of your site, which would have to name the
+            pages of all hosts. Where the cache wants one, register each host as a provider of its own.
+          </p>`
+    }`;
 }
 
 function setsTable(sets: readonly TakenSet[], nowMs: number, zone: string | undefined): Markup {

@@ -67,6 +67,7 @@ nav a[aria-current="page"] { color: var(--brand-strong); background: var(--brand
 header nav { margin-left: auto; }
 header.in .inner { padding-top: .3rem; }
 header.in nav { order: 3; flex: 1 0 100%; margin: 0 -.62rem .5rem; }
+@media (min-width: 34.01rem) and (max-width: 50rem) { header.in nav { margin: 0 -.42rem .5rem; } header.in nav a { padding: .25rem .42rem; } }
 .logout { display: flex; align-items: center; gap: .8rem; margin-left: auto; color: var(--soft); font-size: .93rem; font-variant-numeric: tabular-nums; }
 main { flex: 1; padding-top: clamp(1.5rem, 4vw, 2.75rem); padding-bottom: 4rem; }
 footer { border-top: 1px solid var(--line); color: var(--soft); font-size: .9rem; }
