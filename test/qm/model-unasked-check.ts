@@ -34,6 +34,26 @@ export function check(database: OneDatabase, model: UnaskedModel, arrived: Reado
       }),
     'what is held',
   );
+  assert.deepEqual(
+    read(
+      `SELECT ${path('curl')}, mimetype, coalesce(n, 0), coalesce(x, 0), coalesce(fails, 0), coalesce(failcode, 0)
+       FROM lccurl LEFT JOIN visit USING (id) ORDER BY curl, mimetype`,
+    ),
+    model.held
+      .toSorted((a, b) => (`${a.curl} ${a.type}` < `${b.curl} ${b.type}` ? -1 : 1))
+      .map(({ curl, type, visits, changes, fails, failed }) => [curl, type, visits, changes, fails, failed]),
+    'how often pages were visited, and had changed',
+  );
+  assert.deepEqual(
+    read('SELECT coalesce(sum(fresh), 0), coalesce(sum(removed), 0), coalesce(sum(keptback), 0) FROM truth'),
+    [[model.counts.fresh, model.counts.removed, 0]],
+    'what came and what went, by the days of the provider',
+  );
+  assert.deepEqual(
+    read('SELECT id FROM visit EXCEPT SELECT id FROM lccurl'),
+    [],
+    'visits go with the content',
+  );
   checkKnown(model, read(`SELECT ${path('curl')}, code, times, hops, asked, until FROM known ORDER BY curl`));
   const errors = read('SELECT code, attrs FROM pierr ORDER BY errseq').map(row => {
     const [code, attrs] = row as [number, string];

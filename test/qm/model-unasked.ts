@@ -55,6 +55,9 @@ export interface Held {
   failed: number;
   sinceS: number;
   checkedS: number;
+  /** Visits since it came, and those that found another content; halved at 16. */
+  visits: number;
+  changes: number;
 }
 
 export interface Known {
@@ -82,6 +85,8 @@ export class UnaskedModel {
   /** Errors that the owner is told. */
   readonly owner = { errors: [] as { code: number; key: string }[], nurlerrs: 0 };
   changes = 0;
+  /** What its owner announced and was not held before; what was found gone. */
+  readonly counts = { fresh: 0, removed: 0 };
   readonly #retries: number;
 
   constructor(retries: number) {
@@ -245,11 +250,12 @@ export class UnaskedModel {
     const { served: isServed, hops } = claim;
     if (before !== undefined && before !== same) this.#letGo(before);
     const belief = { ...NO_WORDS, len, ...keptOf(row, len, same?.belief) };
-    const fresh = { belief, named, served: isServed, hops, ...neverFailed(nowS) };
+    if (held === undefined && row.kind === 0) this.counts.fresh++;
+    const fresh = { belief, named, served: isServed, hops, ...neverFailed(nowS), visits: 0, changes: 0 };
     // Bytes that are held are no change, and the new file is nobody's.
     const isChanged = same?.belief.len !== len;
     if (same === undefined) this.held.push({ curl, type, file, ...fresh });
-    else Object.assign(same, fresh, isChanged ? { file } : {});
+    else Object.assign(same, fresh, visited(same, isChanged), isChanged ? { file } : {});
     if (isChanged) this.changes++;
     cure(this.owner, `${curl} ${row.type}`);
     if (row.kind !== 0) this.known.delete(curl);
@@ -260,7 +266,7 @@ export class UnaskedModel {
     if (row.kind === 0 || held.hops !== null) held.named = row.named;
     if (row.kind === 0) Object.assign(held, { served: row.type === ANY ? 1 : 0, hops: null });
     else this.known.delete(row.curl);
-    Object.assign(held, neverFailed(nowS));
+    Object.assign(held, neverFailed(nowS), visited(held, false));
     cure(this.owner, `${row.curl} ${row.type}`);
   }
 
@@ -272,6 +278,7 @@ export class UnaskedModel {
       if (code === 303) this.#note(row.curl, row.hops, code, 30 * DAY_S, false, nowS);
       else this.#note(row.curl, row.hops, code, reach === 'real' ? 7 * DAY_S : DAY_S, true, nowS);
     } else if (this.#isGone(held, code, nowS)) {
+      this.counts.removed++;
       this.#letGo(held);
       this.#note(row.curl, held.hops, code, 7 * DAY_S, true, nowS);
     }
@@ -292,6 +299,7 @@ export class UnaskedModel {
     const held = this.#any(curl);
     const isMoved = held !== undefined && held.hops !== null && (http === 301 || http === 308);
     const goes = held !== undefined && (isMoved || this.#isGone(held, http, nowS));
+    if (goes && !isMoved) this.counts.removed++;
     if (goes) this.#letGo(held);
     // Asked, and not held: a link to it is not asked for again.
     if (held === undefined || goes) this.#note(curl, row.hops, http, 7 * DAY_S, false, nowS);
@@ -362,6 +370,12 @@ const NO_WORDS: Words = { pid: 1, key: '', len: 0, wrong: {}, doubted: false, na
 
 function neverFailed(nowS: number) {
   return { fails: 0, failed: 0, sinceS: 0, checkedS: nowS };
+}
+
+function visited({ visits, changes }: Held, isChanged: boolean): Pick<Held, 'visits' | 'changes'> {
+  const halves = visits + 1 >= 16 ? 2 : 1;
+  const n = Math.floor((visits + 1) / halves);
+  return { visits: n, changes: Math.min(n, Math.floor((changes + (isChanged ? 1 : 0)) / halves)) };
 }
 
 function isOf(row: Row, held: Held): boolean {
