@@ -157,7 +157,9 @@ function approve({ db, context, config, operand }: Given): void {
   ) as RsTerms;
   requireBelow(terms, config);
   transitionsOf(db, config).approve(idOf(operand), terms);
-  context.say(`registration ${operand} is approved; lccd-rs and lccd-qm make it a provider when they run`);
+  context.say(
+    `registration ${operand} is approved; it is a provider as soon as lccd-rs and lccd-qm run: lccrs show ${operand}`,
+  );
 }
 
 /** @throws LccError `usage` for what the Queue Manager would refuse */

@@ -10,7 +10,7 @@ export interface FreeDisk {
   percent: number;
   bytes: number;
   /** What the settings begin with. */
-  whose: 'bm' | 'uns';
+  whose: 'bm' | 'uns' | 'rs';
 }
 
 export function freeDiskOf(config: Config, whose: FreeDisk['whose']): FreeDisk {

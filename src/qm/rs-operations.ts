@@ -217,7 +217,7 @@ export class RsOperations {
       if (this.#registered.sharersOf(root, pid) >= providersPerRoot)
         return refused(
           'roots',
-          `others have registered ${root}, the limit is ${limitText('rs.providers_per_root', providersPerRoot)}`,
+          `others have registered ${root}, and no more may; ask the operator of this LCC`,
         );
     }
     return undefined;

@@ -7,6 +7,7 @@ import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
+import { strictRootCheck } from '../wire/roots.js';
 import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
@@ -106,6 +107,14 @@ export class Account {
       );
     if (URL.canParse(url) && roots.includes(new URL(url).href))
       throw new RsRequestRefused(409, 'known', 'this is a root already', 'there is nothing to do');
+    const around = URL.canParse(url) ? roots.find(root => strictRootCheck([root])(url)) : undefined;
+    if (around !== undefined)
+      throw new RsRequestRefused(
+        409,
+        'known',
+        `this lies below ${around}, which is a root already`,
+        'there is nothing to do: what lies there may be announced',
+      );
     return this.#options.registrar.issueRoot(pid, url, network);
   }
 

@@ -44,6 +44,9 @@ export const RS_FIGURES = {
       Number(count) > 0 &&
       `${amount(Number(count), 'mail waits', 'mails wait')} for the server of rs.smtp: ${trouble}`,
   }),
+  shortage: field<string | null>({
+    reasons: ({ shortage }) => typeof shortage === 'string' && `sites cannot register: ${shortage}`,
+  }),
   listens: field<readonly string[]>(),
 };
 

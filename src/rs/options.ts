@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { slotsOf } from '../config/hours.js';
 import type { NumberKey } from '../config/keys.js';
+import { freeDiskOf } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
@@ -55,6 +56,7 @@ export function rsOptions(config: Config) {
     waitMs: config.get('rs.wait_ms'),
     keepMs: config.get('rs.keep_ms'),
     auditMs: config.get('rs.audit_ms'),
+    room: { maxBytes: config.get('rs.max_db_bytes'), minFree: freeDiskOf(config, 'rs') },
     limits: {
       openPairs: limit('rs.max_open_pairs'),
       perNetwork: limit('rs.pairs_per_network'),

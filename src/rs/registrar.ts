@@ -13,6 +13,7 @@ import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
 import { resetProof } from './proof/reset.js';
 import { RsRequestRefused, tooOften } from './refusal.js';
+import { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
 import { Transitions } from './transitions.js';
 
@@ -72,6 +73,7 @@ export class Registrar {
   readonly #applied: () => void;
   readonly #fail: (error: unknown) => void;
   readonly #transitions: Transitions;
+  readonly #room: RsRoom;
   /** By id of the registration: its host, and the end of its check. */
   readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
 
@@ -84,7 +86,13 @@ export class Registrar {
     this.#ask = ask;
     this.#applied = applied;
     this.#fail = fail;
+    this.#room = new RsRoom(db, options.room);
     this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
+  }
+
+  /** Why there are no new pairs. */
+  get shortage(): string | undefined {
+    return this.#room.shortage;
   }
 
   get checking(): number {
@@ -251,7 +259,11 @@ export class Registrar {
     const registration = this.#db.write(() => {
       const { registrations, audit } = this.#db;
       if (kind === 'rotation') this.#requireRoomForRotation(known ?? 0, nowMs);
-      else this.#requireRoom(host, network, nowMs);
+      else {
+        // Somebody without a password is no new provider.
+        if (kind !== 'reset') this.#room.demand();
+        this.#requireRoom(host, network, nowMs);
+      }
       const pid = known ?? registrations.nextPid(firstPid);
       const pair = {
         kind,

@@ -54,7 +54,7 @@ export function isAllFailed({ waiting, later, failed }: ProviderStanding): boole
  * @param answers whether the Queue Manager does: one that hangs may have sets that its queue does not show yet
  */
 export function formatSummary(queue: QueueSummary, nowMs: number, answers = true): string {
-  if (queue.providers === 0) return 'no provider yet; add one with lccpidb';
+  if (queue.providers === 0) return 'no provider yet; lccpidb adds one, lccrs approves a site that waits';
   if (queue.urls === 0) return answers ? 'nothing waits' : 'not known what waits: lccd-qm does not answer';
   const age =
     queue.oldest === 0

@@ -89,3 +89,19 @@ test('a session ends with the password that the operator replaces, and with the 
   assert.equal(await status(second), 303);
   assert.ok(!lcc.log.includes(password) && !lcc.log.includes(second.replace('lcc=', '')));
 });
+
+test('wrong passwords over the API and at the login page have one count for a network', async () => {
+  const from = (last: number) => ({ 'x-forwarded-for': `203.0.113.${last}` });
+  const wrong = (number: number) => `Basic ${Buffer.from(`${number}:wrong`).toString('base64')}`;
+  const statuses = [];
+  for (let i = 1; i <= 20; i++) {
+    const headers = { ...from(i), authorization: wrong(100 + i) };
+    statuses.push((await fetch(`${server}api/v1/me`, { headers })).status);
+  }
+  assert.deepEqual(new Set(statuses), new Set([401]));
+  const body = new URLSearchParams({ number: '1', password: 'x', next: '' });
+  const page = await fetch(`${server}login`, { method: 'POST', headers: from(99), body });
+  assert.equal(page.status, 429);
+  assert.match(await page.text(), /Too many wrong logins from your network in an hour/);
+  assert.equal((await login('1', 'x')).status, 401, 'another network has its own');
+});

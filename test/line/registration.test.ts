@@ -1,16 +1,20 @@
 /** The README's section "Let sites register themselves": its lines, in their order. */
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { after, before, describe, it } from 'node:test';
-import { noNginx } from '../support/nginx.js';
+import { Authority } from '../fetch/authority.js';
+import { freePort, noNginx, startSite } from '../support/nginx.js';
 import { startRegistration, type RegistrationScene } from '../support/registration.js';
 import { readProjectFile } from '../support/tree.js';
 
 const [SECTION = ''] =
   /^## Let sites register themselves\n[^]*?(?=^## )/m.exec(readProjectFile('README.md')) ?? [];
 const LINES = (SECTION.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
+const PROXY = (SECTION.match(/^ {4}server \{\n[^]*?^ {4}\}\n/m)?.[0] ?? '').replace(/^ {4}/gm, '');
 const TOML = (SECTION.match(/^ {4}\[rs\]\n(?: {4}\w+ = .+\n)+/m)?.[0] ?? '').replace(/^ {4}/gm, '');
 
 describe('the README on registration', { skip: noNginx }, () => {
@@ -49,5 +53,37 @@ describe('the README on registration', { skip: noNginx }, () => {
     await scene.lcc.run(stdout.replace(/^\S+ \S+ \S+ \S+ \S+ /, '').replaceAll('\\%', '%'));
     await scene.lcc.idle();
     assert.match((await scene.lcc.holdings()).rows.join(), /^index\.html /);
+  });
+
+  it('has a proxy with TLS whose clients count by their own addresses', async () => {
+    const authority = new Authority();
+    const [{ keyFile, certFile }, port] = [authority.issue(), await freePort()];
+    const { ca } = authority;
+    const block = PROXY.replace('listen 443', `listen 127.0.0.1:${port}`)
+      .replace(/(?<=ssl_certificate )\S+(?=;)/, certFile)
+      .replace(/(?<=ssl_certificate_key )\S+(?=;)/, keyFile)
+      .replace('http://127.0.0.1:9080', scene.server.slice(0, -1));
+    const nginx = await startSite(scene.site.docroot, join(scene.lcc.dir, 'proxy'), { http: block });
+    try {
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        const to = {
+          host: 'localhost',
+          port,
+          path: '/api/v1/pairs',
+          method: 'POST',
+          ca,
+          localAddress: '127.0.7.1',
+          family: 4,
+        };
+        const headers = { 'content-type': 'application/json' };
+        request({ ...to, headers }, resolve)
+          .on('error', reject)
+          .end(JSON.stringify({ url: scene.site.url }));
+      });
+      assert.equal(answer.resume().statusCode, 201);
+      assert.match(await scene.lcc.run('lccrs show 2'), /127\.0\.7\.0\/24/);
+    } finally {
+      await nginx.stop();
+    }
   });
 });

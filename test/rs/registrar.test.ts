@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import type { RegistrationState } from '../../src/db/rs/registrations.js';
+import { spaceOf } from '../../src/lib/disk-space.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import { until } from '../support/until.js';
@@ -238,6 +239,52 @@ test('pairs are limited: for a network in a day, for a host, in all', async () =
   scene.clock.byMs += 8 * DAY_MS;
   scene.transitions.tidy(DAY_MS, 365 * DAY_MS);
   assert.equal(issue('a'), 'done');
+});
+
+test('without room there are no new pairs, and what there is goes on', async () => {
+  await start({ 'rs.mode': 'open' });
+  const pair = scene.issue();
+  for (const [key, value, says] of [
+    [
+      'rs.min_free_disk_bytes',
+      '10000 GB',
+      /^the disk of rs\.db has too little room: .* free of .*, .* needed \(rs\.min/,
+    ],
+    ['rs.max_db_bytes', '1 MB', /^rs\.db is at its limit, 1\.0 MB \(rs\.max_db_bytes\)$/],
+  ] as const) {
+    scene.db.close();
+    scene.open({
+      'rs.mode': 'open',
+      [key]: value,
+      ...(key === 'rs.min_free_disk_bytes' && { 'rs.min_free_disk_percent': '90' }),
+    });
+    if (key === 'rs.max_db_bytes') {
+      assert.equal(scene.registrar.shortage, undefined);
+      const event = { event: 'x', registration: null, pid: null, by: 'rs', detail: 'x'.repeat(500) } as const;
+      scene.db.write(() => {
+        for (let i = 0; i < 3000; i++) scene.db.audit.add(event, scene.clock.nowMs());
+      });
+    } else {
+      // Of a disk that is nearly empty 90 % may well be free.
+      const { freeBytes, totalBytes } = spaceOf(scene.dir);
+      if (freeBytes >= 0.9 * totalBytes) continue;
+    }
+    assert.match(scene.registrar.shortage ?? '', says);
+    assert.throws(() => scene.issue(), { status: 503, code: 'no-room', retryAfterS: 3600 });
+    assert.throws(() => scene.registrar.issueRoot(100_000, scene.site.urlOf('/b/'), 'x'), { status: 503 });
+    assert.equal(
+      scene.registrar.issueReset(100_000, scene.site.urlOf('/'), 'x').registration.state,
+      'issued',
+    );
+  }
+  scene.place(pair);
+  await scene.registrar.check(pair.capability);
+  assert.equal(scene.standing(pair).state, 'applying');
+  // What is freed is room again.
+  scene.transitions.tidy(DAY_MS, 0);
+  scene.clock.byMs += 1000;
+  scene.transitions.tidy(DAY_MS, 0);
+  assert.equal(scene.registrar.shortage, undefined);
 });
 
 test('pairs that are over by time say so for a while, and then are unknown; numbers are not given again', async () => {

@@ -65,6 +65,12 @@ export class RsDatabase extends OwnDatabase {
     this.series = new SeriesStore(db);
   }
 
+  /** Without pages that are free again. */
+  get usedBytes(): number {
+    const value = (name: string) => Number(this.db.pragma(name, { simple: true }));
+    return (value('page_count') - value('freelist_count')) * value('page_size');
+  }
+
   /** Empties the write-ahead log, where deleted text is still to be read, unless another process reads just now. @throws as `write` */
   emptyLog(): void {
     this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));

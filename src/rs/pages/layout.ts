@@ -206,7 +206,9 @@ export function errorSummary(
   </div>`;
 }
 
-/** A message as the beginning of a sentence. */
+/** A message as the beginning of a sentence; names of programs and files stay as they are. */
 export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return /^(?:lcc[\w-]*|robots\.txt)(?![\w-])/.test(text)
+    ? text
+    : text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,0 +1,48 @@
+/** Whether rs.db has room for more pairs. Without it there are no new ones; what there is goes on. */
+import { dirname } from 'node:path';
+import { bytesToKeep, describeRoom, type FreeDisk } from '../config/free-disk.js';
+import type { RsDatabase } from '../db/rs/database.js';
+import { formatBytes } from '../lib/bytes-text.js';
+import { spaceOf } from '../lib/disk-space.js';
+import { RsRequestRefused } from './refusal.js';
+
+const RETRY_S = 3600;
+
+export interface RoomRules {
+  /** Of rs.db, without pages that are free again. */
+  maxBytes: number;
+  /** Of its disk. */
+  minFree: FreeDisk;
+}
+
+export class RsRoom {
+  readonly #db: Pick<RsDatabase, 'path' | 'usedBytes'>;
+  readonly #rules: RoomRules;
+
+  constructor(db: Pick<RsDatabase, 'path' | 'usedBytes'>, rules: RoomRules) {
+    this.#db = db;
+    this.#rules = rules;
+  }
+
+  /** What is full, for the operator. */
+  get shortage(): string | undefined {
+    const { maxBytes, minFree } = this.#rules;
+    if (this.#db.usedBytes >= maxBytes)
+      return `rs.db is at its limit, ${formatBytes(maxBytes)} (rs.max_db_bytes)`;
+    const space = spaceOf(dirname(this.#db.path));
+    if (space.freeBytes >= bytesToKeep(minFree, space.totalBytes)) return undefined;
+    return `the disk of rs.db has too little room: ${describeRoom(minFree, space)}`;
+  }
+
+  /** @throws RsRequestRefused 503 */
+  demand(): void {
+    if (this.shortage !== undefined)
+      throw new RsRequestRefused(
+        503,
+        'no-room',
+        'there is no room for more registrations at the moment',
+        'try again in 1 h',
+        RETRY_S,
+      );
+  }
+}
