@@ -44,8 +44,8 @@ export const RS_FIGURES = {
       Number(count) > 0 &&
       `${amount(Number(count), 'mail waits', 'mails wait')} for the server of rs.smtp: ${trouble}`,
   }),
-  shortage: field<string | null>({
-    reasons: ({ shortage }) => typeof shortage === 'string' && `sites cannot register: ${shortage}`,
+  no_room: field<string | null>({
+    reasons: ({ no_room: noRoom }) => typeof noRoom === 'string' && `sites cannot register: ${noRoom}`,
   }),
   listens: field<readonly string[]>(),
 };

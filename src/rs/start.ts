@@ -263,7 +263,7 @@ async function run(
         registered: db.providers.count,
         mails_waiting: db.mails.size,
         mail_trouble: mail.trouble ?? null,
-        shortage: registrar.shortage ?? null,
+        no_room: registrar.shortage ?? null,
         listens: [...web.endpoints, ...operatorWeb.endpoints].map(each => formatEndpoint(each)),
       };
     },

@@ -122,12 +122,12 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
     // Of Java one module: the text of all its pages takes a minute to make.
     for (const part of ['linux/', 'java/java.base/'])
       await lcc.run(
-        `lccq --cursor=fts-${part.slice(0, 4)} --prefix=${site.url}${part} --format=fts5-sql --mime=text/html -- sqlite3 -bail fts.db`,
+        `lccq --cursor=fts-${part.slice(0, 4)} --prefix=${site.url}${part} --format=fts5-sql --mime=text/html -- sqlite3 -bail fts-${part.slice(0, 4)}.db`,
       );
-    const found = await lcc.run(`sqlite3 fts.db "select burl from pages where pages match 'quokka7'"`);
+    const found = await lcc.run(`sqlite3 fts-linu.db "select burl from pages where pages match 'quokka7'"`);
     assert.equal(found.trim(), `${site.url}linux/added-7.html`);
     const java = await lcc.run(
-      `sqlite3 fts.db "select burl from pages where pages match 'NavigableMap' order by rank limit 200"`,
+      `sqlite3 fts-java.db "select burl from pages where pages match 'NavigableMap' order by rank limit 200"`,
     );
     assert.match(java, /java\/java\.base\/java\/util\/NavigableMap\.html/);
   });

@@ -116,7 +116,6 @@ mails_per_network = 100
     const unknown = await lcc.sh(`lccrs mail --test=no.such.box@${MAIL_DOMAIN}`);
     assert.equal(unknown.status, 69);
     assert.match(unknown.stderr, /550 .*; lccd-rs would give the mail up\n$/);
-    assert.equal((await lcc.sh('lccrs mail')).status, 64);
     await postfix.down();
     const later = await lcc.sh(`lccrs mail --test=operator@${MAIL_DOMAIN}`);
     assert.equal(later.status, 75);

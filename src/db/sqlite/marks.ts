@@ -2,10 +2,11 @@
  * Marks of how far a database (lcc.db, clear.db) had come, in files beside it: a restored older copy does not bring these back
  * with it.
  *
- *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ older ones removed
+ *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ those below N-1 removed
  *
  * A mark is written after the commit that raised the number: after a power cut none is ahead of the database. The number is
- * part of the name, so that files copied over these leave the newest one where it is. Besides the number a mark says which
+ * part of the name, so that files copied over these leave the newest one where it is; the one before it stays, so that a copy
+ * made file by file has one of the two. Besides the number a mark says which
  * database it is of (`store_id`), when its file was made (a copy is made later), and whether the daemon that serves it has stopped.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
@@ -56,7 +57,7 @@ export function markOf(db: Db, path: string, { lastOf }: Marked = LCC_DB): Noted
     number: Number(value("SELECT value FROM counter WHERE name = 'mark'") ?? 0),
     storeId: String(value("SELECT value FROM meta WHERE key = 'store_id'")),
     seq: lastOf(db),
-    made: madeOf(path),
+    made: madeOf(path) === lastChanged(path) ? '' : madeOf(path),
   };
 }
 
@@ -167,7 +168,7 @@ export class Marks {
     if (this.#options.noted === undefined) step('qm.mark.noted');
     else this.#options.noted();
     this.#isUnable = false;
-    removeBelow(this.#path, number);
+    removeBelow(this.#path, number - 1);
   }
 
   /** Nobody depends on a mark being there: without it an older copy that is put back may not be noticed. */
@@ -185,11 +186,13 @@ function textOf({ storeId, seq, made }: Noted, state: Mark['state']): string {
   return `${storeId}\n${seq}\n${made}\n${state}\n`;
 }
 
-/** As the file system has it; a system that does not know says the time of the last change. */
-function madeOf(path: string): string {
-  const { birthtimeNs, ctimeNs } = statSync(path, { bigint: true });
-  return birthtimeNs === 0n || birthtimeNs === ctimeNs ? '' : String(birthtimeNs);
+/** When a file was made, '' where nobody says; a system that does not know may say the time of the last change. */
+export function madeOf(path: string): string {
+  const { birthtimeNs } = statSync(path, { bigint: true });
+  return birthtimeNs === 0n ? '' : String(birthtimeNs);
 }
+
+const lastChanged = (path: string) => String(statSync(path, { bigint: true }).ctimeNs);
 
 const prefixOf = (path: string) => `${basename(path)}.last-`;
 const fileOf = (path: string, number: number) => join(dirname(path), `${prefixOf(path)}${number}`);

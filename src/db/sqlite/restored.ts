@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Db } from '../../lib/sqlite.js';
-import { LCC_DB, markOf, newestMark, type Marked } from './marks.js';
+import { LCC_DB, madeOf, markOf, newestMark, type Marked } from './marks.js';
 
 /** Sets between a backup and what was put back in its place are fewer. */
 const SKIPPED_SETS = 10_000_000;
@@ -39,8 +39,10 @@ export function wentBack(db: Db, path: string, kind: Marked = LCC_DB): string | 
         : 'it lacks what was noted since';
     return `an older copy was put back (${lacks}); ${REMEDY}`;
   }
-  // After a stop in good order a copy has the same number, or is older.
-  if (last.state === 'serving' && is.made !== '' && last.made !== '' && is.made !== last.made)
+  // After a stop in good order a copy has the same number, or is older. A copy may be made within one tick of the file
+  // system's clock, and then looks like a file of a system that does not know.
+  const made = madeOf(path);
+  if (last.state === 'serving' && made !== '' && last.made !== '' && made !== last.made)
     return `a copy was put in its place after its ${kind.servedBy} had been killed, and what it lacks nobody knows; ${REMEDY}`;
   return undefined;
 }

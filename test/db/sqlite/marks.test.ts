@@ -71,7 +71,7 @@ test('what is committed is marked a second later, once, and an LCC that rests ma
   assert.equal(counter(), 0);
   clock.advance(1);
   await new Promise<void>(resolve => (noted = resolve));
-  assert.deepEqual([counter(), files()], [1, ['lcc.db.last-1']]);
+  assert.deepEqual([counter(), files()], [1, ['lcc.db.last-0', 'lcc.db.last-1']]);
   clock.advance(3_600_000);
   assert.equal(counter(), 1);
 });
@@ -106,7 +106,7 @@ test('a copy from before the last mark is noticed, though all files of one were 
   bench.db.close();
   for (const name of readdirSync(copy)) copyFileSync(join(copy, name), join(bench.dir, name));
   bench.db = openDatabase(bench.path);
-  assert.deepEqual(files(), ['lcc.db.last-1', 'lcc.db.last-2']);
+  assert.deepEqual(files(), ['lcc.db.last-0', 'lcc.db.last-1', 'lcc.db.last-2']);
   assert.match(wrong() ?? '', /^an older copy was put back \(it lacks what was noted since\); .*--restored$/);
 });
 
@@ -131,6 +131,15 @@ test('another file in the place of one that was served is noticed; after a stop 
   assert.equal(wrong(), undefined);
 });
 
+test('a copy of the folder, file by file, in the order of its names while marks are written has one of them', async () => {
+  await commit('a');
+  await mark();
+  const listed = files();
+  await commit('b');
+  await mark();
+  assert.equal(listed.filter(name => files().includes(name)).length, 1);
+});
+
 test('another database is noticed; one that began anew, or was never served, is not', async () => {
   await commit('a');
   await mark();
@@ -144,8 +153,8 @@ test('what is committed as it stops is marked, and an older copy noticed then, t
   await commit('a');
   const before = Number(counter());
   await marks.stop();
-  assert.deepEqual(files(), [`lcc.db.last-${before + 1}`]);
-  assert.match(readFileSync(join(bench.dir, files()[0] ?? ''), 'utf8'), /\nstopped\n$/);
+  assert.deepEqual(files(), [`lcc.db.last-${before}`, `lcc.db.last-${before + 1}`]);
+  assert.match(readFileSync(join(bench.dir, files()[1] ?? ''), 'utf8'), /\nstopped\n$/);
   assert.equal(wrong(), undefined);
   bench.db.exec("UPDATE counter SET value = value - 1 WHERE name = 'mark'");
   assert.match(wrong() ?? '', /^an older copy/);
@@ -155,11 +164,11 @@ test('what a crash left of writing a mark is no mark, and goes with the next', a
   writeFileSync(join(bench.dir, 'lcc.db.last-9.123.tmp'), 'half');
   assert.equal(wrong(), undefined);
   await commit('a');
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < 11; i++) {
     await commit(`${i}`);
     await mark();
   }
-  assert.deepEqual(files(), ['lcc.db.last-10']);
+  assert.deepEqual(files(), ['lcc.db.last-10', 'lcc.db.last-11']);
 });
 
 test('that no mark can be written is said once, and nothing waits for it', async () => {
