@@ -96,7 +96,7 @@ describe('the operators of a whole LCC', { skip }, () => {
 
   it('have graphs with JavaScript that say what was under the pointer, and go on by themselves, in light and dark', async () => {
     const { operators, password } = scene;
-    const page = await browser.newPage({ colorScheme: 'light' });
+    const page = await browser.newPage({ colorScheme: 'light', reducedMotion: 'reduce' });
     const said: string[] = [];
     page.on('console', message => said.push(message.text()));
     page.on('pageerror', error => said.push(error.message));
