@@ -6,13 +6,13 @@ import { CrawlReader } from '../db/cache/crawl.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
-import { shownBytes } from '../lib/shown-bytes.js';
 import { Output } from '../lib/stdio.js';
 import { Expander, type LinksCounts } from '../links/expander.js';
 import type { ExpandOptions, LinksSink, NofollowRule } from '../links/options.js';
 import { LinkOwners } from '../links/owners.js';
 import { expandPages, seedUrls } from '../links/run.js';
 import { DoorLinks } from '../links/door-links.js';
+import { complaintOf, SeedCounts } from '../links/seeds.js';
 import { StdoutLinks } from '../links/stdout-links.js';
 import { productToken } from '../wire/robots.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
@@ -67,22 +67,24 @@ async function run(context: CommandContext): Promise<ExitStatus> {
       complain: message => complaints.add(message),
     });
     const input: AsyncIterable<Buffer> = process.stdin;
-    const others =
-      context.options['seeds'] === true
-        ? await seedUrls(input, expander, sink, url => complaints.add(unowned(url)))
-        : (await expandPages(input, expander, sink, xmlLimitsOf(config)), 0);
+    const seeds = new SeedCounts();
+    if (context.options['seeds'] === true)
+      await seedUrls(input, expander, sink, (url, outcome) => {
+        seeds.add(outcome);
+        const complaint = complaintOf(url, outcome, systemClock.nowMs());
+        if (complaint !== undefined) complaints.add(complaint);
+      });
+    else await expandPages(input, expander, sink, xmlLimitsOf(config));
     complaints.tellRest();
+    const seedLine = seeds.line();
+    if (seedLine !== undefined) context.say(seedLine);
     for (const line of [...countLines(expander.counts), ...doorLines(door?.counts, 'link')])
       if (context.verbose) context.say(line);
-    return others > 0 ? EXIT.someRejected : EXIT.ok;
+    return seeds.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   } finally {
     process.stdin.destroy();
     db.close();
   }
-}
-
-function unowned(url: string): string {
-  return `${shownBytes(url)}: below no root of a provider with spider=yes; add one with lccpidb add --spider=yes`;
 }
 
 class Complaints {

@@ -11,6 +11,7 @@ import {
   changePassword,
   changeProvider,
   readLoginUser,
+  readAbsentPages,
   readErrorCodes,
   readProvider,
   readProviders,
@@ -298,6 +299,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
       retryAtMs,
       wait,
       truth: new TruthReader(db).read(Math.floor(nowMs / 1000), pid)[0],
+      absent: readAbsentPages(db, pid),
     }),
   );
 }

@@ -1,12 +1,13 @@
 /** A provider as text for people. */
 import { formatAmount } from '../config/amounts.js';
 import { formatHours, type Slots } from '../config/hours.js';
-import { fullSetsUsed, type Provider } from '../db/providers/pidb.js';
+import { fullSetsUsed, type AbsentPages, type Provider } from '../db/providers/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { isAllFailed, type Wait } from '../run/queue.js';
 import { amount } from '../config/words.js';
 import { NO_PASSWORD } from '../lib/password.js';
+import { codeText } from '../wire/codes.js';
 import type { ProviderTruth } from '../db/truth/reader.js';
 
 /** Errors of one code. */
@@ -28,6 +29,8 @@ export interface Circumstances {
   /** What the Queue Manager has it wait for. */
   wait: Wait | undefined;
   truth: ProviderTruth | undefined;
+  /** Of a crawl. */
+  absent: AbsentPages | undefined;
 }
 
 /** One provider, one term a line; times are local. */
@@ -36,7 +39,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, truth }: Circumstances,
+  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, truth, absent }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -77,6 +80,7 @@ export function providerText(
     ],
     ['queued', provider.nurlproc],
     ['errors', errorsText(provider.nurlerrs, codes)],
+    ...absentRow(absent),
     [
       'last connection',
       provider.lastconnseq === 0
@@ -122,10 +126,24 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
   ].join(', ')}`;
 }
 
+/** `2 of its crawl: 404 (1), 610 (1); last http://… (610, address not permitted)` */
+function absentRow(absent: AbsentPages | undefined): [string, string][] {
+  if (absent === undefined) return [];
+  const { codes, last, isCut } = absent;
+  const total = codes.reduce((sum, { errors }) => sum + errors, 0);
+  const others = codes.slice(CODES_SHOWN).reduce((sum, { errors }) => sum + errors, 0);
+  const named = [
+    ...codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`),
+    ...(others > 0 ? [`others (${others})`] : []),
+  ].join(', ');
+  const which = last === undefined ? '' : `; last ${last.curl} (${last.code}, ${codeText(last.code)})`;
+  return [['not to be had', `${total}${isCut ? ' or more' : ''} of its crawl: ${named}${which}`]];
+}
+
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'fullSetPeriodMs' | 'truth'>,
+  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'fullSetPeriodMs' | 'truth' | 'absent'>,
 ): string {
   const obstacle = obstacleOf(standing, nowMs, slots);
   const { state, until_ms: untilMs } =

@@ -8,6 +8,7 @@ import { decodedOf } from '../text/content.js';
 import { urlsOfCss } from '../text/link-values.js';
 import { jsonFeedLinks, xmlListLinks } from '../text/list-links.js';
 import { pageLinks, type PageLink } from '../text/page-links.js';
+import { SITE_WISHES } from '../wire/codes.js';
 import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { LinkOwners } from './owners.js';
@@ -21,13 +22,21 @@ import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
 export interface ExpanderParts {
   options: ExpandOptions;
-  db: Pick<CrawlReader, 'atOnce' | 'isThere' | 'queriesOf' | 'copiesOf'>;
+  db: Pick<CrawlReader, 'atOnce' | 'isThere' | 'standingOf' | 'queriesOf' | 'copiesOf'>;
   owners: LinkOwners;
   sink: LinksSink;
   clock: Clock;
   /** Of a page of which not everything could be read. */
   complain(message: string): void;
 }
+
+/** What became of a url to begin with. */
+export type SeedOutcome =
+  /** `failed`: why it was not to be had before. */
+  | { is: 'sent'; failed: number | undefined }
+  | { is: 'held' | 'waiting' | 'repeated' | 'excluded' | 'unowned' }
+  | { is: 'forbidden'; code: number; untilS: number }
+  | { is: 'trap'; trap: Trap };
 
 /** What became of pages and links. */
 export interface LinksCounts {
@@ -89,13 +98,24 @@ export class Expander {
     await this.#parts.sink.unwanted({ pid, curl: record.curl, mimetype: record.mimetype, md5: record.md5 });
   }
 
-  /** Begins a crawl with a url. @returns whether it is a url that somebody owns */
-  async seed(url: string): Promise<boolean> {
+  /** Begins a crawl with a url; one that is known not to be had is asked for all the same, unless its site forbids it. */
+  async seed(url: string): Promise<SeedOutcome> {
+    const { options, owners, db, sink, clock } = this.#parts;
     const canonical = canonicalUrl(url);
-    if (canonical === undefined || this.#parts.owners.ownerOf(canonical.curl) === undefined) return false;
-    const link = this.#wanted(canonical, 0, this.#trapLimits());
-    if (link !== undefined) await this.#parts.sink.add(link);
-    return true;
+    const pid = canonical && owners.ownerOf(canonical.curl);
+    if (canonical === undefined || pid === undefined) return { is: 'unowned' };
+    const { curl, furl } = canonical;
+    if (this.#sent.wasSent(curl)) return { is: 'repeated' };
+    if (options.excluded.some(isExcluded => isExcluded(curl))) return { is: 'excluded' };
+    const trap = trapOf(curl, this.#trapLimits());
+    if (trap !== undefined) return { is: 'trap', trap };
+    const standing = db.standingOf(pid, curl, clock.nowMs() / SECONDS_MS);
+    if (typeof standing === 'string') return { is: standing };
+    if (standing !== undefined && SITE_WISHES.includes(standing.code))
+      return { is: 'forbidden', ...standing };
+    this.counts.sent++;
+    await sink.add({ pid, curl, furl, hops: 0 });
+    return { is: 'sent', failed: standing?.code };
   }
 
   /** What is sent of a url; undefined for one that is left out. */
@@ -107,7 +127,7 @@ export class Expander {
     const trap = hops > options.maxHops ? 'hops' : trapOf(curl, limits);
     if (trap !== undefined) return this.#trapped(trap);
     if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return undefined;
-    if (hops > 0 && !this.#queries.take(pid, curl)) return this.#trapped('queries');
+    if (!this.#queries.take(pid, curl)) return this.#trapped('queries');
     this.counts.sent++;
     return { pid, curl, furl, hops };
   }

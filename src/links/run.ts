@@ -4,7 +4,7 @@ import { LccError } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import type { UrlRecord } from '../wire/url.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
-import type { Expander } from './expander.js';
+import type { Expander, SeedOutcome } from './expander.js';
 import type { LinksSink } from './options.js';
 
 /** Longest line of urls to begin with. */
@@ -31,28 +31,24 @@ export async function expandPages(
   await sink.finish();
 }
 
-/** Sends urls, one a line. @returns how many nobody owns; each is told to `refused` */
+/** Sends urls, one a line; what becomes of each goes to `settled`. */
 export async function seedUrls(
   input: AsyncIterable<Buffer>,
   expander: Expander,
   sink: LinksSink,
-  refused: (url: string) => void,
-): Promise<number> {
+  settled: (url: string, outcome: SeedOutcome) => void,
+): Promise<void> {
   const lines = new Lines(
     MAX_SEED_LENGTH,
     () => new LccError('data.malformed', `standard input: a line of more than ${MAX_SEED_LENGTH} characters`),
   );
-  let others = 0;
   const take = async (found: readonly string[]) => {
     for (const line of found) {
       const url = line.trim();
-      if (url === '' || (await expander.seed(url))) continue;
-      others++;
-      refused(url);
+      if (url !== '') settled(url, await expander.seed(url));
     }
   };
   for await (const chunk of input) await take(lines.read(chunk));
   await take(lines.read(Buffer.from('\n')));
   await sink.finish();
-  return others;
 }

@@ -56,7 +56,8 @@ export function controlsOf(
     ...control(
       'flush',
       // Not all of them are written.
-      pid => new Set([...dispatcher.delayed(pid), ...providers.forgetDelays(pid)]).size,
+      pid =>
+        new Set([...dispatcher.delayed(pid), ...providers.forgetDelays(pid), ...store.flushKnown(pid)]).size,
       pid => dispatcher.forgetDelays(pid),
     ),
     ...control('release', pid => held.release(pid)),

@@ -58,6 +58,8 @@ export const SILENT_CHANGE = 616;
 export const SILENT_END = 617;
 /** Of what nobody announced: it was fetched, and is not kept. */
 export const UNWANTED = 618;
+/** What a site itself wishes of pages that nobody announced: a person's word for one does not change it. */
+export const SITE_WISHES: readonly number[] = [ROBOTS_FORBID, UNWANTED];
 /** What a provider announces may be outside its roots when it comes, and when its turn to be fetched has come. */
 export const OUTSIDE_ROOTS = 304;
 

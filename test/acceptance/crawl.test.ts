@@ -135,9 +135,12 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
     await done();
   });
 
-  it('asks for a link that leads nowhere once, however many pages have it', async () => {
+  it('asks for a link that leads nowhere once, however many pages have it, and again when a person gives it', async () => {
     assert.equal((await lcc.run('lccq --format=urls | grep -c tree/.*html')).trim(), String(PAGES));
-    assert.deepEqual(await crawled('/missing.html'), []);
+    assert.deepEqual(await crawled('/missing.html'), ['GET /missing.html 404']);
+    await lcc.run('lccq | lcclinks --deliver --max-hops=25');
+    await lcc.idle();
+    assert.deepEqual(await asked(), ['GET /missing.html 404'], 'no link does');
   });
 
   it('asks for nothing when its cursor is removed', async () => {
@@ -218,7 +221,14 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
       ].map(name => `/robots/${name}.html`),
     );
     // What is not kept is not asked for again either.
-    assert.deepEqual(await crawled('/robots/meta.html', '/robots/header.html'), []);
+    await site.forgetRequests();
+    const url = `${site.url}robots/meta.html`;
+    assert.match(
+      await lcc.run(`(echo ${url} | lcclinks --seeds --deliver 2>&1; echo $?)`),
+      /code 618.*\n.*\n1\n$/,
+    );
+    await lcc.idle();
+    assert.deepEqual(await asked(), []);
   });
 
   it('asks for nothing when all of it is looked at again', async () => {

@@ -60,8 +60,33 @@ describe('lcclinks', () => {
     );
     assert.match(
       stderr,
-      /^lcclinks: http:\/\/registered.example\/: below no root of a provider with spider=yes; .*\n$/,
+      /^lcclinks: http:\/\/registered.example\/: below no root of a provider with spider=yes; .*\nlcclinks: 2 of 3 urls sent; not sent: 1\n$/,
     );
+  });
+
+  it('sends a url to begin with that failed before, and says which are not sent, and why', () => {
+    cache.put({ curl: `${SITE}held`, content: 'x' });
+    cache.db.exec(`INSERT INTO known(pid, curl, code, asked, until) VALUES
+      (1, '${SITE}gone', 404, 0, 4102444800), (1, '${SITE}robots', 615, 0, 4102444800), (1, '${SITE}over', 404, 0, 1)`);
+    const given = ['gone', 'over', 'held', 'robots', 'cal/9999/1/', 'example.org/x'];
+    const input = given.map(name => `${name.includes('.') ? '' : SITE}${name}\n`).join('');
+    const { status, lines, stderr } = lcclinks(input, '--seeds');
+    assert.equal(status, 1);
+    assert.deepEqual(
+      lines.map(line => /curl="http:\/\/example.org\/(.*?)"/.exec(line)?.[1]),
+      ['gone', 'over'],
+    );
+    const [robots, trap, scheme, ...rest] = stderr.trimEnd().split('\n');
+    assert.match(
+      robots ?? '',
+      /robots: not sent, forbidden by robots.txt \(code 615\), counts until 2[01].*; lccctl flush ends that/,
+    );
+    assert.match(trap ?? '', /9999\/1\/: not sent, it is a trap: calendar; see Traps in lcclinks\(1\)$/);
+    assert.match(scheme ?? '', /example.org\/x: no http or https url; write https:/);
+    assert.deepEqual(rest, [
+      'lcclinks: 2 of 6 urls sent; asked for again that had failed: 1 with code 404; held already: 1; not sent: 3',
+    ]);
+    assert.equal(lcclinks(`${SITE}held\n`, '--seeds', '-q').stderr, '');
   });
 
   it('ends with 65 where its input was cut, and says what is missing', () => {

@@ -234,12 +234,18 @@ describe('lccpidb', () => {
     const insert = db.prepare("INSERT INTO pierr(pid, code, text, attrs) VALUES (?, ?, 'x', ' curl=\"a\"')");
     for (const code of [606, 404, 404, 613, 610, 603, 602, 404]) insert.run(1, code);
     insert.run(2, 500);
-    db.exec('UPDATE pidb SET nurlerrs = 20 WHERE pid = 1');
+    db.exec(`UPDATE pidb SET nurlerrs = 20 WHERE pid = 1;
+      INSERT INTO known(pid, curl, code, asked, until) VALUES (1, 'http://h/gone', 404, 5, 9), (1, 'http://h/', 610, 7, 7),
+        (1, 'http://h/moved', 301, 8, 9), (1, 'http://h/old', 404, 6, 9), (2, 'http://h/x', 404, 9, 9)`);
     db.close();
     // Of twenty eight are kept.
     assert.equal(
       shown(),
       '20 not delivered: 404 (3), 602 (1), 603 (1), 606 (1), 610 (1), others (1), 12 more not kept',
+    );
+    assert.match(
+      lccpidb(home, 'show', '--pid=1').stdout,
+      /^not to be had: +3 of its crawl: 404 \(2\), 610 \(1\); last http:\/\/h\/ \(610, address not permitted\)$/m,
     );
   });
 

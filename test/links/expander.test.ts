@@ -264,8 +264,8 @@ it('a crawl begins with urls that somebody owns', async () => {
       await all.seed('HTTP://example.org/%7ea#x'),
       await all.seed('http://other.example/'),
       await all.seed('no url'),
-    ],
-    [true, false, false],
+    ].map(outcome => outcome.is),
+    ['sent', 'unowned', 'unowned'],
   );
   assert.deepEqual(found, [{ pid: 1, curl: `${SITE}~a`, furl: undefined, hops: 0 }]);
 });

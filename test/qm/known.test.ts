@@ -133,6 +133,57 @@ test('spider.known_urls bounds what is known not to be had of a provider', async
   assert.ok(count <= 1000 && count > 800, `${count}`);
 });
 
+test('a seed is asked for again whatever is known but robots.txt, a link after a flush; what is not permitted is only noted', async t => {
+  const codes: Record<string, number> = { '/gone': 404, '/private': 610 };
+  const sim = simulate(t, path => {
+    if (path === '/robots.txt') return { robots: 'User-agent: *\nDisallow: /forbidden' };
+    if (path === '/moved') return { to: 'http://127.0.0.1/gone' };
+    const code = codes[path];
+    return code === undefined ? undefined : { code };
+  });
+  spidered(sim, 1);
+  sim.start();
+  const names = ['forbidden', 'gone', 'moved', 'private'];
+  const asked = async (hops: string) => {
+    const before = sim.fetches.length;
+    await sim.send(
+      1,
+      names.map(name => ({ ...link(name), hops })),
+      LINKS,
+    );
+    assert.ok(await idle(sim));
+    return pathsOf(sim.fetches.slice(before)).toSorted();
+  };
+  assert.deepEqual(await asked('0'), ['/gone', '/moved', '/private', '/robots.txt']);
+  assert.deepEqual(
+    known(sim).map(([path, code, , lasts]) => [path, code, lasts === 0]),
+    [
+      ['/forbidden', 615, false],
+      ['/gone', 404, false],
+      ['/moved', 301, false],
+      ['/private', 610, true],
+    ],
+  );
+  assert.deepEqual(await asked('1'), ['/private']);
+  assert.deepEqual(await asked('0'), ['/gone', '/moved', '/private']);
+  assert.deepEqual(
+    sim.bench.store.transaction(() => sim.bench.store.flushKnown(2)),
+    [],
+  );
+  assert.deepEqual(
+    sim.bench.store.transaction(() => sim.bench.store.flushKnown()),
+    [1],
+  );
+  assert.deepEqual(
+    sim.bench.store.transaction(() => sim.bench.store.flushKnown(1)),
+    [],
+  );
+  assert.deepEqual(await asked('1'), ['/gone', '/moved', '/private']);
+  delete codes['/gone'];
+  assert.deepEqual(await asked('0'), ['/gone', '/moved', '/private']);
+  assert.equal(sim.bench.db.prepare('SELECT hops FROM lccurl').pluck().get(), 0);
+});
+
 test('of what is known not to be had the oldest goes when there is too much', () => {
   const bench = new Bench({ knownUrls: 20 });
   bench.provider(1);

@@ -160,8 +160,11 @@ export class UnaskedModel {
       this.#note(curl, held.hops, NOINDEX, 30 * DAY_S, false, nowS);
       return;
     }
-    if (row?.op === 1) return;
     const { hops = null, ifabsent = false } = url;
+    // A person gives it: only what the site wishes still counts.
+    const isWished = [FORBIDDEN, NOINDEX].includes(this.known.get(curl)?.code ?? 0);
+    if (set.kind === 1 && hops === 0 && !isWished) this.known.delete(curl);
+    if (row?.op === 1) return;
     const asked = { kind: set.kind, curl, type, hops, ifabsent };
     if (!this.isNeedless(asked, nowS)) this.#wait(row, set, url, place);
   }

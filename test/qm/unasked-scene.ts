@@ -32,7 +32,10 @@ function answered(request: FetchRequest, answer: Answer | undefined): FetchDone 
   if ('unchanged' in answer) return { ...cost, status: 'unchanged', http: 304 };
   if ('to' in answer) return { ...cost, status: 'redirect', http: 301, location: answer.to };
   const { code } = answer;
-  return failure(code, code === 603 ? 'provider' : code >= 500 || code === 429 ? 'url' : 'real');
+  return failure(
+    code,
+    code === 603 ? 'provider' : (code >= 500 && code !== 610) || code === 429 ? 'url' : 'real',
+  );
 }
 
 type Site = (path: string, request: FetchRequest, atMs: number) => Answer | undefined;

@@ -1,10 +1,21 @@
 /** What a crawl looks at in lcc.db: whose pages are followed, and what need not be sent again. */
 import { openReadOnly, readingError, type Db } from '../sqlite/open.js';
 
+/** A page that is known not to be had. */
+export interface Absent {
+  /** Status, or code of lcc-codes(7). */
+  code: number;
+  /** No link has it asked for before, seconds since 1970. */
+  untilS: number;
+}
+
 export class CrawlReader {
   readonly #path: string;
   readonly #db: Db;
   readonly #there;
+  readonly #held;
+  readonly #queued;
+  readonly #absent;
   readonly #heldQueries;
   readonly #queuedQueries;
   readonly #copies;
@@ -17,6 +28,11 @@ export class CrawlReader {
     this.#there = pluck(
       `SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? UNION ALL SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1
        UNION ALL SELECT 1 FROM known WHERE pid = ? AND curl = ? AND until > ? LIMIT 1`,
+    );
+    this.#held = pluck('SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1');
+    this.#queued = pluck('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 LIMIT 1');
+    this.#absent = db.prepare<[number, string, number], Absent>(
+      'SELECT code, until AS untilS FROM known WHERE pid = ? AND curl = ? AND until > ?',
     );
     // `@` is the character after `?`.
     const queries = (table: string) =>
@@ -51,6 +67,15 @@ export class CrawlReader {
   /** Looks at one state of the database: a transaction for each look costs more than the look. @returns what `looks` does */
   atOnce<T>(looks: () => T): T {
     return this.#guard(() => this.#db.transaction(looks)());
+  }
+
+  /** Whether a page is held, waits, or is known not to be had, and why. */
+  standingOf(pid: number, curl: string, nowS: number): 'held' | 'waiting' | Absent | undefined {
+    return this.#guard(() => {
+      if (this.#held.get(pid, curl) !== undefined) return 'held';
+      if (this.#queued.get(pid, curl) !== undefined) return 'waiting';
+      return this.#absent.get(pid, curl, nowS);
+    });
   }
 
   /** Urls of one path with a query that are held or wait. @param path canonical, without query @param most counted of each */

@@ -199,6 +199,36 @@ export function readErrorCodes(db: Db, pid: number): { code: number; errors: num
   return db.prepare<[number], { code: number; errors: number }>(sql).all(pid);
 }
 
+/** Pages of a crawl that were not to be had when they were asked for last. */
+export interface AbsentPages {
+  /** By code, the most frequent first. */
+  codes: { code: number; errors: number }[];
+  /** The one that was asked for last. */
+  last: { curl: string; code: number } | undefined;
+  /** Not all were counted. */
+  isCut: boolean;
+}
+
+/** Rows of `known` that are counted. */
+const MAX_ABSENT = 100_000;
+
+/** @returns undefined where there is none */
+export function readAbsentPages(db: Db, pid: number): AbsentPages | undefined {
+  const rows = `FROM (SELECT * FROM known WHERE pid = ? AND NOT (code BETWEEN 300 AND 399 AND code <> 303) LIMIT ${MAX_ABSENT})`;
+  const codes = db
+    .prepare<[number], { code: number; errors: number }>(
+      `SELECT code, count(*) AS errors ${rows} GROUP BY code ORDER BY 2 DESC, 1`,
+    )
+    .all(pid);
+  if (codes.length === 0) return undefined;
+  const last = db
+    .prepare<[number], { curl: string; code: number }>(
+      `SELECT curl, code ${rows} ORDER BY asked DESC, curl LIMIT 1`,
+    )
+    .get(pid);
+  return { codes, last, isCut: codes.reduce((sum, { errors }) => sum + errors, 0) >= MAX_ABSENT };
+}
+
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
   return db.prepare<[], unknown[]>(`${PROVIDERS} ORDER BY pid`).raw().all().map(providerOf);

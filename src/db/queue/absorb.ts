@@ -29,6 +29,7 @@ import {
   claimOf,
   FLAG_AUDIT,
   FLAG_IFABSENT,
+  FLAG_LINKS,
   FLAG_OF_CLASS,
   isNeedless,
   queuedUrl,
@@ -262,6 +263,8 @@ export class AbsorbWriter {
   #unasked(slice: Slice, pos: number, url: QueuedUrl): void {
     const { state, quota } = slice;
     const { pid } = state;
+    // A url that a person gives.
+    if (url.hops === 0 && (url.flags & FLAG_LINKS) !== 0) this.#known.askAgain(pid, url.curl);
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
     const waiting = this.#selectWaiting.get(pid, url.curl, url.mimetype);
     if (waiting?.op === 1) {

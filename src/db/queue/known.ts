@@ -2,13 +2,15 @@
  * What was asked unasked and is not held (table `known`): until its time has come, `ifabsent` of what nobody announced takes it
  * for present, so that a crawl ends. All methods run inside the caller's transaction.
  */
-import { ROBOTS_FORBID } from '../../wire/codes.js';
+import { ROBOTS_FORBID, SITE_WISHES } from '../../wire/codes.js';
 import type { Db } from '../sqlite/open.js';
 
 const DAY_S = 86_400;
 const LONGEST_S = 90 * DAY_S;
 /** Rows that go at a time where a provider has too many. */
 const DROPPED_AT_A_TIME = 1000;
+/** Rows of a provider whose time a flush ends; another flush ends that of further ones. */
+export const MAX_FLUSHED = 100_000;
 
 /** Why a page is not to be had. */
 export type Absence =
@@ -19,7 +21,9 @@ export type Absence =
   | 'redirect'
   /** A type that is not taken; a page that no index is to keep. */
   | 'unwanted'
-  | 'robots';
+  | 'robots'
+  /** The LCC itself does not permit it: noted for those who look, and asked for whenever a link names it again. */
+  | 'unpermitted';
 
 /** For how long, the first time, and whether each further time in a row is twice as long. */
 const TERMS: Record<Absence, readonly [seconds: number, doubles: boolean]> = {
@@ -28,6 +32,7 @@ const TERMS: Record<Absence, readonly [seconds: number, doubles: boolean]> = {
   redirect: [7 * DAY_S, false],
   unwanted: [30 * DAY_S, false],
   robots: [DAY_S, false],
+  unpermitted: [0, false],
 };
 
 interface KnownRow {
@@ -42,6 +47,9 @@ export class KnownStore {
   readonly #select;
   readonly #upsert;
   readonly #delete;
+  readonly #deletePermitted;
+  readonly #pids;
+  readonly #end;
   readonly #count;
   readonly #deleteOldest;
   readonly #most: number;
@@ -64,6 +72,14 @@ export class KnownStore {
        ON CONFLICT(pid, curl) DO UPDATE SET code = $code, times = $times, asked = $asked, until = $until, hops = $hops`,
     );
     this.#delete = db.prepare<[number, string]>('DELETE FROM known WHERE pid = ? AND curl = ?');
+    this.#deletePermitted = db.prepare<[number, string]>(
+      `DELETE FROM known WHERE pid = ? AND curl = ? AND code NOT IN (${SITE_WISHES.join()})`,
+    );
+    this.#pids = db.prepare<[], number>('SELECT pid FROM pidb').pluck();
+    this.#end = db.prepare<[{ pid: number; nowS: number }]>(
+      `UPDATE known SET until = $nowS WHERE pid = $pid AND curl IN
+         (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid AND until > $nowS LIMIT ${MAX_FLUSHED})`,
+    );
     this.#count = db.prepare<[number], number>('SELECT count(*) FROM known WHERE pid = ?').pluck();
     this.#deleteOldest = db.prepare<[{ pid: number; count: number }]>(
       `DELETE FROM known WHERE pid = $pid AND curl IN
@@ -80,6 +96,18 @@ export class KnownStore {
   forget(pid: number, curl: string): void {
     const { changes } = this.#delete.run(pid, curl);
     this.#counted(pid, -changes);
+  }
+
+  /** A person asks for it: only what the site itself wishes still counts. */
+  askAgain(pid: number, curl: string): void {
+    const { changes } = this.#deletePermitted.run(pid, curl);
+    this.#counted(pid, -changes);
+  }
+
+  /** What is known of a provider, or of all, keeps no link of now from being fetched. @returns providers of which something did */
+  flush(nowS: number, pid?: number): number[] {
+    const pids = pid === undefined ? this.#pids.all() : [pid];
+    return pids.filter(one => this.#end.run({ pid: one, nowS }).changes > 0);
   }
 
   /** Whether it is known that a page is not to be had. */

@@ -60,6 +60,8 @@ export interface ResultRules {
 }
 
 const LEAVES_ROOTS = 609;
+/** An address that the LCC is not permitted to fetch from. */
+const UNPERMITTED = 610;
 /** What is held of a page that nobody announced goes when robots.txt has forbidden it for so long. */
 const FORBIDDEN_FOR_S = 30 * 86_400;
 /** A type that is not taken. */
@@ -365,6 +367,7 @@ export class ResultWriter {
 function absenceOf(code: number, reach: ErrorReach): Absence {
   if (code === ROBOTS_FORBID) return 'robots';
   if (code === UNACCEPTED) return 'unwanted';
+  if (code === UNPERMITTED) return 'unpermitted';
   if (code === LEAVES_ROOTS) return 'redirect';
   return reach === 'real' ? 'gone' : 'failed';
 }

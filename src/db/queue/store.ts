@@ -67,12 +67,14 @@ export class QueueStore {
   readonly #beginTransaction;
   readonly #commitTransaction;
   readonly #committed: () => void;
+  readonly #nowS: () => number;
 
   constructor(db: Db, rules: StoreRules) {
     this.#db = db;
     this.#beginTransaction = db.prepare('BEGIN IMMEDIATE');
     this.#commitTransaction = db.prepare('COMMIT');
     this.#committed = rules.committed ?? (() => undefined);
+    this.#nowS = rules.nowS;
     this.#tally = new Tally(db);
     this.providers = new ProviderStore(db);
     this.freed = new FreedStore(db);
@@ -121,6 +123,11 @@ export class QueueStore {
   /** What the announcements of providers are worth, of all or of one. */
   scores(nowS: number, pid?: number): ProviderTruth[] {
     return this.#scores.read(nowS, pid);
+  }
+
+  /** What is known not to be had, of a provider or of all, may be asked for. Inside a transaction. @returns providers that had such */
+  flushKnown(pid?: number): number[] {
+    return this.known.flush(this.#nowS(), pid);
   }
 
   close(): void {
