@@ -14,7 +14,7 @@
 import type { CacheReader } from '../db/cache/read.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { ConsumerGone, startConsumer, type Consumer } from './consumer.js';
-import { advanceCursor, dropNext, offerNext } from './cursor.js';
+import { advanceCursor, dropNext, offerNext, type CursorPlace, type FileCursor } from './cursor.js';
 import type { QueryResult, QueryTalk } from './query.js';
 import type { StreamSink } from './sink.js';
 
@@ -33,13 +33,13 @@ export type StandardOutput = StreamSink & { flush(): void | Promise<void> };
 export async function ontoStdout(
   reader: CacheReader,
   answer: () => Promise<QueryResult>,
-  file: string | undefined,
+  place: CursorPlace | undefined,
   stdout: StandardOutput,
 ): Promise<QueryResult> {
-  if (file !== undefined) dropNext(file);
+  if (place !== undefined) dropNext(place.file);
   const result = await answer();
   await stdout.flush();
-  if (file !== undefined) offerNext(file, { storeId: reader.storeId, seq: result.reachedSeq });
+  if (place !== undefined) offerNext(place.file, cursorOf(reader, result, place));
   return result;
 }
 
@@ -52,7 +52,7 @@ export async function intoConsumer(
   reader: CacheReader,
   answer: (open: () => StreamSink) => Promise<QueryResult>,
   [command = '', ...args]: readonly string[],
-  file: string | undefined,
+  place: CursorPlace | undefined,
   talk: DeliveryTalk,
 ): Promise<QueryResult | number> {
   let consumer: Consumer | undefined;
@@ -71,7 +71,7 @@ export async function intoConsumer(
       throw error;
     }
   }
-  const unmoved = file === undefined ? '' : `; ${file} not moved`;
+  const unmoved = place === undefined ? '' : `; ${place.file} not moved`;
   if (consumer !== undefined) {
     const end = await consumer.finish();
     talk.ended();
@@ -83,8 +83,12 @@ export async function intoConsumer(
       throw new LccError('io', `${command} ended before it had read everything${unmoved}`);
   }
   if (result === undefined) throw new LccError('bug', 'a stream without a consumer was cut');
-  if (file !== undefined) advanceCursor(file, { storeId: reader.storeId, seq: result.reachedSeq });
+  if (place !== undefined) advanceCursor(place.file, cursorOf(reader, result, place));
   return result;
+}
+
+function cursorOf({ storeId }: CacheReader, { reachedSeq }: QueryResult, { of }: CursorPlace): FileCursor {
+  return { storeId, seq: reachedSeq, ...(of === undefined ? {} : { of }) };
 }
 
 /** The exit status of an answer that was taken. */

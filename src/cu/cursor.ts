@@ -2,10 +2,13 @@
  * Cursors: how far one consumer has come, as `(store id, sequence)` in a small text file of its own.
  *
  *     lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 48213
+ *     of --pid=7
  *
+ * The second line is there where the consumer was given a selection only: for another one changes before it are missing.
  * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves
  * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time.
  */
+import type { Selection } from '../db/cache/selection.js';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
@@ -24,7 +27,27 @@ export interface StoreState {
   purged: number;
 }
 
-const LINE = /^lcc-cursor 1 ([0-9a-f-]{36}) (\d{1,15})\n$/;
+/** A cursor as its file has it. */
+export interface FileCursor extends Cursor {
+  /** What was selected of the changes up to it, as options of lccq; undefined: all, or it is not known. */
+  of?: string;
+}
+
+/** Where a consumer's cursor is, and what of the changes it is given. */
+export interface CursorPlace {
+  file: string;
+  of: string | undefined;
+}
+
+const TEXT = /^lcc-cursor 1 ([0-9a-f-]{36}) (\d{1,15})\n(?:of (.+)\n)?$/;
+
+/** A selection by which changes are left out for good, as options of lccq; undefined: none. */
+export function selectionText(selection: Pick<Selection, 'pid' | 'prefix' | 'mime'>): string | undefined {
+  const { pid, prefix, mime } = selection;
+  const options = Object.entries({ pid, prefix, mime }).filter(([, value]) => value !== undefined);
+  if (options.length === 0) return undefined;
+  return options.map(([name, value]) => `--${name}=${JSON.stringify(value)}`).join(' ');
+}
 
 /**
  * Keeps other runs away from this cursor until the process ends, however it ends.
@@ -44,7 +67,7 @@ export function lockCursor(file: string): Lock {
  * The cursor in `file`; undefined when there is none yet: everything is new.
  * @throws LccError `data.malformed` when the file is something else, `io` when it cannot be read
  */
-export function readCursor(file: string): Cursor | undefined {
+export function readCursor(file: string): FileCursor | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -52,14 +75,14 @@ export function readCursor(file: string): Cursor | undefined {
     if (errnoOf(error) === 'ENOENT') return undefined;
     throw new LccError('io', `cursor ${file}: ${reasonOf(error)}`, { cause: error });
   }
-  const [, storeId, seq] = LINE.exec(text) ?? [];
+  const [, storeId, seq, of] = TEXT.exec(text) ?? [];
   if (storeId === undefined) {
     throw new LccError(
       'data.malformed',
       `${file}:1:1: not a cursor (lcc-cursor 1 STORE SEQ); full resync needed: remove it to start over`,
     );
   }
-  return { storeId, seq: Number(seq) };
+  return { storeId, seq: Number(seq), ...(of === undefined ? {} : { of }) };
 }
 
 /**
@@ -79,8 +102,26 @@ export function startOf(file: string, cursor: Cursor | undefined, store: StoreSt
   return cursor.seq;
 }
 
+/**
+ * Whether a run may use a cursor for a selection: what other selections left out before it would never come.
+ * @returns what the user should know of it
+ * @throws LccError `data.refused`
+ */
+export function adviceOnSelection(
+  { file, of }: CursorPlace,
+  cursor: FileCursor | undefined,
+): string | undefined {
+  if (cursor === undefined || cursor.of === of) return undefined;
+  if (cursor.of === undefined)
+    return `${file}: from now on a cursor of ${of} alone: its consumer is not given other changes`;
+  throw new LccError(
+    'data.refused',
+    `${file}: up to change ${cursor.seq} only what ${cursor.of} selects was read by this cursor, the rest would be missing: use another cursor; or remove it to start over`,
+  );
+}
+
 /** Moves the cursor on, durably: call it when the consumer has taken everything. @throws LccError `io.full`; system errors */
-export function advanceCursor(file: string, cursor: Cursor): void {
+export function advanceCursor(file: string, cursor: FileCursor): void {
   write(file, cursor);
   step('cu.cursor.advanced');
 }
@@ -91,7 +132,7 @@ export function dropNext(file: string): void {
 }
 
 /** Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
-export function offerNext(file: string, cursor: Cursor): void {
+export function offerNext(file: string, cursor: FileCursor): void {
   write(`${file}.next`, cursor);
   step('cu.cursor.offered');
 }
@@ -100,7 +141,7 @@ export function offerNext(file: string, cursor: Cursor): void {
  * Makes the cursor that the last complete stream left the current one.
  * @throws LccError `input.missing` when no stream was complete, `data.malformed` when it is not a cursor
  */
-export function commitNext(file: string): Cursor {
+export function commitNext(file: string): FileCursor {
   const cursor = readCursor(`${file}.next`);
   if (cursor === undefined) {
     throw new LccError(
@@ -119,9 +160,9 @@ export function commitNext(file: string): Cursor {
   return cursor;
 }
 
-function write(file: string, { storeId, seq }: Cursor): void {
+function write(file: string, { storeId, seq, of }: FileCursor): void {
   try {
-    writeFileDurably(file, `lcc-cursor 1 ${storeId} ${seq}\n`);
+    writeFileDurably(file, `lcc-cursor 1 ${storeId} ${seq}\n${of === undefined ? '' : `of ${of}\n`}`);
   } catch (error) {
     // Only what is said of names names them.
     throw isNoRoom(error) ? writeFailure(file, error) : error;

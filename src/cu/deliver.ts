@@ -2,12 +2,12 @@
 import { CacheReader } from '../db/cache/read.js';
 import { EXIT } from '../lib/errors.js';
 import { countOf } from './count.js';
-import { lockCursor, readCursor, startOf } from './cursor.js';
+import { adviceOnSelection, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { follow, inBatches, type Following } from './follow.js';
 import { runQuery } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
-import type { Delivery, Query } from './types.js';
+import type { Delivery, PlacedDelivery, Query } from './types.js';
 
 /**
  * Answers one query.
@@ -25,16 +25,21 @@ export async function deliver(
   const lock = file === undefined ? undefined : lockCursor(file);
   const reader = new CacheReader(delivery.dbPath, delivery.machineId);
   try {
-    const sinceSeq = file === undefined ? 0 : startOf(file, readCursor(file), reader);
+    const cursor = file === undefined ? undefined : readCursor(file);
+    const sinceSeq = file === undefined ? 0 : startOf(file, cursor, reader);
     const query: Query = { ...delivery.query, selection: { ...delivery.query.selection, sinceSeq } };
     if (delivery.count) {
       await stdout.write(`${countOf(reader, query)}\n`);
       await stdout.flush();
       return EXIT.ok;
     }
-    if (following !== undefined) return await follow(reader, query, delivery, stdout, talk, following);
-    if (delivery.batch !== undefined) return await inBatches(reader, query, delivery, talk);
-    return await once(reader, query, delivery, stdout, talk, startThread(reader, query, delivery));
+    const place = file === undefined ? undefined : { file, of: selectionText(query.selection) };
+    const advice = place && adviceOnSelection(place, cursor);
+    if (advice !== undefined) talk.note(advice);
+    const placed = { ...delivery, place };
+    if (following !== undefined) return await follow(reader, query, placed, stdout, talk, following);
+    if (delivery.batch !== undefined) return await inBatches(reader, query, placed, talk);
+    return await once(reader, query, placed, stdout, talk, startThread(reader, query, delivery));
   } finally {
     reader.close();
     lock?.release();
@@ -62,7 +67,7 @@ function startThread(reader: CacheReader, query: Query, delivery: Delivery): Ran
 async function once(
   reader: CacheReader,
   query: Query,
-  { consumer, cursor }: Delivery,
+  { consumer, place }: PlacedDelivery,
   stdout: StandardOutput,
   talk: DeliveryTalk,
   thread: RangeThread | undefined,
@@ -71,8 +76,8 @@ async function once(
   try {
     const result =
       consumer === undefined
-        ? await ontoStdout(reader, () => answer({ open: () => stdout, whenEmpty: true }), cursor, stdout)
-        : await intoConsumer(reader, open => answer({ open, whenEmpty: false }), consumer, cursor, talk);
+        ? await ontoStdout(reader, () => answer({ open: () => stdout, whenEmpty: true }), place, stdout)
+        : await intoConsumer(reader, open => answer({ open, whenEmpty: false }), consumer, place, talk);
     return typeof result === 'number' ? result : statusOf(result, talk);
   } finally {
     thread?.stop();

@@ -16,7 +16,7 @@ import { isReachedTold } from './nothing-new.js';
 import { contextOf, kindOf, selectionOf, type QueryResult, type QueryTalk } from './query.js';
 import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';
-import type { Delivery, Query } from './types.js';
+import type { PlacedDelivery, Query } from './types.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 
 /** What --follow needs. */
@@ -30,12 +30,12 @@ export interface Following {
 export async function follow(
   reader: CacheReader,
   query: Query,
-  delivery: Delivery,
+  delivery: PlacedDelivery,
   stdout: StandardOutput,
   talk: DeliveryTalk,
   { clock, stop }: Following,
 ): Promise<number> {
-  const { consumer, cursor, dbPath } = delivery;
+  const { consumer, place, dbPath } = delivery;
   const watch = new DatabaseWatch(
     dbPath,
     () => reader.dataVersion(),
@@ -45,7 +45,7 @@ export async function follow(
   try {
     if (consumer === undefined) {
       const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
-      return statusOf(await ontoStdout(reader, answer, cursor, stdout), talk);
+      return statusOf(await ontoStdout(reader, answer, place, stdout), talk);
     }
     const runs = new ConsumerRuns(reader, query, delivery, consumer, stop, talk);
     for (;;) {
@@ -65,7 +65,7 @@ export async function follow(
 export async function inBatches(
   reader: CacheReader,
   query: Query,
-  delivery: Delivery,
+  delivery: PlacedDelivery,
   talk: DeliveryTalk,
 ): Promise<number> {
   const end = reader.highWater;
@@ -91,7 +91,7 @@ class ConsumerRuns {
   constructor(
     reader: CacheReader,
     query: Query,
-    { cursor, batch = Infinity }: Delivery,
+    { place, batch = Infinity }: PlacedDelivery,
     consumer: readonly string[],
     stop: AbortSignal,
     talk: DeliveryTalk,
@@ -102,7 +102,7 @@ class ConsumerRuns {
     this.#left = query.limit ?? Infinity;
     this.reachedSeq = query.selection.sinceSeq ?? 0;
     this.#run = some =>
-      intoConsumer(reader, open => runInSlices(reader, some, open, stop, talk), consumer, cursor, talk);
+      intoConsumer(reader, open => runInSlices(reader, some, open, stop, talk), consumer, place, talk);
   }
 
   /** As many records as were asked for have been written. */
@@ -127,7 +127,7 @@ class ConsumerRuns {
 }
 
 /** What to do once another database has taken the place of ours: what the next run would say. */
-function adviceOnAnother({ dbPath, machineId, cursor: file }: Delivery): string {
+function adviceOnAnother({ dbPath, machineId, cursor: file }: PlacedDelivery): string {
   if (file === undefined) return 'run again';
   let other: CacheReader | undefined;
   try {

@@ -1,6 +1,7 @@
 /** What is asked for, and where the answer goes. */
 import type { Selection } from '../db/cache/read.js';
 import type { TextWanted } from '../text/html.js';
+import type { CursorPlace } from './cursor.js';
 import type { FieldName } from './fields.js';
 import type { Format } from './formats/types.js';
 
@@ -39,3 +40,6 @@ export interface Delivery {
   /** What a long answer needs to be made by two threads; undefined: by one. */
   split?: { script: string; formatName: string } | undefined;
 }
+
+/** One whose cursor, where it has one, is known to be good for its selection. */
+export type PlacedDelivery = Delivery & { place: CursorPlace | undefined };

@@ -38,6 +38,34 @@ describe('lccq --cursor -- CMD', () => {
     assert.ok(!existsSync(join(cache.home, 'ran')));
   });
 
+  it('refuses a cursor by which another selection was read: what that left out would never come', () => {
+    cache.put({ curl: 'http://x/1' });
+    cache.put({ curl: 'http://x/2', pid: 2 });
+    const read = (...selection: string[]) =>
+      lccq([`--cursor=${cursor}`, '--format=urls', ...selection, '--', 'cat']);
+    assert.equal(read('--pid=2', '--mime=text/*').stdout, 'http://x/2\n');
+    assert.equal(readFileSync(cursor, 'utf8').split('\n')[1], 'of --pid=2 --mime="text/*"');
+    for (const other of [[], ['--pid=2'], ['--pid=1', '--mime=text/*']]) {
+      const { status, stdout, stderr } = read(...other);
+      assert.deepEqual([status, stdout], [65, '']);
+      assert.match(
+        stderr,
+        /^lccq: .*test.cursor: up to change 2 only what --pid=2 --mime="text\/\*" selects was read .*: use another cursor; or remove it to start over\n$/,
+      );
+    }
+    assert.equal(lccq([`--cursor=${cursor}`, '--count']).stdout, '0\n', 'to look harms nothing');
+    cache.put({ curl: 'http://x/3', pid: 2 });
+    assert.deepEqual(read('--pid=2', '--mime=text/*'), { status: 0, stdout: 'http://x/3\n', stderr: '' });
+    // Deletions and what is held may go two ways by one cursor.
+    assert.equal(read('--pid=2', '--mime=text/*', '--no-deleted').status, 0);
+    rmSync(cursor);
+    assert.equal(read().stdout.split('\n').length, 4);
+    // Of one that has read everything nothing is missing; but from now on.
+    assert.match(read('--pid=1').stderr, /test.cursor: from now on a cursor of --pid=1 alone/);
+    assert.equal(read('--pid=1').stderr, '');
+    assert.equal(read().status, 65);
+  });
+
   it('runs CMD for so many records, and moves the cursor after each run', () => {
     cache.fill(7, i => `http://x/${i}`);
     const runs = (...more: string[]) =>

@@ -229,7 +229,7 @@ describe('lccq --follow', () => {
 
 describe('lccq --follow --cursor -- CMD', () => {
   /** Number that the cursor has reached; 0 as long as there is no cursor file, which a CMD may be given before it exists. */
-  const seq = () => (existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').trim().split(' ')[3]) : 0);
+  const seq = () => (existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').split(/\s/)[3]) : 0);
 
   it('runs CMD for each batch of changes, each a whole stream, and moves the cursor after each', async () => {
     cache.put({ curl: 'http://x/1' });

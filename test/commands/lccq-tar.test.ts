@@ -181,7 +181,7 @@ describe('lccq --format=tar', () => {
     cache.put({ curl: 'https://x/a', mimetype: 'text/css' });
     assert.deepEqual(follow(), ['x/a~.css', 'x/docs~.pdf']);
     cache.put({ curl: 'https://x/a', content: 'new' });
-    const others = follow('--mime=text/html');
+    const others = follow('-q', '--mime=text/html');
     assert.deepEqual(others, ['x/a~.css', 'x/a~.html', 'x/docs~.pdf'], 'what is not selected stays');
   });
 

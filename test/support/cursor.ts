@@ -15,5 +15,5 @@ afterEach(() => cache.close());
 
 /** The number of the change sequence that it has come to. */
 export function cursorSeq(): number | undefined {
-  return existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').trim().split(' ')[3]) : undefined;
+  return existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').split(/\s/)[3]) : undefined;
 }

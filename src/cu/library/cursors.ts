@@ -1,7 +1,7 @@
 /** Cursors as text and in files, for programs. */
 import { LccError } from '../../lib/errors.js';
 import { formatCuCursor, parseCuCursor } from '../../wire/cu.js';
-import { advanceCursor, lockCursor, readCursor } from '../cursor.js';
+import { advanceCursor, lockCursor, readCursor, type FileCursor } from '../cursor.js';
 import type { Cursor } from './types.js';
 
 /** `STORE:SEQ`, as lccd-cu(8) has it. */
@@ -32,7 +32,7 @@ export interface CursorFile {
  */
 export function openCursor(file: string): CursorFile {
   const lock = lockCursor(file);
-  let cursor: Cursor | undefined;
+  let cursor: FileCursor | undefined;
   try {
     cursor = readCursor(file);
   } catch (error) {
@@ -41,11 +41,12 @@ export function openCursor(file: string): CursorFile {
   }
   return {
     get cursor() {
-      return cursor;
+      return cursor && { storeId: cursor.storeId, seq: cursor.seq };
     },
     save(reached) {
-      advanceCursor(file, reached);
-      cursor = reached;
+      const moved = { ...cursor, ...reached };
+      advanceCursor(file, moved);
+      cursor = moved;
     },
     close: () => lock.release(),
   };
