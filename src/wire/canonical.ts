@@ -22,8 +22,12 @@ const ESCAPE_LENGTH = 3;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 /** Where a visitor came from, and nothing of the page (their names, in any case). */
 const TRACKERS = /^(?:utm_[^=]*|fbclid|gclid|msclkid|mc_cid|mc_eid)(?:=|$)/i;
-/** Numbers of visitors: of PHP and ASP where they look like one, of Java servers in the path. */
-const SESSIONS = /^(?:PHPSESSID|sid|ASPSESSIONID[^=]*)=[0-9a-f]{32}$/i;
+/**
+ * Numbers of visitors, where they look like one: of PHP (22 to 256 characters, of 4, 5 or 6 bits each), of ASP (24 letters),
+ * and 32 hexadecimal digits of either and of `sid`, which other sites call their pages by; of Java servers in the path.
+ */
+const SESSIONS =
+  /^(?:PHPSESSID=(?:[0-9a-z,-]|%2C){22,256}|ASPSESSIONID[^=]*=(?:[a-z]{24}|[0-9a-f]{32})|sid=[0-9a-f]{32})$/i;
 const PATH_SESSIONS = /;jsessionid=[^/;]*/gi;
 /** Readings of what is left of a url; nothing that anybody writes needs three. */
 const MOST_READINGS = 8;

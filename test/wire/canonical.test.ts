@@ -43,6 +43,13 @@ const APART = [
   'http://example.org/a?a=',
   'http://example.org/a;v=1',
   'http://example.org/a?sid=12',
+  'http://example.org/a?sid=k2o5m1p9v5c8r4t6b1u0a3s5d7',
+  `http://example.org/a?PHPSESSID=${SESSION.slice(0, 21)}`,
+  `http://example.org/a?PHPSESSID=${'a'.repeat(257)}`,
+  `http://example.org/a?PHPSESSIDS=${SESSION}`,
+  `http://example.org/a?PHPSESSID=${SESSION}/b`,
+  'http://example.org/a?ASPSESSIONIDQQ=LCBGHHKAMJCKEKCHNCLDBFO1',
+  'http://example.org/a?ASPSESSIONIDQQ=LCBGHHKAMJCKEKCHNCLDBF',
   'http://example.org/a?a=%26utm_source',
   'http://www.example.org/a',
 ];
@@ -69,6 +76,22 @@ const WITH_SESSION: readonly (readonly [string, string, string])[] = [
     'http://example.org/a?b=1',
     `http://example.org/a?b=1&sid=${SESSION}&ASPSESSIONIDQQ=${SESSION}`,
   ],
+  // PHP, of 4, 5 and 6 bits a character, and ASP.
+  ...[
+    `phpsessid=${SESSION.slice(0, 22)}`,
+    'PHPSESSID=k2o5m1p9v5c8r4t6b1u0a3s5d7',
+    'PHPSESSID=Zq3-8hUv0,LmX9tYwB2c-D',
+    'PHPSESSID=Zq3-8hUv0%2CLmX9tYwB2c-D',
+    `PHPSESSID=${'0'.repeat(256)}`,
+    'ASPSESSIONIDACTTRDSA=LCBGHHKAMJCKEKCHNCLDBFOE',
+  ].map(
+    session =>
+      [
+        `http://example.org/a?${session}&b`,
+        'http://example.org/a?b',
+        `http://example.org/a?${session}&b`,
+      ] as const,
+  ),
   [
     'http://example.org/a/b/..;jsessionid=1/c',
     'http://example.org/a/c',
