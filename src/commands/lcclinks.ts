@@ -80,6 +80,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     if (seedLine !== undefined) context.say(seedLine);
     for (const line of [...countLines(expander.counts), ...doorLines(door?.counts, 'link')])
       if (context.verbose) context.say(line);
+    const trapped = trapsLine(expander.counts);
+    if (trapped !== undefined) context.say(trapped);
     return seeds.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   } finally {
     process.stdin.destroy();
@@ -105,13 +107,17 @@ class Complaints {
   }
 }
 
-function countLines({ pages, links, sent, unread, unwanted, traps }: LinksCounts): string[] {
+function countLines({ pages, links, sent, unread, unwanted }: LinksCounts): string[] {
   const lines = [`${amount(pages, 'page')}, ${amount(links, 'link')} in them, ${sent} sent`];
   if (unread > 0) lines.push(`${amount(unread, 'page')} passed over: missing, altered, too large or no text`);
   if (unwanted > 0) lines.push(`${amount(unwanted, 'page')} with noindex`);
-  if (traps.size > 0)
-    lines.push(`traps: ${[...traps].map(([name, count]) => `${name} ${count}`).join(', ')}`);
   return lines;
+}
+
+/** Said to everybody: an index may lack what a site really has. */
+function trapsLine({ traps }: LinksCounts): string | undefined {
+  if (traps.size === 0) return undefined;
+  return `left out as traps (lcclinks(1)): ${[...traps].map(([name, count]) => `${name} ${count}`).join(', ')}`;
 }
 
 function linksOptions(values: OptionValues, config: Config): ExpandOptions {

@@ -35,6 +35,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const isAudit = context.options['audit'] === true;
   const db = new ScanReader(config.home.db);
   try {
+    for (const pid of options.pids)
+      if (!db.hasProvider(pid)) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
     const nowS = Math.floor(systemClock.nowMs() / 1000);
     const deliver = doorOptionsOf(context.options, config);
     const door = deliver && new DoorRequests(deliver, isAudit ? 'audit' : 'scan');
@@ -60,9 +62,10 @@ function scanOptions(values: OptionValues, config: Config): ScanOptions {
 
 function numberOf(option: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new LccError('usage', `${option}=${text}: give a number`);
+  throw new LccError('usage', `${option}=${text}: give a number from 0`);
 }
 
-function countLine({ providers, rows, chosen, overdue, known }: ScanCounts): string {
-  return `${amount(providers, 'provider')}, ${amount(rows, 'page')} looked at: ${chosen} chosen, ${overdue} not asked for in 90 days, ${known} that were not to be had`;
+function countLine({ providers, rows, chosen, overdue, known, recent }: ScanCounts): string {
+  const passedOver = recent === 0 ? '' : `; ${recent} passed over, asked for within an hour`;
+  return `${amount(providers, 'provider')}, ${amount(rows, 'page')} looked at: ${chosen} chosen, ${overdue} not asked for in 90 days, ${known} that were not to be had${passedOver}`;
 }

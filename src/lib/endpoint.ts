@@ -20,13 +20,15 @@ export function parseEndpoint(text: string, defaultPort = DEFAULT_UNS_PORT): End
   }
   const kind = text.startsWith('tls:') ? 'tls' : 'tcp';
   const rest = kind === 'tls' ? text.slice(4) : text;
+  if (rest.includes('/') && !rest.includes('://'))
+    throw malformed(text, `that is a path; for a socket write unix:${rest}`);
   const found = /^(?:(?:\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([^:[\]\s]*)):)?(\d+)$/.exec(rest);
   if (found) {
     const port = Number(found[3]);
     if (port > 65535 || (found[3] ?? '').length > 5) throw malformed(text, 'a port is 0 to 65535');
     return { kind, host: found[1] ?? (found[2] || '127.0.0.1'), port };
   }
-  const bare = /^\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]$|^([^:[\]\s]+)$/.exec(rest);
+  const bare = /^\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]$|^([^:[\]\s/]+)$/.exec(rest);
   if (bare) return { kind, host: bare[1] ?? bare[2] ?? '127.0.0.1', port: defaultPort };
   throw malformed(text, 'write host:port, unix:/path or tls:host:port');
 }

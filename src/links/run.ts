@@ -7,6 +7,10 @@ import { UrlStreamReader } from '../wire/url-stream.js';
 import type { Expander, SeedOutcome } from './expander.js';
 import type { LinksSink } from './options.js';
 
+/** What begins so is a list of urls. */
+const URL_FIRST = /^\s*https?:\/\//i;
+const LOOKED_AT_BYTES = 100;
+
 /** Longest line of urls to begin with. */
 const MAX_SEED_LENGTH = 64 * 1024;
 
@@ -21,7 +25,14 @@ export async function expandPages(
   const reader = new UrlStreamReader({ url: record => void records.push(record) }, limits, {
     where: 'standard input',
   });
+  let isFirst = true;
   for await (const chunk of input) {
+    if (isFirst && URL_FIRST.test(chunk.toString('latin1', 0, LOOKED_AT_BYTES)))
+      throw new LccError(
+        'data.malformed',
+        'standard input: these are urls, no records of lccq; to begin with them give --seeds',
+      );
+    isFirst = false;
     reader.write(chunk);
     const some = records;
     records = [];

@@ -5,11 +5,9 @@
 import type { ScanReader } from '../db/cache/scan.js';
 import { dailySample, sampleSize } from '../db/truth/sample-size.js';
 import { AS_SERVED } from '../wire/url.js';
+import { LEAST_AGE_S } from './choice.js';
 import { Reservoir } from './sample.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
-
-/** What was announced, or asked for, within so long is not looked at. */
-const LEAST_AGE_S = 3600;
 
 export async function audit(
   db: ScanReader,
@@ -25,11 +23,13 @@ export async function audit(
     const size = Math.min(wanted, options.limit ?? Infinity);
     if (size > 0) samples.set(pid, new Reservoir(size, random));
   }
-  const counts: ScanCounts = { providers: samples.size, rows: 0, chosen: 0, overdue: 0, known: 0 };
+  const counts: ScanCounts = { providers: samples.size, rows: 0, chosen: 0, overdue: 0, known: 0, recent: 0 };
   if (samples.size > 0)
     for (const [id, pid, checkedS] of db.announced()) {
       counts.rows++;
-      if (nowS - checkedS >= LEAST_AGE_S) samples.get(pid)?.add(id);
+      const sample = samples.get(pid);
+      if (nowS - checkedS >= LEAST_AGE_S) sample?.add(id);
+      else if (sample !== undefined) counts.recent++;
     }
   for (const { ids } of samples.values())
     for (const id of ids) {

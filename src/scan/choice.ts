@@ -13,7 +13,8 @@ export interface ScannedRow extends Visits {
   retryS?: number | undefined;
 }
 
-const LEAST_AGE_S = 3600;
+/** What was asked for, or announced, within so long is passed over. */
+export const LEAST_AGE_S = 3600;
 const MOST_AGE_S = 90 * 86_400;
 
 export class Choice {

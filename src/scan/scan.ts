@@ -5,7 +5,7 @@
  */
 import type { ScanProvider, ScanReader } from '../db/cache/scan.js';
 import { AS_SERVED } from '../wire/url.js';
-import { Choice } from './choice.js';
+import { Choice, LEAST_AGE_S } from './choice.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
 const RUNS_A_DAY = 24;
@@ -24,7 +24,14 @@ export async function scan(
   nowS: number,
 ): Promise<ScanCounts> {
   const providers = db.providers().filter(({ pid }) => options.pids.size === 0 || options.pids.has(pid));
-  const counts: ScanCounts = { providers: providers.length, rows: 0, chosen: 0, overdue: 0, known: 0 };
+  const counts: ScanCounts = {
+    providers: providers.length,
+    rows: 0,
+    chosen: 0,
+    overdue: 0,
+    known: 0,
+    recent: 0,
+  };
   const overdue: number[] = [];
   const choices = new Map<number, Choice>();
   const send = async (id: number) => {
@@ -58,6 +65,7 @@ export async function scan(
       const choice = choices.get(pid);
       if (choice === undefined) continue;
       counts.rows++;
+      if (nowS - checkedS < LEAST_AGE_S) counts.recent++;
       choice.add({ id, checkedS, n, x, t, retryS: retryS ?? undefined });
       while (overdue.length > 0) {
         counts.overdue++;

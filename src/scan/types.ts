@@ -34,4 +34,6 @@ export interface ScanCounts {
   chosen: number;
   overdue: number;
   known: number;
+  /** Asked for, or announced, within the last hour: not looked at further. */
+  recent: number;
 }

@@ -89,6 +89,24 @@ describe('lcclinks', () => {
     assert.equal(lcclinks(`${SITE}held\n`, '--seeds', '-q').stderr, '');
   });
 
+  it('says that urls to begin with need --seeds', () => {
+    for (const input of [`${SITE}\n`, `\n  HTTPS://example.org/\n`]) {
+      const { status, stderr } = lcclinks(input);
+      assert.equal(status, 65);
+      assert.equal(
+        stderr,
+        'lcclinks: standard input: these are urls, no records of lccq; to begin with them give --seeds\n',
+      );
+    }
+  });
+
+  it('names the traps that links were left out as, also without -v', () => {
+    cache.put({ curl: SITE, content: '<a href="cal/9999/1/"><a href="cal/9999/2/"><a href="a">' });
+    const records = shellSays(cache, 'lccq').stdout;
+    assert.equal(lcclinks(records).stderr, 'lcclinks: left out as traps (lcclinks(1)): calendar 2\n');
+    assert.equal(lcclinks(records, '-q').stderr, '');
+  });
+
   it('ends with 65 where its input was cut, and says what is missing', () => {
     const { status, stdout, stderr } = lcclinks('<?lcc from="lccq"?>\n<urls>\n');
     assert.equal(status, 65);

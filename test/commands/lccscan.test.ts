@@ -51,7 +51,7 @@ describe('lccscan', () => {
     );
     assert.equal(
       stderr,
-      'lccscan: 1 provider, 4 pages looked at: 1 chosen, 0 not asked for in 90 days, 0 that were not to be had\n',
+      'lccscan: 1 provider, 4 pages looked at: 1 chosen, 0 not asked for in 90 days, 0 that were not to be had; 1 passed over, asked for within an hour\n',
     );
     assert.deepEqual(lccscan('--limit=5').curls, [`${SITE}often`, `${SITE}never`]);
     assert.deepEqual(lccscan('--limit=5', '--pid=2').curls, []);
@@ -100,8 +100,18 @@ describe('lccscan', () => {
     assert.deepEqual(lccscan('--audit').curls, []);
   });
 
-  it('refuses what is no number', () => {
-    const { status, stderr } = lccscan('--limit=x');
-    assert.deepEqual([status, stderr], [64, 'lccscan: --limit=x: give a number\n']);
+  it('refuses what is no number, and a provider that is not there', () => {
+    for (const [args, message] of [
+      [['--limit=-1'], '--limit=-1: give a number from 0'],
+      [['--pid=2', '--pid=999'], 'no provider 999; see lccpidb list'],
+      [['--audit', '--pid=999'], 'no provider 999; see lccpidb list'],
+      [
+        ['--deliver=/run/spider.sock'],
+        'endpoint "/run/spider.sock": that is a path; for a socket write unix:/run/spider.sock',
+      ],
+    ] as const) {
+      const { status, stdout, stderr } = lccscan(...args);
+      assert.deepEqual([status, stdout, stderr.split('\n')[0]], [64, '', `lccscan: ${message}`]);
+    }
   });
 });

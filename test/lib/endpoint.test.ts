@@ -53,6 +53,15 @@ test('refuses what is no endpoint, naming it and the accepted forms', () => {
   }
 });
 
+test('takes a path for no host, and says how a socket is written', () => {
+  for (const text of ['/run/spider.sock', './spider.sock', 'run/spider.sock:9'])
+    assert.throws(() => parseEndpoint(text), {
+      code: 'usage',
+      message: `endpoint "${text}": that is a path; for a socket write unix:${text}`,
+    });
+  assert.throws(() => parseEndpoint('http://example.org'), /write host:port, unix:\/path or tls:host:port$/);
+});
+
 test('refuses a socket path the system cannot hold, counted in bytes', () => {
   assert.equal(parseEndpoint(`unix:/${'a'.repeat(106)}`).kind, 'unix');
   assert.throws(() => parseEndpoint(`unix:/${'a'.repeat(107)}`), /107 bytes/);

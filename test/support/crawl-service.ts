@@ -58,7 +58,7 @@ export class CrawlService {
   /** Traps that were counted, by name. */
   get traps(): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const [, list = ''] of this.#said.matchAll(/^lcclinks: traps: (.*)$/gm))
+    for (const [, list = ''] of this.#said.matchAll(/^lcclinks: left out as traps \(.*\): (.*)$/gm))
       for (const trap of list.split(', ')) {
         const [name = '', count] = trap.split(' ');
         counts[name] = (counts[name] ?? 0) + Number(count);

@@ -75,6 +75,10 @@ export class ScanReader {
     );
   }
 
+  hasProvider(pid: number): boolean {
+    return this.#guard(() => this.#db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined);
+  }
+
   /** Providers that are scanned, in the order of their numbers. */
   providers(): ScanProvider[] {
     return this.#guard(() =>
