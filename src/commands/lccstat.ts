@@ -1,4 +1,5 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
+import { existsSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import type { Home } from '../config/load.js';
 import { amount } from '../config/words.js';
@@ -84,9 +85,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const hindrances = (looks: readonly Look[]) => {
       const nowMs = systemClock.nowMs();
       const reasons = reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs, FIGURES);
-      return taken?.() === undefined && cursor !== undefined
-        ? [...reasons, `${cursor} is not at the last change; what reads by it is at work, or does not run`]
-        : reasons;
+      return taken?.() === undefined && cursor !== undefined ? [...reasons, unreached(cursor)] : reasons;
     };
     const reasons = new NewReasons();
     const isLong = (looks: readonly Look[]) => {
@@ -117,6 +116,12 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     before = now;
     await alive(new Promise<void>(resolve => systemClock.after(WATCH_MS, resolve)));
   }
+}
+
+function unreached(cursor: string): string {
+  return existsSync(cursor)
+    ? `${cursor} is not at the last change; what reads by it is at work, or does not run`
+    : `${cursor} is not there: what reads by it has taken nothing yet, or runs in another folder, or not at all`;
 }
 
 /** Of all providers; nothing else is asked or waited for. @throws LccError `usage` */

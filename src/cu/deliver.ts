@@ -1,6 +1,7 @@
 /** A query answered for lccq: counted, written once, or followed; the cursor is locked meanwhile. */
 import { CacheReader } from '../db/cache/read.js';
 import { EXIT } from '../lib/errors.js';
+import type { Lock } from '../lib/lock.js';
 import { countOf } from './count.js';
 import { adviceOnSelection, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
@@ -22,9 +23,14 @@ export async function deliver(
   following?: Following,
 ): Promise<number> {
   const file = delivery.cursor;
-  const lock = file === undefined ? undefined : lockCursor(file);
   const reader = new CacheReader(delivery.dbPath, delivery.machineId);
+  let lock: Lock | undefined;
   try {
+    if (file !== undefined) {
+      lock = lockCursor(file);
+      // Another run may have moved it meanwhile, past what was there before.
+      reader.renew();
+    }
     const cursor = file === undefined ? undefined : readCursor(file);
     const sinceSeq = file === undefined ? 0 : startOf(file, cursor, reader);
     const query: Query = { ...delivery.query, selection: { ...delivery.query.selection, sinceSeq } };

@@ -1,6 +1,10 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
 import { controlSocket, tell } from '../daemon/ask.js';
+import { codeText } from '../wire/codes.js';
 import type { Wait } from './queue.js';
+
+/** Codes of fetches that are no status. */
+const LEAST_OWN = 600;
 
 /** Urls on their way by provider. */
 export async function fetchingNow(runDir: string): Promise<Map<number, number>> {
@@ -10,7 +14,12 @@ export async function fetchingNow(runDir: string): Promise<Map<number, number>> 
 /** Why sites are left alone, by provider: the code and the host of the last failure since it started. */
 export async function failuresNow(runDir: string): Promise<Map<number, string>> {
   const named = await listed<[number, number, string]>(runDir, 'failures');
-  return new Map(named.map(([pid, code, host]) => [pid, `${code} at ${host}`]));
+  return new Map(named.map(([pid, code, host]) => [pid, `${code}${ownText(code)} at ${host}`]));
+}
+
+/** A status of HTTP says enough by itself. */
+function ownText(code: number): string {
+  return code < LEAST_OWN ? '' : ` ${codeText(code)}`;
 }
 
 /** What providers that could be fetched from wait for, and until when (ms since 1970). */

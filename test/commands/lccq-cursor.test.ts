@@ -66,6 +66,11 @@ describe('lccq --cursor -- CMD', () => {
     assert.equal(read().status, 65);
   });
 
+  it('leaves nothing beside a cursor where there is no LCC', () => {
+    const { status } = lccq([`--cursor=${cursor}`], { LCC_HOME: join(cache.home, 'nothing') });
+    assert.deepEqual([status, existsSync(`${cursor}.lock`)], [66, false]);
+  });
+
   it('runs CMD for so many records, and moves the cursor after each run', () => {
     cache.fill(7, i => `http://x/${i}`);
     const runs = (...more: string[]) =>

@@ -109,11 +109,11 @@ describe('lccstat and an LCC whose site is away', () => {
   });
 
   it('says why when it is not idle in time', async () => {
-    const { status, stderr } = await lcc.sh('lccstat --until-idle=0.2');
+    const { status, stderr } = await lcc.sh('lccstat --until-idle=0.2 --cursor=links.cursor');
     assert.equal(status, 75);
     assert.match(
       stderr,
-      /^lccstat: still busy after 0\.2 s\nlccstat: ! every site with urls waiting is left alone/,
+      /^lccstat: still busy after 0\.2 s\nlccstat: ! every site with urls waiting is left alone.*\nlccstat: ! links.cursor is not there: /,
     );
   });
 
@@ -130,11 +130,11 @@ describe('lccstat and an LCC whose site is away', () => {
   it('shows the queue by provider and age', async () => {
     assert.match(
       await lcc.run('lccstat --queue'),
-      /^PROVIDER +T +5 10 .* 1280\+ STATE\n +TOTAL 40 40 +0 .*\n +1 40 40 +0 .* does not answer \(602 at 127\.0\.0\.1:9\), left alone until [\d: -]+\n$/,
+      /^PROVIDER +T +5 10 .* 1280\+ STATE\n +TOTAL 40 40 +0 .*\n +1 40 40 +0 .* does not answer \(602 connection refused at 127\.0\.0\.1:9\), left alone until [\d: -]+\n$/,
     );
     assert.match(
       await lcc.run('lccpidb show --pid=1'),
-      /^fetched from: .* failed as a whole once: 602 at 127\.0\.0\.1:9 \(lccctl flush\)$/m,
+      /^fetched from: .* failed as a whole once: 602 connection refused at 127\.0\.0\.1:9 \(lccctl flush\)$/m,
     );
     const { providers, total } = await json('lccstat --queue --json');
     assert.deepEqual(total, { waiting: 40, ages: [40, 0, 0, 0, 0, 0, 0, 0, 0, 0], exact: true });
