@@ -184,6 +184,25 @@ test('a seed is asked for again whatever is known but robots.txt, a link after a
   assert.equal(sim.bench.db.prepare('SELECT hops FROM lccurl').pluck().get(), 0);
 });
 
+test('a flush ends no more than some of what is known, over all providers, and the next one the rest', () => {
+  const bench = new Bench();
+  const { store } = bench;
+  for (const pid of [1, 2, 3]) {
+    bench.provider(pid);
+    for (let i = 0; i < 3; i++)
+      store.transaction(() =>
+        store.known.note({ pid, curl: `http://h/${i}`, hops: 1 }, { code: 404, absence: 'gone' }, 1000 + i),
+      );
+  }
+  const ended = () => bench.db.prepare('SELECT count(*) FROM known WHERE until <= 2000').pluck().get();
+  const flush = (pid?: number) => [store.transaction(() => store.known.flush(2000, pid, 4)), ended()];
+  assert.deepEqual(flush(), [[1, 2], 4]);
+  assert.deepEqual(flush(3), [[3], 7]);
+  assert.deepEqual(flush(), [[2], 9]);
+  assert.deepEqual(flush(), [[], 9]);
+  bench.close();
+});
+
 test('of what is known not to be had the oldest goes when there is too much', () => {
   const bench = new Bench({ knownUrls: 20 });
   bench.provider(1);

@@ -9,8 +9,8 @@ const DAY_S = 86_400;
 const LONGEST_S = 90 * DAY_S;
 /** Rows that go at a time where a provider has too many. */
 const DROPPED_AT_A_TIME = 1000;
-/** Rows of a provider whose time a flush ends; another flush ends that of further ones. */
-export const MAX_FLUSHED = 100_000;
+/** Rows whose time a flush ends: the queue waits meanwhile (half a second). Another flush ends that of further ones. */
+const MAX_FLUSHED = 100_000;
 
 /** Why a page is not to be had. */
 export type Absence =
@@ -76,9 +76,9 @@ export class KnownStore {
       `DELETE FROM known WHERE pid = ? AND curl = ? AND code NOT IN (${SITE_WISHES.join()})`,
     );
     this.#pids = db.prepare<[], number>('SELECT pid FROM pidb').pluck();
-    this.#end = db.prepare<[{ pid: number; nowS: number }]>(
+    this.#end = db.prepare<[{ pid: number; nowS: number; most: number }]>(
       `UPDATE known SET until = $nowS WHERE pid = $pid AND curl IN
-         (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid AND until > $nowS LIMIT ${MAX_FLUSHED})`,
+         (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid AND until > $nowS LIMIT $most)`,
     );
     this.#count = db.prepare<[number], number>('SELECT count(*) FROM known WHERE pid = ?').pluck();
     this.#deleteOldest = db.prepare<[{ pid: number; count: number }]>(
@@ -104,10 +104,18 @@ export class KnownStore {
     this.#counted(pid, -changes);
   }
 
-  /** What is known of a provider, or of all, keeps no link of now from being fetched. @returns providers of which something did */
-  flush(nowS: number, pid?: number): number[] {
+  /**
+   * What is known of a provider, or of all, keeps no link of now from being fetched.
+   * @param most rows, those first whose time would end first
+   * @returns providers of which something did
+   */
+  flush(nowS: number, pid?: number, most = MAX_FLUSHED): number[] {
     const pids = pid === undefined ? this.#pids.all() : [pid];
-    return pids.filter(one => this.#end.run({ pid: one, nowS }).changes > 0);
+    return pids.filter(one => {
+      const { changes } = this.#end.run({ pid: one, nowS, most });
+      most -= changes;
+      return changes > 0;
+    });
   }
 
   /** Whether it is known that a page is not to be had. */
