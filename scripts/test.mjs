@@ -139,7 +139,7 @@ async function report(name) {
 const seconds = ({ ms }) => `${(ms / 1000).toFixed(1)} s`;
 
 /** Files at a time: a test mostly waits for what it has started, so more of them than processors. */
-const FILES_AT_A_TIME = Math.ceil(availableParallelism() * 1.5);
+const FILES_AT_A_TIME = availableParallelism() * 2;
 
 const done = [];
 const queue = [...names];
