@@ -344,7 +344,7 @@ test('pages show what was seen last while the Queue Manager is away, and escape 
   overview = { ...overviewAt(scene.clock.nowMs() - 90_000), reasons: ['a <b> & c; lccstat'] };
   problem = 'lccd-rs cannot reach lccd-qm';
   const first = (await ask('/op', { headers })).body;
-  assert.match(first, /Seen 90 s ago[^]*Lccd-rs cannot reach lccd-qm[^]*A &lt;b&gt; &amp; c/);
+  assert.match(first, /Seen 90 s ago[^]*lccd-rs cannot reach lccd-qm[^]*A &lt;b&gt; &amp; c/);
   assert.match((await ask('/op/daemons', { headers })).body, /m2[^]*away/);
   assert.match(
     (await ask('/op/providers', { headers })).body,
