@@ -9,7 +9,9 @@ export function certificateTrouble(error: unknown): string | undefined {
   const errno = errnoOf(error) ?? '';
   if (errno === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `its certificate is for another name: ${messageOf(error)}`;
+  // After the reason Node 24 names an option of node itself.
+  const [reason] = messageOf(error).split('; ', 1);
   return UNTRUSTED.test(errno)
-    ? `its certificate is not trusted: ${messageOf(error)}; name the right authority with --cafile`
+    ? `its certificate is not trusted: ${reason}; name the right authority with --cafile`
     : undefined;
 }
