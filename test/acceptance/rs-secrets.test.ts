@@ -100,13 +100,14 @@ mail_retry_ms = 20
       ['lccrs', 'show', '1', '--json'],
       ['lccrs', 'audit'],
       ['lccrs', 'audit', '--json'],
-      ['lccrs', 'backup', 'copy.db'],
+      ['lccrs', 'backup', join(dir, 'copy.db')],
       ['lccstat', '--json'],
       ['lccstat'],
     ] as const) {
       const { stdout, stderr } = runCommand(dir, name, args);
       said[`${name} ${args.join(' ')}`] = stdout + stderr;
     }
+    said['backup'] = readFileSync(join(dir, 'copy.db'), 'latin1');
     for (const file of readdirSync(join(dir, 'rs')))
       said[`rs/${file}`] = readFileSync(join(dir, 'rs', file), 'latin1');
     assert.equal(await daemon.stop('SIGABRT'), 'SIGABRT');
