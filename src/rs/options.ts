@@ -8,7 +8,7 @@ import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { parseNetwork } from '../lib/network.js';
 import { mailOptions } from './mail/options.js';
-import { changeMark } from '../db/providers/change-mark.js';
+import { changeMarkOf } from '../db/providers/change-mark.js';
 import { mostTermsOf } from './terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
 
@@ -87,7 +87,7 @@ export function rsOptions(config: Config) {
     share: {
       keepMs: config.get('rs.share_ms'),
       maxLength: config.get('rs.share_bytes'),
-      mark: () => changeMark(config.home.run),
+      mark: changeMarkOf(config.home.run),
     },
     qm: {
       timeoutMs: config.get('rs.qm_timeout_ms'),

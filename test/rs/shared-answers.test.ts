@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { html } from 'hono/html';
 import { ManualClock } from '../../src/lib/clock.js';
+import { PLACE, textOf } from '../../src/rs/pages/layout.js';
 import { SharedBodies } from '../../src/rs/pages/shared-bodies.js';
 import { SharedAnswers, type QmTold } from '../../src/rs/shared-answers.js';
 
@@ -158,17 +159,28 @@ test('what is kept has a bound, and the oldest give way; with a time or a bound 
   }
 });
 
-test('the content of a page is made again for another answer, and for another key', () => {
+test('a page is made again for another answer, another key and another reader', () => {
   const bodies = new SharedBodies();
-  let made = 0;
-  const make = () => html`${String(++made)}`;
+  const made = { contents: 0, frames: 0 };
+  const make = () => html`content ${String(++made.contents)}`;
+  const around = () => `frame ${++made.frames}: ${textOf(PLACE)}.`;
   const [a, b, other] = [{}, {}, {}];
-  const seen = [
-    bodies.of([a, b], '', make),
-    bodies.of([a, b], '', make),
-    bodies.of([a, other], '', make),
-    bodies.of([a, other], 'Europe/Berlin', make),
-    bodies.of([other, b], '', make),
-  ];
-  assert.deepEqual(seen.map(String), ['1', '1', '2', '3', '4']);
+  const seen = (
+    [
+      [[a, b], '', 'one'],
+      [[a, b], '', 'one'],
+      [[a, b], '', 'two'],
+      [[a, other], '', 'two'],
+      [[a, other], 'Europe/Berlin', 'two'],
+      [[other, b], '', 'two'],
+    ] as const
+  ).map(([from, key, reader]) => Buffer.from(bodies.pageOf({ from, key, make, reader, around })).toString());
+  assert.deepEqual(seen, [
+    'frame 1: content 1.',
+    'frame 1: content 1.',
+    'frame 2: content 1.',
+    'frame 3: content 2.',
+    'frame 4: content 3.',
+    'frame 5: content 4.',
+  ]);
 });

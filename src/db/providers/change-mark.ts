@@ -40,12 +40,15 @@ export function moveChangeMark(run: string): string | undefined {
   }
 }
 
-/** The same one: nothing has changed between. Undefined: not known. */
-export function changeMark(run: string): string | undefined {
-  try {
-    const stats = statSync(join(run, NAME), { throwIfNoEntry: false });
-    return stats === undefined ? undefined : `${stats.ino} ${stats.size}`;
-  } catch {
-    return undefined;
-  }
+/** Reads the mark: the same one as before, and nothing has changed between. Undefined: not known. */
+export function changeMarkOf(run: string): () => string | undefined {
+  const path = join(run, NAME);
+  return () => {
+    try {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? undefined : `${stats.ino} ${stats.size}`;
+    } catch {
+      return undefined;
+    }
+  };
 }

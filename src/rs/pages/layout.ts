@@ -47,7 +47,7 @@ export function pageMaker(frame: PageFrame): PageMaker {
 }
 
 /** @throws LccError `bug` for one with a part that comes later */
-export function textOf(markup: Markup): string {
+export function textOf(markup: Markup | string): string {
   if (markup instanceof Promise) throw new LccError('bug', 'a part of a page comes later');
   return markup.toString();
 }

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
 import type { RsOptions } from '../options.js';
-import { filled, PLACE, type Markup, type PageMaker } from './layout.js';
+import { PLACE, textOf, type Markup, type PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
 import { leavePage } from './me-leave.js';
@@ -18,7 +18,7 @@ import { termsPage, type OwnHours } from './me-terms.js';
 import { providerGate, type ProviderEnv } from './provider-gate.js';
 import type { QmAnswers } from './qm-answers.js';
 import { sessionGate } from './session-gate.js';
-import { SharedBodies } from './shared-bodies.js';
+import { SharedBodies, type SharedPage } from './shared-bodies.js';
 import { ShownOnce } from './shown-once.js';
 
 export interface MeOptions
@@ -59,17 +59,15 @@ export function mePages(all: MeOptions) {
     const { provider } = c.var;
     const nowMs = clock.nowMs();
     const note = outcomeNote(c, 'You stay.');
-    const body = bodies.of([provider], '', () =>
-      overview({ provider, base, zone: zoneOf(provider.pid), nowMs, ...options }),
-    );
-    return showShared(c, '/me', 'Overview', body, note);
+    const make = () => overview({ provider, base, zone: zoneOf(provider.pid), nowMs, ...options });
+    return showShared(c, '/me', 'Overview', { from: [provider], key: '', make }, note);
   });
   pages.get('/errors', async c => {
     const { provider } = c.var;
     const filter = errorFilterOf(name => c.req.query(name));
     const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 }, true);
-    const body = bodies.of([errors, provider], '', () => errorsBody({ provider, errors, filter, base }));
-    return showShared(c, '/me/errors', 'Errors', body);
+    const make = () => errorsBody({ provider, errors, filter, base });
+    return showShared(c, '/me/errors', 'Errors', { from: [errors, provider], key: '', make });
   });
   pages.get('/errors.csv', c => {
     const { pid } = c.var.provider;
@@ -84,10 +82,9 @@ export function mePages(all: MeOptions) {
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
     const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(provider.pid, urls);
-    const body = bodies.of([standings], typed, () =>
-      receiptsBody({ base, typed, urls, standings, nowMs: clock.nowMs(), zone: zoneOf(provider.pid) }),
-    );
-    return showShared(c, '/me/receipts', 'Receipts', body);
+    const make = () =>
+      receiptsBody({ base, typed, urls, standings, nowMs: clock.nowMs(), zone: zoneOf(provider.pid) });
+    return showShared(c, '/me/receipts', 'Receipts', { from: [standings], key: typed, make });
   });
   const parts: MeParts = { ...all, show };
   rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });
@@ -111,11 +108,16 @@ export function mePages(all: MeOptions) {
     c: MeContext,
     here: string,
     title: string,
-    content: Uint8Array,
+    content: Pick<SharedPage, 'from' | 'key' | 'make'>,
     note: Markup | string = '',
   ) {
-    const around = page({ title, here, login: loginOf(c), body: html`${note} ${PLACE}` });
-    return c.body(filled(around, content), 200, { 'content-type': 'text/html; charset=UTF-8' });
+    const login = loginOf(c);
+    const whole = bodies.pageOf({
+      ...content,
+      reader: `${login.formToken} ${textOf(note)}`,
+      around: () => page({ title, here, login, body: html`${note} ${PLACE}` }),
+    });
+    return c.body(whole, 200, { 'content-type': 'text/html; charset=UTF-8' });
   }
 
   function loginOf(c: MeContext) {
