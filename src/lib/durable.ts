@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { errnoOf, LccError, messageOf } from './errors.js';
+import { errnoOf, LccError, reasonOf } from './errors.js';
 
 /** Creates or replaces `path` with `data`, whole or not at all, also across a power cut. Mode applies to new files. */
 export function writeFileDurably(path: string, data: string | Uint8Array, mode = 0o644): void {
@@ -112,13 +112,9 @@ export function makeDirectory(path: string, mode = 0o777): string | undefined {
       const errno = errnoOf(error) ?? '';
       if (errno === 'EEXIST') continue;
       if (!HOPELESS.includes(errno)) throw error;
-      throw new LccError(
-        'output.create',
-        `${directory}: no directory can be made here: ${messageOf(error)}`,
-        {
-          cause: error,
-        },
-      );
+      throw new LccError('output.create', `${directory}: no directory can be made here: ${reasonOf(error)}`, {
+        cause: error,
+      });
     }
   }
   return missing[0];

@@ -99,7 +99,11 @@ test('exit statuses', async () => {
     [['--site=ftp://e/'], 64, /write http:\/\/host\//],
     [['-', '-'], 64, /can be read once/],
     [['--allow-address=x', 'list'], 64, /x/],
-    [['--state=/proc/none', 'list'], 73, /\/proc\/none: no directory can be made here/],
+    [
+      ['--state=/proc/none', 'list'],
+      73,
+      /\/proc\/none: no directory can be made here: there is no such file or directory; check the name\n/,
+    ],
   ];
   for (const [args, status, message] of cases) {
     const done = await run(args);
