@@ -80,8 +80,12 @@ export class BenchQm {
     }
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   get peakRssBytes(): number {
-    return peakRssBytes(this.#child?.pid ?? 0);
+    return peakRssBytes(this.pid);
   }
 
   async stop(signal: NodeJS.Signals): Promise<void> {

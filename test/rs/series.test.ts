@@ -1,7 +1,7 @@
 /** Figures over time: what is kept of overviews, and how graphs draw it. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { graphOf, type GraphView } from '../../src/rs/operator/graph.js';
+import { graphsOf, type GraphView } from '../../src/rs/operator/graph.js';
 import { AGE_BANDS, SeriesRecorder } from '../../src/rs/operator/recorder.js';
 import { timeTicks, valueTicks } from '../../src/rs/operator/scale.js';
 import { overviewAt } from './overviews.js';
@@ -61,6 +61,24 @@ test('means are kept for weeks, fine figures for an hour, and both no longer', (
   assert.equal(scene.db.series.between('fine', 0, later + 1).length, 1);
 });
 
+test('what was read is read again when there is more, when a step is over, and when the clock was set back', () => {
+  recorder.add(overviewAt(BEGIN_MS));
+  for (const [step, stepMs] of [
+    ['fine', 10_000],
+    ['coarse', 300_000],
+  ] as const) {
+    const first = recorder.moments(step, BEGIN_MS + 1);
+    assert.equal(recorder.moments(step, BEGIN_MS + stepMs), first);
+    const second = recorder.moments(step, BEGIN_MS + stepMs + 1);
+    assert.notEqual(second, first);
+    assert.notEqual(recorder.moments(step, BEGIN_MS), second, 'set back');
+    const before = recorder.moments(step, BEGIN_MS + stepMs);
+    recorder.add(overviewAt(BEGIN_MS + stepMs));
+    const after = recorder.moments(step, BEGIN_MS + stepMs);
+    assert.equal(after.length, before.length + 1);
+  }
+});
+
 test('a process that starts again makes the mean that the one before has not made', () => {
   for (let ms = 0; ms < 300_000; ms += 10_000) recorder.add(overviewAt(BEGIN_MS + ms));
   assert.deepEqual(recorder.moments('coarse', BEGIN_MS + 300_000), []);
@@ -81,8 +99,8 @@ const VIEW: GraphView = {
     { figure: 'b', label: 'two' },
   ],
 };
-const svgOf = async (view: GraphView, moments: Parameters<typeof graphOf>[1]) =>
-  String(await graphOf(view, moments, { fromMs: 0, toMs: 100_000, stepMs: 10_000 }));
+const svgOf = async (view: GraphView, moments: Parameters<typeof graphsOf>[1]) =>
+  String(await graphsOf([view], moments, { fromMs: 0, toMs: 100_000, stepMs: 10_000 }));
 const pathsOf = (svg: string) =>
   [...svg.matchAll(/class="(?:line|area) s\d"\s+d="([^"]*)"/g)].map(([, d]) => d ?? '');
 
@@ -113,7 +131,7 @@ test('in a stack each line lies on the one below', async () => {
 test('many moments are drawn as as many points as there is room for', async () => {
   const moments = Array.from({ length: 8640 }, (_, i) => ({ atMs: i * 300_000, figures: { a: i % 2 } }));
   const times = { fromMs: 0, toMs: 8640 * 300_000, stepMs: 300_000 };
-  const [a = ''] = pathsOf(String(await graphOf(VIEW, moments, times)));
+  const [a = ''] = pathsOf(String(await graphsOf([VIEW], moments, times)));
   assert.ok(a.split('L').length <= 400);
 });
 

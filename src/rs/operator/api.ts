@@ -13,7 +13,7 @@ import { TERMS } from '../terms.js';
 import type { Decisions } from './decisions.js';
 import { operatorOrigin } from './gate.js';
 import type { OperatorLogins } from './operators.js';
-import { idIn, numberIn, searchOf, stepOf } from './query.js';
+import { idIn, jsonOf, numberIn, searchOf, stepOf } from './query.js';
 import type { OperatorViews } from './views.js';
 
 interface ApiEnv {
@@ -52,7 +52,7 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
   });
   api.use(boundedBody(maxBodyBytes));
   api.get('/', c => c.json(views.overview()));
-  api.get('/series', c => c.json(views.series(stepOf(c))));
+  api.get('/series', c => jsonOf(c, views.series(stepOf(c))));
   api.get('/queue', c => c.json(views.queue()));
   api.get('/daemons', c => c.json(views.daemons()));
   api.get('/providers', async c =>

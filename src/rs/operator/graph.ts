@@ -49,9 +49,25 @@ interface Point {
   values: (number | undefined)[];
 }
 
-export function graphOf(view: GraphView, moments: readonly SeriesMoment[], times: GraphTimes): Markup {
+/** Several graphs of the same moments. */
+export function graphsOf(
+  views: readonly GraphView[],
+  moments: readonly SeriesMoment[],
+  times: GraphTimes,
+): Markup {
+  const drawn = thinned(moments, times);
+  return html`${views.map(view => graphOf(view, moments, drawn, times))}`;
+}
+
+/** @param drawn of the moments as many as there is room for */
+function graphOf(
+  view: GraphView,
+  moments: readonly SeriesMoment[],
+  drawn: readonly SeriesMoment[],
+  times: GraphTimes,
+): Markup {
   const { id, title, lines } = view;
-  const points = pointsOf(view, thinned(moments, times));
+  const points = pointsOf(view, drawn);
   const most = Math.max(0, ...points.flatMap(({ values }) => values.map(value => value ?? 0)));
   const ticks = valueTicks(most, KIND_OF_UNIT[view.unit]);
   const top = ticks.at(-1) ?? 1;

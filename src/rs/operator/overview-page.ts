@@ -1,14 +1,14 @@
 /** The first page of operators: what waits for them, why nothing moves, and graphs. */
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
 import { amount, formatDuration } from '../../config/words.js';
-import type { SeriesStep } from '../../db/rs/series.js';
-import { capital, type Markup } from '../pages/layout.js';
-import { graphOf, valueText, type GraphTimes, type GraphView } from './graph.js';
+import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
+import { capital, textOf, type Markup } from '../pages/layout.js';
+import { graphsOf, valueText, type GraphTimes, type GraphView } from './graph.js';
 import { freshness, sinceText, tileOf } from './markup.js';
 import type { OperatorViews, Overview } from './views.js';
 
 /** Of the queue by age, the others each from 0. */
-export const GRAPHS: readonly GraphView[] = [
+const GRAPHS: readonly GraphView[] = [
   {
     ...graph('queue', 'Urls that wait, by age', 'urls', {
       age_0: 'under 5 min',
@@ -41,7 +41,24 @@ function graph(
   return { id, title, unit, lines: Object.entries(labels).map(([figure, label]) => ({ figure, label })) };
 }
 
-export function overviewPage(views: OperatorViews, step: SeriesStep, base: string, nowMs: number): Markup {
+/** The graphs as all browsers get them, drawn once for the same moments. */
+export class DrawnGraphs {
+  readonly #drawn = new WeakMap<readonly SeriesMoment[], Markup>();
+
+  of(moments: readonly SeriesMoment[], times: GraphTimes): Markup {
+    const drawn = this.#drawn.get(moments) ?? raw(textOf(graphsOf(GRAPHS, moments, times)));
+    this.#drawn.set(moments, drawn);
+    return drawn;
+  }
+}
+
+export function overviewPage(
+  views: OperatorViews,
+  graphs: DrawnGraphs,
+  step: SeriesStep,
+  base: string,
+  nowMs: number,
+): Markup {
   const overview = views.overview();
   const moments = views.moments(step);
   const times = views.spanOf(step);
@@ -62,7 +79,7 @@ export function overviewPage(views: OperatorViews, step: SeriesStep, base: strin
       data-span-ms="${String(times.toMs - times.fromMs)}"
       data-zone="${zoneOf()}"
     >
-      ${GRAPHS.map(view => graphOf(view, moments, times))}
+      ${graphs.of(moments, times)}
     </div>
     <p class="fresh">Times are those of the machine of the cache, ${zoneOf()}.</p>`;
 }

@@ -21,8 +21,8 @@ import { operatorGate, operatorLoginPages, operatorOrigin } from './gate.js';
 import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage } from './list-pages.js';
 import type { OperatorLogins } from './operators.js';
 import { graphFiles, versionOf } from './graph-script.js';
-import { overviewPage } from './overview-page.js';
-import { idIn, numberIn, searchOf, stepOf } from './query.js';
+import { DrawnGraphs, overviewPage } from './overview-page.js';
+import { idIn, jsonOf, numberIn, searchOf, stepOf } from './query.js';
 import { OPERATOR_STYLE } from './style.js';
 import type { OperatorViews } from './views.js';
 
@@ -94,11 +94,13 @@ export function operatorPages(parts: OperatorPagesOptions) {
     const { formToken } = c.var.session;
     return { base, formToken, most, first, nowMs: nowMs() };
   };
-  pages.get('/', c =>
-    show(c, 'Overview', '/', overviewPage(views, stepOf(c), base, nowMs()), 200, { watchS: WATCH_S }),
-  );
+  const graphs = new DrawnGraphs();
+  pages.get('/', c => {
+    const body = overviewPage(views, graphs, stepOf(c), base, nowMs());
+    return show(c, 'Overview', '/', body, 200, { watchS: WATCH_S });
+  });
   // As the API has them, for the script of a page that is logged in.
-  pages.get('/series', c => c.json(views.series(stepOf(c))));
+  pages.get('/series', c => jsonOf(c, views.series(stepOf(c))));
   pages.get('/queue', c =>
     show(c, 'Queue', '/queue', queuePage(views, base, nowMs()), 200, { watchS: WATCH_S }),
   );

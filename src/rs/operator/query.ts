@@ -1,4 +1,4 @@
-/** What a request asks for in its path and its query. */
+/** What a request asks for in its path and its query, and an answer to a script. */
 import type { Context } from 'hono';
 import type { SeriesStep } from '../../db/rs/series.js';
 import { MAX_SEARCH_LENGTH } from '../../wire/rs-looks.js';
@@ -35,4 +35,9 @@ export function searchOf(text: string): string {
       `write ${MAX_SEARCH_LENGTH} characters at most`,
     );
   return text;
+}
+
+/** An answer whose JSON is there already. */
+export function jsonOf(c: Context, text: string): Response {
+  return c.body(text, 200, { 'content-type': 'application/json' });
 }

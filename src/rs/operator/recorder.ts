@@ -36,6 +36,8 @@ export class SeriesRecorder {
   #before: RsOverview | undefined;
   /** Begin of the coarse time that is under way. */
   #coarseMs: number | undefined;
+  /** What was read last; reading and drawing weeks takes long, and there is nothing new before a step is over. */
+  readonly #read = new Map<SeriesStep, { atMs: number; moments: readonly SeriesMoment[] }>();
 
   constructor(db: RsDatabase, times: SeriesTimes) {
     this.#db = db;
@@ -52,11 +54,13 @@ export class SeriesRecorder {
     const beginMs = nowMs - (nowMs % coarseMs);
     this.#db.write(() => {
       const { series } = this.#db;
+      this.#read.delete('fine');
       series.add('fine', { atMs: nowMs - (nowMs % fineMs), figures });
       const before = this.#coarseMs ?? beginMs - coarseMs;
       if (before < beginMs) {
         const means = meansOf(series.between('fine', before, before + coarseMs));
         if (means !== undefined) series.add('coarse', { atMs: before, figures: means });
+        this.#read.delete('coarse');
         series.prune('fine', nowMs - Math.max(fineKeepMs, 2 * coarseMs), nowMs);
         series.prune('coarse', nowMs - coarseKeepMs, nowMs);
       }
@@ -64,11 +68,15 @@ export class SeriesRecorder {
     this.#coarseMs = beginMs;
   }
 
-  /** What a graph of a step shows, until now. */
-  moments(step: SeriesStep, nowMs: number): SeriesMoment[] {
-    const { fineKeepMs, coarseKeepMs } = this.#times;
-    const keptMs = step === 'fine' ? fineKeepMs : coarseKeepMs;
-    return this.#db.series.between(step, nowMs - keptMs, nowMs + 1);
+  /** What a graph of a step shows, until now: the same array for a step's time, or until there is more. */
+  moments(step: SeriesStep, nowMs: number): readonly SeriesMoment[] {
+    const { fineMs, fineKeepMs, coarseMs, coarseKeepMs } = this.#times;
+    const [stepMs, keptMs] = step === 'fine' ? [fineMs, fineKeepMs] : [coarseMs, coarseKeepMs];
+    const read = this.#read.get(step);
+    if (read !== undefined && read.atMs <= nowMs && nowMs < read.atMs + stepMs) return read.moments;
+    const moments = this.#db.series.between(step, nowMs - keptMs, nowMs + 1);
+    this.#read.set(step, { atMs: nowMs, moments });
+    return moments;
   }
 }
 

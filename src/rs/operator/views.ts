@@ -90,6 +90,8 @@ export interface OperatorViewsOptions {
 
 export class OperatorViews {
   readonly #options: OperatorViewsOptions;
+  /** For the scripts of all browsers. */
+  readonly #series = new WeakMap<readonly SeriesMoment[], string>();
 
   constructor(options: OperatorViewsOptions) {
     this.#options = options;
@@ -118,7 +120,8 @@ export class OperatorViews {
     };
   }
 
-  moments(step: SeriesStep): SeriesMoment[] {
+  /** The same array as long as nothing changes. */
+  moments(step: SeriesStep): readonly SeriesMoment[] {
     return this.#options.recorder.moments(step, this.#options.nowMs());
   }
 
@@ -131,8 +134,15 @@ export class OperatorViews {
       : { fromMs: toMs - times.coarseKeepMs, toMs, stepMs: times.coarseMs };
   }
 
-  series(step: SeriesStep): SeriesView {
+  /** A `SeriesView` as JSON. */
+  series(step: SeriesStep): string {
     const moments = this.moments(step);
+    const text = this.#series.get(moments) ?? JSON.stringify(this.#seriesOf(step, moments));
+    this.#series.set(moments, text);
+    return text;
+  }
+
+  #seriesOf(step: SeriesStep, moments: readonly SeriesMoment[]): SeriesView {
     const names = [...new Set(moments.flatMap(({ figures }) => Object.keys(figures)))].sort();
     return {
       step_ms: this.spanOf(step).stepMs,
