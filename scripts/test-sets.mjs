@@ -30,7 +30,7 @@ const REST = [
   'spider/transaction/records',
 ];
 /** Tests that only the long set has. */
-const LONG_ONLY = ['bot/endurance', 'qm/mutants'];
+const LONG_ONLY = ['acceptance/crawl-docs', 'bot/endurance', 'qm/mutants'];
 /** Tests that the long set has with larger amounts than another. */
 const LONG = [
   ...LONG_ONLY,

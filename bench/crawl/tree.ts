@@ -16,6 +16,8 @@ import { Crawler } from './service.js';
 const TREES = { linux: /^linux-doc-\d/, postgresql: /^postgresql-doc-\d/ };
 const TREE = (process.env['LCC_BENCH_TREE'] ?? 'linux') as keyof typeof TREES;
 const DOCS = '/usr/share/doc';
+/** As wget: rel=nofollow of single links is not obeyed, and Sphinx writes it at the source of each page. */
+const OPTIONS = ['--assets', '--nofollow=page'];
 const PARALLEL = 8;
 const SCRAPY = join(dirname(fileURLToPath(import.meta.url)), '../../../bench/peers/scrapy_crawl.py');
 
@@ -119,7 +121,7 @@ class Tree {
     return {
       name,
       prepare: async () => {
-        crawler = await Crawler.start(join(this.#scratch, `home-${this.#homes++}`), ['--assets']);
+        crawler = await Crawler.start(join(this.#scratch, `home-${this.#homes++}`), OPTIONS);
         for (const [pid, root] of [this.#warm, this.#site.url].entries())
           crawler.run(
             `lccpidb add --pid=${pid + 1} --root=${root} --spider=yes --pace=0 --parallel=${parallel}`,
