@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { canonicalUrl } from '../../src/wire/canonical.js';
 import { CrawlService } from '../support/crawl-service.js';
 import { Lcc } from '../support/lcc.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
@@ -38,20 +39,31 @@ describe('a crawl of linux-doc', { skip: noNginx || noWget || noDocs }, () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const asked = async () =>
-    (await site.requests())
-      .filter(line => line.startsWith('GET ') && !line.includes(' /robots.txt '))
-      .map(line => line.replace(/ HTTP\/[\d.]+/, ''))
-      .sort();
+  const asked = async () => {
+    const lines = (await site.requests()).filter(
+      line => line.startsWith('GET ') && !line.includes(' /robots.txt '),
+    );
+    return lines.map(line => {
+      const [, path = '', , status] = line.split(' ');
+      return { path, status };
+    });
+  };
+  const named = (list: Awaited<ReturnType<typeof asked>>) =>
+    list.map(({ path, status }) => `${path} ${status}`).sort();
 
   it('asks for exactly what wget -m asks for, each once, and holds what was there', async () => {
     spawnSync('wget', ['-q', '-m', '-P', join(dir, 'wget'), `${site.url}index.html`]);
-    const ofWget = await asked();
+    // wget takes `x.eot?` and `x.eot` for two urls; one form of a url has no empty query (wire/canonical).
+    const forms = (await asked()).map(({ path, status }) => ({
+      path: canonicalUrl(path, site.url)?.curl.slice(site.url.length - 1) ?? path,
+      status,
+    }));
+    const ofWget = [...new Set(named(forms))];
     assert.ok(ofWget.length > 1000);
     await site.forgetRequests();
     await lcc.run(`echo ${site.url}index.html | lcclinks --seeds --deliver`);
     await lcc.run(`lccstat --until-idle=${CRAWLED_S} --cursor=links.cursor`);
-    assert.deepEqual(await asked(), ofWget);
+    assert.deepEqual(named(await asked()), ofWget);
     assert.equal(
       (await lcc.run('lccq --count')).trim(),
       String(ofWget.filter(line => line.endsWith(' 200')).length),
