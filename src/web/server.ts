@@ -68,15 +68,17 @@ export function connectionOf({ socket }: IncomingMessage): Connection {
   return PEERS.get(socket) ?? { socket, peer: 'unknown', address: '' };
 }
 
+interface Client {
+  place: Place | undefined;
+  hasAsked: boolean;
+}
+
 /** The connections of a server, each from its beginning to its end. */
 class Clients {
   readonly #clock: Clock;
   readonly #limits: WebLimits;
   readonly #door: Door;
-  /** Those that have asked. */
-  readonly #asked = new Set<Socket>();
-  readonly #places = new WeakMap<Socket, Place>();
-  readonly #open = new Set<Socket>();
+  readonly #open = new Map<Socket, Client>();
   #closed: (() => void) | undefined;
 
   constructor(clock: Clock, limits: WebLimits) {
@@ -87,21 +89,13 @@ class Clients {
 
   admit(connection: Connection, place: Place | undefined, http: Server): void {
     const { socket } = connection;
-    if (place !== undefined) this.#places.set(socket, place);
+    const client = { place, hasAsked: false };
     PEERS.set(socket, connection);
-    this.#open.add(socket);
-    const cancels = [
-      this.#clock.after(this.#limits['web.headers_timeout_ms'], () => {
-        if (!this.#asked.has(socket)) this.#late(connection, 'web.headers_timeout_ms');
-      }),
-      this.#clock.after(this.#limits['web.request_timeout_ms'], () =>
-        this.#late(connection, 'web.request_timeout_ms'),
-      ),
-    ];
+    this.#open.set(socket, client);
+    const cancel = this.#limitTime(connection, client);
     socket.once('close', () => {
-      for (const cancel of cancels) cancel();
+      cancel();
       this.#open.delete(socket);
-      this.#asked.delete(socket);
       if (this.#open.size === 0) this.#closed?.();
     });
     http.emit('connection', socket);
@@ -113,12 +107,26 @@ class Clients {
     });
   }
 
+  /** First of the headers, then of the whole; one timer at a time. @returns ends that */
+  #limitTime(connection: Connection, client: Client): () => void {
+    const { 'web.headers_timeout_ms': headersMs, 'web.request_timeout_ms': wholeMs } = this.#limits;
+    const whole = (delayMs: number) =>
+      this.#clock.after(delayMs, () => this.#late(connection, 'web.request_timeout_ms'));
+    if (headersMs >= wholeMs) return whole(wholeMs);
+    let cancel = this.#clock.after(headersMs, () => {
+      if (client.hasAsked) cancel = whole(wholeMs - headersMs);
+      else this.#late(connection, 'web.headers_timeout_ms');
+    });
+    return () => cancel();
+  }
+
   /** Notes a request. @returns whether it is the first of its connection, and that still has its place */
   asks(request: IncomingMessage): boolean {
     const { socket, headers } = request;
-    if (this.#asked.has(socket)) return false;
-    this.#asked.add(socket);
-    const place = this.#places.get(socket);
+    const client = this.#open.get(socket);
+    if (client === undefined || client.hasAsked) return false;
+    client.hasAsked = true;
+    const { place } = client;
     // A body may come as slowly as headers do.
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (!hasBody) return place?.known() ?? true;
@@ -127,7 +135,7 @@ class Clients {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#open) if (!this.#asked.has(socket)) socket.destroy();
+    for (const [socket, { hasAsked }] of this.#open) if (!hasAsked) socket.destroy();
     if (this.#open.size > 0) await new Promise<void>(resolve => (this.#closed = resolve));
   }
 

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, test } from 'node:test';
+import type { Context } from 'hono';
 import { ManualClock } from '../../src/lib/clock.js';
 import { LoginGuard } from '../../src/rs/login-guard.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
+import { SessionCookie } from '../../src/rs/pages/session-gate.js';
 import { WebSessions } from '../../src/rs/sessions.js';
 import { RsScene } from './support.js';
 
@@ -129,4 +131,28 @@ test('after 20 wrong logins in an hour a network waits, right ones too, and no o
   assert.equal(await guard.attempt('b', right), 'in');
   clock.advance(3_600_000);
   assert.equal(await guard.attempt('a', right), 'in');
+});
+
+test('the token is found among other cookies, and only under the name of its kind', () => {
+  const token = 'a'.repeat(43);
+  const read = (kind: 'provider' | 'operator', url: string, cookie: string | undefined) => {
+    const context = { req: { header: () => cookie } } as unknown as Context;
+    return new SessionCookie(kind, url).read(context);
+  };
+  const plain = (cookie?: string) => read('provider', 'http://lcc.example.org/', cookie);
+  for (const cookie of [
+    `lcc=${token}`,
+    `a=b; lcc=${token}; c=d`,
+    `a=b;lcc=${token};c`,
+    `xlcc=b; lcc-operator=${'b'.repeat(43)}; lcc=${token}`,
+    `lcc=${token}; lcc=${'b'.repeat(43)}`,
+    `lcc="; lcc=${token}`,
+  ])
+    assert.equal(plain(cookie), token, cookie);
+  for (const cookie of [undefined, '', `xlcc=${token}`, `lcc-operator=${token}`, `a=lcc=${token}`, 'lcc=é'])
+    assert.equal(plain(cookie), undefined, cookie);
+  assert.equal(read('operator', 'http://[::1]:9081/op', `lcc=b; lcc-operator=${token}`), token);
+  const secure = 'https://lcc.example.org/';
+  assert.equal(read('provider', secure, `lcc=b; __Host-lcc=${token}`), token);
+  assert.equal(read('provider', secure, `lcc=${token}`), undefined, 'a neighbour could have set it');
 });

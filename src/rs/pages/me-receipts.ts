@@ -23,7 +23,7 @@ export interface ReceiptsView {
 
 /** Addresses, one a line. */
 export function urlsIn(typed: string): string[] {
-  return [...new Set(typed.split(/\s+/).filter(url => url !== ''))];
+  return [...new Set(typed.match(/\S+/g))];
 }
 
 export function receiptsBody(view: ReceiptsView): Markup {

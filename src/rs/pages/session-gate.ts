@@ -1,6 +1,6 @@
 /** Which session a request is of, by its cookie; and that a form which is sent is one of that session. */
 import type { Context, MiddlewareHandler } from 'hono';
-import { getCookie, setCookie } from 'hono/cookie';
+import { setCookie } from 'hono/cookie';
 import type { SessionKind } from '../../db/rs/sessions.js';
 import type { NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
@@ -21,6 +21,8 @@ export class SessionCookie {
   readonly #kind: SessionKind;
   readonly #isSecure: boolean;
   readonly #path: string;
+  /** Its first one in the header; what is none of our tokens is not looked for. */
+  readonly #pattern: RegExp;
 
   /** @param url public address of the pages */
   constructor(kind: SessionKind, url: string) {
@@ -29,11 +31,12 @@ export class SessionCookie {
     this.#isSecure = protocol === 'https:';
     // `__Host-` is for the whole host.
     this.#path = this.#isSecure ? '/' : pathname;
+    const name = `${this.#isSecure ? '__Host-' : ''}${NAMES[kind]}`;
+    this.#pattern = new RegExp(`(?:^|;)[ \\t]*${name}=([\\w-]+)[ \\t]*(?:;|$)`);
   }
 
   read(c: Context): string | undefined {
-    const name = NAMES[this.#kind];
-    return this.#isSecure ? getCookie(c, name, 'host') : getCookie(c, name);
+    return this.#pattern.exec(c.req.header('cookie') ?? '')?.[1];
   }
 
   /** Kept by the browser until it is closed. */
