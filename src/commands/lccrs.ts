@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs';
 import { slotsOf } from '../config/hours.js';
 import type { Config } from '../config/load.js';
+import { crawlersOf } from '../db/providers/crawlers.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
-import type { RegistrationState } from '../db/rs/registrations.js';
-import { openReadOnly, readingError } from '../db/sqlite/open.js';
+import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
+import { openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { rsOptions } from '../rs/options.js';
@@ -139,13 +140,32 @@ function pidsOf(path: string): number[] {
   }
 }
 
-function show({ db, context, operand }: Given): void {
+function show({ db, context, config, operand }: Given): void {
   const registration = db.registrations.get(idOf(operand));
   if (registration === undefined)
     throw new LccError('usage', `there is no registration ${operand}; see lccrs list --all`);
+  const crawlers = crawlersIn(config.home.db, registration);
   process.stdout.write(
-    context.options['json'] === true ? jsonOf(registration) : registrationText(registration),
+    context.options['json'] === true
+      ? jsonOf({ ...registration, crawled_by: crawlers ?? null })
+      : registrationText(registration, crawlers),
   );
+}
+
+/** Other providers that crawl what it has, or wants; undefined where lcc.db cannot be read. */
+function crawlersIn(path: string, registration: Registration): number[] | undefined {
+  let db: Db | undefined;
+  try {
+    const lcc = (db = openReadOnly(path));
+    const pids = directoriesOf(registration).flatMap(directory => crawlersOf(lcc, directory));
+    return [...new Set(pids)].filter(pid => pid !== registration.pid).sort((a, b) => a - b);
+  } catch (error) {
+    const named = readingError(path, error);
+    if (named instanceof LccError) return undefined;
+    throw named;
+  } finally {
+    db?.close();
+  }
 }
 
 function approve({ db, context, config, operand }: Given): void {

@@ -35,7 +35,11 @@ export function mailLine(
   return `${String(id).padEnd(5)} ${kind.padEnd(8)} ${address}  for ${since}  tried ${amount(tries, 'time')}${of}\n`;
 }
 
-export function registrationText(registration: Registration): string {
+/** @param crawlers other providers that crawl this site; undefined: not known */
+export function registrationText(
+  registration: Registration,
+  crawlers: readonly number[] | undefined,
+): string {
   const { id, kind, state, pid, prefix, file, wishes, network, tries, reason, proven, madeMs, endsMs } =
     registration;
   const { bandwidth, hours, zone = 'the LCC' } = wishes;
@@ -53,6 +57,11 @@ export function registrationText(registration: Registration): string {
     ['checks', String(tries)],
     ['begun', new Date(madeMs).toISOString()],
     ['ends', endsMs === undefined ? undefined : new Date(endsMs).toISOString()],
+    ...(crawlers ?? []).map((crawler): [string, string] => [
+      'crawled by',
+      `provider ${crawler}: fetched and kept twice; to end that: lccpidb set --pid=${crawler} --spider=no; or refuse this, and let the site take ${crawler} over: lccpidb passwd --pid=${crawler}`,
+    ]),
+    ['crawled by', crawlers === undefined ? 'not known: lcc.db cannot be read' : undefined],
   ];
   return rows
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(13)} ${value}\n`]))

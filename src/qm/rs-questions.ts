@@ -1,18 +1,21 @@
 /** What a Registration Server may ask of the Queue Manager. Nothing is changed, and there are no secrets in answers. */
+import { crawlersOf } from '../db/providers/crawlers.js';
 import { RegisteredStore } from '../db/providers/registered.js';
 import { UrlStandings } from '../db/queue/url-standings.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { Clock } from '../lib/clock.js';
 import { MAX_RS_ROWS, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
-import { createRootCheck, rootProblem } from '../wire/roots.js';
+import { createRootCheck, rootsAround } from '../wire/roots.js';
 
 export class RsQuestions {
+  readonly #db: Db;
   readonly #registered: RegisteredStore;
   readonly #standings: UrlStandings;
 
   readonly #clock: Pick<Clock, 'nowMs'>;
 
   constructor(db: Db, clock: Pick<Clock, 'nowMs'>) {
+    this.#db = db;
     this.#clock = clock;
     this.#registered = new RegisteredStore(db);
     this.#standings = new UrlStandings(db, MAX_RS_ROWS);
@@ -21,7 +24,7 @@ export class RsQuestions {
   answer(question: RsQuestion): RsAnswer {
     switch (question.op) {
       case 'find':
-        return { ok: { pids: this.#around(question.url) } };
+        return { ok: { pids: this.#around(question.url), crawlers: this.#crawlers(question.url) } };
       case 'show':
         return {
           ok: {
@@ -45,13 +48,13 @@ export class RsQuestions {
 
   /** Providers with a root around a url. */
   #around(url: string): number[] {
-    if (rootProblem(url.replace(/[?#].*$/s, '')) !== undefined) return [];
-    const { origin, pathname } = new URL(url);
-    const parts = pathname.split('/');
-    const above = parts.map((_, i) => `${origin}${parts.slice(0, i + 1).join('/')}`);
-    const roots = above.flatMap(root => [root, `${root}/`]);
     return this.#registered
-      .withRoots(roots)
+      .withRoots(rootsAround(url))
       .filter(pid => createRootCheck(this.#registered.rootsOf(pid))(url));
+  }
+
+  /** Those that crawl a directory, or something below it. */
+  #crawlers(url: string): number[] {
+    return url.endsWith('/') ? crawlersOf(this.#db, url) : [];
   }
 }

@@ -71,6 +71,15 @@ export function rootProblem(root: string): string | undefined {
   return undefined;
 }
 
+/** Each text that a root around a URL may have; none for one that no root can be around. */
+export function rootsAround(url: string): string[] {
+  if (rootProblem(url.replace(/[?#].*$/s, '')) !== undefined) return [];
+  const { origin, pathname } = new URL(url);
+  const parts = pathname.split('/');
+  const above = parts.map((_, i) => `${origin}${parts.slice(0, i + 1).join('/')}`);
+  return above.flatMap(root => [root, `${root}/`]);
+}
+
 /** As `createRootCheck`, where there is nobody to be told: roots that cannot be read permit nothing. */
 export function strictRootCheck(roots: readonly string[]): (url: string) => boolean {
   try {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
+import { addProvider } from '../../src/db/providers/pidb.js';
 import { RegisteredStore } from '../../src/db/providers/registered.js';
 import { RsDatabase } from '../../src/db/rs/database.js';
 import type { IssuedPair } from '../../src/rs/registrar.js';
@@ -51,6 +52,25 @@ describe('lccrs', () => {
     const all = text + json + ok('show', '1', '--json');
     assert.doesNotMatch(all, /sha256|"secret"|"password"/);
     assert.match(ok('show', '4', '--json'), /"state":"issued"/);
+  });
+
+  it('names providers that crawl the same site, with what to do', () => {
+    assert.match(ok('show', '2'), /^crawled by +not known: lcc\.db cannot be read$/m);
+    assert.match(ok('show', '2', '--json'), /"crawled_by":null/);
+    const lcc = openDatabase(join(scene.dir, 'lcc.db'));
+    addProvider(lcc, 300, 'x', { spider: true }, [scene.site.urlOf('/')]);
+    addProvider(lcc, 301, 'x', { spider: true }, [scene.site.urlOf('/b/sub/')]);
+    addProvider(lcc, 302, 'x', { spider: false }, [scene.site.urlOf('/')]);
+    addProvider(lcc, 100_001, 'x', { spider: true }, [scene.site.urlOf('/b/')]);
+    lcc.close();
+    const text = ok('show', '2');
+    assert.deepEqual(
+      text.match(/^crawled by +provider \d+/gm)?.map(line => line.replace(/ +/g, ' ')),
+      ['crawled by provider 300', 'crawled by provider 301'],
+    );
+    assert.match(text, /lccpidb set --pid=300 --spider=no;[^\n]* lccpidb passwd --pid=300$/m);
+    assert.match(ok('show', '2', '--json'), /"crawled_by":\[300,301\]/);
+    assert.match(ok('show', '1', '--json'), /"crawled_by":\[300\]/);
   });
 
   it('approves with terms as far as the settings allow, and refuses with a reason, each once', () => {

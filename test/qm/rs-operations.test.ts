@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
+import { addProvider } from '../../src/db/providers/pidb.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
 import type { RsOperations } from '../../src/qm/rs-operations.js';
 import { REMEMBERED_MS, type RsAnswer, type RsChange, type RsTerms } from '../../src/wire/qm-rs.js';
@@ -205,9 +206,22 @@ test('questions: the provider without its password, providers around a url, how 
   assert.doesNotMatch(shown, /sha256|password/);
   assert.deepEqual(tell({ id: undefined, question: { op: 'show', pid: 9 } }), { ok: { provider: null } });
   const around = (url: string) => tell({ id: undefined, question: { op: 'find', url } });
-  assert.deepEqual(around(`${ROOT}a/b.html?x=1`), { ok: { pids: [PID] } });
-  assert.deepEqual(around('http://127.0.0.1/x'), { ok: { pids: [7] } });
+  assert.deepEqual(around(`${ROOT}a/b.html?x=1`), { ok: { pids: [PID], crawlers: [] } });
+  assert.deepEqual(around('http://127.0.0.1/x'), { ok: { pids: [7], crawlers: [] } });
   for (const url of ['http://www.example.org/doc', `${ROOT}../x`, 'no url'])
-    assert.deepEqual(around(url), { ok: { pids: [] } }, url);
+    assert.deepEqual(around(url), { ok: { pids: [], crawlers: [] } }, url);
+  const crawlers = (url: string) => (around(url) as { ok: { crawlers: number[] } }).ok.crawlers;
+  for (const [pid, root, enabled] of [
+    [8, 'https://crawled.example.org/', true],
+    [9, 'https://crawled.example.org/docs/deep/', true],
+    [10, 'https://crawled.example.org/', false],
+    [11, 'https://crawled.example.org.evil.example/', true],
+  ] as const)
+    addProvider(bench.db, pid, 'x', { enabled, spider: true }, [root]);
+  assert.deepEqual(crawlers('https://crawled.example.org/'), [8, 9]);
+  assert.deepEqual(crawlers('https://crawled.example.org/docs/'), [8, 9], 'around it, and below it');
+  assert.deepEqual(crawlers('https://crawled.example.org/docsX/'), [8]);
+  for (const url of ['http://crawled.example.org/', 'https://www.crawled.example.org/', 'http://127.0.0.1/'])
+    assert.deepEqual(crawlers(url), [], url);
   assert.deepEqual(tell({ id: undefined, question: { op: 'status' } }), { ok: { providers: 1 } });
 });

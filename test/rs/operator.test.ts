@@ -31,6 +31,8 @@ let overview: RsOverview | undefined;
 let problem: string | undefined;
 let mailTrouble: string | undefined;
 let failed: unknown[];
+/** By directory; undefined: the Queue Manager is away. */
+let crawlers: Record<string, number[]> | undefined;
 let pair: IssuedPair;
 
 beforeEach(() => start());
@@ -49,6 +51,7 @@ async function start(url = ''): Promise<void> {
   problem = undefined;
   mailTrouble = undefined;
   failed = [];
+  crawlers = {};
   const looks = {
     get overview() {
       return overview;
@@ -62,8 +65,12 @@ async function start(url = ''): Promise<void> {
   const nowMs = () => clock.nowMs();
   const times = options.operator.series;
   const recorder = new SeriesRecorder(db, times);
-  const ask = (question: { op: string; pid?: number }) =>
-    Promise.resolve({ provider: question.pid === 7 ? PROVIDER : null });
+  const ask = (question: { op: string; pid?: number; url?: string }) =>
+    Promise.resolve(
+      question.op === 'find'
+        ? crawlers && { pids: [], crawlers: crawlers[question.url ?? ''] ?? [] }
+        : { provider: question.pid === 7 ? PROVIDER : null },
+    );
   const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble: () => mailTrouble, nowMs });
   const sessions = new WebSessions(db, nowMs, options.sessions);
   const logins = new OperatorLogins({ accounts, clock });
@@ -255,6 +262,25 @@ test('a site is approved with terms, or refused with a reason, once, and the aud
   assert.ok(details.includes('refused operator ada: <b>not</b> this one'));
   assert.ok(details.includes('approved operator ada: {"filesmax":50000,"bandwidth":2097152}'));
   assert.match((await ask('/op/refusals', { headers })).body, /ada: &lt;b&gt;not/);
+});
+
+test('who decides on a site sees which providers crawl it already, and what to do', async () => {
+  const { cookie } = await login();
+  const path = `applications/${waitingId()}`;
+  const page = async () => (await ask(`/op/${path}`, { headers: { cookie } })).body;
+  const told = async () =>
+    (JSON.parse((await ask(`/api/v1/op/${path}`, { headers: basic() })).body) as { crawled_by: unknown })
+      .crawled_by;
+  assert.doesNotMatch(await page(), /crawls this site/);
+  assert.deepEqual(await told(), []);
+  crawlers = { [scene.site.urlOf('/docs/')]: [204, 7, 100_000] };
+  const named = await page();
+  assert.match(named, /providers\/7">7<\/a> crawls this site[^]*providers\/204">204<\/a> crawls this site/);
+  assert.match(named, /lccpidb set --pid=7 --spider=no<[^]*lccpidb passwd --pid=7</);
+  assert.deepEqual(await told(), [7, 204], 'others, not itself');
+  crawlers = undefined;
+  assert.match(await page(), /crawls this site is not known/);
+  assert.equal(await told(), null);
 });
 
 test('what is done to a provider goes to the Queue Manager with a reason', async () => {

@@ -29,6 +29,18 @@ const becomes = transitions<RegistrationState>('registration', {
 /** States that nothing leaves. */
 export const ENDS: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
 
+/** Directories that become, or are, a provider's by it; none of one that is over without. */
+export function directoriesOf({
+  kind,
+  state,
+  proven,
+  prefix,
+}: Pick<Registration, 'kind' | 'state' | 'proven' | 'prefix'>): readonly string[] {
+  if (kind !== 'new' && kind !== 'root') return [];
+  if (state !== 'active' && ENDS.includes(state)) return [];
+  return proven.length > 0 ? proven : [prefix];
+}
+
 /** Why a proof failed, or a registration was refused. */
 export interface RegistrationReason {
   /** A word for programs. */

@@ -60,7 +60,7 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
   );
   api.get('/providers/:pid', async c => c.json(await views.provider(idIn(c, 'pid'))));
   api.get('/applications', c => c.json(views.applications()));
-  api.get('/applications/:id', c => c.json(views.application(idIn(c, 'id'))));
+  api.get('/applications/:id', async c => c.json(await views.application(idIn(c, 'id'))));
   api.get('/refusals', c => c.json(views.refusals(numberIn(c, 'before'))));
   api.get('/audit', c => c.json(views.audit(numberIn(c, 'before'), numberIn(c, 'pid'))));
 
@@ -69,11 +69,11 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
     const typed: Record<string, string> = {};
     for (const { name } of TERMS) if (members[name] !== undefined) typed[name] = textIn(members, name);
     decisions.approve(idIn(c, 'id'), typed, c.get('operator'));
-    return c.json(views.application(idIn(c, 'id')));
+    return c.json(await views.application(idIn(c, 'id')));
   });
   api.post('/applications/:id/refuse', async c => {
     decisions.refuse(idIn(c, 'id'), reasonIn(await membersOf(c)), c.get('operator'));
-    return c.json(views.application(idIn(c, 'id')));
+    return c.json(await views.application(idIn(c, 'id')));
   });
   for (const op of RS_CONTROLS)
     api.post(`/providers/:pid/${op}`, async c => {

@@ -10,7 +10,7 @@ import type { RsRequestRefused } from '../refusal.js';
 import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
 import { auditTable, sinceText, stateBadge, tableOf, tileOf, timeCell, type Column } from './markup.js';
 import { providerLink } from './list-pages.js';
-import type { Application, OperatorViews } from './views.js';
+import type { Application, DecidedApplication, OperatorViews } from './views.js';
 
 /** A form that was refused, as it was typed. */
 export interface Refused {
@@ -90,7 +90,11 @@ function facts({ pid, proven, network, wishes, checks, ends }: Application): Mar
   </dl>`;
 }
 
-export function applicationPage(application: Application, view: DecisionView, refused?: Refused): Markup {
+export function applicationPage(
+  application: DecidedApplication,
+  view: DecisionView,
+  refused?: Refused,
+): Markup {
   const { id, url, state, since, reason, pid } = application;
   const { base, nowMs } = view;
   return html`<h1 class="address">${url}</h1>
@@ -105,6 +109,7 @@ export function applicationPage(application: Application, view: DecisionView, re
           </div>`
     }
     <div class="card application">${facts(application)}</div>
+    ${crawled(application, base)}
     ${
       state === 'active'
         ? html`<p>It is provider ${providerLink(base, pid)}.</p>`
@@ -112,6 +117,27 @@ export function applicationPage(application: Application, view: DecisionView, re
           ? decide(id, view, refused)
           : ''
     }`;
+}
+
+function crawled({ crawled_by: pids, state }: DecidedApplication, base: string): Markup | string {
+  if (pids === null)
+    return state === 'waiting'
+      ? html`<p class="soft">
+          Whether another provider crawls this site is not known: lccd-qm does not answer.
+        </p>`
+      : '';
+  return html`${pids.map(
+    pid =>
+      html`<div class="note wait">
+        <h2>Provider ${providerLink(base, pid)} crawls this site</h2>
+        <p>
+          What both have is fetched and kept twice. To end the crawl:
+          <code>lccpidb set --pid=${String(pid)} --spider=no</code>. Or let the site take over that provider,
+          with all that it holds, and refuse this: <code>lccpidb passwd --pid=${String(pid)}</code> prints a
+          password for it.
+        </p>
+      </div>`,
+  )}`;
 }
 
 function summaryOf({ what, advice, code }: RsRequestRefused) {

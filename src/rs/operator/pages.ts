@@ -169,8 +169,8 @@ export function operatorPages(parts: OperatorPagesOptions) {
     return show(c, `Provider ${pid}`, '/providers', body, refused?.error.status);
   }
 
-  function showApplication(c: Ask, id: number, refused?: Refused) {
-    const application = views.application(id);
+  async function showApplication(c: Ask, id: number, refused?: Refused) {
+    const application = await views.application(id);
     const body = applicationPage(application, viewOf(c), refused);
     return show(c, application.url, '/applications', body, refused?.error.status);
   }

@@ -1,7 +1,12 @@
 /** What the operators' pages and their API show, as plain values: one source for both. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { AuditRow } from '../../db/rs/audit.js';
-import type { Registration, RegistrationReason, RegistrationState } from '../../db/rs/registrations.js';
+import {
+  directoriesOf,
+  type Registration,
+  type RegistrationReason,
+  type RegistrationState,
+} from '../../db/rs/registrations.js';
 import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
 import type { RsDaemon, RsMachine, RsOverview, RsProviderPage, RsQueue } from '../../wire/rs-looks.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
@@ -32,6 +37,12 @@ export interface Application {
   begun: string;
   since: string;
   ends: string | null;
+}
+
+/** One of them, with what an operator has to know before a decision. */
+export interface DecidedApplication extends Application {
+  /** Other providers that crawl this site: its pages would be fetched for both. Null: not known. */
+  crawled_by: readonly number[] | null;
 }
 
 export interface AuditEntry extends Omit<AuditRow, 'atMs'> {
@@ -199,11 +210,22 @@ export class OperatorViews {
   }
 
   /** @throws RsRequestRefused 404 */
-  application(id: number): Application {
+  async application(id: number): Promise<DecidedApplication> {
     const registration = this.#options.db.registrations.get(id);
     if (registration === undefined)
       throw new RsRequestRefused(404, 'unknown', `there is no registration ${id}`, 'look for it in the list');
-    return applicationOf(registration);
+    return { ...applicationOf(registration), crawled_by: await this.#crawlersOf(registration) };
+  }
+
+  async #crawlersOf(registration: Registration): Promise<readonly number[] | null> {
+    const found = new Set<number>();
+    for (const url of directoriesOf(registration)) {
+      const told = await this.#options.ask({ op: 'find', url });
+      if (!Array.isArray(told?.['crawlers'])) return null;
+      for (const pid of told['crawlers'] as number[]) found.add(pid);
+    }
+    found.delete(registration.pid);
+    return [...found].sort((a, b) => a - b);
   }
 
   /**
