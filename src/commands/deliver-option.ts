@@ -24,6 +24,7 @@ export function doorOptionsOf({ deliver }: OptionValues, config: Config): DoorSe
     limits: xmlLimitsOf(config),
     setUrls: config.get('spider.set_links'),
     setUrlsAll: config.get('spider.set_links_all'),
+    setDelayMs: config.get('spider.set_delay_ms'),
     maxUnanswered: config.get('spider.max_unanswered_sets'),
     timeoutMs: config.get('spider.door_timeout_ms'),
   };

@@ -1,6 +1,6 @@
 /**
  * Urls that no owner announced, through the spider door of lccd-uns: a set of a provider whenever enough of its urls wait, or enough of
- * all. Each set is on the disk of the UNS when it is answered; `finish` waits for the answers to all of them.
+ * all, or when the first of them has waited long enough: what is sent is worked on while more is looked for. Each set is on the disk of the UNS when it is answered; `finish` waits for the answers to all of them.
  */
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
@@ -18,6 +18,8 @@ export interface DoorSetsOptions {
   /** Urls of a provider, and of all, that wait before they are sent. */
   setUrls: number;
   setUrlsAll: number;
+  /** The longest that urls wait for more of their set, while more come. */
+  setDelayMs: number;
   /** Sets that may be without an answer. */
   maxUnanswered: number;
   timeoutMs: number;
@@ -44,6 +46,7 @@ export class DoorSets {
   readonly #where: string;
   readonly #waiting = new Map<number, string[]>();
   #waitingUrls = 0;
+  #waitingSinceMs = 0;
   /** Urls of each set without an answer, in their order. */
   readonly #unanswered: number[] = [];
   #talk: Conversation | undefined;
@@ -71,12 +74,15 @@ export class DoorSets {
 
   /** @param line of one url, without its provider */
   put(pid: number, line: string): void | Promise<void> {
+    const { clock, setUrls, setUrlsAll, setDelayMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (this.#waitingUrls === 0) this.#waitingSinceMs = nowMs;
     let lines = this.#waiting.get(pid);
     if (lines === undefined) this.#waiting.set(pid, (lines = []));
     lines.push(line);
     this.#waitingUrls++;
-    if (lines.length >= this.#options.setUrls) return this.#send(pid, lines);
-    if (this.#waitingUrls >= this.#options.setUrlsAll) return this.#sendAll();
+    if (lines.length >= setUrls) return this.#send(pid, lines);
+    if (this.#waitingUrls >= setUrlsAll || nowMs - this.#waitingSinceMs >= setDelayMs) return this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {

@@ -44,6 +44,7 @@ async function withDoor(
         limits: LIMITS,
         setUrls: 3,
         setUrlsAll: 5,
+        setDelayMs: 60_000,
         maxUnanswered: 2,
         timeoutMs: 5000,
       };
@@ -93,6 +94,31 @@ describe('links that are delivered', () => {
     );
   });
 
+  it('go when the first of them has waited long enough, however few they are', async () => {
+    let nowMs = 1000;
+    await withDoor(
+      () => ACCEPTED(1),
+      async (doorLinks, sets) => {
+        const links = doorLinks({
+          clock: { ...systemClock, monotonicMs: () => nowMs },
+          setDelayMs: 250,
+        });
+        await links.add(link(1, 'a'));
+        nowMs += 249;
+        await links.add(link(2, 'b'));
+        assert.equal(links.counts.sets, 0);
+        nowMs += 1;
+        await links.add(link(2, 'c'));
+        assert.equal(links.counts.sets, 2);
+        nowMs += 1000;
+        await links.add(link(1, 'd'));
+        assert.equal(links.counts.sets, 2);
+        await links.finish();
+        assert.deepEqual(namesIn(sets), ['1: a', '2: bc', '1: d']);
+      },
+    );
+  });
+
   it('connect to nobody when there are none', async () => {
     const links = new DoorLinks({
       door: { kind: 'unix', path: '/nowhere' },
@@ -100,6 +126,7 @@ describe('links that are delivered', () => {
       limits: LIMITS,
       setUrls: 1,
       setUrlsAll: 1,
+      setDelayMs: 1,
       maxUnanswered: 1,
       timeoutMs: 1,
     });

@@ -41,6 +41,7 @@ export const CRAWL = {
     1_000_000,
     'links of all providers that wait for that in lcclinks',
   ),
+  'spider.set_delay_ms': ms(250, 1, MINUTE, 'the longest that they wait for more, while more are found'),
   'spider.scan_per_day': count(
     100,
     0,
