@@ -1,9 +1,11 @@
 /** The operator's hand on the Queue Manager: controls of its control socket, which lccctl(8) speaks to. */
 import type { QueueStore } from '../db/queue/store.js';
 import type { Control } from '../daemon/types.js';
+import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import type { Dispatcher } from './dispatch.js';
+import { hostOf } from './hosts-of.js';
 
 /** What a control answers. */
 export interface Controlled {
@@ -26,6 +28,7 @@ export function controlsOf(
     'fetching' | 'failures' | 'retrying' | 'waiting' | 'delayed' | 'wholeDueAtMs' | 'reload' | 'forgetDelays'
   >,
   log: Log,
+  clock: Pick<Clock, 'nowMs'>,
 ): Record<string, Control> {
   const control = (
     verb: string,
@@ -55,9 +58,13 @@ export function controlsOf(
     ...control('want-full', pid => providers.wantFullSet('operator', pid)),
     ...control(
       'flush',
-      // Not all of them are written.
-      pid =>
-        new Set([...dispatcher.delayed(pid), ...providers.forgetDelays(pid), ...store.flushKnown(pid)]).size,
+      pid => {
+        const origins = pid === undefined ? undefined : providers.roots(pid).map(hostOf);
+        store.robots.expire(Math.floor(clock.nowMs() / 1000), origins);
+        const known = store.flushKnown(pid);
+        // Not all of them are written.
+        return new Set([...dispatcher.delayed(pid), ...providers.forgetDelays(pid), ...known]).size;
+      },
       pid => dispatcher.forgetDelays(pid),
     ),
     ...control('release', pid => held.release(pid)),

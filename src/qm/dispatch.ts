@@ -1,7 +1,6 @@
 /**
- * The heart of the Queue Manager: rows of the queue go out to Bot Managers as lanes allow, results come back and are
- * committed. What is on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back.
- * Why it is built as it is: docs/design/queue-manager.md.
+ * The heart of the Queue Manager: rows of the queue go out to Bot Managers as lanes allow, results come back and are committed. What is
+ * on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back (docs/design/queue-manager.md says why).
  */
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
@@ -236,6 +235,7 @@ export class Dispatcher {
 
   /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {
+    this.#unasked.gate.reload();
     flush({ providers: this.#providers, table: this.#table, waits: this.#waits }, pid);
     this.pump();
   }

@@ -40,7 +40,7 @@ export async function startQueueManager(
 
   return {
     status,
-    controls: controlsOf(opened.store, dispatch.dispatcher, log),
+    controls: controlsOf(opened.store, dispatch.dispatcher, log, services.clock),
     // What brings work ends first, what it is written to last.
     async stop() {
       await upkeep.stop();

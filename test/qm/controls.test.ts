@@ -23,7 +23,7 @@ test('a control that finds the disk full says that nothing is changed, and what 
       reload: untold,
       forgetDelays: untold,
     };
-    const { pause } = controlsOf(bench.store, dispatcher, silentLog);
+    const { pause } = controlsOf(bench.store, dispatcher, silentLog, bench.clock);
     assert.throws(
       () => pause?.([]),
       /database or disk is full: nothing is changed; free some room on that disk and say it again$/,

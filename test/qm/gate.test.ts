@@ -59,6 +59,50 @@ test('what an owner announced waits for no robots.txt and obeys none', async t =
   assert.deepEqual(pathsOf(sim.fetches).slice(4), ['/a']);
 });
 
+test('a flush has robots.txt asked for again, conditionally, and what it forbade may be fetched', async t => {
+  let robots = 'User-agent: *\nDisallow: /a';
+  const sim = simulate(t, path => (path === '/robots.txt' ? { robots } : undefined));
+  spidered(sim, 1);
+  spidered(sim, 2);
+  sim.start();
+  const seed = async () => {
+    const before = sim.fetches.length;
+    await sim.send(1, [{ ...link('a'), hops: '0' }], LINKS);
+    assert.ok(await idle(sim));
+    return pathsOf(sim.fetches.slice(before));
+  };
+  assert.deepEqual(await seed(), ['/robots.txt']);
+  robots = '';
+  assert.deepEqual(await seed(), []);
+  sim.forgetDelays(1);
+  assert.deepEqual(await seed(), ['/robots.txt', '/a']);
+  assert.equal(sim.status().robots_asked, 2);
+});
+
+test('a robots.txt that we are not permitted to fetch counts for a minute, and not after a restart', async t => {
+  let isPermitted = false;
+  const sim = simulate(t, path => {
+    if (!isPermitted) return { code: 610 };
+    return path === '/robots.txt' ? { robots: 'User-agent: *\nDisallow: /f' } : undefined;
+  });
+  spidered(sim, 1);
+  sim.start();
+  const asked = async (...names: string[]) => {
+    const before = sim.fetches.length;
+    await sim.send(1, names.map(link), LINKS);
+    assert.ok(await idle(sim));
+    return pathsOf(sim.fetches.slice(before));
+  };
+  assert.deepEqual(await asked('f', 'g'), ['/robots.txt', '/f', '/g']);
+  await sim.pass(MINUTE);
+  assert.deepEqual(await asked('g'), ['/robots.txt', '/g']);
+  await sim.stop();
+  await sim.pass(5 * SECOND);
+  isPermitted = true;
+  sim.start();
+  assert.deepEqual(await asked('f', 'g'), ['/robots.txt', '/g'], 'its settings may be others now');
+});
+
 test('a robots.txt that changes while a thousand urls wait is obeyed within a day', async t => {
   const changedMs = Date.UTC(2026, 5, 1) + 5 * HOUR;
   const sim = simulate(t, (path, _request, atMs) =>

@@ -104,7 +104,7 @@ export class Life {
     });
     const removals = { store: this.store, clock: own, log: silentLog, sliceUrls: rules.sliceUrls, onCommit };
     this.housekeeping = new Housekeeping(own, [new DecidedRemovals(removals)], failed);
-    this.controls = controlsOf(this.store, this.dispatcher, silentLog);
+    this.controls = controlsOf(this.store, this.dispatcher, silentLog, clock);
   }
 
   start(): void {

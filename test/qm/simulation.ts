@@ -5,6 +5,7 @@
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
+import { controlsOf } from '../../src/qm/controls.js';
 import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
 import type { FetchWorker } from '../../src/qm/workers.js';
 import type { FetchDone, FetchInline, FetchRequest } from '../../src/wire/fetch.js';
@@ -290,8 +291,7 @@ export class Simulation {
 
   /** As the operator's flush does. */
   forgetDelays(pid: number): void {
-    this.bench.store.transaction(() => this.bench.store.providers.forgetDelays(pid));
-    this.#dispatcher.forgetDelays(pid);
+    controlsOf(this.bench.store, this.#dispatcher, this.#log, this.clock)['flush']?.([String(pid)]);
   }
 
   /** Urls that wait at the Bot Manager. */

@@ -16,6 +16,9 @@ export interface StoredRobots {
   checked: number;
 }
 
+/** Rows that a flush of all makes old; another flush those of further ones. */
+const MAX_EXPIRED = 100_000;
+const DAY_S = 86_400;
 /** Rows forgotten with each that is written: more than come. */
 const FORGOTTEN_AT_A_TIME = 4;
 
@@ -23,6 +26,8 @@ export class RobotsStore {
   readonly #select;
   readonly #upsert;
   readonly #forget;
+  readonly #expire;
+  readonly #expireAll;
 
   constructor(db: Db) {
     this.#select = db.prepare<[string], StoredRobots>(
@@ -36,6 +41,12 @@ export class RobotsStore {
     );
     this.#forget = db.prepare<[number, number]>(
       'DELETE FROM robots WHERE origin IN (SELECT origin FROM robots WHERE checked < ? LIMIT ?)',
+    );
+    this.#expire = db.prepare<{ origin: string; atS: number }>(
+      'UPDATE robots SET checked = $atS WHERE origin = $origin AND checked > $atS',
+    );
+    this.#expireAll = db.prepare<{ atS: number }>(
+      `UPDATE robots SET checked = $atS WHERE origin IN (SELECT origin FROM robots WHERE checked > $atS LIMIT ${MAX_EXPIRED})`,
     );
   }
 
@@ -54,5 +65,12 @@ export class RobotsStore {
   note(origin: string, row: StoredRobots, oldestS: number): void {
     this.#upsert.run({ origin, ...row });
     this.#forget.run(oldestS, FORGOTTEN_AT_A_TIME);
+  }
+
+  /** Has it asked for again before it counts further; copies stay. Inside a transaction. @param origins undefined: all */
+  expire(nowS: number, origins?: readonly string[]): void {
+    const atS = nowS - DAY_S;
+    if (origins === undefined) this.#expireAll.run({ atS });
+    else for (const origin of origins) this.#expire.run({ origin, atS });
   }
 }

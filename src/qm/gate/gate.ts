@@ -48,7 +48,7 @@ export class Gate {
 
   constructor(options: GateOptions) {
     this.#options = options;
-    this.#rules = new OriginRules(options.store.robots);
+    this.#rules = new OriginRules(options.store.robots, this.#nowS());
   }
 
   /** For the status. */
@@ -127,6 +127,11 @@ export class Gate {
     const waiting = this.#asked.get(origin) ?? new Set<number>();
     this.#asked.delete(origin);
     return waiting;
+  }
+
+  /** What is written of robots.txt files is not what it was. */
+  reload(): void {
+    this.#rules.forgetAll();
   }
 
   /** What comes of a url that is forbidden: nothing is sent for it. */

@@ -1,7 +1,7 @@
 /** The rules of origins, each compiled once from what is kept of its robots.txt. */
 import type { RobotsStore, StoredRobots } from '../../db/queue/robots.js';
 import { NO_RULES, readRobots, type RobotsRules } from '../../wire/robots.js';
-import { isStale, meaningOf } from './standing.js';
+import { isStale, meaningOf, UNPERMITTED } from './standing.js';
 
 /** Origins whose rules are in memory, and characters of rules of all of them. */
 const MAX_ORIGINS = 4096;
@@ -16,12 +16,15 @@ interface Compiled {
 
 export class OriginRules {
   readonly #store: Pick<RobotsStore, 'find'>;
+  readonly #startS: number;
   /** The one used last at the end. */
   readonly #origins = new Map<string, Compiled>();
   #bytes = 0;
 
-  constructor(store: Pick<RobotsStore, 'find'>) {
+  /** @param startS since when the settings are those of now */
+  constructor(store: Pick<RobotsStore, 'find'>, startS: number) {
     this.#store = store;
+    this.#startS = startS;
   }
 
   /** What is kept of an origin's robots.txt. */
@@ -37,6 +40,7 @@ export class OriginRules {
     const compiled = this.#compiled(origin);
     const { row } = compiled;
     if (row === undefined || isStale(row, nowS)) return undefined;
+    if (row.http === UNPERMITTED && row.checked < this.#startS) return undefined;
     if (meaningOf(row, nowS) === 'none' || row.body === null) return NO_RULES;
     const known = compiled.rules.get(token);
     if (known !== undefined) return known;
@@ -54,6 +58,12 @@ export class OriginRules {
     if (compiled === undefined) return;
     this.#origins.delete(origin);
     this.#bytes -= compiled.bytes;
+  }
+
+  /** What is kept of any may have changed. */
+  forgetAll(): void {
+    this.#origins.clear();
+    this.#bytes = 0;
   }
 
   #compiled(origin: string): Compiled {

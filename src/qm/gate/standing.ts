@@ -17,9 +17,14 @@ const COPY_S = 30 * DAY_S;
 /** Until the next try to renew a copy. */
 const RETRY_S = HOUR_S;
 
+/** What a setting of the LCC forbids counts for a moment only: the setting may change. */
+const UNPERMITTED_S = 60;
+
 const TOO_MANY_REQUESTS = 429;
+/** An address that the LCC is not permitted to fetch from. */
+export const UNPERMITTED = 610;
 /** Too large before it was decoded, redirects without an end, or to what is no public host: there is none to be had. */
-const UNAVAILABLE: readonly number[] = [606, 608, 609, 610];
+const UNAVAILABLE: readonly number[] = [606, 608, 609, UNPERMITTED];
 
 /** What the last answer means: it has rules, there are none, or nobody knows. */
 export type RobotsMeaning = 'rules' | 'none' | 'unknown';
@@ -37,6 +42,7 @@ export function meaningOf({ http, body, fetched }: StoredRobots, nowS: number): 
 export function isStale(row: StoredRobots, nowS: number): boolean {
   const meaning = meaningOf(row, nowS);
   if (meaning === 'unknown') return true;
+  if (row.http === UNPERMITTED) return ageOf(row.checked, nowS) >= UNPERMITTED_S;
   const isAnswered = isUnavailable(row.http) || (row.http >= 200 && row.http <= 299);
   return ageOf(row.checked, nowS) >= (isAnswered ? FRESH_S : RETRY_S);
 }
