@@ -5,6 +5,7 @@
 import { LccError } from './errors.js';
 import { readChunksAt } from './stdio.js';
 
+export const NEWLINE = 10;
 /** More than the longest line that there can be, whatever `xml.token_bytes` is. */
 export const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
@@ -20,10 +21,14 @@ export function* readBlocksAt(
 ): Generator<string[], string, undefined> {
   let carry = '';
   for (const chunk of readChunksAt(fd, offset, where)) {
-    const lines = (carry + chunk.toString('latin1')).split('\n');
-    carry = lines.pop() ?? '';
+    carry += chunk.toString('latin1');
+    // Of a line of many chunks each is looked at once.
+    if (chunk.includes(NEWLINE)) {
+      const lines = carry.split('\n');
+      carry = lines.pop() ?? '';
+      yield lines;
+    }
     refuseLongLine(carry.length, where);
-    yield lines;
   }
   return carry;
 }

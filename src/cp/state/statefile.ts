@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf, LccError } from '../../lib/errors.js';
-import { readBlocksAt, refuseLongLine } from '../../lib/line-sequences.js';
+import { NEWLINE, readBlocksAt, refuseLongLine } from '../../lib/line-sequences.js';
 import { readChunksAt } from '../../lib/stdio.js';
 import { wordsOf } from './line-hash.js';
 import { identityOf } from './kept.js';
@@ -73,6 +73,8 @@ export class Statefile {
       refuseLongLine(filled - at, this.path);
       if (before >= 0) before = 0;
       filled += chunk.copy(buffer, filled);
+      // Of a line of many chunks each is looked at once.
+      if (!chunk.includes(NEWLINE)) continue;
       const bytes = buffer.subarray(0, filled);
       const words = wordsOf(bytes);
       for (let end = visit(bytes, words, at); end >= 0; end = visit(bytes, words, at)) {
