@@ -18,12 +18,14 @@ import { rawServer, type Behaviour } from '../fetch/support.js';
 import { noRails, startRail, type TestRail } from '../support/rails.js';
 
 const LIMITS: SenderLimits = {
-  connectTimeoutMs: 2000,
-  answerTimeoutMs: 300,
-  totalTimeoutMs: 5000,
+  connectTimeoutMs: 20_000,
+  answerTimeoutMs: 20_000,
+  totalTimeoutMs: 60_000,
   keepAliveMs: 4000,
   allowPlain: false,
 };
+/** Where no answer comes. */
+const IMPATIENT: SenderLimits = { ...LIMITS, answerTimeoutMs: 300 };
 const NO_SECRETS: Secrets = new Map();
 
 const clear = (url: string): PageTask => ({ url, contentId: url.slice(1), op: 'D' });
@@ -53,9 +55,10 @@ async function sendTo(
   task = clear('/a.html'),
   rail: Partial<RailSetup> = {},
   secrets = NO_SECRETS,
+  limits = LIMITS,
 ) {
   const server = await rawServer(behave);
-  const answer = await send({ url: server.url, ...rail }, task, secrets);
+  const answer = await send({ url: server.url, ...rail }, task, secrets, limits);
   return { answer, requests: server.requests };
 }
 
@@ -131,7 +134,8 @@ describe('what a rail does means', () => {
   ];
   for (const [what, behave, kind, error] of cases)
     it(`${kind}: ${what}`, async () => {
-      const { answer } = await sendTo(behave);
+      const limits = kind === 'unanswered' ? IMPATIENT : LIMITS;
+      const { answer } = await sendTo(behave, clear('/a.html'), {}, NO_SECRETS, limits);
       assert.equal(answer.outcome.kind, kind);
       assert.match('error' in answer.outcome ? answer.outcome.error : '', error);
       if (what === '429')
