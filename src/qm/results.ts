@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import type { FetchDone } from '../wire/fetch.js';
 import type { Hours } from '../config/hours.js';
-import type { RobotsNews } from './gate/gate.js';
+import type { RobotsNews } from './robots-gate/gate.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */

@@ -7,7 +7,7 @@ import { isGated, isNeedless, isRefreshOnly, UNASKED, type WaitingRow } from '..
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
-import type { Gate, Passage } from './gate/gate.js';
+import type { Gate, Passage } from './robots-gate/gate.js';
 import type { InFlight } from './in-flight.js';
 import type { Known, KnownProviders } from './known-providers.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';

@@ -151,13 +151,13 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'urls of owners not waiting for a robots.txt',
     edits: [edit('!isGated(row)', 'false')],
-    by: { file: 'qm/gate', test: 'what an owner announced waits for no robots.txt and obeys none' },
+    by: { file: 'qm/robots-gate', test: 'what an owner announced waits for no robots.txt and obeys none' },
   },
   {
     without: 'what robots.txt forbids',
     edits: [edit("rules.permits(url) ? 'go' : 'forbidden'", "'go'")],
     by: {
-      file: 'qm/gate',
+      file: 'qm/robots-gate',
       test: 'the first url of an origin asks for its robots.txt, once, and what that forbids is not asked for',
     },
   },
@@ -165,7 +165,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     without: 'content going that has been forbidden for long',
     edits: [edit('this.#content.remove(pid, held, nowS)', '{}')],
     by: {
-      file: 'qm/gate',
+      file: 'qm/robots-gate',
       test: 'content that nobody announced goes when robots.txt has forbidden it for 30 days',
     },
   },
@@ -178,7 +178,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     without: 'what an owner announces not waiting for the pause of what nobody did',
     edits: [edit('this.#waits.nextMayDiffer(known)', 'void known')],
     by: {
-      file: 'qm/gate',
+      file: 'qm/robots-gate',
       test: 'what an owner announces waits for no pause of what nobody did, and goes before all of it',
     },
   },

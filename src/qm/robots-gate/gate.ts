@@ -19,7 +19,7 @@ import { productToken } from '../../wire/robots.js';
 import { hostOf } from '../hosts-of.js';
 import type { SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';
-import { asAway, forgottenBefore, isStale, robotsAfter, type RobotsResult } from './standing.js';
+import { asAway, forgottenBefore, isStale, robotsAfter, type RobotsResult } from './robots-answer.js';
 
 export interface GateOptions {
   store: QueueStore;
