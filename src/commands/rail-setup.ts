@@ -1,7 +1,7 @@
 /** lccrail add, set and check: a rail is tried before it is one. */
 import { readSecrets } from '../clear/rails/secrets.js';
 import { clearOptions } from '../clear/options.js';
-import { refuseOpen } from '../clear/open-rail.js';
+import { refuseUnprotected } from '../clear/unprotected-rail.js';
 import { probeRail, type ProbeFinding } from '../clear/rail-check.js';
 import type { RailSetup } from '../db/clear/rails.js';
 import { systemClock } from '../lib/clock.js';
@@ -39,7 +39,7 @@ export async function checkRail(given: RailAction): Promise<ExitStatus> {
 
 async function demandClosed(given: RailAction, rail: RailSetup): Promise<void> {
   const { complain, options } = given.context;
-  refuseOpen(rail.name, await probe(given, rail), options['force'] === true, complain);
+  refuseUnprotected(rail.name, await probe(given, rail), options['force'] === true, complain);
 }
 
 function probe({ db, config }: RailAction, rail: RailSetup): Promise<ProbeFinding[]> {

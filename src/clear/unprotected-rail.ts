@@ -1,12 +1,12 @@
-/** A rail whose pages anybody may change is refused when it is set up; one that fails, or does not answer, is reported. */
+/** `lccrail` refuses a rail whose pages anybody may change when it is set up; one that fails, or does not answer, is reported. */
 import { LccError } from '../lib/errors.js';
 import type { ProbeFinding } from './rail-check.js';
 
 /**
  * @param findings of trying the rail
- * @throws LccError `config` for an open rail, unless that is forced
+ * @throws LccError `config` for an unprotected rail, unless that is forced
  */
-export function refuseOpen(
+export function refuseUnprotected(
   rail: string,
   findings: readonly ProbeFinding[],
   isForced: boolean,
