@@ -165,7 +165,7 @@ async function ship(
     await sendState(session, whole, sent => options.progress?.(sent, size.urls));
     sent = { set, urls: size.urls, accepted: await finish(session, site, options) };
   } else if (set === 'full' || !urls.isEmpty) {
-    if (urls.isEmpty && site === undefined && !options.allowEmpty) refuseEmpty();
+    refuseEmpty(urls, set, site, options.allowEmpty);
     if (site?.whole !== undefined) refuseOverQuota(sizeOf(site.whole), status);
     refuseUnrationed(set, status);
     await session.send(start);

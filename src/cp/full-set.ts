@@ -87,10 +87,20 @@ export function refuseUnrationed(set: SetKind, { fullset }: ProviderReport): voi
     );
 }
 
-/** An input that is empty because something upstream failed must not remove everything. */
-export function refuseEmpty(): never {
-  throw new LccError(
-    'data.refused',
-    'a full set without a url would remove everything that is held; --allow-empty means just that',
-  );
+/**
+ * An input that is empty because something upstream failed must not remove everything.
+ * @throws LccError `data.refused` for a full set without a url, unless that is permitted; with a state in the pipe,
+ * `lcccpstate` has refused an empty site before
+ */
+export function refuseEmpty(
+  { isEmpty }: DeliveryInput,
+  set: SetKind,
+  site: SiteState | undefined,
+  allowEmpty: boolean,
+): void {
+  if (set === 'full' && isEmpty && site === undefined && !allowEmpty)
+    throw new LccError(
+      'data.refused',
+      'a full set without a url would remove everything that is held; --allow-empty means just that',
+    );
 }

@@ -12,7 +12,7 @@ import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { refuseMassDeletion, type DeletionLimit } from './deletion-limit.js';
 import { compare, type Changes, type Why } from './state/compare.js';
 import { Doubt } from './state/doubt.js';
-import { refuseEmpty, SiteInput } from './state/input.js';
+import { refuseEmptySite, SiteInput } from './state/input.js';
 import { tidy } from './state/kept.js';
 import { keyOf, markedUnseen, unseenSinceOf } from './state/lines.js';
 import { MadeSet } from './state/outcome.js';
@@ -75,7 +75,7 @@ export function updateState(
         'data.refused',
         '--full: the input names a part of the site only, and a full set of it would remove the rest; run again when the list is whole',
       );
-    if (!options.allowEmpty && !isPartial) refuseEmpty(urls);
+    if (!options.allowEmpty && !isPartial) refuseEmptySite(urls);
     const base = { rejected, isPartial, firstRun: !old.exists };
     // After the input has been read, which takes longest: runs that ended meanwhile are settled.
     doubt = Doubt.of(old.path, old.mode);

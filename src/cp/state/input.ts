@@ -130,7 +130,7 @@ export class SiteInput {
 }
 
 /** @throws LccError for an input without a single url, unless that is permitted */
-export function refuseEmpty(urls: number): void {
+export function refuseEmptySite(urls: number): void {
   if (urls === 0)
     throw new LccError(
       'data.refused',
