@@ -19,7 +19,7 @@ import { Http2Exchange } from './http2-exchange.js';
 import { isBodiless, isContent, isRedirect, retryAfterMs, type ResponseHead } from './head.js';
 import type { HostPlace } from './host-places.js';
 import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
-import { LenientExchange } from './lenient-exchange.js';
+import { isAskedLeniently, LenientExchange } from './lenient-exchange.js';
 import type { Link } from './links.js';
 import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
 import { Speed, type SpeedState } from './speed.js';
@@ -56,7 +56,7 @@ export class Fetch {
   /** The last that came, of any answer; 0: none did. */
   #status = 0;
   /** Why the answer of this url is no HTTP/1.1: it is asked for once more, in a lenient way. */
-  #odd: FetchFailure | undefined;
+  #malformed: FetchFailure | undefined;
   #body: Body | undefined;
   #drain: Drain | undefined;
   readonly #speed: Speed;
@@ -128,7 +128,7 @@ export class Fetch {
     // A process that was stopped meanwhile must not ask once more: its time, and its work, is another's.
     if (this.#sinceMs >= this.#deadlineMs) return this.#fail(fail('total-timeout', 'before it was asked'));
     const address = this.#redirects === undefined ? this.#job.address : undefined;
-    if (this.#odd !== undefined)
+    if (this.#malformed !== undefined)
       return this.#ask(url, new LenientExchange(links.connect, url.origin, address, this, limits));
     const link = links.take(url.origin, fresh, address);
     this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
@@ -210,17 +210,17 @@ export class Fetch {
     else if (stale && this.#url !== undefined) {
       this.#leaveExchange();
       this.#request(this.#url, true);
-    } else if (this.#url !== undefined && this.#mayBeOdd(reason, this.#url)) {
+    } else if (this.#url !== undefined && this.#isAskedLeniently(reason, this.#url)) {
       this.#leaveExchange();
-      this.#odd = reason;
+      this.#malformed = reason;
       this.#request(this.#url, true);
-    } else this.#fail(this.#odd !== undefined && reason.kind === 'reset' ? this.#odd : reason);
+    } else this.#fail(this.#malformed !== undefined && reason.kind === 'reset' ? this.#malformed : reason);
   }
 
-  #mayBeOdd({ kind }: FetchFailure, { origin }: Target): boolean {
-    const isNew = this.#odd === undefined && this.#head === undefined;
+  #isAskedLeniently(reason: FetchFailure, { origin }: Target): boolean {
+    const isFirst = this.#malformed === undefined && this.#head === undefined;
     const { isLenient } = this.#context.manners;
-    return isLenient && kind === 'malformed' && isNew && this.#isRead && origin.startsWith('http:');
+    return isAskedLeniently(reason, { origin, isLenient, isFirst, isRead: this.#isRead });
   }
 
   // What the body reports; its failures come to onFailure too.
@@ -291,7 +291,7 @@ export class Fetch {
     if (from === undefined) return;
     const { limits, manners } = this.#context;
     this.#redirects ??= new Redirects(from, this.#job, limits, manners);
-    this.#odd = undefined;
+    this.#malformed = undefined;
     const to = this.#redirects.next(head, from);
     if (to instanceof URL) this.#request(targetOfUrl(to), false);
     else this.#fail(to);

@@ -14,11 +14,29 @@ import {
   type ExchangeOwner,
 } from './exchange-owner.js';
 import { connectFailure, fail, FetchError, type FetchFailure } from './failure.js';
-import { readOddHead } from './lenient-head.js';
+import { readLenientHead } from './lenient-head.js';
 import type { Question } from './question.js';
 import { ReceivingEnd } from './receiving-end.js';
 
 const SWITCHED = 101;
+
+export interface Misunderstood {
+  origin: string;
+  /** Manners of the one who asks. */
+  isLenient: boolean;
+  /** Nothing was understood of the answer, and the url was not asked for in a lenient way before. */
+  isFirst: boolean;
+  /** The method only reads. */
+  isRead: boolean;
+}
+
+/** Whether a url whose request failed is asked for once more, in a lenient way: its answer was no HTTP/1.1. */
+export function isAskedLeniently(
+  { kind }: FetchFailure,
+  { origin, isLenient, isFirst, isRead }: Misunderstood,
+): boolean {
+  return isLenient && kind === 'malformed' && isFirst && isRead && origin.startsWith('http:');
+}
 
 export class LenientExchange {
   readonly #connect: Connector;
@@ -105,7 +123,7 @@ export class LenientExchange {
     this.#early = Buffer.concat([this.#early, chunk]);
     while (!this.#over && this.#early !== undefined) {
       const early: Buffer = this.#early;
-      const found = readOddHead(early);
+      const found = readLenientHead(early);
       const headBytes = found !== undefined && 'head' in found ? found.bodyAt : early.length;
       if (headBytes > this.#limits.maxHeaderBytes)
         return endWith(

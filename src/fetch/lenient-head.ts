@@ -7,7 +7,7 @@ import { fail, type FetchFailure } from './failure.js';
 import { HTTP_0_9, readHead, type ResponseHead } from './head.js';
 
 /** Of what came, the head, and where the body begins. */
-export interface OddHead {
+export interface LenientHead {
   head: ResponseHead;
   bodyAt: number;
 }
@@ -17,7 +17,7 @@ const BEGINNINGS = ['HTTP/1.0 ', 'HTTP/1.1 ', 'ICY '];
 const BLANK = /^[\t\n\r ]$/;
 
 /** @returns undefined while more must come */
-export function readOddHead(bytes: Buffer): OddHead | FetchFailure | undefined {
+export function readLenientHead(bytes: Buffer): LenientHead | FetchFailure | undefined {
   const text = bytes.toString('latin1');
   const start = firstOf(text);
   if (start < 0) return undefined;
