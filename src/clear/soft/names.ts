@@ -2,8 +2,17 @@
  * Names under which pages are generated: no cache has them, no server has a file of that name, so a server that is asked
  * makes the page. `/news/a.html` becomes `/news/a-20261123142647123.html`; the digits are a time in UTC that is never used twice.
  */
+import type { ClearDatabase } from '../../db/clear/database.js';
 
 const STAMP_DIGITS = 17;
+
+/**
+ * The time that the next name has: now, or a millisecond after the last one, so that none is used twice, also when the clock
+ * goes backwards. Inside a transaction.
+ */
+export function nextStamp({ numbers }: Pick<ClearDatabase, 'numbers'>, nowMs: number): number {
+  return numbers.raise('last_stamp', nowMs);
+}
 
 /** `yyyyMMddHHmmssSSS`, UTC. @param stampMs milliseconds since 1970 */
 export function stampOf(stampMs: number): string {

@@ -26,7 +26,7 @@ import type { TargetMap } from '../target-map.js';
 import type { Bodies } from './bodies.js';
 import { DuePages } from './due-pages.js';
 import { originOf, type Generated, type PageOrigin } from './generator.js';
-import { stampedUrl } from './names.js';
+import { nextStamp, stampedUrl } from './names.js';
 import { publishOn, removeNames, removeOn } from './on-rails.js';
 import { SoftRules } from './rules.js';
 
@@ -247,7 +247,7 @@ export class Publisher {
       () => {
         for (const naming of namings) {
           const { url, target } = naming.row;
-          const stampMs = db.numbers.raise('last_stamp', clock.nowMs());
+          const stampMs = nextStamp(db, clock.nowMs());
           naming.tsUrl = stampedUrl(url, stampMs);
           db.soft.noteGenerated({ tsUrl: naming.tsUrl, url, target }, stampMs);
           naming.names = db.soft.namesOf(naming.row, READ_NAMES);
