@@ -1,96 +1,28 @@
 /** Proofs against servers that answer as sites do, and as attackers do. */
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { Resolve } from '../../src/fetch/connect.js';
-import { systemClock } from '../../src/lib/clock.js';
 import { parseNetwork } from '../../src/lib/network.js';
-import { hashPassword } from '../../src/lib/password.js';
-import { prove, randomFileName, type Proof, type ProofOptions } from '../../src/rs/proof/prove.js';
+import type { ProofOptions } from '../../src/rs/proof/prove.js';
 import { siteOf, type Site } from '../../src/rs/site.js';
 import { Authority } from '../fetch/authority.js';
-
-const SECRET = 'c2VjcmV0LW9mLXRoZS1wYWly';
-const FILE = randomFileName();
-const closing: (() => void)[] = [];
-after(() => closing.forEach(close => close()));
-
-async function listen(server: Server, host = '127.0.0.2'): Promise<number> {
-  server.listen(0, host);
-  await once(server, 'listening');
-  closing.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-/** Where the names of sites lead; every other one is unknown. */
-const addresses = new Map<string, string[]>([
-  ['www.example.org', ['127.0.0.2']],
-  ['other.example.org', ['127.0.0.2']],
-]);
-const resolve: Resolve = (hostname, _options, callback) => {
-  const found = addresses.get(hostname);
-  if (found === undefined) callback(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }), []);
-  else
-    callback(
-      null,
-      found.map(address => ({ address, family: address.includes(':') ? 6 : 4 })),
-    );
-};
-
-/** The one address that counts as public here. */
-const PUBLIC = ['127.0.0.2'];
-const OPTIONS: Omit<ProofOptions, 'ports'> = {
-  clock: systemClock,
-  fetchTimeoutMs: 30_000,
-  checkTimeoutMs: 60_000,
-  userAgent: 'test/1',
-  allowAddresses: PUBLIC,
-  resolve,
-};
-
-/** @param more of the options @param host where in the address */
-function check(
-  port: number,
-  path = '/',
-  more: Partial<ProofOptions> = {},
-  host = 'www.example.org',
-): Promise<Proof> {
-  const ports = more.ports ?? [String(port)];
-  const site = siteOf(`http://${host}:${port}${path}`, { ports, allowed: PUBLIC.map(parseNetwork) });
-  assert.ok('prefix' in site, JSON.stringify(site));
-  const pair = { file: FILE, secret: hash('sha256', SECRET), password: hashPassword(PAIRS_PASSWORD) };
-  return prove(site, pair, { ...OPTIONS, ports, ...more });
-}
-
-/** What a site with these files answers. */
-function files(content: Record<string, string | Buffer>, seen: string[] = []): RequestListener {
-  return ({ url = '' }, response) => {
-    seen.push(url);
-    const found = content[url];
-    response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'text/plain' }).end(found);
-  };
-}
-
-async function codeOf(
-  answer: RequestListener,
-  more: Partial<ProofOptions> = {},
-): Promise<string | undefined> {
-  const port = await listen(createHttpServer(answer));
-  const { failed, prefixes } = await check(port, '/docs/', more);
-  assert.equal(prefixes.length === 0, failed !== undefined);
-  assert.ok(failed === undefined || (failed.what !== '' && failed.do !== ''));
-  return failed?.code;
-}
-
-const PAIRS_PASSWORD = 'the-password-of-the-pair';
-const AT = `/docs/${FILE}`;
+import {
+  addresses,
+  AT,
+  check,
+  closing,
+  codeOf,
+  FILE,
+  files,
+  listen,
+  PAIRS_PASSWORD,
+  PUBLIC,
+  SECRET,
+} from './proof-scene.js';
 
 describe('a proof', () => {
   it('is the secret in the file, with or without line end and BOM, and asks for two more things', async () => {
@@ -174,18 +106,6 @@ describe('a proof', () => {
     const port = await listen(createHttpServer(files({ [`/~joe/${FILE}`]: SECRET })));
     assert.deepEqual((await check(port, '/~joe/')).prefixes, [`http://www.example.org:${port}/~joe/`]);
     for (const path of ['/', '/~joel/']) assert.equal((await check(port, path)).failed?.code, 'missing');
-  });
-
-  it('is refused where robots.txt forbids lccbot by name, and nowhere else', async () => {
-    const robots = (text: string) => codeOf(files({ [AT]: SECRET, '/robots.txt': text }));
-    assert.equal(await robots('User-agent: lccbot\nDisallow: /docs/\n'), 'robots');
-    assert.equal(await robots('user-agent: LCCbot # ours\ndisallow: /\n'), 'robots');
-    assert.equal(await robots('User-agent: *\nDisallow: /\n'), undefined);
-    assert.equal(await robots('User-agent: lccbot\nDisallow: /private/\n'), undefined);
-    assert.equal(await robots(`User-agent: lccbot\nDisallow: /\n#${'x'.repeat(600 * 1024)}`), 'robots');
-    const failing: RequestListener = ({ url }, response) =>
-      void response.writeHead(url === AT ? 200 : url === '/robots.txt' ? 503 : 404).end(SECRET);
-    assert.equal(await codeOf(failing), 'robots-later');
   });
 });
 
@@ -310,7 +230,7 @@ describe('inner addresses', () => {
             else response.writeHead(302, { location }).end();
           }),
         );
-        const { addresses: reached } = await check(port);
+        const { addresses: reached } = await check(port, '/docs/', { ports: [String(port), String(canary)] });
         assert.ok(
           reached.every(address => address === '127.0.0.2'),
           `${location}: ${reached.join(' ')}`,

@@ -7,9 +7,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
 import { passwordMatches } from '../../lib/password.js';
-import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots.js';
 import type { Site } from '../site.js';
 import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
+import { robotsForbid } from './robots-file.js';
 import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fetcher.js';
 
 export interface ProofOptions extends SiteFetcherOptions {
@@ -29,7 +29,6 @@ export interface Proof {
 }
 
 const MAX_FILE_BYTES = 1024;
-const ROBOT = 'lccbot';
 /** 80 random bits. */
 const NAME_BYTES = 10;
 
@@ -133,16 +132,4 @@ const NO_ANSWER: readonly ProofCode[] = ['unreachable', 'slow', 'tls', 'broken',
 
 function isOfConnection({ failure }: Extract<SiteAnswer, { kind: 'failed' }>): boolean {
   return NO_ANSWER.includes(codeOfFailure(failure));
-}
-
-async function robotsForbid(
-  fetcher: SiteFetcher,
-  prefix: string,
-  ports: readonly string[],
-): Promise<ProofCode | undefined> {
-  const url = new URL('/robots.txt', prefix).href;
-  const answer = await fetcher.get(url, placesOf(url, ports), MAX_ROBOTS_BYTES, true);
-  if (answer.kind === 'failed') return isOfConnection(answer) ? 'robots-later' : undefined;
-  const rules = readRobots(answer.bytes, ROBOT);
-  return rules.isNamed && !rules.permits(prefix) ? 'robots' : undefined;
 }

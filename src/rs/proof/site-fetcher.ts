@@ -4,7 +4,8 @@ import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/load.js';
 import type { Resolve } from '../../fetch/connect.js';
 import { FetchEngine } from '../../fetch/engine.js';
-import type { FetchFailure } from '../../fetch/failure.js';
+import { fail, type FetchFailure } from '../../fetch/failure.js';
+import type { FetchJob } from '../../fetch/job.js';
 import { CallbackSink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { isIn, parseNetwork } from '../../lib/network.js';
@@ -75,19 +76,36 @@ export class SiteFetcher {
   }
 
   /**
+   * A small file, whole.
    * @param roots where redirects may lead, each with all below it
-   * @param maxBytes of content; with `isCut` the beginning of a longer one is enough
+   * @param maxBytes of content; more is a failure
    */
-  get(url: string, roots: readonly string[], maxBytes: number, isCut = false): Promise<SiteAnswer> {
+  get(url: string, roots: readonly string[], maxBytes: number): Promise<SiteAnswer> {
+    return this.#fetch({ url, roots, maxBytes });
+  }
+
+  /**
+   * The beginning of a file, wherever redirects lead: to any host at an address that may be asked, but no other port.
+   * @param maxBytes of content; what is beyond is not read
+   * @param ports as texts
+   */
+  async getBeginning(url: string, maxBytes: number, ports: readonly string[]): Promise<SiteAnswer> {
+    let at = url;
+    for (let hops = 0; ; hops++) {
+      const answer = await this.#fetch({ url: at, roots: [], redirects: 'report', inline: maxBytes });
+      const to = answer.kind === 'failed' ? locationIn(answer.failure) : undefined;
+      if (to === undefined) return answer;
+      const refused = refusalOf(to, at, hops, ports);
+      if (refused !== undefined) return { kind: 'failed', failure: refused };
+      at = to;
+    }
+  }
+
+  #fetch(job: FetchJob): Promise<SiteAnswer> {
     const pieces: Uint8Array[] = [];
-    let length = 0;
-    const sink = new CallbackSink(piece => {
-      if (length < maxBytes) pieces.push(piece.subarray(0, maxBytes - length));
-      length += piece.length;
-    });
-    const limit = isCut ? {} : { maxBytes };
+    const sink = new CallbackSink(piece => void pieces.push(piece));
     return new Promise(resolve => {
-      this.#engine.fetch({ url, roots, ...limit }, sink, {
+      this.#engine.fetch(job, sink, {
         done(outcome) {
           if (outcome.status === 'error') resolve({ kind: 'failed', failure: outcome.failure });
           else
@@ -95,7 +113,7 @@ export class SiteFetcher {
               kind: 'content',
               status: outcome.http,
               bytes: Buffer.concat(pieces),
-              url: ('finalUrl' in outcome ? outcome.finalUrl : undefined) ?? url,
+              url: ('finalUrl' in outcome ? outcome.finalUrl : undefined) ?? job.url,
             });
         },
       });
@@ -106,6 +124,25 @@ export class SiteFetcher {
   close(): void {
     this.#engine.close();
   }
+}
+
+function locationIn(failure: FetchFailure): string | undefined {
+  return failure.kind === 'status' ? failure.location : undefined;
+}
+
+/** Why a redirect is not followed. */
+function refusalOf(
+  to: string,
+  from: string,
+  hops: number,
+  ports: readonly string[],
+): FetchFailure | undefined {
+  const { protocol, port } = new URL(to);
+  const isSecure = protocol === 'https:';
+  if (hops >= MAX_REDIRECTS) return fail('too-many-redirects', `more than ${MAX_REDIRECTS}`);
+  if (!isSecure && from.startsWith('https:')) return fail('redirect-downgrade', to);
+  const isPermitted = ports.includes(port === '' ? (isSecure ? '443' : '80') : port);
+  return isPermitted ? undefined : fail('redirect-outside', to);
 }
 
 /** A name without a dot is of this network: it may mean what the operator allows, and no public address. */
