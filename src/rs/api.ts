@@ -17,6 +17,7 @@ import type { LoginGuard } from './login-guard.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
+import { refusing } from './refused-requests.js';
 import type { Registrar } from './registrar.js';
 import { wishesOf } from './wishes.js';
 
@@ -115,8 +116,9 @@ export function apiOf({
   return api;
 }
 
-function refuse(c: Ask, { status, code, what, advice, retryAfterS }: RsRequestRefused) {
-  if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+function refuse(c: Ask, refused: RsRequestRefused) {
+  const { status, code, what, advice } = refused;
+  refusing(c, refused);
   if (status === 401) c.header('www-authenticate', 'Basic realm="LCC", charset="UTF-8"');
   return c.json({ code, what, where: c.req.path.replace(/\/pairs\/[^/]+/, '/pairs/ID'), do: advice }, status);
 }

@@ -72,6 +72,7 @@ export function rsOptions(config: Config) {
       perAccount: config.get('rs.sessions_per_account'),
     },
     wrongLogins: limit('rs.wrong_logins_per_hour'),
+    refusals: limit('rs.refusals_per_hour'),
     site: { ports, allowed: allowAddresses.map(parseNetwork) },
     proof: {
       ...engineOptionsOf(config),

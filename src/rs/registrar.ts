@@ -15,7 +15,7 @@ import { resetProof } from './proof/reset.js';
 import { RsRequestRefused, tooOften } from './refusal.js';
 import { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
-import { Transitions } from './transitions.js';
+import { BY, Transitions } from './transitions.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -42,13 +42,6 @@ interface PairWanted {
   /** Where the pair is sent as well. */
   mailTo?: ReturnType<Mailing['addressIn']>;
 }
-
-const BY: Readonly<Record<PairKind, 'applicant' | 'provider'>> = {
-  new: 'applicant',
-  reset: 'applicant',
-  root: 'provider',
-  rotation: 'provider',
-};
 
 export interface RegistrarOptions {
   db: RsDatabase;
@@ -195,20 +188,12 @@ export class Registrar {
 
   async #run(registration: Registration, givesUp: boolean): Promise<void> {
     const { mode, waitMs } = this.#options;
-    const { id, kind, pid, prefix } = registration;
+    const { id, kind } = registration;
     try {
       const { proof: found, generation } = await this.#prove(registration, givesUp);
       // Who has forgotten a password waits for nobody: the site is known already.
       const isAtOnce = mode === 'open' || kind === 'reset';
       this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, generation);
-      this.#log.info(found.failed === undefined ? 'site proven' : 'proof failed', {
-        registration: id,
-        kind,
-        pid,
-        prefix,
-        reason: found.failed?.code,
-        addresses: found.addresses.join(' '),
-      });
       if (found.failed === undefined && isAtOnce) this.#applied();
       this.#mailing.stir();
     } catch (error) {
@@ -279,7 +264,7 @@ export class Registrar {
       };
       const id = registrations.issue(pair, pid, nowMs, nowMs + pairMs);
       const event = kind === 'new' ? 'issued' : `${kind} issued`;
-      audit.add({ event, registration: id, pid, by: BY[kind], detail: prefix }, nowMs);
+      audit.add({ event, registration: id, pid, by: BY[kind], detail: `${prefix} from ${network}` }, nowMs);
       const made = registrations.get(id);
       if (made === undefined) throw new LccError('bug', 'a pair that was made is not there');
       if (mailTo !== undefined)
@@ -288,7 +273,6 @@ export class Registrar {
     });
     step('rs.pair.committed');
     this.#mailing.stir();
-    this.#log.info('pair issued', { kind, pid: registration.pid, prefix, network });
     return { capability, secret: kind === 'rotation' ? '' : secret, password, registration };
   }
 

@@ -15,6 +15,7 @@ import { serveWeb } from '../web/server.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
 import { Account } from './account.js';
 import { apiOf, type NodeBindings } from './api.js';
+import { logAudit } from './audit-log.js';
 import type { RsStatus } from './figures.js';
 import { rsOptions, type RsOptions } from './options.js';
 import { LoginGuard } from './login-guard.js';
@@ -25,6 +26,7 @@ import { smtpOptions } from './mail/options.js';
 import { startMail } from './mail/start.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
+import { RefusedRequests } from './refused-requests.js';
 import { Registrar } from './registrar.js';
 import { WebSessions } from './sessions.js';
 import { SharedAnswers } from './shared-answers.js';
@@ -88,9 +90,9 @@ async function run(
 ): Promise<Running> {
   const { config, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
+  const logged = logAudit(db, log);
   const transitions = new Transitions(db, () => clock.nowMs(), options.slots);
-  const begun = transitions.putBack();
-  if (begun > 0) log.info('checks that were cut off: the pairs are issued again', { pairs: begun });
+  transitions.putBack();
   const sender = new OutboxSender({
     db,
     clock,
@@ -100,9 +102,6 @@ async function run(
       shared.drop(operation.change.pid);
       transitions.settle(operation, answer, options.firstPid);
       account.settled(operation, answer);
-      const { op, pid } = operation.change;
-      const refused = 'refused' in answer ? answer.text : undefined;
-      log[refused === undefined ? 'info' : 'warn']('operation answered', { op, pid, refused });
       mail.stir();
     },
     connected: () => shared.clear(),
@@ -176,11 +175,14 @@ async function run(
   app.route(base === '' ? '/' : base, pages.app);
   app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));
+  const noted = { db, nowMs: () => clock.nowMs(), limit: options.refusals };
+  const refused = new RefusedRequests({ ...noted, proxies: options.proxies, by: 'applicant' });
+  const operatorsRefused = new RefusedRequests({ ...noted, proxies: [], by: 'operator' });
   // A proxy speaks for all of its clients.
   const except = (address: string) =>
     ipaddr.isValid(address) && isIn(options.proxies, ipaddr.process(address));
   const bound = { ...WEB_PLACES, ofAddress: { key: 'web.max_connections_per_address', except } } as const;
-  const web = await serveWeb(services, endpoints, listenerOf(app, log), limits, bound);
+  const web = await serveWeb(services, endpoints, listenerOf(app, log, refused.answered), limits, bound);
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
 
   const operators = operatorDoor({
@@ -197,7 +199,7 @@ async function run(
   });
   // Operators have places of their own: applicants cannot keep them out.
   const operatorPlaces = { ...WEB_PLACES };
-  const operatorListener = listenerOf(operators.app, log);
+  const operatorListener = listenerOf(operators.app, log, operatorsRefused.answered);
   const operatorWeb = await serveWeb(services, operatorAt, operatorListener, limits, operatorPlaces);
   const looking = operatorAt.length === 0 ? undefined : operators.start();
   for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
@@ -209,6 +211,8 @@ async function run(
     sessions.tidy();
     if (transitions.mapHours()) sender.stir();
     mail.tidy();
+    refused.tidy();
+    operatorsRefused.tidy();
   });
   transitions.mapHours();
   every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
@@ -226,6 +230,7 @@ async function run(
       while (!ending.signal.aborted) {
         const seen = db.version();
         sessions.forget();
+        logged();
         sender.stir();
         mail.stir();
         await watcher.changedSince(seen, ending.signal);

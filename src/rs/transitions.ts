@@ -35,6 +35,7 @@ export class Transitions {
       const { registrations } = this.#db;
       if (!registrations.move(id, 'issued', 'checking', nowMs, { endsMs })) return false;
       registrations.tried(registration, nowMs);
+      this.#note('check begun', registration, BY[registration.kind], `${registration.tries + 1}`);
       return true;
     });
     if (hasBegun) step('rs.check.begun');
@@ -58,8 +59,9 @@ export class Transitions {
     this.#db.write(() => {
       const { registrations } = this.#db;
       if (failed !== undefined) {
-        registrations.move(id, 'checking', 'issued', nowMs, { reason: failed, endsMs });
-        return this.#note('check failed', registration, 'rs', `${failed.code} (${at})`);
+        if (registrations.move(id, 'checking', 'issued', nowMs, { reason: failed, endsMs }))
+          this.#note('check failed', registration, 'rs', `${failed.code} (${at})`);
+        return;
       }
       const proven = { proven: prefixes, reason: null, ...(generation !== undefined && { generation }) };
       if (!registrations.move(id, 'checking', 'proven', nowMs, proven)) return;
@@ -80,8 +82,11 @@ export class Transitions {
     return this.#db.write(() => {
       const { registrations } = this.#db;
       const begun = registrations.inStates(['checking'], 1_000_000);
-      for (const { id, endsMs = null } of begun)
-        registrations.move(id, 'checking', 'issued', this.#nowMs(), { endsMs });
+      for (const registration of begun) {
+        const { id, endsMs = null } = registration;
+        if (registrations.move(id, 'checking', 'issued', this.#nowMs(), { endsMs }))
+          this.#note('check cut off', registration, 'rs', 'issued again');
+      }
       return begun.length;
     });
   }
@@ -128,6 +133,7 @@ export class Transitions {
   rotate(registration: Registration): boolean {
     const hasBegun = this.#db.write(() => {
       if (!this.#db.registrations.move(registration.id, 'issued', 'applying', this.#nowMs())) return false;
+      this.#note('rotation begun', registration, 'provider', '');
       this.#apply(registration, {});
       return true;
     });
@@ -140,7 +146,7 @@ export class Transitions {
     return this.#db.write(() => {
       const { id } = registration;
       if (!this.#db.registrations.move(id, 'issued', 'cancelled', this.#nowMs())) return false;
-      this.#note('cancelled', registration, 'applicant', '');
+      this.#note('cancelled', registration, BY[registration.kind], '');
       return true;
     });
   }
@@ -287,6 +293,14 @@ export class Transitions {
     this.#db.audit.add({ event, registration, pid, by, detail }, this.#nowMs());
   }
 }
+
+/** Who uses a pair. */
+export const BY: Readonly<Record<PairKind, 'applicant' | 'provider'>> = {
+  new: 'applicant',
+  reset: 'applicant',
+  root: 'provider',
+  rotation: 'provider',
+};
 
 const DUE_AT_A_TIME = 1000;
 /** Of an operation that belongs to none. */

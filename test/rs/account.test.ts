@@ -40,7 +40,11 @@ test('a password that is begun changes nothing; from the check on it is the only
   }
   assert.ok(scene.isPassword(pid, pair.password) && !scene.isPassword(pid, PASSWORD));
   assert.equal(scene.rs.standing(pair).password, undefined, 'its hash is forgotten');
-  assert.deepEqual(audit(pid).slice(-2), ['rotation issued by provider', 'password done by qm']);
+  assert.deepEqual(audit(pid).slice(-3), [
+    'rotation issued by provider',
+    'rotation begun by provider',
+    'password done by qm',
+  ]);
 });
 
 test('of two passwords begun at once the second one to be used is refused, and the first one stays', async () => {

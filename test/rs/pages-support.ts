@@ -36,16 +36,15 @@ export class PagesScene {
     this.failed = failed;
   }
 
-  static async start(
-    scene: RsScene,
-    { services, limits }: Pick<Ground, 'services' | 'limits'>,
-    view: ProviderViewOptions = NOBODY,
-    account: Account = accountOf(scene, view),
+  /** The pages of a scene. */
+  static siteOf(
+    { registrar, mail, options, clock, db }: RsScene,
+    view: ProviderViewOptions,
+    account: Account,
     share = { keepMs: 0, maxLength: 0 },
-  ): Promise<PagesScene> {
-    const failed: unknown[] = [];
-    const { registrar, mail, options, clock, db } = scene;
-    const site = pagesOf({
+    failed: unknown[] = [],
+  ) {
+    return pagesOf({
       guard: new LoginGuard(clock, options.wrongLogins),
       registrar,
       account,
@@ -61,7 +60,18 @@ export class PagesScene {
       within: over => over,
       failed: (path, error) => void failed.push([path, error]),
     });
-    const base = new URL(options.url).pathname.replace(/\/$/, '');
+  }
+
+  static async start(
+    scene: RsScene,
+    { services, limits }: Pick<Ground, 'services' | 'limits'>,
+    view: ProviderViewOptions = NOBODY,
+    account: Account = accountOf(scene, view),
+    share = { keepMs: 0, maxLength: 0 },
+  ): Promise<PagesScene> {
+    const failed: unknown[] = [];
+    const site = PagesScene.siteOf(scene, view, account, share, failed);
+    const base = new URL(scene.options.url).pathname.replace(/\/$/, '');
     const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, site.app);
     app.onError(site.onError);
     const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;

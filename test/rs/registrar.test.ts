@@ -128,8 +128,10 @@ test('a check that fails leaves the pair issued, with the reason, until it is pr
     scene.db.audit.last(9).map(({ event, detail }) => [event, detail.replace(/:\d+/, '')]),
     [
       ['proven', 'http://127.0.0.1/ (127.0.0.1)'],
+      ['check begun', '2'],
       ['check failed', 'missing (127.0.0.1)'],
-      ['issued', 'http://127.0.0.1/'],
+      ['check begun', '1'],
+      ['issued', 'http://127.0.0.1/ from 192.0.2.0/24'],
     ],
   );
 });

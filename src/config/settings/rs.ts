@@ -56,6 +56,12 @@ export const RS = {
   'rs.session_ms': ms(12 * HOUR, SECOND, 30 * DAY, 'time after which a login is over in any case'),
   'rs.sessions_per_account': count(10, 1, 1000, 'logins of one account at a time; a new one ends the oldest'),
   'rs.wrong_logins_per_hour': count(20, 1, 100_000, 'wrong logins in an hour from one network: /24 or /48'),
+  'rs.refusals_per_hour': count(
+    1000,
+    1,
+    1_000_000,
+    'rows of the audit in an hour for requests that are refused; the others are counted',
+  ),
   'rs.fetch_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'longest fetch of a check'),
   'rs.qm_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time for an answer of the Queue Manager'),
   'rs.ask_timeout_ms': ms(

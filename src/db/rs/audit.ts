@@ -33,12 +33,19 @@ const MAX_DETAIL_LENGTH = 500;
 
 export class AuditStore {
   readonly #statements;
+  /** There is one that nobody has been told of. */
+  hasNews = false;
 
   constructor(db: Db) {
     this.#statements = {
       add: db.prepare<AuditEvent & { atMs: number }>(
         'INSERT INTO audit(at_ms, event, registration, pid, by, detail) VALUES ($atMs, $event, $registration, $pid, $by, $detail)',
       ),
+      after: db.prepare<[number, number], AuditRow>(
+        `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
+         WHERE id > ? ORDER BY id LIMIT ?`,
+      ),
+      lastId: db.prepare<[], number>('SELECT max(id) FROM audit').pluck(),
       last: db.prepare<{ pid: number | null; limit: number }, AuditRow>(
         `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
          WHERE pid = coalesce($pid, pid) OR ($pid IS NULL AND pid IS NULL) ORDER BY id DESC LIMIT $limit`,
@@ -58,7 +65,18 @@ export class AuditStore {
 
   /** Inside a transaction. */
   add(event: AuditEvent, atMs: number): void {
+    this.hasNews = true;
     this.#statements.add.run({ ...event, detail: event.detail.slice(0, MAX_DETAIL_LENGTH), atMs });
+  }
+
+  /** Those after a row, in their order. */
+  after(id: number, limit: number): AuditRow[] {
+    return this.#statements.after.all(id, limit);
+  }
+
+  /** 0: there is none. */
+  get lastId(): number {
+    return this.#statements.lastId.get() ?? 0;
   }
 
   /** The last ones, the newest first. @param pid of this provider only */

@@ -40,6 +40,8 @@ export class RsDatabase extends OwnDatabase {
   readonly mails: MailStore;
   readonly addresses: AddressStore;
   readonly series: SeriesStore;
+  /** Something was committed to the audit by this process. */
+  onAudit: () => void = () => undefined;
 
   /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
@@ -63,6 +65,15 @@ export class RsDatabase extends OwnDatabase {
     this.mails = new MailStore(db);
     this.addresses = new AddressStore(db);
     this.series = new SeriesStore(db);
+  }
+
+  override write<T>(change: () => T): T {
+    const result = super.write(change);
+    if (this.audit.hasNews) {
+      this.audit.hasNews = false;
+      this.onAudit();
+    }
+    return result;
   }
 
   /** Without pages that are free again. */

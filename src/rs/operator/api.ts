@@ -9,6 +9,7 @@ import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { boundedBody } from '../api-parts.js';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import { TERMS } from '../terms.js';
 import type { Decisions } from './decisions.js';
 import { operatorOrigin } from './gate.js';
@@ -92,8 +93,9 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
   return api;
 }
 
-function refuse(c: Ask, { status, code, what, advice, retryAfterS }: RsRequestRefused) {
-  if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+function refuse(c: Ask, refused: RsRequestRefused) {
+  const { status, code, what, advice } = refused;
+  refusing(c, refused);
   if (status === 401) c.header('www-authenticate', 'Basic realm="LCC operators", charset="UTF-8"');
   return c.json({ code, what, where: c.req.path, do: advice }, status);
 }

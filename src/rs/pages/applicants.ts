@@ -7,6 +7,7 @@ import { networkOf, type NodeBindings } from '../api.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import type { Registrar } from '../registrar.js';
 import { wishesOf } from '../wishes.js';
 import { fieldsOf } from './fields.js';
@@ -71,7 +72,7 @@ export function applicantPages({
       return c.redirect(`${base}/pair/${capability}`, 303);
     } catch (error) {
       if (!(error instanceof RsRequestRefused)) throw error;
-      retryHeader(c, error);
+      refusing(c, error);
       return c.html(register(fields, [error]), error.status);
     }
   });
@@ -83,7 +84,7 @@ export function applicantPages({
       await within(registrar.check(id, givesUp === 'yes'), CHECK_WAIT_MS);
     } catch (error) {
       if (!(error instanceof RsRequestRefused) || ![409, 429].includes(error.status)) throw error;
-      retryHeader(c, error);
+      refusing(c, error);
       return showPair(c, id, error);
     }
     return c.redirect(`${base}/pair/${id}`, 303);
@@ -120,10 +121,6 @@ export function applicantPages({
       refused?.status ?? 200,
     );
   }
-}
-
-function retryHeader(c: Ask, { retryAfterS }: RsRequestRefused): void {
-  if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
 }
 
 function welcome(base: string, { mode }: Pick<RsOptions, 'mode'>, first: RsOptions['first']): Markup {

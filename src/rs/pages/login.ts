@@ -8,6 +8,7 @@ import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
 import { loginOf } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import type { WebSessions } from '../sessions.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
@@ -58,9 +59,9 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
       return c.redirect(base + (OWN_PAGE.test(fields.next) ? fields.next : '/me'), 303);
     } catch (error) {
       if (!(error instanceof RsRequestRefused)) throw error;
-      const { status, retryAfterS } = error;
+      const { status } = error;
       if (status === 401) sessions.refused('provider', fields.number, network);
-      if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+      else refusing(c, error);
       const body = form(fields.next, fields.number, [error]);
       return c.html(page({ title: 'Log in', here: '/login', body }), status);
     }

@@ -10,6 +10,7 @@ import type { ForgottenPasswords, NewPassword } from '../mail/forgotten.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import { fieldsOf } from './fields.js';
 import { forgotBody, type ForgotView } from './forgot-forms.js';
 import { codeBlock, type Markup, type PageMaker } from './layout.js';
@@ -82,7 +83,7 @@ export function mailPages({
       return c.redirect(base + act(typed), 303);
     } catch (error) {
       if (!(error instanceof RsRequestRefused)) throw error;
-      if (error.retryAfterS !== undefined) c.header('retry-after', String(error.retryAfterS));
+      refusing(c, error);
       return c.html(forgot(typed, error), error.status);
     }
   };

@@ -8,6 +8,7 @@ import type { LoginGuard } from '../login-guard.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import type { Markup } from './layout.js';
 import { errorSummary } from './layout.js';
 import type { ProviderEnv } from './provider-gate.js';
@@ -54,7 +55,7 @@ export async function sent(
     return c.redirect(await act(), 303);
   } catch (error) {
     if (!(error instanceof RsRequestRefused)) throw error;
-    if (error.retryAfterS !== undefined) c.header('retry-after', String(error.retryAfterS));
+    refusing(c, error);
     return again(error);
   }
 }

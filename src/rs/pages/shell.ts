@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { html } from 'hono/html';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import { errorSummary, pageMaker, type Markup, type PageFrame, type PageMaker } from './layout.js';
 import { ICON } from './logo.js';
 import { SCRIPT } from './script.js';
@@ -74,8 +75,8 @@ export function shellOf(options: ShellOptions): Shell {
         : new RsRequestRefused(503, 'failed', 'this failed', 'try again later');
     if (shown !== error)
       failed(c.req.path.replace(/\/(pair|confirm|reset|password)\/[^/]+/, '/$1/ID'), error);
-    const { status, retryAfterS } = shown;
-    if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+    const { status } = shown;
+    refusing(c, shown);
     const body = html`<h1>Sorry</h1>
       ${errorSummary([shown])}
       <p><a href="${base}/">To the first page</a></p>`;

@@ -1,0 +1,93 @@
+/**
+ * Requests that were refused, in the audit: of a network and a kind one row an hour, and `rs.refusals_per_hour` rows in all. The others are
+ * counted, and told at the end of the hour: who asks in a loop fills no database.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Context } from 'hono';
+import type { AuditEvent } from '../db/rs/audit.js';
+import type { RsDatabase } from '../db/rs/database.js';
+import { LccError } from '../lib/errors.js';
+import type { Network } from '../lib/network.js';
+import { clientAddress } from '../web/client.js';
+import { networkOf } from './api-parts.js';
+import type { RsRequestRefused } from './refusal.js';
+
+const HOUR_MS = 3_600_000;
+/** Others are mistakes, which the answer itself mends. */
+const NOTED_STATUS: readonly number[] = [401, 403, 429];
+const NOTED_CODES: readonly string[] = ['no-room', 'used-up'];
+const CAPABILITY = /\/(pairs?|confirm|reset|password)\/[^/]+/g;
+
+const REFUSED = new WeakMap<IncomingMessage, RsRequestRefused>();
+
+/** An answer that refuses its request: it says when to come again, and `RefusedRequests` hears of it. */
+export function refusing(
+  c: Pick<Context<{ Bindings: { incoming: IncomingMessage } }>, 'header' | 'env'>,
+  error: RsRequestRefused,
+): void {
+  if (error.retryAfterS !== undefined) c.header('retry-after', String(error.retryAfterS));
+  REFUSED.set(c.env.incoming, error);
+}
+
+export interface RefusedRequestsOptions {
+  db: Pick<RsDatabase, 'audit' | 'write'>;
+  nowMs: () => number;
+  proxies: readonly Network[];
+  by: AuditEvent['by'];
+  limit: { most: number; text: string };
+}
+
+export class RefusedRequests {
+  readonly #options: RefusedRequestsOptions;
+  /** Networks with kinds that have a row in this hour. */
+  readonly #noted = new Set<string>();
+  #more = 0;
+  #hour = 0;
+
+  constructor(options: RefusedRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** A request is answered. */
+  readonly answered = (request: IncomingMessage): void => {
+    const refused = REFUSED.get(request);
+    if (refused === undefined) return;
+    const { status, code, what } = refused;
+    if (!NOTED_STATUS.includes(status) && !NOTED_CODES.includes(code)) return;
+    const { proxies, limit } = this.#options;
+    const network = networkOf(clientAddress(request, proxies));
+    this.tidy();
+    const kind = `${network} ${status} ${code}`;
+    if (this.#noted.has(kind) || this.#noted.size >= limit.most) {
+      this.#more++;
+      return;
+    }
+    this.#noted.add(kind);
+    const path = (request.url ?? '').replace(/\?.*/, '').replace(CAPABILITY, '/$1/ID').slice(0, 100);
+    this.#note(
+      status === 401 ? 'login refused' : 'request refused',
+      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${what}`,
+    );
+  };
+
+  /** At the end of an hour: what had no row of its own. */
+  tidy(): void {
+    const hour = Math.floor(this.#options.nowMs() / HOUR_MS);
+    if (hour === this.#hour) return;
+    const more = this.#more;
+    this.#hour = hour;
+    this.#more = 0;
+    this.#noted.clear();
+    if (more > 0) this.#note('requests refused', `${more} more in an hour: ${this.#options.limit.text}`);
+  }
+
+  #note(event: string, detail: string): void {
+    const { db, by, nowMs } = this.#options;
+    try {
+      db.write(() => db.audit.add({ event, registration: null, pid: null, by, detail }, nowMs()));
+    } catch (error) {
+      // Without room for the row the request is refused all the same.
+      if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) throw error;
+    }
+  }
+}
