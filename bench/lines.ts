@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import split2 from 'split2';
-import { NameSplitter } from '../src/cp/names.js';
+import { NameSplitter } from '../src/cp/name-splitter.js';
 import { readLinesAt } from '../src/lib/line-sequences.js';
 import { readChunks } from '../src/lib/stdio.js';
 import { compare, type Contender, type Outcome } from './harness.js';
@@ -56,7 +56,7 @@ function against(
 
 /** Of file2url. */
 function names(file: string): Contender {
-  return timed('NameSplitter (cp/names.ts)', () => {
+  return timed('NameSplitter (cp/name-splitter.ts)', () => {
     const splitter = new NameSplitter('\n');
     const fd = openSync(file, 'r');
     let lines = 0;

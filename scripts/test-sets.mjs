@@ -22,7 +22,7 @@ const REST = [
   'line',
   'machines',
   'qm/crash',
-  'qm/fsm',
+  'qm/deletion-spool',
   'qm/owners',
   'rs/mail',
   'spider/faults',

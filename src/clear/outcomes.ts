@@ -86,7 +86,7 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
     case 'too-slow':
       return { kind: 'unanswered', error };
     case 'total-timeout':
-      // A rail that hangs meets a timeout above, which is the shorter one (config/pairs.ts): a long page was coming.
+      // A rail that hangs meets a timeout above, which is the shorter one (config/agreeing-settings.ts): a long page was coming.
       return { kind: verb === 'refresh' ? 'retry' : 'unanswered', error };
     case 'bad-url':
       return { kind: 'dead', error };

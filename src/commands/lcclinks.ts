@@ -14,7 +14,7 @@ import { expandPages, seedUrls } from '../links/run.js';
 import { DoorLinks } from '../links/door-links.js';
 import { complaintOf, SeedCounts } from '../links/seeds.js';
 import { StdoutLinks } from '../links/stdout-links.js';
-import { productToken } from '../wire/robots.js';
+import { productToken } from '../wire/robots-txt.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
 import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';

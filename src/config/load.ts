@@ -6,7 +6,7 @@ import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, reasonOf } from '../lib/errors.js';
 import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
-import { checkTogether } from './pairs.js';
+import { checkTogether } from './agreeing-settings.js';
 import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings/index.js';
 import type { Config, Home } from './types.js';
 

@@ -9,7 +9,7 @@ import type { Output } from '../lib/stdio.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { createDescribe, type DescribeOptions, type NameProblem } from './describe.js';
 import type { BatchAnswer, HashPool } from './hash-pool.js';
-import { NameSplitter } from './names.js';
+import { NameSplitter } from './name-splitter.js';
 import { displayName } from './url-path.js';
 
 export interface ListingOptions extends DescribeOptions {

@@ -14,7 +14,7 @@ import { Counts } from '../lib/counts.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { openFilesLimit } from '../lib/open-files.js';
-import { Door, type DoorOptions } from './door.js';
+import { TurnedAway, type TurnedAwayOptions } from './turned-away.js';
 import type { Bound, Connection, Place } from './types.js';
 
 /** One kind of connections has at most 1/4 of the files that a process may have open. */
@@ -29,7 +29,7 @@ export interface PlacesOptions extends Bound {
   perAddress?: { key: NumberKey; most: number; except?: ((address: string) => boolean) | undefined };
   clock: Clock;
   log: Log;
-  door?: Omit<DoorOptions, 'clock'>;
+  turnedAway?: Omit<TurnedAwayOptions, 'clock'>;
 }
 
 /**
@@ -45,7 +45,7 @@ interface Member extends Connection {
 
 export class Places {
   readonly #options: PlacesOptions;
-  readonly #door: Door;
+  readonly #turnedAway: TurnedAway;
   readonly #members = new Set<Member>();
   /** In the order of their arrival. */
   readonly #strangers = new Set<Member>();
@@ -55,7 +55,7 @@ export class Places {
 
   constructor(options: PlacesOptions) {
     this.#options = options;
-    this.#door = new Door({ ...options.door, clock: options.clock });
+    this.#turnedAway = new TurnedAway({ ...options.turnedAway, clock: options.clock });
   }
 
   get count(): number {
@@ -90,7 +90,7 @@ export class Places {
 
   /** Says why there is no place, and closes. */
   turnAway(connection: Connection, why: LccError): undefined {
-    this.#door.turnAway(connection, this.#options.say(why));
+    this.#turnedAway.turnAway(connection, this.#options.say(why));
     return undefined;
   }
 
@@ -123,8 +123,8 @@ export class Places {
     if (oldest?.evict === undefined || clock.monotonicMs() - oldest.sinceMs < (evict?.fromMs ?? YOUNG_MS))
       return false;
     this.#leave(oldest);
-    const mayLinger = !this.#door.isFull;
-    if (mayLinger) this.#door.enter(oldest.socket);
+    const mayLinger = !this.#turnedAway.isFull;
+    if (mayLinger) this.#turnedAway.enter(oldest.socket);
     oldest.evict(tooMany(`of ${whose}`, { key, most }), mayLinger);
     return true;
   }

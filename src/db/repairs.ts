@@ -1,5 +1,5 @@
 /** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
-import type { WrongCount } from './audit.js';
+import type { WrongCount } from './fsck-look.js';
 import { Counter, raiseCounters } from './sqlite/counters.js';
 import { forgetMarks } from './sqlite/marks.js';
 import type { Db } from './sqlite/open.js';

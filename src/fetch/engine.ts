@@ -5,7 +5,7 @@ import { Fetch } from './fetch.js';
 import type { Cancellable, FetchContext, FetchEvents, FetchJob, FetchLimits } from './job.js';
 import { createAddressGuard } from './public-addresses.js';
 import { HostPlaces } from './host-places.js';
-import { Links } from './links.js';
+import { Links } from './kept-connections.js';
 import { MANNERS_OF_A_CACHE, type Manners } from './manners.js';
 import type { Sink } from './sink.js';
 

@@ -3,7 +3,7 @@ import { messageOf } from '../lib/errors.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
 import type { ReceivingEnd } from './receiving-end.js';
-import type { Link } from './links.js';
+import type { Link } from './kept-connections.js';
 
 export interface ExchangeLimits {
   maxHeaderBytes: number;

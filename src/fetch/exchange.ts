@@ -19,8 +19,8 @@ import {
 } from './exchange-owner.js';
 import { fail, FetchError, responseFailure, type FetchFailure } from './failure.js';
 import { readHead } from './head.js';
-import type { Link, Links } from './links.js';
-import { mendParser } from './parser.js';
+import type { Link, Links } from './kept-connections.js';
+import { mendParser } from './undici-mends.js';
 import { readable, type Question } from './question.js';
 
 const SWITCHED = 101;

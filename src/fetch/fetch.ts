@@ -20,7 +20,7 @@ import { isBodiless, isContent, isRedirect, retryAfterMs, type ResponseHead } fr
 import type { HostPlace } from './host-places.js';
 import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
 import { isAskedLeniently, LenientExchange } from './lenient-exchange.js';
-import type { Link } from './links.js';
+import type { Link } from './kept-connections.js';
 import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
 import { Speed, type SpeedState } from './speed.js';
 import { Redirects } from './redirects.js';

@@ -16,7 +16,7 @@ import { fail, http2Failure, type FetchFailure } from './failure.js';
 import { readHead } from './head.js';
 import type { BodyToSend } from './job.js';
 import { readable, type Question } from './question.js';
-import type { Link, Links } from './links.js';
+import type { Link, Links } from './kept-connections.js';
 
 export class Http2Exchange {
   readonly #links: Links;

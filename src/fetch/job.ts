@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.js';
 import type { FetchTerms } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
 import type { HostPlaces } from './host-places.js';
-import type { Links } from './links.js';
+import type { Links } from './kept-connections.js';
 import type { Manners, Wording } from './manners.js';
 import type { FetchOutcome } from './outcome.js';
 import type { SpeedLimits } from './speed.js';

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginClearAnew, faultsOf, integrityOf } from '../db/clear/audit.js';
+import { beginClearAnew, faultsOf, integrityOf } from '../db/clear/fsck-look.js';
 import { CLEAR_DB, COMMAND_BUSY_MS, openClearDb, openClearDbForReading } from '../db/clear/open.js';
 import { salvageClear } from '../db/clear/salvage.js';
 import { isLeaving } from '../db/sqlite/aside.js';

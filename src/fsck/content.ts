@@ -16,9 +16,9 @@ const OWN_FILE: ReadonlySet<Finding['kind']> = new Set(['missing-file', 'altered
 type Trouble = Pick<Finding, 'kind' | 'what'>;
 
 export function* content(context: CheckContext): Generator<Finding> {
-  const { audit, machineId, strangeMachineId, known, extent, repairs, live, storeLost } = context;
+  const { look, machineId, strangeMachineId, known, extent, repairs, live, storeLost } = context;
   const buffer = Buffer.allocUnsafe(CONTENT_READ_BYTES);
-  for (const page of audit.content(PAGE_ROWS)) {
+  for (const page of look.content(PAGE_ROWS)) {
     const bad: { row: ContentRow; trouble: Trouble }[] = [];
     for (const row of page) {
       extent.rows++;
@@ -46,8 +46,8 @@ export function* content(context: CheckContext): Generator<Finding> {
   }
 }
 
-function isStillSo({ audit, machineId = '' }: CheckContext, row: ContentRow, { kind }: Trouble): boolean {
-  return kind === 'shared-file' ? audit.isShared(machineId, row.fetched_fileid) : audit.isCurrent(row);
+function isStillSo({ look, machineId = '' }: CheckContext, row: ContentRow, { kind }: Trouble): boolean {
+  return kind === 'shared-file' ? look.isShared(machineId, row.fetched_fileid) : look.isCurrent(row);
 }
 
 function troubleOf(context: CheckContext, row: ContentRow, buffer: Buffer): Trouble | undefined {

@@ -1,5 +1,5 @@
 /** The database as SQLite itself checks it; one that is damaged is set aside and replaced by a repair. */
-import { Audit } from '../db/audit.js';
+import { FsckLook } from '../db/fsck-look.js';
 import { isDamage, openDatabase, openReadOnly, type Db } from '../db/sqlite/open.js';
 import { canSalvage, NO_PROVIDER, openOrSalvage } from '../db/sqlite/salvage.js';
 import { suspectDatabase } from '../db/sqlite/suspicion.js';
@@ -33,7 +33,7 @@ export function openChecked(
   };
   try {
     const db = repair ? openDatabase(dbPath) : openReadOnly(dbPath);
-    const lines = new Audit(db).integrity();
+    const lines = new FsckLook(db).integrity();
     const isLost = lines.length > 0 && !repair && !canSalvage(dbPath);
     for (const line of lines) finding(line, isLost);
     if (isLost) {

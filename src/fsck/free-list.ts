@@ -11,15 +11,15 @@ const PAGE_ROWS = 1000;
 
 /** Deletions that wait in lcc.db: none may name a file that a row holds. */
 export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
-  const { audit, machineId, known, repairs, fsmSpoolDir, extent } = context;
+  const { look, machineId, known, repairs, fsmSpoolDir, extent } = context;
   if (machineId === undefined) return;
   extent.leaving += context.names?.goneCount ?? 0;
-  for (const { fid, fileid } of audit.freed(machineId, PAGE_ROWS)) {
+  for (const { fid, fileid } of look.freed(machineId, PAGE_ROWS)) {
     const name = nameOf(fileid);
     if (name === undefined) continue;
     if (known.useOf(name) === 'held') {
       // The row was read a while ago: while the LCC runs it may have gone, and its file been freed, since.
-      if (!audit.isHeldThough(fid)) continue;
+      if (!look.isHeldThough(fid)) continue;
       repairs?.keepFile(fid);
       const what = 'waits to be deleted, but a row points to it';
       yield { kind: 'free-list', where: fileid, what, repaired: repairs !== undefined };

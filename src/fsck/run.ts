@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLeaving } from '../db/sqlite/aside.js';
-import { Audit } from '../db/audit.js';
+import { FsckLook } from '../db/fsck-look.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { Repairs } from '../db/repairs.js';
 import type { NamesDb } from '../db/names/names.js';
@@ -154,7 +154,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     names = store === undefined ? undefined : openNames(options, live, { ...talk, report });
     const context: CheckContext = {
       db,
-      audit: new Audit(db),
+      look: new FsckLook(db),
       repairs,
       live,
       storeLost: options.storeLost,

@@ -3,9 +3,9 @@ import { disagreement, strayRows } from '../db/queue/ranges.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { CheckContext, Finding } from './types.js';
 
-export function* sets({ db, audit, live, repairs }: CheckContext): Generator<Finding> {
-  const look = () => wrongSets(db, repairs !== undefined);
-  yield* live ? audit.surely(look) : look();
+export function* sets({ db, look, live, repairs }: CheckContext): Generator<Finding> {
+  const wrong = () => wrongSets(db, repairs !== undefined);
+  yield* live ? look.surely(wrong) : wrong();
   repairs?.rebuildSets();
 }
 

@@ -1,5 +1,5 @@
 /** Whether the store is the one that rows point into (`--store-lost` where that is gone). */
-import { Audit } from '../db/audit.js';
+import { FsckLook } from '../db/fsck-look.js';
 import { StoreRegister } from '../db/cache/stores.js';
 import type { Repairs } from '../db/repairs.js';
 import { readStoreMark } from '../db/names/store-mark.js';
@@ -34,7 +34,7 @@ export function storeOf(
   if (whose === undefined) return {};
   const fits =
     mark === undefined
-      ? !new Audit(db).holds(whose)
+      ? !new FsckLook(db).holds(whose)
       : mark.storeId === undefined || new StoreRegister(db).fits(whose, mark.storeId);
   if (storeLost && repairs !== undefined) {
     const files = repairs.forgetStore(whose);

@@ -1,5 +1,5 @@
 /** What a check is. */
-import type { Audit } from '../db/audit.js';
+import type { FsckLook } from '../db/fsck-look.js';
 import type { Repairs } from '../db/repairs.js';
 import type { NamesDb } from '../db/names/names.js';
 import type { Db } from '../db/sqlite/open.js';
@@ -43,7 +43,7 @@ export interface Extent {
 
 export interface CheckContext {
   db: Db;
-  audit: Audit;
+  look: FsckLook;
   /** Undefined: look only. */
   repairs: Repairs | undefined;
   /** The daemons run: what is found must be found twice, and what only they know is left out. */

@@ -1,6 +1,6 @@
 /**
  * Files that no row points to any more are deleted on their machines. They wait in the table `freed`, written in the
- * transaction that let go of them: a machine that is away finds its deletions there, or in spool/fsm (fsm.ts), when its Bot
+ * transaction that let go of them: a machine that is away finds its deletions there, or in spool/fsm (deletion-spool.ts), when its Bot
  * Manager connects. A row goes only after the Bot Manager has said that the file is gone.
  */
 import type { FreedFile, FreedStore } from '../db/cache/freed.js';

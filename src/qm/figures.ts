@@ -13,7 +13,7 @@ import {
   type StatusOf,
 } from '../daemon/figures.js';
 import { ofForeign } from '../daemon/reasons.js';
-import type { AwayMachine } from './away.js';
+import type { AwayMachine } from './machines-away.js';
 import {
   ofBandwidth,
   ofGonePages,

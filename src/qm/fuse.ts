@@ -1,9 +1,9 @@
 /**
  * The mass-delete fuse: a set that would remove more content of its provider than a number of urls and than a share of
- * what is stored has its removals held back (db/queue/held.ts). What only waits in the queue has nothing to lose but a
+ * what is stored has its removals held back (db/queue/held-removals.ts). What only waits in the queue has nothing to lose but a
  * fetch, and is not counted.
  */
-import type { FuseTerms } from '../db/queue/held.js';
+import type { FuseTerms } from '../db/queue/held-removals.js';
 import type { QueueStore } from '../db/queue/store.js';
 import { REMOVALS_HELD } from '../wire/codes.js';
 import type { SetHead } from '../wire/uns-qm.js';

@@ -3,7 +3,7 @@
  * site that loses most of its pages at once is broken more often than it is gone.
  */
 import type { GoneRules } from '../db/queue/observer.js';
-import type { FuseTerms } from '../db/queue/held.js';
+import type { FuseTerms } from '../db/queue/held-removals.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
 import { fuseLimit, type FuseRules } from './fuse.js';

@@ -1,5 +1,5 @@
 /** The sitemaps that a robots.txt names: in whatever group, on whatever host. */
-import { MAX_ROBOTS_BYTES } from '../wire/robots.js';
+import { MAX_ROBOTS_BYTES } from '../wire/robots-txt.js';
 
 const LINE = /^[ \t]*sitemap[ \t]*:[ \t]*(\S[^\r\n]*)/i;
 

@@ -224,7 +224,7 @@ function placesFor(options: UnsOptions, { clock, log }: UnsParts, share: FairSha
     say: ({ message }) => initRejected(102, message),
     clock,
     log,
-    door: { most: maxAtDoor, lingerMs: limits['uns.linger_timeout_ms'], maxBytes: Infinity, share },
+    turnedAway: { most: maxAtDoor, lingerMs: limits['uns.linger_timeout_ms'], maxBytes: Infinity, share },
   });
 }
 

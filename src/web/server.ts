@@ -6,7 +6,7 @@
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Door } from '../daemon/door.js';
+import { TurnedAway } from '../daemon/turned-away.js';
 import type { Bound, Connection, Place, Services } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
@@ -77,14 +77,14 @@ interface Client {
 class Clients {
   readonly #clock: Clock;
   readonly #limits: WebLimits;
-  readonly #door: Door;
+  readonly #turnedAway: TurnedAway;
   readonly #open = new Map<Socket, Client>();
   #closed: (() => void) | undefined;
 
   constructor(clock: Clock, limits: WebLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#door = new Door({ clock });
+    this.#turnedAway = new TurnedAway({ clock });
   }
 
   admit(connection: Connection, place: Place | undefined, http: Server): void {
@@ -142,7 +142,7 @@ class Clients {
   /** One that has got nothing yet learns why it gets no answer. */
   #late(connection: Connection, key: 'web.headers_timeout_ms' | 'web.request_timeout_ms'): void {
     if (connection.socket.bytesWritten > 0) return void connection.socket.destroy();
-    this.#door.turnAway(
+    this.#turnedAway.turnAway(
       connection,
       plainAnswer(408, `the request took longer than ${limitOf(this.#limits, key)}`),
     );

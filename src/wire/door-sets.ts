@@ -8,7 +8,7 @@ import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
-import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from './spider-answers.js';
+import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from './door-answers.js';
 import type { SetOrigin } from './origin.js';
 
 export interface DoorSetsOptions {

@@ -148,7 +148,7 @@ describe('places of strangers', () => {
   });
 
   test('leave them no time to read why when too many linger', () => {
-    const { clock, come } = places(1, { door: { most: 1 } });
+    const { clock, come } = places(1, { turnedAway: { most: 1 } });
     const sent: boolean[] = [];
     const evict: Evict = (_, mayLinger) => void sent.push(mayLinger);
     for (let n = 0; n < 3; n++) {

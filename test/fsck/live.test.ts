@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Audit } from '../../src/db/audit.js';
+import { FsckLook } from '../../src/db/fsck-look.js';
 import { openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { TemporaryNames } from '../../src/db/names/temporary-names.js';
 import { content } from '../../src/fsck/content.js';
@@ -54,7 +54,7 @@ function interpose(): void {
 async function found(...checks: Check[]): Promise<string[]> {
   const context = {
     db,
-    audit: new Audit(db),
+    look: new FsckLook(db),
     repairs: undefined,
     live: true,
     quick: false,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_HELD_SETS } from '../../src/db/queue/held.js';
+import { MAX_HELD_SETS } from '../../src/db/queue/held-removals.js';
 import {
   bench,
   carryOut,

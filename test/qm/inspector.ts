@@ -1,7 +1,7 @@
 /** Holds the database against the model, after every event and, as far as order demands, after every durable step. */
 import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/sqlite/open.js';
-import { HELD_STATE } from '../../src/db/queue/held.js';
+import { HELD_STATE } from '../../src/db/queue/held-removals.js';
 import { disagreement } from '../../src/db/queue/ranges.js';
 import type { ProviderSet } from './model.js';
 import type { Scene } from './scene.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Audit } from '../../src/db/audit.js';
+import { FsckLook } from '../../src/db/fsck-look.js';
 import { absolute, Bench, url, setsOf } from './support.js';
 
 let bench: Bench;
@@ -94,7 +94,7 @@ test('errors count as the tables say when some are received with a set that adds
   bench = new Bench({ errorsKept: 2 });
   bench.provider(7, { filesmax: 2 });
   const first = await twoErrors();
-  const wrong = () => new Audit(bench.db).wrongCounts();
+  const wrong = () => new FsckLook(bench.db).wrongCounts();
   await bench.send(
     7,
     ['c', 'd', 'e'].map(name => url(name)),

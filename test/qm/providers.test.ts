@@ -1,7 +1,7 @@
 /** Providers that go while a Queue Manager runs. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { Audit } from '../../src/db/audit.js';
+import { FsckLook } from '../../src/db/fsck-look.js';
 import { addProvider, removeProvider } from '../../src/db/providers/pidb.js';
 import type { FetchRequest } from '../../src/wire/fetch.js';
 import { Simulation } from './simulation.js';
@@ -155,7 +155,7 @@ test('a provider that was lost and is added again has what waits and what is hel
   sim.start();
   await sim.pass(1000);
   addProvider(sim.bench.db, 1, 'x', {}, ['http://127.0.0.1/']);
-  assert.deepEqual(new Audit(sim.bench.db).wrongCounts(), []);
+  assert.deepEqual(new FsckLook(sim.bench.db).wrongCounts(), []);
   assert.equal(sim.bench.value('SELECT filesused FROM pidb'), 1);
   await sim.send(1, [url('d'), url('b', { len: '2' })]);
   sim.reload();
@@ -164,5 +164,5 @@ test('a provider that was lost and is added again has what waits and what is hel
     sim.fetches.map(({ url: each }) => each.slice('http://127.0.0.1/'.length)),
     ['a', 'b', 'c', 'd'],
   );
-  assert.deepEqual(new Audit(sim.bench.db).wrongCounts(), []);
+  assert.deepEqual(new FsckLook(sim.bench.db).wrongCounts(), []);
 });

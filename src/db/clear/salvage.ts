@@ -7,7 +7,7 @@ import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { beginLeaving } from '../sqlite/aside.js';
 import { asideOf, copyTable, finishSalvage, newOf, openDamaged, removeDatabase } from '../sqlite/salvage.js';
-import { beginClearAnew, faultsOf } from './audit.js';
+import { beginClearAnew, faultsOf } from './fsck-look.js';
 import { openClearDb } from './open.js';
 
 /** What others refer to comes first. */

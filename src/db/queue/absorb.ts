@@ -7,7 +7,7 @@
  * that already waited have its attributes, deletions are done, its new urls have rows but no entry in qpsdb and so are
  * not fetched. That is safe because a set reaches the Queue Manager only after its provider was told `set_accepted`: its
  * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
- * partial set with more of them than the fuse lets pass unseen (held.ts).
+ * partial set with more of them than the fuse lets pass unseen (held-removals.ts).
  */
 import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
@@ -20,7 +20,7 @@ import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { AbsorbedSets, type SetState } from './absorbed.js';
-import type { HeldStore } from './held.js';
+import type { HeldStore } from './held-removals.js';
 import { QueueInserter } from './insert.js';
 import { EarlierSets, IntakeQuota } from './quota.js';
 import type { KnownStore } from './known.js';
@@ -66,7 +66,7 @@ export interface AbsorbStores {
 /** How to read the urls of a set. */
 export interface SetKindRules {
   full: boolean;
-  /** Deletes are noted (held.ts) instead of carried out. */
+  /** Deletes are noted (held-removals.ts) instead of carried out. */
   withheld: boolean;
   /** With these urls it is complete: `complete` must follow in the same transaction. */
   isLast: boolean;

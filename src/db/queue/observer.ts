@@ -6,7 +6,7 @@ import { ROBOTS_FORBID } from '../../wire/codes.js';
 import type { AuditLook, AuditSamples } from '../truth/audits.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
 import type { VisitedPage, VisitStore } from '../truth/visits.js';
-import type { FuseTerms, HeldStore } from './held.js';
+import type { FuseTerms, HeldStore } from './held-removals.js';
 import { FLAG_AUDIT, FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
 
 /** How much of a provider goes because a scan or an audit found it gone. */

@@ -3,10 +3,10 @@
  * places of its own, given in the order of absorption, and every row says which set gave it its place.
  *
  * What is compared at every start must cost nothing with ten million urls queued, in however many sets: a few look-ups a set, of
- * the first sets (places.ts). The others are looked at while it runs, and lccfsck reads every row.
+ * the first sets (place-checks.ts). The others are looked at while it runs, and lccfsck reads every row.
  */
 import type { Db } from '../sqlite/open.js';
-import { lookAtPlaces } from './places.js';
+import { lookAtPlaces } from './place-checks.js';
 import { CLASS_OF_ROW } from './row.js';
 import type { WaitingSet } from './sets.js';
 

@@ -7,7 +7,7 @@
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
-import type { LeftOver } from './held.js';
+import type { LeftOver } from './held-removals.js';
 import { isSameUrl, UNASKED } from './row.js';
 import type { QueueReader } from './sets.js';
 

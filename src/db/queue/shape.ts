@@ -14,7 +14,7 @@ import {
 import type { Db } from '../sqlite/open.js';
 import { AGE_GROUPS, readAges } from './ages.js';
 import { readFailed, sumUpFailed, type FailedUrls } from './failed.js';
-import { HELD_STATE } from './held.js';
+import { HELD_STATE } from './held-removals.js';
 
 /** Providers with urls waiting that the operator has not stopped. */
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';

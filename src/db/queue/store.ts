@@ -8,7 +8,7 @@ import { StoreRegister } from '../cache/stores.js';
 import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../sqlite/open.js';
 import { AbsorbWriter } from './absorb.js';
-import { HeldStore } from './held.js';
+import { HeldStore } from './held-removals.js';
 import { KnownStore } from './known.js';
 import { Observer, type GoneRules } from './observer.js';
 import { DepartureStore } from '../providers/departures.js';
@@ -20,7 +20,7 @@ import { VisitStore } from '../truth/visits.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
 import { ResultWriter } from './results.js';
-import { RobotsStore } from './robots.js';
+import { RobotsStore } from './robots-txt.js';
 import { QueueReader } from './sets.js';
 import { SlotStore } from './slots.js';
 

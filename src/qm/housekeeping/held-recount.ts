@@ -1,4 +1,4 @@
-import type { HeldSet, LeftOver } from '../../db/queue/held.js';
+import type { HeldSet, LeftOver } from '../../db/queue/held-removals.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/sqlite/open.js';
-import { lookAtPlaces } from '../../db/queue/places.js';
+import { lookAtPlaces } from '../../db/queue/place-checks.js';
 import { askToRetell, isRetoldFor, retellReason, retellSets } from '../../db/queue/ranges.js';
 import { LccError } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';

@@ -10,12 +10,12 @@
  */
 import { isGated, type WaitingRow } from '../../db/queue/row.js';
 import type { Outcome } from '../../db/queue/results.js';
-import type { StoredRobots } from '../../db/queue/robots.js';
+import type { StoredRobots } from '../../db/queue/robots-txt.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import { codeText, ROBOTS_FORBID } from '../../wire/codes.js';
 import { MAX_INLINE_BYTES, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
-import { productToken } from '../../wire/robots.js';
+import { productToken } from '../../wire/robots-txt.js';
 import { hostOf } from '../hosts-of.js';
 import type { SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';

@@ -5,7 +5,7 @@
  *       ╰──────────▶ no answer: 5xx, 429, nothing ──with a copy of the last 30 days──▶ its rules, asked again after an hour
  *                                                 ╰─without──▶ the provider waits as if its site were away
  */
-import type { StoredRobots } from '../../db/queue/robots.js';
+import type { StoredRobots } from '../../db/queue/robots-txt.js';
 import type { FetchDone, FetchFailed, FetchInline } from '../../wire/fetch.js';
 
 const HOUR_S = 3600;

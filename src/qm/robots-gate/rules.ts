@@ -1,6 +1,6 @@
 /** The rules of origins, each compiled once from what is kept of its robots.txt. */
-import type { RobotsStore, StoredRobots } from '../../db/queue/robots.js';
-import { NO_RULES, readRobots, type RobotsRules } from '../../wire/robots.js';
+import type { RobotsStore, StoredRobots } from '../../db/queue/robots-txt.js';
+import { NO_RULES, readRobots, type RobotsRules } from '../../wire/robots-txt.js';
 import { isStale, meaningOf, UNPERMITTED } from './robots-answer.js';
 
 /** Origins whose rules are in memory, and characters of rules of all of them. */

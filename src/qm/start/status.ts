@@ -1,5 +1,5 @@
 /** What lccd-qm says of itself. */
-import { machinesAway } from '../away.js';
+import { machinesAway } from '../machines-away.js';
 import type { QmStatus } from '../figures.js';
 import type { Dispatch } from './dispatch.js';
 import type { TakingIn } from './intake.js';

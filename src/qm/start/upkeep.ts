@@ -1,7 +1,7 @@
 /** What is done besides: deletions for machines that are away, and the chores. */
 import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
-import { FsmSpool } from '../fsm.js';
+import { DeletionSpool } from '../deletion-spool.js';
 import { Housekeeping } from '../housekeeping.js';
 import { Audits } from '../housekeeping/audits.js';
 import { ContentAges } from '../housekeeping/content-ages.js';
@@ -15,7 +15,7 @@ import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
 export interface Upkeep {
-  fsm: FsmSpool;
+  fsm: DeletionSpool;
   truthEffects: TruthEffects;
   start(): void;
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export function upkeepOf(
 ): Upkeep {
   const { config, clock, log } = services;
   const onCommit = () => deletions.pump();
-  const fsm = new FsmSpool({
+  const fsm = new DeletionSpool({
     spool: new Spool({
       dir: config.home.fsmSpool,
       steps: 'qm.fsm',

@@ -5,7 +5,7 @@
  *     2xx ──▶ its rules, those for lccbot by name     4xx ──▶ there is none, nothing is forbidden
  *     5xx, no answer, a redirect that is not followed ──▶ nobody knows: later
  */
-import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots.js';
+import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots-txt.js';
 import type { ProofCode } from './reasons.js';
 import type { SiteFetcher } from './site-fetcher.js';
 

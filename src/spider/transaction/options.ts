@@ -5,7 +5,7 @@ import { limitText } from '../../config/settings/index.js';
 import type { EngineOptions } from '../../fetch/engine.js';
 import type { Manners } from '../../fetch/manners.js';
 import type { SpiderOptions } from './spider.js';
-import type { StoreServerOptions } from './store-server.js';
+import type { StoreServerOptions } from './store-server-link.js';
 
 /** Networks that are nobody's on the internet: what --allow-private permits. */
 const PRIVATE_NETWORKS = [

@@ -20,7 +20,7 @@ import type { LccspiderStatus } from './figures.js';
 import type { StoreServers } from './store-servers.js';
 import { SpiderTransaction } from './transaction.js';
 import { UpdateClock } from './update-clock.js';
-import { UrlServerSession } from './url-server.js';
+import { UrlServerSession } from './url-server-link.js';
 
 export interface SpiderOptions {
   engine: FetchEngine;

@@ -5,7 +5,7 @@ import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { openFilesLimit } from '../../lib/open-files.js';
 import { spiderEngineOptions, spiderLimits, storeLimits } from './options.js';
 import { Spider } from './spider.js';
-import { StoreServer } from './store-server.js';
+import { StoreServer } from './store-server-link.js';
 import { StoreServers } from './store-servers.js';
 
 export interface SpiderEdge {

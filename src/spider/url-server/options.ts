@@ -1,7 +1,7 @@
 /** What a URL server is bounded by: plain values, taken from the settings in one place. */
 import type { Config } from '../../config/load.js';
 import { limitText } from '../../config/settings/index.js';
-import { productToken } from '../../wire/robots.js';
+import { productToken } from '../../wire/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';
 import type { SchedulerOptions } from './scheduler.js';
 

@@ -3,7 +3,7 @@ import { FetchEngine, type EngineOptions } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
-import { MAX_ROBOTS_BYTES } from '../../wire/robots.js';
+import { MAX_ROBOTS_BYTES } from '../../wire/robots-txt.js';
 import type { RobotsAnswer } from './robots-gate.js';
 
 /** RFC 9309, 2.3.1.2: at least five, whatever host they lead to. */

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
-import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../../wire/robots.js';
+import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../../wire/robots-txt.js';
 import type { Judgement } from './scheduler.js';
 import type { SpiderUrl } from './spider-url.js';
 

@@ -4,7 +4,7 @@ import type { Running, Services } from '../../daemon/types.js';
 import { DocMap } from '../../db/spider/doc-map.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { channelLimitsOf } from '../../wire/messages.js';
-import { collect } from './collect.js';
+import { collect } from './stored-result.js';
 import type { UrldStatus } from './figures.js';
 import { ManagerSource } from './manager-source.js';
 import { listening, urlServerOf } from './start.js';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { StoreDatabase } from '../../db/spider/database.js';
 import { RecordFiles } from '../store-server/record-files.js';
-import type { StoredDocument } from './collect.js';
+import type { StoredDocument } from './stored-result.js';
 
 export class StoredDocuments {
   readonly #dir: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { Audit } from '../../../src/db/audit.js';
+import { FsckLook } from '../../../src/db/fsck-look.js';
 import { PidbReader } from '../../../src/db/providers/pidb-reader.js';
 import { absolute, Bench, ok, url } from '../../qm/support.js';
 
@@ -97,7 +97,7 @@ for (const together of [false, true]) {
     addBeforeReceipt(['x', 'y', 'z'], last, together);
     // The one whose place it took counts with those that are not kept.
     assert.deepEqual(told(last), { total: 4, shown: ['z'] });
-    assert.deepEqual(new Audit(bench.db).wrongCounts(), []);
+    assert.deepEqual(new FsckLook(bench.db).wrongCounts(), []);
     deliver();
     assert.deepEqual(told(last), { total: 0, shown: [] });
     assert.deepEqual(bench.all('SELECT nurlerrs FROM pidb'), [{ nurlerrs: 0 }]);
@@ -154,7 +154,7 @@ test('an error is over once content of its url has come, and of that url alone',
   assert.deepEqual(errors(), ['a&amp;b', 'ab']);
   assert.equal(told(0).total, 2);
   assert.deepEqual(bench.all('SELECT nurlerrs FROM pidb'), [{ nurlerrs: 2 }]);
-  assert.deepEqual(new Audit(bench.db).wrongCounts(), []);
+  assert.deepEqual(new FsckLook(bench.db).wrongCounts(), []);
 
   await bench.send(1, [url('a&b'), url('ab')]);
   for (const name of ['a&b', 'ab']) bench.fetch(1, name);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Audit } from '../../../src/db/audit.js';
+import { FsckLook } from '../../../src/db/fsck-look.js';
 import { CacheReader } from '../../../src/db/cache/read.js';
 import { isDamage, openDatabase } from '../../../src/db/sqlite/open.js';
 import { readProvider } from '../../../src/db/providers/pidb.js';
@@ -57,7 +57,7 @@ test('looking through content for its files comes to an end, whatever number a r
     numbers.toSorted((a, b) => a - b),
   );
   let steps = 0;
-  for (const _found of new Audit(bench.db).content(2)) assert.ok(++steps < 100, 'comes to no end');
+  for (const _found of new FsckLook(bench.db).content(2)) assert.ok(++steps < 100, 'comes to no end');
 });
 
 const rows = () => setsOf(bench.store.queue).flatMap(set => bench.store.queue.next(set, 0, 10));

@@ -14,7 +14,7 @@ import { parseEndpoint } from '../../../src/lib/endpoint.js';
 import { createLog } from '../../../src/lib/log.js';
 import { Spider } from '../../../src/spider/transaction/spider.js';
 import { spiderEngineOptions, spiderLimits, storeLimits } from '../../../src/spider/transaction/options.js';
-import { StoreServer } from '../../../src/spider/transaction/store-server.js';
+import { StoreServer } from '../../../src/spider/transaction/store-server-link.js';
 import { STORE_HELLO } from '../../../src/wire/spider-record.js';
 import { StoreServers } from '../../../src/spider/transaction/store-servers.js';
 import { SpiderLineReader, type SpiderLine } from '../../../src/wire/spider-lines.js';

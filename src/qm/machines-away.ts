@@ -3,7 +3,7 @@ import type { FreedStore } from '../db/cache/freed.js';
 import type { StoreRegister } from '../db/cache/stores.js';
 import type { BmLinks } from './bm-links.js';
 import type { Deletions } from './deletions.js';
-import type { FsmSpool } from './fsm.js';
+import type { DeletionSpool } from './deletion-spool.js';
 
 /** Machines that are reported. */
 const MAX_TOLD = 20;
@@ -22,7 +22,7 @@ export interface AwayMachine {
 export function machinesAway(parts: {
   stores: StoreRegister;
   freed: FreedStore;
-  fsm: FsmSpool;
+  fsm: DeletionSpool;
   deletions: Deletions;
   links: BmLinks;
 }): AwayMachine[] {

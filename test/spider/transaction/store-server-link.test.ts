@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../../../src/lib/clock.js';
 import { createLog } from '../../../src/lib/log.js';
-import { StoreServer, type OutgoingRecord } from '../../../src/spider/transaction/store-server.js';
+import { StoreServer, type OutgoingRecord } from '../../../src/spider/transaction/store-server-link.js';
 import { STORE_HELLO } from '../../../src/wire/spider-record.js';
 import { until } from '../../support/until.js';
 

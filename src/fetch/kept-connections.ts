@@ -9,7 +9,7 @@ import Client from 'undici/lib/dispatcher/client.js';
 import { fail, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
 import { openSession, speaksHttp2 } from './http2-session.js';
-import type { ParserNotes } from './parser.js';
+import type { ParserNotes } from './undici-mends.js';
 import { ReceivingEnd } from './receiving-end.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */

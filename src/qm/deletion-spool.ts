@@ -18,7 +18,7 @@ import type { Log } from '../lib/log.js';
 import type { Spool } from '../lib/spool.js';
 import { step } from '../lib/steps.js';
 
-export interface FsmOptions {
+export interface DeletionSpoolOptions {
   spool: Spool;
   store: QueueStore;
   clock: Clock;
@@ -40,8 +40,8 @@ const LOOK_MS = 250;
 /** Far more than a file id has. */
 const MAX_LINE_LENGTH = 4096;
 
-export class FsmSpool {
-  readonly #options: FsmOptions;
+export class DeletionSpool {
+  readonly #options: DeletionSpoolOptions;
   readonly #freed: FreedStore;
   /** Since when machines with deletions are away, monotonic milliseconds. */
   readonly #away = new Map<string, number>();
@@ -50,7 +50,7 @@ export class FsmSpool {
   #stopped = false;
   #full = false;
 
-  constructor(options: FsmOptions) {
+  constructor(options: DeletionSpoolOptions) {
     this.#options = options;
     this.#freed = options.store.freed;
   }

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { Exchange } from '../../src/fetch/exchange.js';
 import { LenientExchange } from '../../src/fetch/lenient-exchange.js';
-import { Links } from '../../src/fetch/links.js';
+import { Links } from '../../src/fetch/kept-connections.js';
 import { until } from '../support/until.js';
 
 /** A host that never answers, and what is being connected to it. */

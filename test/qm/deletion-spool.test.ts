@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
-import { FsmSpool } from '../../src/qm/fsm.js';
+import { DeletionSpool } from '../../src/qm/deletion-spool.js';
 import { until } from '../support/until.js';
 import { Bm, Qm } from '../support/queue-manager.js';
 import { Bench } from './support.js';
@@ -121,7 +121,7 @@ test('a machine away for a moment, less than a page, or a full spool: deletions 
     steps: 'test',
     fail: error => assert.fail(String(error)),
   });
-  const fsm = new FsmSpool({
+  const fsm = new DeletionSpool({
     spool,
     store: bench.store,
     clock: bench.clock,
@@ -180,7 +180,7 @@ test('a machine that is back with many pages is asked for a page, not for one fo
     asked.looks++;
     return machines();
   };
-  const fsm = new FsmSpool({
+  const fsm = new DeletionSpool({
     spool,
     store: bench.store,
     clock: bench.clock,

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { collect, type StoredDocument } from '../../../src/spider/url-server/collect.js';
+import { collect, type StoredDocument } from '../../../src/spider/url-server/stored-result.js';
 import { endOf, verdictOf } from '../../../src/spider/url-server/fetch-verdict.js';
 import type { FetchFailed, RobotOk, RobotRequest } from '../../../src/wire/fetch.js';
 import { httpByte, reasonByte, SPIDER_REASONS, type SpiderReason } from '../../../src/wire/spider-codes.js';

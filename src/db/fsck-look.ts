@@ -20,7 +20,7 @@ const MAX_INTEGRITY_LINES = 20;
 /** Numbers reported of each kind. */
 const MAX_NUMBERS = 1000;
 
-export class Audit {
+export class FsckLook {
   readonly #db: Db;
   readonly #contentPage;
   readonly #current;

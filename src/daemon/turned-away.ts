@@ -6,7 +6,7 @@ import { FairShare } from '../lib/fair-share.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
 import type { Connection } from './types.js';
 
-export interface DoorOptions {
+export interface TurnedAwayOptions {
   clock: Clock;
   /** Connections at a time; beyond, they are cut off. */
   most?: number;
@@ -21,11 +21,11 @@ export interface DoorOptions {
 const LINGER_MS = 1000;
 const MAX_BYTES = 128 * 1024;
 
-export class Door {
-  readonly #options: Required<DoorOptions>;
+export class TurnedAway {
+  readonly #options: Required<TurnedAwayOptions>;
   #count = 0;
 
-  constructor(options: DoorOptions) {
+  constructor(options: TurnedAwayOptions) {
     this.#options = {
       most: placesAtDoor(openFilesLimit()),
       lingerMs: LINGER_MS,
