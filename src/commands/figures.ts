@@ -6,7 +6,7 @@ import { CU_FIGURES } from '../cu/server/figures.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { RS_FIGURES } from '../rs/figures.js';
 import { LCCD_FIGURES } from '../run/figures.js';
-import type { FiguresByKind } from '../run/table.js';
+import type { FiguresByKind } from '../run/look/table.js';
 import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
 import { STORE_FIGURES } from '../spider/store-server/figures.js';
 import { URLD_FIGURES } from '../spider/url-server/figures.js';

@@ -33,7 +33,7 @@ import { firstLineOf } from '../lib/first-line.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
-import { failuresNow, retriesNow, waitingNow } from '../run/providers-now.js';
+import { failuresNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
 import { setsInSpools } from '../uns/spool-names.js';
 import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { HARD_FIGURES, SOFT_FIGURES } from '../../src/clear/figures.js';
-import { reasonsOf } from '../../src/run/reasons.js';
+import { reasonsOf } from '../../src/run/look/reasons.js';
 
 function reasons(rail: object): string[] {
   const usual = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FIGURES } from '../../src/commands/figures.js';
-import { amount, formatDuration } from '../../src/config/words.js';
-import type { DaemonStatus, Look } from '../../src/daemon/ask.js';
-import { ratesOf } from '../../src/run/rates.js';
-import { describeStatus, formatOverview } from '../../src/run/table.js';
+import { FIGURES } from '../../../src/commands/figures.js';
+import { amount, formatDuration } from '../../../src/config/words.js';
+import type { DaemonStatus, Look } from '../../../src/daemon/ask.js';
+import { ratesOf } from '../../../src/run/look/rates.js';
+import { describeStatus, formatOverview } from '../../../src/run/look/table.js';
 
 const status = (daemon: string, more: Record<string, unknown> = {}): DaemonStatus => ({
   daemon,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitScreen } from '../../src/run/screen.js';
+import { fitScreen } from '../../../src/run/look/screen.js';
 
 test('a text that fits a terminal is shown whole, without the newline that would scroll its first line away', () => {
   assert.equal(fitScreen('one\n\ntwo\n', 80, 3), 'one\n\ntwo');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { QueueSummary } from '../../src/db/queue/shape.js';
-import type { Look } from '../../src/daemon/ask.js';
-import { FIGURES } from '../../src/commands/figures.js';
-import { isSpiderAlone, NewReasons, reasonsOf as reasonsWith } from '../../src/run/reasons.js';
+import type { QueueSummary } from '../../../src/db/queue/shape.js';
+import type { Look } from '../../../src/daemon/ask.js';
+import { FIGURES } from '../../../src/commands/figures.js';
+import { isSpiderAlone, NewReasons, reasonsOf as reasonsWith } from '../../../src/run/look/reasons.js';
 
 const reasonsOf = (looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number) =>
   reasonsWith(looks, queue, nowMs, FIGURES);

@@ -1,6 +1,6 @@
 /** What keeps a provider from being fetched from: one thing, the one that has to go first. */
-import { hoursOfMask, hoursOfSlots, opensAtMs, permits, slotOf, type Slots } from '../config/hours.js';
-import type { ProviderStanding } from '../db/queue/shape.js';
+import { hoursOfMask, hoursOfSlots, opensAtMs, permits, slotOf, type Slots } from '../../config/hours.js';
+import type { ProviderStanding } from '../../db/queue/shape.js';
 
 /** The strongest first; `later`: all its urls wait for hours of their own. */
 export interface Obstacle {

@@ -1,8 +1,8 @@
 /** The queue as people read it: a line for the glance, a table by provider and age after qshape(1). */
-import type { Slots } from '../config/hours.js';
-import { amount, formatDuration, formatUntil } from '../config/words.js';
-import { AGE_MINUTES } from '../db/queue/ages.js';
-import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../db/queue/shape.js';
+import type { Slots } from '../../config/hours.js';
+import { amount, formatDuration, formatUntil } from '../../config/words.js';
+import { AGE_MINUTES } from '../../db/queue/ages.js';
+import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../../db/queue/shape.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */

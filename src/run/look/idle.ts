@@ -1,8 +1,8 @@
 /** Whether an LCC has nothing to do, from what its daemons say of themselves. */
-import { figureOf } from '../daemon/figures.js';
-import type { Clock } from '../lib/clock.js';
-import { EXIT, type ExitStatus } from '../lib/errors.js';
-import type { Look } from '../daemon/ask.js';
+import { figureOf } from '../../daemon/figures.js';
+import type { Clock } from '../../lib/clock.js';
+import { EXIT, type ExitStatus } from '../../lib/errors.js';
+import type { Look } from '../../daemon/ask.js';
 
 /** Time between two looks. */
 const PAUSE_MS = 100;

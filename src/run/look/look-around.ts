@@ -1,6 +1,6 @@
 /** A look at all daemons, in the order of the work. */
-import { daemonsIn, lookAt, type Look } from '../daemon/ask.js';
-import { FLOW, rankOf } from './kinds.js';
+import { daemonsIn, lookAt, type Look } from '../../daemon/ask.js';
+import { FLOW, rankOf } from '../kinds.js';
 
 /**
  * Asks every daemon that has, or left, a control socket below `runDir`, upstream first.

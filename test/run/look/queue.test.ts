@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ProviderQueue, QueueShape, QueueSummary } from '../../src/db/queue/shape.js';
-import { formatShape, formatSummary, stateOf, type Told } from '../../src/run/queue.js';
+import type { ProviderQueue, QueueShape, QueueSummary } from '../../../src/db/queue/shape.js';
+import { formatShape, formatSummary, stateOf, type Told } from '../../../src/run/look/queue.js';
 
 /** A Friday, 13:30 local time. */
 const NOW_MS = new Date(2026, 10, 20, 13, 30).getTime();

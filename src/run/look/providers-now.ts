@@ -1,6 +1,6 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
-import { controlSocket, tell } from '../daemon/ask.js';
-import { codeText } from '../wire/codes.js';
+import { controlSocket, tell } from '../../daemon/ask.js';
+import { codeText } from '../../wire/codes.js';
 import type { Wait } from './queue.js';
 
 /** Codes of fetches that are no status. */

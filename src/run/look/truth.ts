@@ -1,5 +1,5 @@
 /** What announcements of providers are worth, as a table or as JSON. */
-import type { ProviderTruth } from '../db/truth/reader.js';
+import type { ProviderTruth } from '../../db/truth/reader.js';
 
 const HEAD = ['PID', 'TRUTH', 'P', 'R', 'C', 'S', 'F', 'NEW', 'A', 'Q', 'LATE', 'DEAD', 'NOISY', 'AUDITED'];
 

@@ -1,9 +1,9 @@
 /** One glance at an LCC: whether it is at rest, what should be known unasked, a line a daemon. */
-import { formatDuration } from '../config/words.js';
-import { figureOf, type Figures } from '../daemon/figures.js';
-import { formatBytes } from '../lib/bytes-text.js';
-import type { DaemonStatus, Look } from '../daemon/ask.js';
-import { isOfKind } from './kinds.js';
+import { formatDuration } from '../../config/words.js';
+import { figureOf, type Figures } from '../../daemon/figures.js';
+import { formatBytes } from '../../lib/bytes-text.js';
+import type { DaemonStatus, Look } from '../../daemon/ask.js';
+import { isOfKind } from '../kinds.js';
 
 /** Kind of daemon → its figures; in the order in which their reasons are given. */
 export type FiguresByKind = Readonly<Record<string, Figures>>;

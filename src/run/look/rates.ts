@@ -1,5 +1,5 @@
 /** How fast an LCC fetches, from what its Queue Manager counted between two looks. */
-import type { Look } from '../daemon/ask.js';
+import type { Look } from '../../daemon/ask.js';
 import type { Rates } from './table.js';
 
 export interface Moment {

@@ -1,10 +1,10 @@
 /** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
-import { amount, formatUntil } from '../config/words.js';
-import { figureOf } from '../daemon/figures.js';
-import { COUNTED_FAILED } from '../db/queue/failed.js';
-import type { QueueSummary } from '../db/queue/shape.js';
-import type { DaemonStatus, Look } from '../daemon/ask.js';
-import { ALONE, isOfKind } from './kinds.js';
+import { amount, formatUntil } from '../../config/words.js';
+import { figureOf } from '../../daemon/figures.js';
+import { COUNTED_FAILED } from '../../db/queue/failed.js';
+import type { QueueSummary } from '../../db/queue/shape.js';
+import type { DaemonStatus, Look } from '../../daemon/ask.js';
+import { ALONE, isOfKind } from '../kinds.js';
 import type { FiguresByKind } from './table.js';
 
 /**
