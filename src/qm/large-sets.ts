@@ -6,10 +6,9 @@
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
+import { LARGE_SET_URLS } from '../wire/uns-qm.js';
 import type { LaneTable } from './schedule/lanes.js';
 
-/** A tenth of a second of the Queue Manager's time. */
-export const LARGE_SET_URLS = 10_000;
 const LONGEST_REST_MS = 50;
 
 export interface LargeSetOptions {

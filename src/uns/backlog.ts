@@ -6,7 +6,7 @@
  *                          ╰──back──▶ waiting
  */
 import type { SpoolEntry } from '../lib/spool-frames.js';
-import { LARGE_SET_URLS } from './options.js';
+import { LARGE_SET_URLS } from '../wire/uns-qm.js';
 import { parseLabel, type EntryLabel } from './spool-names.js';
 
 export interface SpooledSet {

@@ -27,8 +27,6 @@ const LIMITS = [
 ] as const satisfies readonly SettingKey[];
 export type UnsLimit = (typeof LIMITS)[number];
 
-/** Sets of more urls take long enough for others to notice: a tenth of a second of the Queue Manager's time. */
-export const LARGE_SET_URLS = 10_000;
 /** Files besides the connections: databases, spool entries being written, the log. */
 const KEPT_FILES = 100;
 

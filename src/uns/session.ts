@@ -29,9 +29,10 @@ import {
 import { acceptSet } from './acceptance.js';
 import type { SpoolIntake } from './spool-intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
-import { LARGE_SET_URLS, limitOf, type UnsOptions } from './options.js';
+import { limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
+import { LARGE_SET_URLS } from '../wire/uns-qm.js';
 import { SetSpooling } from './set-spooling.js';
 import { receivedUpTo } from './shown-errors.js';
 import { TimeLimits } from './time-limits.js';

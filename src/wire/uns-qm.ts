@@ -27,6 +27,11 @@ import { localName } from './xml-prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
 
+/**
+ * Sets of more urls take long enough for others to notice, on either side: a tenth of a second of the Queue Manager's time.
+ */
+export const LARGE_SET_URLS = 10_000;
+
 /** What a set is, beside its urls. */
 export interface SetHead {
   /** The spool entry's id, at most 200 characters. */

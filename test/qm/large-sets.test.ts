@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { LARGE_SET_URLS } from '../../src/qm/large-sets.js';
+import { LARGE_SET_URLS } from '../../src/wire/uns-qm.js';
 import { settle } from '../support/duplex.js';
 import { Simulation } from './simulation.js';
 import { ok, url } from './support.js';
