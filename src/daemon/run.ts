@@ -6,7 +6,8 @@
  * daemon stops as on SIGTERM. `LCC_INSTANCE=TEXT` tells apart several daemons of one kind on one machine: `lccbot` logs
  * and listens for controls as `lccbot-TEXT`.
  */
-import { join } from 'node:path';
+import { lstatSync, readlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
 import { makeDirectory } from '../lib/durable.js';
@@ -188,12 +189,18 @@ function openControl(name: string, services: Services, running: Running): Promis
       ...running.status(),
     }),
   };
-  const path = join(services.config.home.run, `${name}.ctl.sock`);
+  const path = whereLinked(join(services.config.home.run, `${name}.ctl.sock`));
   return services.listen(
     { kind: 'unix', path },
     connection => void serveControl(connection, controls, services.clock),
     CONTROL_PLACES,
   );
+}
+
+/** Where a symbolic link leads to, whether or not that is there yet: a socket cannot be made through one. */
+function whereLinked(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path;
 }
 
 /** Whether the promise settled in time; its failure is the caller's to have logged. */

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
+import { rsOptions } from '../../src/rs/options.js';
 import { projectFiles, readProjectFile, ROOT } from '../support/tree.js';
 
 const isMissing = spawnSync('systemd-analyze', ['--version']).error !== undefined;
@@ -54,20 +56,45 @@ describe('the examples of systemd units', { skip }, () => {
     }
   });
 
-  it('give each daemon a user of its own, who is made with it; lccd-rs writes rs/ and run/ alone', () => {
+  it('give each daemon a user of its own, who is made with it; lccd-rs writes rs/ alone, in a group of its own', () => {
     const users = services.flatMap(path => valuesOf(path, 'User'));
     assert.equal(users.length, services.length);
     assert.equal(new Set(users).size, users.length);
     const made = usersMade();
     for (const user of users) assert.ok(made.includes(user), `sysusers.conf makes ${user}`);
     assert.deepEqual(valuesOf(RS, 'User'), ['lcc-rs']);
-    assert.deepEqual(valuesOf(RS, 'ReadWritePaths'), ['/var/lib/lcc/rs /var/lib/lcc/run']);
+    assert.deepEqual(valuesOf(RS, 'Group'), ['lcc-door']);
+    assert.deepEqual(valuesOf(RS, 'SupplementaryGroups'), []);
+    assert.deepEqual(valuesOf(RS, 'ReadWritePaths'), ['/var/lib/lcc/rs']);
     assert.deepEqual(valuesOf(RS, 'ProtectSystem'), ['strict']);
     const hidden = valuesOf(RS, 'InaccessiblePaths').join(' ');
     for (const path of ['store', 'spool', 'lcc.db'])
       assert.match(hidden, new RegExp(`/var/lib/lcc/${path}\\b`));
   });
+
+  it('have somebody listen at each socket that lccd-rs connects to', () => {
+    const options = rsOptions(loadConfig({ env: { LCC_HOME: '/var/lib/lcc' } }));
+    const listening = services
+      .flatMap(path => valuesOf(path, 'ExecStart'))
+      .join(' ')
+      .split(' ');
+    for (const path of [options.qmSocket, options.unsDoor.path]) {
+      const isThere = listening.some(
+        word => /^--listen-\w+=/.test(word) && word.endsWith(`=unix:${whereLinked(path)}`),
+      );
+      assert.ok(isThere, `${path}: nobody listens there`);
+    }
+  });
 });
+
+/** Where a path leads to, by the links that tmpfiles.conf makes. */
+function whereLinked(path: string): string {
+  for (const [, from, to = ''] of readProjectFile('examples/systemd/tmpfiles.conf').matchAll(
+    /^L\+ (\S+) +- - - - (\S+)$/gm,
+  ))
+    if (from === path) return resolve(dirname(path), to);
+  return path;
+}
 
 function usersMade(): string[] {
   return [...readProjectFile('examples/systemd/sysusers.conf').matchAll(/^u +(\S+)/gm)].map(m => m[1] ?? '');
