@@ -40,7 +40,11 @@ export interface RsBounds {
   maxRoots: number;
   providersPerRoot: number;
   registrationsPerDay: number;
+  /** Of all providers, but for those of operators. */
   operationsPerHour: number;
+  controlsPerHour: number;
+  /** With which one provider changes itself. */
+  changesPerHour: number;
   /** Until what one that leaves holds is removed. */
   leaveMs: number;
 }
@@ -66,6 +70,8 @@ export function rsBoundsOf(config: Pick<Config, 'get'>): RsBounds {
     providersPerRoot: config.get('rs.providers_per_root'),
     registrationsPerDay: config.get('rs.registrations_per_day'),
     operationsPerHour: config.get('rs.operations_per_hour'),
+    controlsPerHour: config.get('rs.controls_per_hour'),
+    changesPerHour: config.get('rs.changes_per_hour'),
     leaveMs: config.get('rs.leave_ms'),
   };
 }
@@ -79,7 +85,7 @@ export interface RsOperationsOptions {
   /** What is known of a provider has changed. */
   changed: (pid: number) => void;
   /** What lccctl does to a provider, within a transaction; and what follows it. */
-  controls: Readonly<Record<RsControl, (pid: number) => void>>;
+  controls: Readonly<Record<Exclude<RsControl, 'disable' | 'enable'>, (pid: number) => void>>;
   /** Delays of a provider are forgotten, and it is asked now. */
   flushed: (pid: number) => void;
 }
@@ -142,8 +148,20 @@ export class RsOperations {
     return { answer, isNew: true };
   }
 
-  #whyLater({ op }: RsChange, nowS: number): string | undefined {
-    const { operationsPerHour, registrationsPerDay } = this.#options.bounds;
+  /** Operators are not kept waiting by providers, nor one provider by another. */
+  #whyLater(change: RsChange, nowS: number): string | undefined {
+    const { operationsPerHour, controlsPerHour, changesPerHour, registrationsPerDay } = this.#options.bounds;
+    const { op, pid } = change;
+    if (isControl(change))
+      return this.#registered.controlsSince(nowS - HOUR_S) < controlsPerHour
+        ? undefined
+        : `too many words of operators in an hour: the limit is ${limitText('rs.controls_per_hour', controlsPerHour)}`;
+    if (
+      op !== 'register' &&
+      op !== 'password' &&
+      this.#registered.ownSince(nowS - HOUR_S, pid) >= changesPerHour
+    )
+      return `provider ${pid} changes too much in an hour: the limit is ${limitText('rs.changes_per_hour', changesPerHour)}`;
     if (this.#registered.since(nowS - HOUR_S).all >= operationsPerHour)
       return `too many changes in an hour: the limit is ${limitText('rs.operations_per_hour', operationsPerHour)}`;
     if (op === 'register' && this.#registered.since(nowS - DAY_S).registrations >= registrationsPerDay)
@@ -228,7 +246,8 @@ export class RsOperations {
     const { first, leaveMs } = bounds;
     const { pid } = change;
     if (isControl(change)) {
-      controls[change.op](pid);
+      if (change.op === 'disable' || change.op === 'enable') this.#registered[change.op](pid);
+      else controls[change.op](pid);
       return { ok: { pid } };
     }
     switch (change.op) {
@@ -273,17 +292,23 @@ function isControl(change: RsChange): change is Extract<RsChange, { op: RsContro
   return RS_CONTROLS.some(op => op === change.op);
 }
 
-/** An operator may do anything to a provider that there is; of one that leaves nothing comes back once its time is over. */
+/**
+ * An operator may do anything to a provider that there is; of one that leaves nothing comes back once its time is over. One that
+ * lccpidb added and disabled is not enabled from here: who has taken over a Registration Server would let it in again.
+ */
 function controlRefused(
   { op, pid }: Extract<RsChange, { op: RsControl }>,
   standing: Standing | undefined,
   nowS: number,
 ): RsAnswer | undefined {
   if (standing === undefined) return refused('unknown', `provider ${pid}: there is none`);
-  const hasLeft = standing.left === 1 || (standing.leaveat !== null && standing.leaveat <= nowS);
-  return hasLeft && (op === 'enable' || op === 'disable')
-    ? refused('state', `provider ${pid}: it has left`)
-    : undefined;
+  if (op !== 'enable' && op !== 'disable') return undefined;
+  if (standing.left === 1 || (standing.leaveat !== null && standing.leaveat <= nowS))
+    return refused('state', `provider ${pid}: it has left`);
+  const isOurs = standing.origin === 'rs' || standing.rsdisabled === 1;
+  return op === 'disable' || standing.enabled === 1 || isOurs
+    ? undefined
+    : refused('state', `provider ${pid}: it was disabled by lccpidb, which alone enables it again`);
 }
 
 function refused(why: RsRefusal, text: string): RsAnswer {

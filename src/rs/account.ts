@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import { strictRootCheck } from '../wire/roots.js';
 import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
+import { ChangeLimit } from './change-limit.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
@@ -33,8 +34,8 @@ export type ChangeOutcome =
 
 export interface AccountOptions {
   db: RsDatabase;
-  options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots'>;
-  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'issueReset' | 'check' | 'find'>;
+  options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots' | 'limits'>;
+  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'issueReset' | 'check' | 'find' | 'demandRoom'>;
   door: Pick<UnsDoor, 'look' | 'isRight'>;
   /** Asks the Queue Manager; undefined: it is away. */
   ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
@@ -49,9 +50,12 @@ export class Account {
   readonly #options: AccountOptions;
   /** By id of an operation: who waits for its answer. */
   readonly #waiting = new Map<string, (outcome: ChangeOutcome) => void>();
+  readonly #limit: ChangeLimit;
 
   constructor(options: AccountOptions) {
     this.#options = options;
+    const { db, clock } = options;
+    this.#limit = new ChangeLimit(db, options.options.limits.changes, () => clock.nowMs());
   }
 
   /** An operation has its answer; after it is written down. */
@@ -135,14 +139,16 @@ export class Account {
   // Terms
 
   /**
-   * Changes when and how fast is fetched; what is left out stays.
-   * @throws RsRequestRefused 400, 409
+   * Changes when and how fast is fetched; what is left out stays, and what is as it was is no change.
+   * @throws RsRequestRefused 400, 409, 429, 503
    */
   async changeTerms(pid: number, written: WrittenWishes): Promise<ChangeOutcome> {
     const { options, db, clock } = this.#options;
     const { first, slots } = options;
     const wishes = wishesOf(written, slots, clock.nowMs());
-    const { bandwidth, hours = null, zone = null } = wishes;
+    const { hours = null, zone = null } = wishes;
+    const now = await this.#termsNow(pid);
+    const bandwidth = wishes.bandwidth === now?.bandwidth ? undefined : wishes.bandwidth;
     if (bandwidth !== undefined && first.bandwidth > 0 && bandwidth > first.bandwidth)
       throw new RsRequestRefused(
         400,
@@ -153,15 +159,26 @@ export class Account {
     const known = db.providers.get(pid);
     if (known === undefined) throw notHere();
     const hasHours = written.hours !== undefined && written.hours !== '';
-    const timeofday = hasHours ? timeofdayOf(wishes, slots, clock.nowMs()) : undefined;
+    const mapped = hasHours ? timeofdayOf(wishes, slots, clock.nowMs()) : undefined;
+    const areSame = mapped === now?.timeofday && known.hours === hours && known.zone === zone;
+    const timeofday = areSame ? undefined : mapped;
     const terms = {
       ...(bandwidth !== undefined && { bandwidth }),
       ...(timeofday !== undefined && { timeofday }),
     };
     if (Object.keys(terms).length === 0) return { state: 'done' };
+    // Those that take something away go on without.
+    this.#options.registrar.demandRoom('changes');
     return this.#change(pid, { op: 'terms', pid, ...terms }, JSON.stringify(wishes), () => {
       if (timeofday !== undefined) db.providers.put({ ...known, hours, zone, timeofday });
     });
+  }
+
+  /** What holds at the Queue Manager; undefined: not known, as while something else is on its way there. */
+  async #termsNow(pid: number): Promise<Pick<ShownProvider, 'bandwidth' | 'timeofday'> | undefined> {
+    const told = await this.#options.ask({ op: 'show', pid });
+    if (told === undefined || this.#options.db.outbox.waitsFor(pid)) return undefined;
+    return (told['provider'] as ShownProvider | null) ?? undefined;
   }
 
   // Leaving
@@ -223,6 +240,7 @@ export class Account {
     const { db, clock, applied } = this.#options;
     const nowMs = clock.nowMs();
     const id = db.write(() => {
+      this.#limit.demand(pid);
       besides();
       const registration = db.providers.get(pid)?.registration ?? null;
       db.audit.add({ event: `${change.op} asked`, registration, pid, by: 'provider', detail }, nowMs);

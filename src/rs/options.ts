@@ -65,6 +65,7 @@ export function rsOptions(config: Config) {
       checksPerHour: limit('rs.checks_per_hour'),
       checks: limit('rs.max_checks'),
       checking: limit('rs.max_checking'),
+      changes: limit('rs.changes_per_hour'),
     },
     sessions: {
       idleMs: config.get('rs.session_idle_ms'),

@@ -88,6 +88,11 @@ export class Registrar {
     return this.#room.shortage;
   }
 
+  /** @param what needs room in rs.db @throws RsRequestRefused 503 */
+  demandRoom(what: string): void {
+    this.#room.demand(what);
+  }
+
   get checking(): number {
     return this.#checks.size;
   }

@@ -34,13 +34,13 @@ export class RsRoom {
     return `the disk of rs.db has too little room: ${describeRoom(minFree, space)}`;
   }
 
-  /** @throws RsRequestRefused 503 */
-  demand(): void {
+  /** @param what needs it @throws RsRequestRefused 503 */
+  demand(what = 'more registrations'): void {
     if (this.shortage !== undefined)
       throw new RsRequestRefused(
         503,
         'no-room',
-        'there is no room for more registrations at the moment',
+        `there is no room for ${what} at the moment`,
         'try again in 1 h',
         RETRY_S,
       );

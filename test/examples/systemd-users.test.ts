@@ -68,7 +68,8 @@ function asUnit(unit: string): string[] {
 }
 
 function start(unit: string): Daemon {
-  const [command, ...words] = valueOf(unit, 'ExecStart').split(' ');
+  const words = valueOf(unit, 'ExecStart').split(' ');
+  const command = words.shift() ?? '';
   const args = words.map(word => word.replace('/var/lib/lcc', home).replace(/(127\.0\.0\.1):\d+$/, '$1:0'));
   const env = { LCC_CONFIG: join(root, 'etc/lcc.toml') };
   return daemons.start(command.replace(/.*\//, ''), home, args, env, asUnit(unit));

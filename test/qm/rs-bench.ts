@@ -1,6 +1,5 @@
 /** Operations of a Registration Server on a Bench. */
 import { loadConfig } from '../../src/config/load.js';
-import { changeProvider } from '../../src/db/providers/pidb.js';
 import { silentLog } from '../../src/lib/log.js';
 import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
 import type { Bench } from './support.js';
@@ -24,8 +23,6 @@ export function rsOperationsOf(
       resume: pid => void store.providers.setPaused(false, pid),
       flush: pid => void store.providers.forgetDelays(pid),
       'want-full': pid => void store.providers.wantFullSet('operator', pid),
-      disable: pid => changeProvider(db, pid, { enabled: false }),
-      enable: pid => changeProvider(db, pid, { enabled: true }),
     },
   });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import { addProvider } from '../../src/db/providers/pidb.js';
+import { addProvider, changeProvider } from '../../src/db/providers/pidb.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
 import type { RsOperations } from '../../src/qm/rs-operations.js';
 import { REMEMBERED_MS, type RsAnswer, type RsChange, type RsTerms } from '../../src/wire/qm-rs.js';
@@ -187,6 +187,51 @@ test('registrations a day and operations an hour are counted in the database, an
   assert.ok('ok' in ask(terms));
   bench.clock.advance(24 * HOUR_MS);
   assert.ok('ok' in ask(registering(PID + 2), id));
+});
+
+test('one provider that changes itself in a loop holds up no other, and no operator', () => {
+  begin({ 'rs.changes_per_hour': '2', 'rs.controls_per_hour': '2', 'rs.operations_per_hour': '7' });
+  ask(registering(PID));
+  ask(registering(PID + 1));
+  const terms = (pid: number): RsChange => ({ op: 'terms', pid, filesmax: 1 });
+  for (let i = 0; i < 2; i++) assert.ok('ok' in ask(terms(PID)));
+  for (const change of [terms(PID), { op: 'leave', pid: PID }] as const)
+    assert.match(JSON.stringify(ask(change)), /"later":"provider 100000 .*2 \(rs\.changes_per_hour\)/);
+  assert.ok('ok' in ask({ op: 'password', pid: PID, password: hashPassword('second'), generation: 1 }));
+  for (const pid of [PID + 1, PID + 1]) assert.ok('ok' in ask(terms(pid)));
+  assert.match(JSON.stringify(ask(registering(PID + 2))), /"later".*7 \(rs\.operations_per_hour\)/);
+  for (const op of ['pause', 'disable'] as const) assert.ok('ok' in ask({ op, pid: PID }), op);
+  assert.match(JSON.stringify(ask({ op: 'resume', pid: PID })), /"later".*2 \(rs\.controls_per_hour\)/);
+  bench.clock.advance(HOUR_MS + 1000);
+  for (const change of [terms(PID), { op: 'resume', pid: PID }, registering(PID + 2)] as const)
+    assert.ok('ok' in ask(change), change.op);
+});
+
+test('a provider of lccpidb that it disabled is enabled by it alone; what was disabled from here is enabled from here', () => {
+  bench.provider(7);
+  const enabledOf = (pid: number) => bench.value(`SELECT enabled FROM pidb WHERE pid = ${pid}`);
+  const enabled = (change: RsChange) => {
+    const answer = ask(change);
+    return 'ok' in answer ? enabledOf(change.pid) : refusalOf(answer);
+  };
+  changeProvider(bench.db, 7, { enabled: false });
+  assert.equal(enabled({ op: 'enable', pid: 7 }), 'state');
+  assert.equal(enabled({ op: 'disable', pid: 7 }), 0);
+  assert.equal(enabled({ op: 'enable', pid: 7 }), 'state', 'it was disabled already, and not from here');
+  changeProvider(bench.db, 7, { enabled: true });
+  assert.equal(enabled({ op: 'disable', pid: 7 }), 0);
+  bench.reopen();
+  begin();
+  assert.equal(enabled({ op: 'disable', pid: 7 }), 0);
+  bench.clock.advance(REMEMBERED_MS + 2000);
+  assert.equal(enabled({ op: 'enable', pid: 7 }), 1, 'also when the operation is forgotten');
+  ask({ op: 'disable', pid: 7 });
+  changeProvider(bench.db, 7, { enabled: false });
+  assert.equal(enabled({ op: 'enable', pid: 7 }), 'state', 'the word of lccpidb came later');
+  assert.equal(enabledOf(7), 0);
+  ask(registering());
+  changeProvider(bench.db, PID, { enabled: false });
+  assert.equal(enabled({ op: 'enable', pid: PID }), 1, 'one that registered by itself');
 });
 
 test('operations are forgotten after their time', () => {

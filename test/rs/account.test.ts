@@ -19,6 +19,7 @@ async function wordOf(action: Promise<unknown> | (() => unknown)): Promise<strin
   return 'done';
 }
 
+const MAIL = { 'rs.smtp': 'smtp://127.0.0.1:1', 'rs.mail_from': 'lcc@example.org' };
 const DAY_MS = 86_400_000;
 const urlOf = (path: string) => scene.rs.site.urlOf(path);
 const audit = (pid: number) =>
@@ -174,6 +175,47 @@ test('terms: bandwidth within what is given to new ones, hours in a zone, and wh
   assert.deepEqual([zone, timeofday], ['Asia/Kolkata', told], 'so it is mapped again');
   await scene.account.changeTerms(pid, { hours: 'always' });
   assert.deepEqual([scene.value('timeofday', pid), scene.rs.db.providers.zoned()], ['', []]);
+});
+
+test('a provider changes itself so often in an hour; what is as it was is no change, and neither is what is refused', async () => {
+  await start({ 'rs.changes_per_hour': '3', 'rs.mails_per_network': '100', ...MAIL });
+  const { account, rs } = scene;
+  const [pid, other] = [await scene.register('/a/'), await scene.register('/b/')];
+  const operations = () => scene.qm.value('SELECT count(*) FROM rsop');
+  await account.changeTerms(pid, { bandwidth: '500KB', hours: '0-7', zone: 'Asia/Kolkata' });
+  const [before, seen] = [operations(), audit(pid)];
+  for (let i = 0; i < 10; i++)
+    await account.changeTerms(pid, { bandwidth: '500KB', hours: '0-7', zone: 'Asia/Kolkata' });
+  assert.deepEqual([operations(), audit(pid)], [before, seen]);
+
+  scene.isThere = false;
+  await account.changeTerms(pid, { bandwidth: '400KB' });
+  await account.changeTerms(pid, { bandwidth: '500KB' });
+  scene.isThere = true;
+  const refused = account.changeTerms(pid, { bandwidth: '300KB' });
+  await assert.rejects(refused, /too many changes.*3 \(rs\.changes_per_hour\); try again in/);
+  assert.equal(await wordOf(account.leave(pid, scene.confirmed(0))), '429 too-often');
+  const { mailing } = rs.mail;
+  assert.equal(await wordOf(() => mailing.change(pid, 'a@example.org', NETWORK)), '429 too-often');
+  scene.deliver();
+  assert.equal(scene.value('bandwidth', pid), 512_000, 'what waited is carried out in its order');
+  assert.equal(await wordOf(account.changeTerms(other, { bandwidth: '1KB' })), 'done', 'others go on');
+
+  // The address of the one mail that is never confirmed: there is no further mail, and rows of the audit are bounded.
+  for (const [i, word] of ['done', 'done', '429 too-often'].entries())
+    assert.equal(await wordOf(() => mailing.change(other, `x+${i}@example.org`, NETWORK)), word);
+  rs.clock.byMs += 3_600_001;
+  assert.equal(await wordOf(account.changeTerms(pid, { bandwidth: '300KB' })), 'done');
+  mailing.remove(pid);
+  assert.ok(!audit(pid).includes('address removed by applicant'), 'there was none');
+});
+
+test('where rs.db has no room terms are not changed, and a provider can leave', async () => {
+  await start();
+  const pid = await scene.register('/');
+  scene.rs.options.room.maxBytes = 1;
+  assert.equal(await wordOf(scene.account.changeTerms(pid, { bandwidth: '1KB' })), '503 no-room');
+  assert.equal(await wordOf(scene.account.leave(pid, scene.confirmed(0))), 'done');
 });
 
 test('a forgotten password is replaced when the file is in every root', async () => {

@@ -126,6 +126,18 @@ export const RS = {
     1_000_000,
     'changes of a Registration Server that it carries out an hour, registrations among them',
   ),
+  'rs.changes_per_hour': count(
+    20,
+    1,
+    100_000,
+    'changes an hour that one provider makes to itself: terms, roots, address, leaving',
+  ),
+  'rs.controls_per_hour': count(
+    1000,
+    1,
+    1_000_000,
+    'words of its operators that the Queue Manager carries out an hour: pause, disable and the like',
+  ),
   'rs.series_ms': ms(
     10 * SECOND,
     100,

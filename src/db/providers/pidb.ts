@@ -367,11 +367,14 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
       pid,
     );
   }
-  // The operator's word: it stays, or is not let in again by itself.
-  if (terms.enabled !== undefined)
+  if (terms.enabled !== undefined) {
+    // The operator's word: it stays, or is not let in again by itself.
     db.prepare(
       'UPDATE pidb SET leaveat = iif($enabled, NULL, leaveat), leaveenabled = $enabled, enabled = $enabled WHERE pid = $pid AND leaveat IS NOT NULL',
     ).run({ enabled: Number(terms.enabled), pid });
+    // Whoever disabled it before.
+    db.prepare('UPDATE pidb SET rsdisabled = 0 WHERE pid = ?').run(pid);
+  }
   // What is owed of another limit is no measure of this one.
   if (terms.bandwidth !== undefined) db.prepare('UPDATE pidb SET dueat = 0 WHERE pid = ?').run(pid);
 }

@@ -3,6 +3,7 @@
  * Manager has answered. Called inside of its transactions.
  */
 import type { Db } from '../sqlite/open.js';
+import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { TruthReader } from '../truth/reader.js';
 import { shownTruth, type ShownTruth } from '../truth/shown.js';
 import {
@@ -41,6 +42,8 @@ export interface Standing {
   leaveat: number | null;
   /** 1: it has left, and there is nothing of it any more. */
   left: 0 | 1;
+  /** 1: it was disabled by way of the Registration Server. */
+  rsdisabled: 0 | 1;
 }
 
 /** A set of a provider, as it was taken. */
@@ -69,6 +72,8 @@ export interface ShownProvider
 }
 
 const SETS_SHOWN = 20;
+/** As SQL has a list. */
+const CONTROLS = RS_CONTROLS.map(op => `'${op}'`).join(', ');
 
 /** Providers whose errors are remembered as counted. */
 const MAX_COUNTED = 1000;
@@ -92,12 +97,22 @@ export class RegisteredStore {
       answered: db.prepare<[string], AnsweredOperation>('SELECT digest, answer FROM rsop WHERE id = ?'),
       note: db.prepare<OperationRow>('INSERT INTO rsop VALUES ($id, $op, $pid, $digest, $answer, $atS)'),
       prune: db.prepare<[number]>('DELETE FROM rsop WHERE at < ?'),
-      since: db.prepare<[number], number>('SELECT count(*) FROM rsop WHERE at > ?').pluck(),
+      since: db
+        .prepare<[number], number>(`SELECT count(*) FROM rsop WHERE at > ? AND op NOT IN (${CONTROLS})`)
+        .pluck(),
+      controlsSince: db
+        .prepare<[number], number>(`SELECT count(*) FROM rsop WHERE at > ? AND op IN (${CONTROLS})`)
+        .pluck(),
+      ownSince: db
+        .prepare<[number, number], number>(
+          `SELECT count(*) FROM rsop WHERE at > ? AND pid = ? AND op NOT IN ('register', 'password', ${CONTROLS})`,
+        )
+        .pluck(),
       registeredSince: db
         .prepare<[number], number>("SELECT count(*) FROM rsop WHERE at > ? AND op = 'register'")
         .pluck(),
       standing: db.prepare<[number], Standing>(
-        "SELECT origin, generation, enabled, leaveat, password = '' AS left FROM pidb WHERE pid = ?",
+        "SELECT origin, generation, enabled, leaveat, password = '' AS left, rsdisabled FROM pidb WHERE pid = ?",
       ),
       wasUsed: db
         .prepare<{ pid: number }, number>(
@@ -109,6 +124,7 @@ export class RegisteredStore {
         'UPDATE pidb SET leaveat = ?, leaveenabled = enabled, enabled = 0 WHERE pid = ?',
       ),
       stay: db.prepare<[number]>('UPDATE pidb SET enabled = leaveenabled, leaveat = NULL WHERE pid = ?'),
+      rsDisable: db.prepare<[number]>('UPDATE pidb SET enabled = 0, rsdisabled = 1 WHERE pid = ?'),
       trim: db.prepare<[number]>('UPDATE pidb SET trimming = trimming + 1 WHERE pid = ?'),
       sets: db.prepare<[number, number], TakenSet>(
         `SELECT psetid, at, isfull, complete, queued, duplicate, unchanged, deleted FROM absorbed WHERE pid = ?
@@ -145,12 +161,22 @@ export class RegisteredStore {
     return this.#statements.prune.run(beforeS).changes;
   }
 
-  /** Operations answered since, and how many of them were registrations. */
+  /** Operations answered since, without those of operators; how many of them were registrations. */
   since(s: number): { all: number; registrations: number } {
     return {
       all: this.#statements.since.get(s) ?? 0,
       registrations: this.#statements.registeredSince.get(s) ?? 0,
     };
+  }
+
+  /** Those of operators. */
+  controlsSince(s: number): number {
+    return this.#statements.controlsSince.get(s) ?? 0;
+  }
+
+  /** Those with which a provider changed itself. */
+  ownSince(s: number, pid: number): number {
+    return this.#statements.ownSince.get(s, pid) ?? 0;
   }
 
   /** Providers that registered by themselves. */
@@ -200,6 +226,17 @@ export class RegisteredStore {
   /** It is not enabled from now on; what it holds is removed at that time (departures.ts). */
   leave(pid: number, atS: number): void {
     this.#statements.leave.run(atS, pid);
+  }
+
+  /** An operator of the Registration Server disables it, and may enable it again: if it was enabled, or they disabled it. */
+  disable(pid: number): void {
+    const { enabled = 0, rsdisabled = 0 } = this.standing(pid) ?? {};
+    changeProvider(this.#db, pid, { enabled: false });
+    if (enabled === 1 || rsdisabled === 1) this.#statements.rsDisable.run(pid);
+  }
+
+  enable(pid: number): void {
+    changeProvider(this.#db, pid, { enabled: true });
   }
 
   /** It does not leave. */

@@ -29,6 +29,8 @@ export interface RefusedCount {
 }
 
 const REFUSED = "(event LIKE '%refused' OR event = 'check failed')";
+const CHANGED =
+  "((by = 'provider' AND event LIKE '% asked') OR event IN ('address given', 'address removed'))";
 const MAX_DETAIL_LENGTH = 500;
 
 export class AuditStore {
@@ -59,6 +61,11 @@ export class AuditStore {
         `SELECT event, count(nullif(at_ms > $hourMs, 0)) AS hour, count(*) AS day FROM audit
          WHERE at_ms > $dayMs AND ${REFUSED} GROUP BY event ORDER BY event`,
       ),
+      changesOf: db
+        .prepare<{ pid: number; sinceMs: number; limit: number }, number>(
+          `SELECT at_ms FROM audit WHERE at_ms > $sinceMs AND pid = $pid AND ${CHANGED} ORDER BY at_ms DESC LIMIT $limit`,
+        )
+        .pluck(),
       prune: db.prepare<[number]>('DELETE FROM audit WHERE at_ms < ?'),
     };
   }
@@ -95,6 +102,11 @@ export class AuditStore {
   /** How often what was refused, since either time. */
   refusedSince(hourMs: number, dayMs: number): RefusedCount[] {
     return this.#statements.refusedSince.all({ hourMs, dayMs });
+  }
+
+  /** When a provider changed something of itself, the newest first. */
+  changesOf(pid: number, sinceMs: number, limit: number): number[] {
+    return this.#statements.changesOf.all({ pid, sinceMs, limit });
   }
 
   /** Forgets what was before. */

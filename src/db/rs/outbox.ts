@@ -33,6 +33,7 @@ export class OutboxStore {
       of: db.prepare<[number], OutboxRow>(
         'SELECT id, registration, change, quiet FROM outbox WHERE registration = ? ORDER BY seq',
       ),
+      waitsFor: db.prepare<[number], number>('SELECT EXISTS(SELECT 1 FROM outbox WHERE pid = ?)').pluck(),
       count: db.prepare<[], number>('SELECT count(*) FROM outbox').pluck(),
       remove: db.prepare<[string]>('DELETE FROM outbox WHERE id = ?'),
       removeOf: db.prepare<[number]>('DELETE FROM outbox WHERE registration = ?'),
@@ -67,6 +68,11 @@ export class OutboxStore {
   /** Those of one registration, in their order. */
   of(registration: number): WaitingOperation[] {
     return this.#statements.of.all(registration).map(operationOf);
+  }
+
+  /** Whether anything of a provider waits. */
+  waitsFor(pid: number): boolean {
+    return this.#statements.waitsFor.get(pid) === 1;
   }
 
   get count(): number {

@@ -4,6 +4,8 @@ export const DEPARTURE_SCHEMA = `
 -- it stays after all.
 ALTER TABLE pidb ADD COLUMN leaveat INTEGER;
 ALTER TABLE pidb ADD COLUMN leaveenabled INTEGER NOT NULL DEFAULT 1;
+-- 1: it is not enabled because an operator said so by way of the Registration Server, which may say the opposite.
+ALTER TABLE pidb ADD COLUMN rsdisabled INTEGER NOT NULL DEFAULT 0;
 -- Roots were taken off so often: what lies outside of the others is being removed; 0 = none, or all of that is removed.
 ALTER TABLE pidb ADD COLUMN trimming INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX pidb_leaving ON pidb(pid) WHERE leaveat IS NOT NULL OR trimming > 0;

@@ -3,7 +3,6 @@ import { makeChangeMark } from '../../db/providers/change-mark.js';
 import type { Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { slotsOf } from '../../config/hours.js';
-import { changeProvider } from '../../db/providers/pidb.js';
 import { RsLinks } from '../rs-links.js';
 import { RsLooks, type LookWords } from '../rs-looks.js';
 import { RsOperations, rsBoundsOf } from '../rs-operations.js';
@@ -34,8 +33,6 @@ export function registrationOf(
       resume: pid => void providers.setPaused(false, pid),
       flush: pid => void providers.forgetDelays(pid),
       'want-full': pid => void providers.wantFullSet('operator', pid),
-      disable: pid => changeProvider(db, pid, { enabled: false }),
-      enable: pid => changeProvider(db, pid, { enabled: true }),
     },
   });
   const looks = new RsLooks({

@@ -10,6 +10,7 @@ import { FIRST_KINDS, type MailKind } from '../../db/rs/mails.js';
 import type { Registration } from '../../db/rs/registrations.js';
 import { mailboxOf, maskedAddress, readMailAddress } from '../../lib/mail-address.js';
 import { step } from '../../lib/steps.js';
+import { ChangeLimit } from '../change-limit.js';
 import { RsRequestRefused } from '../refusal.js';
 import { changesLetter, confirmLetter, pairLetter } from './letters.js';
 import type { MailOptions } from './options.js';
@@ -37,6 +38,7 @@ export class Mailing {
   readonly #db: RsDatabase;
   readonly #options: MailOptions;
   readonly #nowMs: () => number;
+  readonly #changes: ChangeLimit;
   /** There is something to be sent, or gathered. */
   readonly stir: () => void;
 
@@ -44,6 +46,7 @@ export class Mailing {
     this.#db = db;
     this.#options = options;
     this.#nowMs = nowMs;
+    this.#changes = new ChangeLimit(db, options.limits.changes, nowMs);
     this.stir = stir;
   }
 
@@ -117,6 +120,7 @@ export class Mailing {
           first.isConfirmed ? 'the address is in use already' : 'a mail has gone to this address already',
           first.isConfirmed ? 'give another one' : 'follow the link in it, or give another address',
         );
+      this.#changes.demand(pid);
       this.#begin(registration, pid, address, network, 'confirm', confirmUrl =>
         confirmLetter(pid, confirmUrl, this.#options),
       );
@@ -124,12 +128,14 @@ export class Mailing {
     this.#queued();
   }
 
-  /** A provider is not written to any more; it hears of that, if the address was confirmed. @throws RsRequestRefused 409 */
+  /** A provider is not written to any more; it hears of that, if the address was confirmed. @throws RsRequestRefused 409, 429 */
   remove(pid: number): void {
     if (this.#options.email === 'required')
       throw new RsRequestRefused(409, 'email', 'this LCC requires an address', 'give another one instead');
     this.#db.write(() => {
       const registration = this.#registrationOf(pid);
+      if (this.#db.addresses.of(registration).length === 0) return;
+      this.#changes.demand(pid);
       this.#takeOver(registration, pid, 'the address is not used any more');
       this.#db.addresses.removePending(registration);
       this.#note('address removed', registration, pid, '');

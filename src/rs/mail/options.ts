@@ -24,6 +24,7 @@ export function mailOptions(config: Config) {
       perAddress: limit('rs.mails_per_address'),
       perNetwork: limit('rs.mails_per_network'),
       perDay: limit('rs.mails_per_day'),
+      changes: limit('rs.changes_per_hour'),
     },
     gatherMs: config.get('rs.mail_gather_ms'),
     keepMs: config.get('rs.mail_keep_ms'),
