@@ -3,6 +3,7 @@ import { messageOf } from '../lib/errors.js';
 import { decodeInOneGo, Decoder, ONE_GO_BYTES, type Coded, type Coding } from './decode.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { Sink } from './sink.js';
+import { SmallPieces } from './small-pieces.js';
 
 export interface BodyEvents {
   /** The decoder has enough for now; write nothing more until `onReady` if that can be helped. */
@@ -29,6 +30,8 @@ export interface BodyOptions {
 export class Body {
   readonly #options: BodyOptions;
   readonly #events: BodyEvents;
+  readonly #pieces = new SmallPieces(piece => this.#take(piece));
+  #flushesSoon = false;
   #coded: Uint8Array[] = [];
   #codedBytes = 0;
   #decoder: Decoder | undefined;
@@ -42,6 +45,25 @@ export class Body {
   }
 
   write(chunk: Uint8Array): void {
+    if (this.#over) return;
+    this.#pieces.write(chunk);
+    if (this.#pieces.areEmpty || this.#flushesSoon) return;
+    this.#flushesSoon = true;
+    // What one read of the socket has brought is put together, and nothing waits for the next one.
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushesSoon = false;
+    try {
+      this.#pieces.flush();
+    } catch (error) {
+      // No caller is there to catch it.
+      this.#fail(fail('bug', messageOf(error)));
+    }
+  }
+
+  #take(chunk: Uint8Array): void {
     if (this.#over) return;
     if (this.#options.coding === 'identity') {
       this.#store(chunk);
@@ -59,6 +81,7 @@ export class Body {
   /** The answer is complete. */
   end(): void {
     const { coding } = this.#options;
+    this.#pieces.flush();
     if (this.#over) return;
     this.#ended = true;
     if (coding === 'identity' || this.#decoded) this.#whole();

@@ -376,10 +376,15 @@ describe('a fetch', () => {
 });
 
 function inChunks(body: Buffer, header: string, piece: number): Buffer {
-  const parts: Buffer[] = [Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${header}\r\n`)];
+  const frame = `${piece.toString(16)}\r\n\r\n`.length;
+  const chunks = Buffer.allocUnsafe(Math.ceil(body.length / piece) * (piece + frame));
+  let used = 0;
   for (let at = 0; at < body.length; at += piece) {
-    const part = body.subarray(at, at + piece);
-    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+    const length = Math.min(piece, body.length - at);
+    used += chunks.write(`${length.toString(16)}\r\n`, used, 'latin1');
+    used += body.copy(chunks, used, at, at + length);
+    used += chunks.write('\r\n', used, 'latin1');
   }
-  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+  const head = Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${header}\r\n`);
+  return Buffer.concat([head, chunks.subarray(0, used), Buffer.from('0\r\n\r\n')]);
 }
