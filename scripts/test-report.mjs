@@ -1,5 +1,5 @@
-// What a test file says while it runs under test.mjs: node:test's report to standard output, and to descriptor 3 the outcome
-// line, `outcome milliseconds nesting`, and `end` when its tests are over. Written at once: a file that dies has said what it did.
+// What a test file says while it runs under test.mjs: node:test's report to standard output, and to descriptor 3 `begun NAME` for
+// each test, its outcome, and `end` when all are over. Written at once: a file that dies has said what it did.
 import { writeSync } from 'node:fs';
 import { compose } from 'node:stream';
 import { spec } from 'node:test/reporters';
@@ -14,6 +14,7 @@ async function* noted(events) {
   for await (const event of events) {
     const outcome = outcomeOf(event);
     if (outcome !== undefined) writeSync(COUNTS, `${outcome}\n`);
+    if (event.type === 'test:dequeue') writeSync(COUNTS, `begun ${event.data.name}\n`);
     // The sums of a single file.
     if (event.type !== 'test:diagnostic' || event.data.nesting > 0) yield event;
   }

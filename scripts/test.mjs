@@ -113,7 +113,11 @@ function runFile(name, print) {
 }
 
 function problemOf({ timedOut, status, signal, lines, counts }) {
-  if (timedOut) return `killed after ${FILE_TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)`;
+  if (timedOut) {
+    const begun = lines.findLast(line => line.startsWith('begun '))?.slice('begun '.length);
+    const where = begun === undefined ? '' : `, in “${begun}”`;
+    return `killed after ${FILE_TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)${where}`;
+  }
   if (signal !== null) return `ended by ${signal}`;
   if (!lines.includes('end')) return `ended before its tests, with status ${status}`;
   if (counts.passed + counts.failed + counts.skipped === 0) return 'no test in it ran to its end';

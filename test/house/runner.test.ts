@@ -76,13 +76,16 @@ test('counts a file that is killed, hangs, exits early or is empty as a failure 
   assert.equal(done.status, 1);
 });
 
-test('kills a file that is busy with all that it has started, names it, and shows what it said last', () => {
+test('kills a file that hangs with all that it has started, names it, the test that waits, and what it said last', () => {
   const done = runTests({
+    waiting: `setInterval(() => {}, 1000);
+      describe('s', () => { test('w', () => {}); test('for nothing', () => new Promise(() => {})); });`,
     hanging: `import { spawn } from 'node:child_process';
       console.log('child', spawn('sleep', ['1000']).pid);
       test('x', () => { for (;;); });`,
   });
   assert.match(done.stdout, /^✖ test\/hanging: killed after 8 s \(LCC_TEST_TIMEOUT_MS\)$/m);
+  assert.match(done.stdout, /^✖ test\/waiting: killed after 8 s \(LCC_TEST_TIMEOUT_MS\), in “for nothing”$/m);
   const child = /^child (\d+)$/m.exec(done.stdout)?.[1] ?? '';
   assert.notEqual(child, '', done.stdout);
   // Nobody may have asked how it ended.
