@@ -17,6 +17,7 @@ import { Account } from './account.js';
 import { apiOf, type NodeBindings } from './api.js';
 import { logAudit } from './audit-log.js';
 import type { RsStatus } from './figures.js';
+import { Health, healthz } from './health.js';
 import { rsOptions, type RsOptions } from './options.js';
 import { LoginGuard } from './login-guard.js';
 import { listenerOf } from './listener.js';
@@ -152,7 +153,8 @@ async function run(
     within,
     failed,
   });
-  app.get('/healthz', c => c.text(sender.isConnected ? 'ok\n' : 'the Queue Manager is away\n'));
+  const health = new Health({ db, door, ask, clock, keepMs: options.share.keepMs });
+  app.get('/healthz', c => healthz(c, health));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   app.route(`${base}/api/v1`, api);
@@ -191,6 +193,7 @@ async function run(
     db,
     sessions,
     transitions,
+    health,
     maxBodyBytes,
     applied: () => sender.stir(),
     ask: question => sender.ask(question),

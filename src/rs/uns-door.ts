@@ -49,6 +49,20 @@ export class UnsDoor {
     throw rejected === NOT_TOGETHER ? notTogether() : busy();
   }
 
+  /** Whether somebody listens there. */
+  async isThere(): Promise<boolean> {
+    const { path, timeoutMs, clock } = this.#options;
+    return new Promise(resolve => {
+      const end = (isThere: boolean) => {
+        cancel();
+        socket.destroy();
+        resolve(isThere);
+      };
+      const cancel = clock.after(timeoutMs, () => end(false));
+      const socket = dial({ kind: 'unix', path }, undefined, () => end(true)).on('error', () => end(false));
+    });
+  }
+
   async #ask(
     pid: string,
     password: string,

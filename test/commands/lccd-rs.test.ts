@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { runCommand } from '../support/command.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
-import { within } from '../support/until.js';
+import { until, within } from '../support/until.js';
 
 const homes: string[] = [];
 const daemons: Daemon[] = [];
@@ -42,7 +42,7 @@ describe('lccd-rs', () => {
       const response = await fetch(base + path);
       return `${response.status} ${(await response.text()).trim()}`;
     };
-    assert.equal(await look('/healthz'), '200 the Queue Manager is away');
+    assert.equal(await look('/healthz'), '503 the Queue Manager is away\nthe UNS is away');
     assert.equal(await look('/robots.txt'), '200 User-agent: *\nDisallow: /');
     assert.match(await look('/lcc/api/v1/pairs/x'), /^404 \{"code":"unknown"/);
     assert.equal(await look('/api/v1/pairs/x'), '404 there is nothing here');
@@ -53,6 +53,39 @@ describe('lccd-rs', () => {
     const { idle, qm_connected: isConnected } = await statusOf(home, 'lccd-rs');
     assert.deepEqual([idle, isConnected], [true, false]);
     assert.equal(await daemon.stop(), 0);
+  });
+
+  it('says at /healthz what does not answer, to operators as well, and that all does when it is back', async () => {
+    const home = newHome(`${RS}share_ms = 0\n`);
+    const run = join(home, 'run');
+    const begin = async (name: string, args: string[]) => {
+      const daemon = startDaemon(name, home, args);
+      daemons.push(daemon);
+      await daemon.ready;
+      return daemon;
+    };
+    const rs = await begin('lccd-rs', ['--listen=127.0.0.1:0', `--operator-listen=unix:${run}/op.sock`]);
+    const look = async () => {
+      const outside = await fetch(`http://127.0.0.1:${rs.port}/healthz`);
+      const inside = await new Promise<IncomingMessage>((resolve, reject) => {
+        get({ socketPath: join(run, 'op.sock'), path: '/healthz' }, resolve).on('error', reject);
+      });
+      assert.equal(inside.resume().statusCode, outside.status);
+      return `${outside.status} ${(await outside.text()).trim().replace('\n', ', ')}`;
+    };
+    const untilSaid = (said: string) => until(`/healthz says ${said}`, async () => (await look()) === said);
+    assert.equal(await look(), '503 the Queue Manager is away, the UNS is away');
+    const listening = ['uns', 'bm', 'rs'].map(kind => `--listen-${kind}=unix:${run}/qm-${kind}.sock`);
+    const qm = await begin('lccd-qm', listening);
+    await untilSaid('503 the UNS is away');
+    await begin('lccd-uns', [
+      `--listen=unix:${run}/cp.sock`,
+      `--listen-door=unix:${run}/uns-door.sock`,
+      `--qm=unix:${run}/qm-uns.sock`,
+    ]);
+    await untilSaid('200 ok');
+    await qm.stop('SIGKILL');
+    await untilSaid('503 the Queue Manager is away');
   });
 
   it('does not start without an endpoint or a public address, or with one that is none', () => {
@@ -142,7 +175,7 @@ describe('lccd-rs', () => {
     try {
       await Promise.all(silent.map(async socket => within('it is connected', once(socket, 'connect'))));
       const response = await fetch(`http://127.0.0.1:${daemon.port}/healthz`);
-      assert.equal(response.status, 200);
+      assert.match(await response.text(), /away/);
     } finally {
       for (const socket of silent) socket.destroy();
     }

@@ -94,10 +94,11 @@ describe('the separated units as their users', { skip }, () => {
     await start('lcc-uns').ready;
     const rs = start('lcc-rs');
     await rs.ready;
-    await until('the Queue Manager is reached', async () => {
-      const { qm_connected: isConnected } = await statusOf(home, 'lccd-rs');
-      return isConnected === true;
-    });
+    await until(
+      'all that it needs is reached',
+      async () => (await fetch(`http://127.0.0.1:${rs.port}/healthz`)).status === 200,
+    );
+    assert.equal((await statusOf(home, 'lccd-rs'))['qm_connected'], true);
 
     const run = join(home, 'run');
     const sockets = readdirSync(run)

@@ -5,6 +5,7 @@ import type { RsDatabase } from '../../db/rs/database.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import type { NodeBindings } from '../api.js';
+import { healthz, type Health } from '../health.js';
 import type { RsOptions } from '../options.js';
 import type { WebSessions } from '../sessions.js';
 import type { Transitions } from '../transitions.js';
@@ -22,6 +23,7 @@ export interface OperatorDoorOptions {
   db: RsDatabase;
   sessions: WebSessions;
   transitions: Transitions;
+  health: Health;
   maxBodyBytes: number;
   /** There is something for the Queue Manager. */
   applied: () => void;
@@ -32,8 +34,8 @@ export interface OperatorDoorOptions {
 }
 
 export function operatorDoor(parts: OperatorDoorOptions) {
-  const { services, options, db, sessions, transitions, maxBodyBytes, applied, ask, mailTrouble, failed } =
-    parts;
+  const { services, options, db, sessions, transitions, health } = parts;
+  const { maxBodyBytes, applied, ask, mailTrouble, failed } = parts;
   const { config, clock, log } = services;
   const nowMs = () => clock.nowMs();
   const { url, series: times } = options.operator;
@@ -70,7 +72,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   });
 
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
-  app.get('/healthz', c => c.text('ok\n'));
+  app.get('/healthz', c => healthz(c, health));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const above = pages.base.replace(/\/op$/, '');
   app.get(`${above}/`, c => c.redirect(pages.base, 303));

@@ -1,0 +1,66 @@
+/**
+ * Whether lccd-rs can do its work: what `/healthz` says. The Queue Manager and the UNS have to answer at their sockets, and rs.db
+ * has to be read. However many ask, there is one look at a time, and its answer holds for a moment.
+ */
+import type { Context } from 'hono';
+import type { RsDatabase } from '../db/rs/database.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError } from '../lib/errors.js';
+import type { RsQuestion } from '../wire/qm-rs.js';
+import type { UnsDoor } from './uns-door.js';
+
+export interface HealthOptions {
+  db: Pick<RsDatabase, 'read' | 'outbox'>;
+  door: Pick<UnsDoor, 'isThere'>;
+  /** Undefined: the Queue Manager is away. */
+  ask: (question: RsQuestion) => Promise<unknown>;
+  clock: Pick<Clock, 'monotonicMs'>;
+  /** For which a look holds. */
+  keepMs: number;
+}
+
+export class Health {
+  readonly #options: HealthOptions;
+  #last: { troubles: Promise<readonly string[]>; untilMs: number } | undefined;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+  }
+
+  /** What is wrong, a line each; none: nothing is. */
+  troubles(): Promise<readonly string[]> {
+    const { clock, keepMs } = this.#options;
+    if (this.#last !== undefined && clock.monotonicMs() < this.#last.untilMs) return this.#last.troubles;
+    const last = { troubles: this.#look(), untilMs: Infinity };
+    this.#last = last;
+    const over = () => void (last.untilMs = clock.monotonicMs() + keepMs);
+    last.troubles.then(over, over);
+    return last.troubles;
+  }
+
+  async #look(): Promise<string[]> {
+    const { ask, door } = this.#options;
+    const [told, isDoorThere] = await Promise.all([ask({ op: 'status' }), door.isThere()]);
+    return [
+      ...(told === undefined ? ['the Queue Manager is away'] : []),
+      ...(isDoorThere ? [] : ['the UNS is away']),
+      ...(this.#isDatabaseRead() ? [] : ['rs.db cannot be read']),
+    ];
+  }
+
+  #isDatabaseRead(): boolean {
+    const { db } = this.#options;
+    try {
+      return db.read(() => db.outbox.count) >= 0;
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      return false;
+    }
+  }
+}
+
+/** 200, or 503 with what is wrong. */
+export async function healthz(c: Context, health: Health): Promise<Response> {
+  const troubles = await health.troubles();
+  return troubles.length === 0 ? c.text('ok\n') : c.text(`${troubles.join('\n')}\n`, 503);
+}

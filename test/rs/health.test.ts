@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LccError } from '../../src/lib/errors.js';
+import { Health, type HealthOptions } from '../../src/rs/health.js';
+
+const fine: HealthOptions = {
+  db: { read: look => look(), outbox: { count: 0 } as HealthOptions['db']['outbox'] },
+  door: { isThere: () => Promise.resolve(true) },
+  ask: () => Promise.resolve({}),
+  clock: { monotonicMs: () => 0 },
+  keepMs: 1000,
+};
+
+test('nothing is wrong where both sockets answer and the database is read; else what does not is named', async () => {
+  const unread = () => {
+    throw new LccError('io', 'disk I/O error');
+  };
+  const looks: [string[], Partial<HealthOptions>][] = [
+    [[], {}],
+    [['the Queue Manager is away'], { ask: () => Promise.resolve(undefined) }],
+    [['the UNS is away'], { door: { isThere: () => Promise.resolve(false) } }],
+    [['rs.db cannot be read'], { db: { ...fine.db, read: unread } }],
+  ];
+  for (const [troubles, parts] of looks)
+    assert.deepEqual(await new Health({ ...fine, ...parts }).troubles(), troubles);
+});
+
+test('whoever asks meanwhile, and for a moment after, shares one look', async () => {
+  let [looks, nowMs] = [0, 0];
+  const ask = () => Promise.resolve(++looks);
+  const health = new Health({ ...fine, ask, clock: { monotonicMs: () => nowMs } });
+  await Promise.all([health.troubles(), health.troubles()]);
+  nowMs = 999;
+  await health.troubles();
+  assert.equal(looks, 1);
+  nowMs = 1000;
+  await health.troubles();
+  assert.equal(looks, 2);
+});
