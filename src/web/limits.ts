@@ -7,6 +7,7 @@ import { plainAnswer } from './answer.js';
 const LIMITS = [
   'web.headers_timeout_ms',
   'web.request_timeout_ms',
+  'web.max_url_bytes',
   'web.max_header_bytes',
   'web.max_body_bytes',
 ] as const satisfies readonly SettingKey[];

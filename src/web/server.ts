@@ -10,8 +10,8 @@ import { TurnedAway } from '../daemon/turned-away.js';
 import type { Bound, Connection, Place, Services } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
-import { messageOf } from '../lib/errors.js';
-import { plainAnswer, prepare } from './answer.js';
+import { errnoOf, messageOf } from '../lib/errors.js';
+import { line, plainAnswer, prepare, send } from './answer.js';
 import { limitOf, WEB_PLACES, type WebLimits } from './limits.js';
 
 /** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the limits. */
@@ -40,6 +40,12 @@ export async function serveWeb(
     // What a client sends after its first request is no request.
     if (!clients.asks(request)) return;
     prepare(response);
+    if (Buffer.byteLength(request.url ?? '') > limits['web.max_url_bytes'])
+      return send(
+        request,
+        response,
+        line(414, `the address is longer than ${limitOf(limits, 'web.max_url_bytes')}`),
+      );
     try {
       listener(request, response);
     } catch (error) {
@@ -47,6 +53,7 @@ export async function serveWeb(
       response.destroy();
     }
   });
+  http.on('clientError', (error, socket) => clients.misspoke(error, socket as Socket));
   const listeners = await Promise.all(
     endpoints.map(endpoint =>
       services.listen(endpoint, (connection, place) => clients.admit(connection, place, http), bound),
@@ -64,7 +71,7 @@ export async function serveWeb(
 const PEERS = new WeakMap<Socket, Connection>();
 
 /** The connection that a request came over. */
-export function connectionOf({ socket }: IncomingMessage): Connection {
+export function connectionOf({ socket }: Pick<IncomingMessage, 'socket'>): Connection {
   return PEERS.get(socket) ?? { socket, peer: 'unknown', address: '' };
 }
 
@@ -132,6 +139,20 @@ class Clients {
     if (!hasBody) return place?.known() ?? true;
     request.once('end', () => void place?.known());
     return !socket.destroyed;
+  }
+
+  /** What it sent is no request, or more than one may be: it learns that, if it has got nothing yet. */
+  misspoke(error: Error, socket: Socket): void {
+    const client = this.#open.get(socket);
+    if (client === undefined || socket.bytesWritten > 0 || !socket.writable) return void socket.destroy();
+    const answer =
+      errnoOf(error) === 'HPE_HEADER_OVERFLOW'
+        ? plainAnswer(431, `the headers are longer than ${limitOf(this.#limits, 'web.max_header_bytes')}`)
+        : plainAnswer(400, 'this is no HTTP request');
+    if (!client.hasAsked) return this.#turnedAway.turnAway(connectionOf({ socket }), answer);
+    // Its body is broken.
+    socket.write(answer);
+    socket.destroySoon();
   }
 
   async close(): Promise<void> {

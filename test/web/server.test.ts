@@ -16,6 +16,7 @@ test('every setting of web reaches the limit it is for', () => {
   const limits = {
     'web.headers_timeout_ms': 11,
     'web.request_timeout_ms': 12,
+    'web.max_url_bytes': 101,
     'web.max_header_bytes': 2048,
     'web.max_body_bytes': 13,
   };
@@ -127,7 +128,35 @@ test(
 test('headers that are too large are refused with 431', { timeout: BOUND_MS }, async t => {
   const server = await serve(ground(t, { 'web.max_header_bytes': '1KB' }), hello);
   assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(900) } })).status, 200);
-  assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(1100) } })).status, 431);
+  const { status, body } = await ask(server, '/', { headers: { 'x-a': 'a'.repeat(1100) } });
+  assert.deepEqual([status, body], [431, 'the headers are longer than 1 KB (web.max_header_bytes)\n']);
+  await server.close();
+});
+
+test('an address that is too long is refused with 414, whatever it is of', { timeout: BOUND_MS }, async t => {
+  const server = await serve(ground(t), hello);
+  const most = 8 * 1024;
+  assert.equal((await ask(server, `/${'a'.repeat(most - 1)}`)).status, 200);
+  for (const path of [`/${'a'.repeat(most)}`, `/?a=${'%20'.repeat(most / 3)}`]) {
+    const { status, body } = await ask(server, path);
+    assert.deepEqual([status, body], [414, 'the address is longer than 8 KB (web.max_url_bytes)\n']);
+  }
+  await server.close();
+});
+
+test('what is no request is told so, once, also in the middle of a body', { timeout: BOUND_MS }, async t => {
+  const server = await serve(ground(t), (_request, response) => void response);
+  for (const text of [
+    'SSH-2.0-x\r\n\r\n',
+    'SSH-2.0-x\r\nSSH\r\n\r\nSSH\r\n\r\n',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n',
+  ]) {
+    const { socket, heard } = await open(server);
+    socket.end(text);
+    const said = await heard;
+    assert.match(said, /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\n\r\nthis is no HTTP request\n$/);
+    assert.equal(said.split('HTTP/1.1').length, 2);
+  }
   await server.close();
 });
 
