@@ -25,6 +25,7 @@ const REST = [
   'qm/deletion-spool',
   'qm/owners',
   'rs/mail',
+  'rs/vantages',
   'spider/faults',
   'spider/hostile',
   'spider/transaction/records',

@@ -11,6 +11,7 @@ import { mailOptions } from './mail/options.js';
 import { changeMarkOf } from '../db/providers/change-mark.js';
 import { mostTermsOf } from './terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
+import { vantageOptions } from './proof/vantage-options.js';
 
 export function rsOptions(config: Config) {
   const limit = (key: NumberKey) => ({
@@ -79,6 +80,7 @@ export function rsOptions(config: Config) {
       ...engineOptionsOf(config),
       ports,
       checkTimeoutMs: config.get('rs.check_timeout_ms'),
+      vantages: vantageOptions(config),
     },
     mail: mailOptions(config),
     unsDoor: {

@@ -199,6 +199,8 @@ export class Registrar {
       // Who has forgotten a password waits for nobody: the site is known already.
       const isAtOnce = mode === 'open' || kind === 'reset';
       this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, generation);
+      if (found.dissent !== undefined)
+        this.#log.warn('vantages do not agree', { registration: id, they: found.dissent.join('; ') });
       if (found.failed === undefined && isAtOnce) this.#applied();
       this.#mailing.stir();
     } catch (error) {

@@ -49,13 +49,14 @@ export class Transitions {
    */
   end(
     registration: Registration,
-    { failed, prefixes, addresses }: Proof,
+    { failed, prefixes, addresses, dissent = [] }: Proof,
     waitMs: number | undefined,
     generation?: number,
   ): void {
     const { id, endsMs = null } = registration;
     const nowMs = this.#nowMs();
-    const at = addresses.length === 0 ? 'no connection' : addresses.join(' ');
+    const reached = addresses.length === 0 ? 'no connection' : addresses.join(' ');
+    const at = [reached, ...dissent].join('; ');
     this.#db.write(() => {
       const { registrations } = this.#db;
       if (failed !== undefined) {

@@ -8,8 +8,10 @@ import { before, describe, it } from 'node:test';
 import type { Resolve } from '../../src/fetch/connect.js';
 import { parseNetwork } from '../../src/lib/network.js';
 import type { ProofOptions } from '../../src/rs/proof/prove.js';
+import { PROOF_CODES } from '../../src/rs/proof/reasons.js';
 import { siteOf, type Site } from '../../src/rs/site.js';
 import { Authority } from '../fetch/authority.js';
+import { readProjectFile } from '../support/tree.js';
 import {
   addresses,
   AT,
@@ -66,6 +68,12 @@ describe('a proof', () => {
       [503, 'try-later'],
     ] as const)
       assert.equal(await codeOf((_, response) => void response.writeHead(status).end(SECRET)), code);
+  });
+
+  it('names each reason in the description of the API, and no other one of its own', () => {
+    const [, list = ''] = /`code` is one of ([^:]+):/.exec(readProjectFile('docs/frontdoor-api.md')) ?? [];
+    const named = new Set([...list.matchAll(/`([\w-]+)`/g)].map(([, code]) => code));
+    assert.deepEqual(named, new Set([...PROOF_CODES, 'address', 'refused']));
   });
 
   it('ends in time with a site that does not', async () => {

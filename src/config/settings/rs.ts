@@ -28,6 +28,10 @@ export const RS = {
     doc: 'a site that is proven is a provider at once, or when the operator approves; closed: no new pairs',
   },
   'rs.ports': list(['80', '443'], 'ports of sites that may register', PORT),
+  'rs.vantages': list(
+    [],
+    'endpoints of robots elsewhere, lccbot --listen, which must see the same file; one of them may not; none, or at least two',
+  ),
   'rs.proxies': {
     ...list([], 'networks whose X-Forwarded-For is believed, its last address'),
     of: 'networks',

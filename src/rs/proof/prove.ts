@@ -1,8 +1,8 @@
 /**
  * Whether the site of an applicant is theirs (docs/design/registration.md, "The proof"):
  *
- *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──does not forbid it──▶ proven
- *       ╰──────────────────────┴───────────────────────────┴──▶ failed, with a reason
+ *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──does not forbid it──▶ vantages ──the same──▶ proven
+ *       ╰──────────────────────┴───────────────────────────┴──────────────────────────────────┴──▶ failed, with a reason
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
@@ -11,12 +11,15 @@ import type { Site } from '../site.js';
 import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
 import { robotsForbid } from './robots-file.js';
 import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fetcher.js';
+import { lookFromElsewhere, type SeenFile, type VantageOptions } from './vantages.js';
 
 export interface ProofOptions extends SiteFetcherOptions {
   /** Of sites, as texts. */
   ports: readonly string[];
   /** Longest proof. */
   checkTimeoutMs: number;
+  /** Robots that look at the file from elsewhere. */
+  vantages?: VantageOptions | undefined;
 }
 
 export interface Proof {
@@ -26,6 +29,8 @@ export interface Proof {
   prefixes: readonly string[];
   /** Addresses that were connected to. */
   addresses: readonly string[];
+  /** What vantages say that have not seen the same, or nothing; left out where there are none. */
+  dissent?: readonly string[];
 }
 
 const MAX_FILE_BYTES = 1024;
@@ -43,14 +48,24 @@ export async function prove(
   { file, secret, password }: Pick<Registration, 'file' | 'secret' | 'password'>,
   options: ProofOptions,
 ): Promise<Proof> {
+  const { clock, checkTimeoutMs, ports, vantages } = options;
   const fetcher = new SiteFetcher(site, options);
-  const cancel = options.clock.after(options.checkTimeoutMs, () => fetcher.close());
+  const over = new AbortController();
+  const cancel = clock.after(checkTimeoutMs, () => {
+    over.abort();
+    fetcher.close();
+  });
   try {
-    const found = await look(fetcher, site.prefix, file, { secret: secret ?? '', password }, options.ports);
+    const found = await look(fetcher, site.prefix, file, { secret: secret ?? '', password }, ports);
     const addresses = [...fetcher.addresses];
-    return typeof found === 'string'
-      ? { failed: proofReason(found), prefixes: [], addresses }
-      : { failed: undefined, prefixes: found, addresses };
+    if (typeof found === 'string') return { failed: proofReason(found), prefixes: [], addresses };
+    const { prefixes, seen } = found;
+    if (vantages === undefined) return { failed: undefined, prefixes, addresses };
+    const { failed, dissent } = await lookFromElsewhere(vantages, seen, clock, over.signal);
+    const of = { addresses, ...(dissent.length > 0 && { dissent }) };
+    return failed === undefined
+      ? { failed, prefixes, ...of }
+      : { failed: proofReason(failed), prefixes: [], ...of };
   } finally {
     cancel();
     fetcher.close();
@@ -69,7 +84,7 @@ async function look(
   file: string,
   { secret, password }: Hashes,
   ports: readonly string[],
-): Promise<ProofCode | string[]> {
+): Promise<ProofCode | { prefixes: string[]; seen: SeenFile }> {
   const get = (name: string) => {
     const places = placesOf(prefix + name, ports);
     return fetcher.get(prefix + name, places, MAX_FILE_BYTES);
@@ -77,8 +92,10 @@ async function look(
   const answer = await get(file);
   const wrong = problemOf(answer, secret, password);
   if (wrong !== undefined) return wrong;
-  const at = answer.kind === 'content' ? answer.url : '';
-  if (!placesOf(prefix + file, ports).includes(at)) return 'elsewhere';
+  const { url: at, bytes } = answer.kind === 'content' ? answer : { url: '', bytes: Buffer.of() };
+  const url = prefix + file;
+  const places = placesOf(url, ports);
+  if (!places.includes(at)) return 'elsewhere';
   const prefixes = [...new Set([prefix, at.slice(0, -file.length)])];
 
   const neighbour = await get(randomFileName());
@@ -89,7 +106,8 @@ async function look(
     const forbidden = await robotsForbid(fetcher, each, ports);
     if (forbidden !== undefined) return forbidden;
   }
-  return prefixes;
+  const isSame = (found: Buffer) => isSecret(found, secret);
+  return { prefixes, seen: { url, places, maxBytes: MAX_FILE_BYTES, text: textOf(bytes), isSecret: isSame } };
 }
 
 /** A url itself, and where http may lead to: the same path of the same host under https. */

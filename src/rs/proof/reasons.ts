@@ -54,6 +54,14 @@ const REASONS = {
     'robots.txt of the site cannot be read',
     'check again when it can be read, or is not there',
   ],
+  vantages: [
+    'from other networks the site does not show the file',
+    'let its name lead to the same server everywhere and shut no network out; a change of its name takes some hours to be known',
+  ],
+  'vantages-later': [
+    'the robots that look at the site from other networks do not answer',
+    'check again in some minutes; if that goes on, ask the operator of this LCC',
+  ],
 } as const satisfies Record<string, readonly [what: string, advice: string]>;
 
 export type ProofCode = keyof typeof REASONS;

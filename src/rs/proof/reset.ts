@@ -4,6 +4,7 @@
  */
 import type { RegistrationReason } from '../../db/rs/registrations.js';
 import type { Proof } from './prove.js';
+import type { ProofCode } from './reasons.js';
 
 interface ResetProof {
   /** Its prefixes are the roots that stay. */
@@ -24,8 +25,14 @@ export async function resetProof(
   proveAt: (root: string) => Promise<Proof>,
   givesUp: boolean,
 ): Promise<ResetProof> {
-  const failed = (reason: RegistrationReason, addresses = first.addresses): ResetProof => ({
-    proof: { failed: reason, prefixes: [], addresses },
+  const addresses = new Set(first.addresses);
+  const dissent = new Set(first.dissent);
+  const reached = () => ({
+    addresses: [...addresses],
+    ...(dissent.size > 0 && { dissent: [...dissent] }),
+  });
+  const failed = (reason: RegistrationReason): ResetProof => ({
+    proof: { failed: reason, prefixes: [], ...reached() },
   });
   if (told === undefined) return failed(AWAY);
   const { origin, left, generation, roots } = Object(told['provider']) as Record<string, unknown>;
@@ -33,18 +40,22 @@ export async function resetProof(
   const kept = all.filter(root => first.prefixes.includes(root));
   if (origin !== 'rs' || left === 1 || typeof generation !== 'number' || kept.length === 0)
     return failed(OTHER);
-  const addresses = new Set(first.addresses);
   for (const root of all) {
     if (kept.includes(root)) continue;
     const proof = await proveAt(root);
     for (const address of proof.addresses) addresses.add(address);
+    for (const each of proof.dissent ?? []) dissent.add(each);
+    // It has the file, and what else it takes is not known now: nobody loses it for that.
+    if (LATER.includes(proof.failed?.code ?? '')) return failed(proof.failed ?? OTHER);
     if (proof.failed === undefined)
       kept.push(...proof.prefixes.filter(each => all.includes(each) && !kept.includes(each)));
   }
   const lacking = all.length - kept.length;
-  if (lacking > 0 && !givesUp) return failed(lackingIn(lacking, all.length), [...addresses]);
-  return { proof: { failed: undefined, prefixes: kept, addresses: [...addresses] }, generation };
+  if (lacking > 0 && !givesUp) return failed(lackingIn(lacking, all.length));
+  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation };
 }
+
+const LATER: readonly string[] = ['robots-later', 'vantages-later'] satisfies ProofCode[];
 
 const AWAY: RegistrationReason = {
   code: 'try-later',

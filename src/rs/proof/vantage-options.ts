@@ -1,0 +1,40 @@
+/** `rs.vantages`: where the robots listen that look at sites from elsewhere. */
+import type { Config } from '../../config/load.js';
+import { readAuthorities } from '../../lib/authorities.js';
+import { formatEndpoint, parseEndpoint } from '../../lib/endpoint.js';
+import { LccError } from '../../lib/errors.js';
+import { linkLimitsOf } from '../../wire/messages.js';
+import { isLoopback } from '../operator/endpoints.js';
+import { FEWEST_VANTAGES, type VantageOptions } from './vantages.js';
+
+/**
+ * @returns undefined where there are none
+ * @throws LccError `usage` for what is no endpoint, `config` for one alone, and for one that would be asked in plain text from
+ *   another machine: somebody on the way to the site may be on the way to it
+ */
+export function vantageOptions(config: Config): VantageOptions | undefined {
+  const endpoints = config.get('rs.vantages').map(text => parseEndpoint(text));
+  if (endpoints.length === 0) return undefined;
+  if (new Set(endpoints.map(formatEndpoint)).size < FEWEST_VANTAGES)
+    throw new LccError(
+      'config',
+      'rs.vantages: one alone decides nothing, since one may differ; name two, or none',
+    );
+  for (const endpoint of endpoints)
+    if (endpoint.kind === 'tcp' && !isLoopback(endpoint.host) && !config.get('net.allow_plain')) {
+      const where = formatEndpoint(endpoint);
+      throw new LccError(
+        'config',
+        `rs.vantages: ${where}: plain text beyond loopback; use tls:${where}, or set net.allow_plain = true`,
+      );
+    }
+  const ca = config.get('net.tls_ca');
+  const authorities = () => (ca === '' ? undefined : readAuthorities('net.tls_ca', ca));
+  if (endpoints.some(({ kind }) => kind === 'tls')) authorities();
+  return {
+    endpoints,
+    channel: linkLimitsOf(config),
+    authorities,
+    fetchTimeoutMs: config.get('rs.fetch_timeout_ms'),
+  };
+}
