@@ -1,32 +1,16 @@
 /** Numbers that are given out once, and positions of feeds. */
-import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export type ClearCounter = 'publish_seq' | 'last_stamp';
 /** A load balancer that answers names with a timestamp. */
 export type ClearNote = `names ${string}`;
 
-export class NumberStore {
-  readonly #read;
-  readonly #write;
-  readonly #note;
-  readonly #readCursor;
-  readonly #writeCursor;
+export class NumberStore extends SqlStore {
+  readonly #write = this.sql.run<[value: number, name: ClearCounter]>(
+    'UPDATE counter SET value = ? WHERE name = ?',
+  );
 
-  constructor(db: Db) {
-    this.#read = db
-      .prepare<[ClearCounter | ClearNote], number>('SELECT value FROM counter WHERE name = ?')
-      .pluck();
-    this.#write = db.prepare<[number, ClearCounter]>('UPDATE counter SET value = ? WHERE name = ?');
-    this.#note = db.prepare<[ClearNote]>('INSERT OR IGNORE INTO counter VALUES (?, 1)');
-    this.#readCursor = db.prepare<[string], string>('SELECT value FROM cursor WHERE name = ?').pluck();
-    this.#writeCursor = db.prepare<[string, string]>(
-      'INSERT INTO cursor VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-    );
-  }
-
-  last(name: ClearCounter): number {
-    return this.#read.get(name) ?? 0;
-  }
+  readonly last = this.sql.number<[name: ClearCounter]>('SELECT value FROM counter WHERE name = ?');
 
   /** The next number. Inside a transaction. */
   next(name: ClearCounter): number {
@@ -36,26 +20,20 @@ export class NumberStore {
   /** The next number that is not below `least`. Inside a transaction. */
   raise(name: ClearCounter, least: number): number {
     const value = Math.max(this.last(name) + 1, least);
-    this.#write.run(value, name);
+    this.#write(value, name);
     return value;
   }
 
-  isNoted(note: ClearNote): boolean {
-    return this.#read.get(note) !== undefined;
-  }
+  readonly isNoted = this.sql.has<[note: ClearNote]>('SELECT 1 FROM counter WHERE name = ?');
 
   /** Inside a transaction. */
-  note(note: ClearNote): void {
-    this.#note.run(note);
-  }
+  readonly note = this.sql.run<[note: ClearNote]>('INSERT OR IGNORE INTO counter VALUES (?, 1)');
 
   /** Undefined when nothing was ever read of that feed. */
-  cursor(name: string): string | undefined {
-    return this.#readCursor.get(name);
-  }
+  readonly cursor = this.sql.value<[name: string], string>('SELECT value FROM cursor WHERE name = ?');
 
   /** Inside the transaction that queues what was read. */
-  moveCursor(name: string, value: string): void {
-    this.#writeCursor.run(name, value);
-  }
+  readonly moveCursor = this.sql.run<[name: string, value: string]>(
+    'INSERT INTO cursor VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  );
 }

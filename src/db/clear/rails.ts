@@ -1,6 +1,6 @@
 /** Rails, and whether each is up. */
 import { LccError } from '../../lib/errors.js';
-import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export type RailStored = 'UP' | 'DOWN';
 
@@ -27,47 +27,38 @@ export interface RailRow extends RailSetup {
   reason: string;
 }
 
-export class RailStore {
-  readonly #statements;
+const SELECT = `SELECT name, target, url, driver, tier, workers, host, auth_ref AS authRef, cleanup, opts,
+    state, change_time_ms AS changeTimeMs, changed_by AS changedBy, reason
+  FROM rail JOIN rail_status ON rail = name`;
 
-  constructor(db: Db) {
-    const select = `SELECT name, target, url, driver, tier, workers, host, auth_ref AS authRef, cleanup, opts,
-        state, change_time_ms AS changeTimeMs, changed_by AS changedBy, reason
-      FROM rail JOIN rail_status ON rail = name`;
-    this.#statements = {
-      all: db.prepare<[], RailRow>(`${select} ORDER BY name`),
-      get: db.prepare<[string], RailRow>(`${select} WHERE name = ?`),
-      insert: db.prepare<RailSetup>(
-        `INSERT INTO rail VALUES ($name, $target, $url, $driver, $tier, $workers, $host, $authRef, $cleanup, $opts)`,
-      ),
-      update: db.prepare<RailSetup>(
-        `UPDATE rail SET target = $target, url = $url, driver = $driver, tier = $tier, workers = $workers,
-           host = $host, auth_ref = $authRef, cleanup = $cleanup, opts = $opts WHERE name = $name`,
-      ),
-      remove: db.prepare<[string]>('DELETE FROM rail WHERE name = ?'),
-      targetKind: db.prepare<[string], string>('SELECT kind FROM target WHERE name = ?').pluck(),
-      holderOf: db
-        .prepare<[string, string], string>('SELECT name FROM rail WHERE url = ? AND name <> ?')
-        .pluck(),
-      begin: db.prepare<[string, number]>("INSERT INTO rail_status VALUES (?, 'UP', ?, 'admin', '')"),
-      byAdmin: db.prepare<[RailStored, number, string, string]>(
-        `UPDATE rail_status SET state = ?, change_time_ms = max(?, change_time_ms + 1), changed_by = 'admin', reason = ?
-         WHERE rail = ?`,
-      ),
-      byCachebot: db.prepare<[number, string, string, number]>(
-        `UPDATE rail_status SET state = 'DOWN', change_time_ms = ?, changed_by = 'cachebot', reason = ?
-         WHERE rail = ? AND change_time_ms < ?`,
-      ),
-    };
-  }
+export class RailStore extends SqlStore {
+  readonly #insert = this.sql.run<[rail: RailSetup]>(
+    `INSERT INTO rail VALUES ($name, $target, $url, $driver, $tier, $workers, $host, $authRef, $cleanup, $opts)`,
+  );
+  readonly #update = this.sql.run<[rail: RailSetup]>(
+    `UPDATE rail SET target = $target, url = $url, driver = $driver, tier = $tier, workers = $workers,
+       host = $host, auth_ref = $authRef, cleanup = $cleanup, opts = $opts WHERE name = $name`,
+  );
+  readonly #remove = this.sql.changed<[name: string]>('DELETE FROM rail WHERE name = ?');
+  readonly #targetKind = this.sql.value<[target: string], string>('SELECT kind FROM target WHERE name = ?');
+  readonly #holderOf = this.sql.value<[url: string, name: string], string>(
+    'SELECT name FROM rail WHERE url = ? AND name <> ?',
+  );
+  readonly #begin = this.sql.run<[name: string, nowMs: number]>(
+    "INSERT INTO rail_status VALUES (?, 'UP', ?, 'admin', '')",
+  );
+  readonly #byAdmin = this.sql.changed<[state: RailStored, nowMs: number, reason: string, name: string]>(
+    `UPDATE rail_status SET state = ?, change_time_ms = max(?, change_time_ms + 1), changed_by = 'admin', reason = ?
+     WHERE rail = ?`,
+  );
+  readonly #byCachebot = this.sql.changed<[atMs: number, reason: string, name: string, beforeMs: number]>(
+    `UPDATE rail_status SET state = 'DOWN', change_time_ms = ?, changed_by = 'cachebot', reason = ?
+     WHERE rail = ? AND change_time_ms < ?`,
+  );
 
-  all(): RailRow[] {
-    return this.#statements.all.all();
-  }
+  readonly all = this.sql.rows<[], RailRow>(`${SELECT} ORDER BY name`);
 
-  get(name: string): RailRow | undefined {
-    return this.#statements.get.get(name);
-  }
+  readonly get = this.sql.row<[name: string], RailRow>(`${SELECT} WHERE name = ?`);
 
   /** @throws LccError `usage` when there is none of that name */
   demand(name: string): RailRow {
@@ -81,8 +72,8 @@ export class RailStore {
     if (this.get(rail.name) !== undefined)
       throw new LccError('usage', `there is a rail ${rail.name} already; lccrail set changes it`);
     this.#check(rail);
-    this.#statements.insert.run(rail);
-    this.#statements.begin.run(rail.name, nowMs);
+    this.#insert(rail);
+    this.#begin(rail.name, nowMs);
   }
 
   /** @throws LccError `usage` when there is none of that name, or as `add` */
@@ -90,26 +81,26 @@ export class RailStore {
     const { state: _state, changeTimeMs: _ms, changedBy: _by, reason: _reason, ...setup } = this.demand(name);
     const rail = { ...setup, ...changes };
     this.#check(rail);
-    this.#statements.update.run(rail);
+    this.#update(rail);
   }
 
   /** Forgets a rail with its backlog. @throws LccError `usage` when there is none of that name */
   remove(name: string): void {
-    if (this.#statements.remove.run(name).changes === 0) throw missing(name);
+    if (!this.#remove(name)) throw missing(name);
   }
 
   /** The administrator's word, later than whatever was said before. @throws LccError `usage` when there is none of that name */
   setByAdmin(name: string, state: RailStored, nowMs: number, reason = ''): void {
-    if (this.#statements.byAdmin.run(state, nowMs, reason, name).changes === 0) throw missing(name);
+    if (!this.#byAdmin(state, nowMs, reason, name)) throw missing(name);
   }
 
   /** What a daemon has found, unless something later is there. @returns whether it was written */
   setDown(name: string, atMs: number, reason: string): boolean {
-    return this.#statements.byCachebot.run(atMs, reason, name, atMs).changes > 0;
+    return this.#byCachebot(atMs, reason, name, atMs);
   }
 
   #check({ name, target, url }: RailSetup): void {
-    const kind = this.#statements.targetKind.get(target);
+    const kind = this.#targetKind(target);
     if (kind === undefined)
       throw new LccError('usage', `rail ${name}: there is no target ${target}; lccrail target add makes one`);
     if (kind !== 'elementary')
@@ -117,7 +108,7 @@ export class RailStore {
         'usage',
         `rail ${name}: target ${target} is a group; name one of its elementary targets`,
       );
-    const holder = this.#statements.holderOf.get(url, name);
+    const holder = this.#holderOf(url, name);
     if (holder !== undefined) throw new LccError('usage', `rail ${name}: ${url} is rail ${holder} already`);
   }
 }

@@ -4,6 +4,7 @@
  * higher than the one that is on all rails.
  */
 import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { NumberStore } from './numbers.js';
 
 export interface SoftRule {
@@ -42,92 +43,86 @@ export const DUE_PAGES = `SELECT ${PAGE} FROM page_publish_info
   WHERE publish_seq > done_seq AND next_try_ms <= ? AND (next_try_ms, publish_seq) > (?, ?)
   ORDER BY next_try_ms, publish_seq LIMIT ?`;
 
-export class SoftStore {
+export class SoftStore extends SqlStore {
   readonly #numbers: NumberStore;
-  readonly #statements;
+  readonly #removeRule = this.sql.changed<[url: string, target: string]>(
+    'DELETE FROM soft_clear_cache WHERE url = ? AND target = ?',
+  );
+  readonly #publish = this.sql.run<
+    [url: string, target: string, seq: number, nowMs: number, contentId: string, known: string]
+  >(
+    `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id)
+     SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM target WHERE name = ?)
+     ON CONFLICT DO UPDATE SET publish_seq = excluded.publish_seq, published_ms = excluded.published_ms,
+       content_id = CASE excluded.content_id WHEN '' THEN content_id ELSE excluded.content_id END,
+       attempts = 0, next_try_ms = 0`,
+  );
+  readonly #due = this.sql.rows<
+    [nowMs: number, nextTryMs: number, publishSeq: number, limit: number],
+    PublishedPage
+  >(DUE_PAGES);
+  readonly #get = this.sql.row<[url: string, target: string], PublishedPage>(
+    `SELECT ${PAGE} FROM page_publish_info WHERE url = ? AND target = ?`,
+  );
+  readonly #failed = this.sql.run<
+    [nextTryMs: number, error: string, url: string, target: string, publishSeq: number]
+  >(
+    `UPDATE page_publish_info SET attempts = attempts + 1, next_try_ms = ?, last_error = ?
+     WHERE url = ? AND target = ? AND publish_seq = ?`,
+  );
+  readonly #postpone = this.sql.run<[untilMs: number, url: string, target: string, publishSeq: number]>(
+    'UPDATE page_publish_info SET next_try_ms = ? WHERE url = ? AND target = ? AND publish_seq = ?',
+  );
+  // What failed of a later one stays.
+  readonly #done = this.sql.run<[values: PageKey & { seq: number; nowMs: number }]>(
+    `UPDATE page_publish_info SET done_seq = $seq, done_ms = $nowMs, attempts = iif(publish_seq > $seq, attempts, 0),
+       next_try_ms = iif(publish_seq > $seq, next_try_ms, 0), last_error = iif(publish_seq > $seq, last_error, NULL)
+     WHERE url = $url AND target = $target AND done_seq < $seq`,
+  );
+  readonly #waiting = this.sql.number<[most: number]>(
+    'SELECT count(*) FROM (SELECT 1 FROM page_publish_info WHERE publish_seq > done_seq LIMIT ?)',
+  );
+  // Its target may have been removed.
+  readonly #note = this.sql.run<[values: GeneratedPage & { madeMs: number }]>(
+    `INSERT INTO generated_page SELECT $tsUrl, $target, $url, $madeMs
+     WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)`,
+  );
+  readonly #generated = this.sql.rows<[tsUrl: string, target: string, untilMs: number], GeneratedPage>(
+    `SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) AND made_ms <= ?
+     ORDER BY 1, 2 LIMIT 1000`,
+  );
+  readonly #namesOf = this.sql.values<[url: string, target: string, limit: number], string>(
+    'SELECT ts_url FROM generated_page WHERE url = ? AND target = ? ORDER BY made_ms LIMIT ?',
+  );
+  readonly #forget = this.sql.run<[tsUrl: string, target: string]>(
+    'DELETE FROM generated_page WHERE ts_url = ? AND target = ?',
+  );
 
   constructor(db: Db, numbers: NumberStore) {
+    super(db);
     this.#numbers = numbers;
-    this.#statements = {
-      rules: db.prepare<[], SoftRule>(
-        `SELECT url, target, is_pattern AS isPattern, enabled, min_interval_ms AS minIntervalMs FROM soft_clear_cache
-         ORDER BY target, url`,
-      ),
-      putRule: db.prepare<SoftRule>(
-        `INSERT INTO soft_clear_cache VALUES ($url, $target, $isPattern, $enabled, $minIntervalMs)
-         ON CONFLICT DO UPDATE SET is_pattern = excluded.is_pattern, enabled = excluded.enabled,
-           min_interval_ms = excluded.min_interval_ms`,
-      ),
-      removeRule: db.prepare<[string, string]>('DELETE FROM soft_clear_cache WHERE url = ? AND target = ?'),
-      publish: db.prepare<[string, string, number, number, string, string]>(
-        `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id)
-         SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM target WHERE name = ?)
-         ON CONFLICT DO UPDATE SET publish_seq = excluded.publish_seq, published_ms = excluded.published_ms,
-           content_id = CASE excluded.content_id WHEN '' THEN content_id ELSE excluded.content_id END,
-           attempts = 0, next_try_ms = 0`,
-      ),
-      due: db.prepare<[number, number, number, number], PublishedPage>(DUE_PAGES),
-      get: db.prepare<[string, string], PublishedPage>(
-        `SELECT ${PAGE} FROM page_publish_info WHERE url = ? AND target = ?`,
-      ),
-      failed: db.prepare<[number, string, string, string, number]>(
-        `UPDATE page_publish_info SET attempts = attempts + 1, next_try_ms = ?, last_error = ?
-         WHERE url = ? AND target = ? AND publish_seq = ?`,
-      ),
-      postpone: db.prepare<[number, string, string, number]>(
-        'UPDATE page_publish_info SET next_try_ms = ? WHERE url = ? AND target = ? AND publish_seq = ?',
-      ),
-      // What failed of a later one stays.
-      done: db.prepare<PageKey & { seq: number; nowMs: number }>(
-        `UPDATE page_publish_info SET done_seq = $seq, done_ms = $nowMs, attempts = iif(publish_seq > $seq, attempts, 0),
-           next_try_ms = iif(publish_seq > $seq, next_try_ms, 0), last_error = iif(publish_seq > $seq, last_error, NULL)
-         WHERE url = $url AND target = $target AND done_seq < $seq`,
-      ),
-      waiting: db
-        .prepare<[number], number>(
-          'SELECT count(*) FROM (SELECT 1 FROM page_publish_info WHERE publish_seq > done_seq LIMIT ?)',
-        )
-        .pluck(),
-      waitingOf: db
-        .prepare<[string, number], number>(
-          'SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq AND target = ? AND publish_seq <= ?',
-        )
-        .pluck(),
-      // Its target may have been removed.
-      note: db.prepare<GeneratedPage & { madeMs: number }>(
-        `INSERT INTO generated_page SELECT $tsUrl, $target, $url, $madeMs
-         WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)`,
-      ),
-      generated: db.prepare<[string, string, number], GeneratedPage>(
-        `SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) AND made_ms <= ?
-         ORDER BY 1, 2 LIMIT 1000`,
-      ),
-      namesOf: db
-        .prepare<[string, string, number], string>(
-          'SELECT ts_url FROM generated_page WHERE url = ? AND target = ? ORDER BY made_ms LIMIT ?',
-        )
-        .pluck(),
-      forget: db.prepare<[string, string]>('DELETE FROM generated_page WHERE ts_url = ? AND target = ?'),
-    };
   }
 
-  rules(): SoftRule[] {
-    return this.#statements.rules.all();
-  }
+  readonly rules = this.sql.rows<[], SoftRule>(
+    `SELECT url, target, is_pattern AS isPattern, enabled, min_interval_ms AS minIntervalMs FROM soft_clear_cache
+     ORDER BY target, url`,
+  );
 
-  putRule(rule: SoftRule): void {
-    this.#statements.putRule.run(rule);
-  }
+  readonly putRule = this.sql.run<[rule: SoftRule]>(
+    `INSERT INTO soft_clear_cache VALUES ($url, $target, $isPattern, $enabled, $minIntervalMs)
+     ON CONFLICT DO UPDATE SET is_pattern = excluded.is_pattern, enabled = excluded.enabled,
+       min_interval_ms = excluded.min_interval_ms`,
+  );
 
   /** @returns whether it was there */
   removeRule({ url, target }: PageKey): boolean {
-    return this.#statements.removeRule.run(url, target).changes > 0;
+    return this.#removeRule(url, target);
   }
 
   /** The page has changed; passed over when its target was removed. Inside a transaction. @returns the number of its publication */
   publish({ url, target, contentId = '' }: PageKey & { contentId?: string }, nowMs: number): number {
     const seq = this.#numbers.next('publish_seq');
-    this.#statements.publish.run(url, target, seq, nowMs, contentId, target);
+    this.#publish(url, target, seq, nowMs, contentId, target);
     return seq;
   }
 
@@ -155,41 +150,41 @@ export class SoftStore {
     limit: number,
     after: Pick<PublishedPage, 'nextTryMs' | 'publishSeq'> = { nextTryMs: 0, publishSeq: 0 },
   ): PublishedPage[] {
-    return this.#statements.due.all(nowMs, after.nextTryMs, after.publishSeq, limit);
+    return this.#due(nowMs, after.nextTryMs, after.publishSeq, limit);
   }
 
   get({ url, target }: PageKey): PublishedPage | undefined {
-    return this.#statements.get.get(url, target);
+    return this.#get(url, target);
   }
 
   /** The publication could not be brought to the rails. Inside a transaction; a later one is due at once all the same. */
   failed({ url, target, publishSeq }: PublishedPage, nextTryMs: number, error: string): void {
-    this.#statements.failed.run(nextTryMs, error, url, target, publishSeq);
+    this.#failed(nextTryMs, error, url, target, publishSeq);
   }
 
   /** The publication is not to be brought to the rails before a time. Inside a transaction; a later one is due at once. */
   postpone({ url, target, publishSeq }: PublishedPage, untilMs: number): void {
-    this.#statements.postpone.run(untilMs, url, target, publishSeq);
+    this.#postpone(untilMs, url, target, publishSeq);
   }
 
   /** The publication is on all rails, or in their backlogs. Inside a transaction. */
   done({ url, target, publishSeq }: PublishedPage, nowMs: number): void {
-    this.#statements.done.run({ url, target, seq: publishSeq, nowMs });
+    this.#done({ url, target, seq: publishSeq, nowMs });
   }
 
   /** Pages that are not everywhere as they were published last, counted up to `most`. */
   waitingCount(most = Number.MAX_SAFE_INTEGER): number {
-    return this.#statements.waiting.get(most) ?? 0;
+    return this.#waiting(most);
   }
 
   /** The same of one target. @param lastSeq pages published later are left out */
-  waitingCountOf(target: string, lastSeq: number): number {
-    return this.#statements.waitingOf.get(target, lastSeq) ?? 0;
-  }
+  readonly waitingCountOf = this.sql.number<[target: string, lastSeq: number]>(
+    'SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq AND target = ? AND publish_seq <= ?',
+  );
 
   /** Notes a name, before it is asked for. Inside a transaction. @param madeMs the timestamp in it */
   noteGenerated({ tsUrl, target, url }: GeneratedPage, madeMs: number): void {
-    this.#statements.note.run({ tsUrl, target, url, madeMs });
+    this.#note({ tsUrl, target, url, madeMs });
   }
 
   /** Names that may still be on rails, a page at a time. @param untilMs those with later timestamps are left out */
@@ -197,16 +192,16 @@ export class SoftStore {
     after: Pick<GeneratedPage, 'tsUrl' | 'target'> = { tsUrl: '', target: '' },
     untilMs = Number.MAX_SAFE_INTEGER,
   ): GeneratedPage[] {
-    return this.#statements.generated.all(after.tsUrl, after.target, untilMs);
+    return this.#generated(after.tsUrl, after.target, untilMs);
   }
 
   /** The same of one page, the oldest first. */
   namesOf({ url, target }: PageKey, limit: number): string[] {
-    return this.#statements.namesOf.all(url, target, limit);
+    return this.#namesOf(url, target, limit);
   }
 
   /** It is on no rail any more. Inside a transaction. */
   forgetGenerated({ tsUrl, target }: Pick<GeneratedPage, 'tsUrl' | 'target'>): void {
-    this.#statements.forget.run(tsUrl, target);
+    this.#forget(tsUrl, target);
   }
 }

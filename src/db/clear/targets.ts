@@ -1,6 +1,6 @@
 /** Targets, the groups they form, and the paths that contents have on them. */
 import { LccError } from '../../lib/errors.js';
-import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface TargetRow {
   name: string;
@@ -25,53 +25,42 @@ export interface PathRow {
 /** Groups above each other, with the elementary target at the bottom. */
 export const MAX_DEPTH = 8;
 
-export class TargetStore {
-  readonly #statements;
+export class TargetStore extends SqlStore {
+  readonly #put = this.sql.run<[name: string, kind: string, lbUrl: string | null, host: string | null]>(
+    `INSERT INTO target VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET lb_url = excluded.lb_url, host = excluded.host`,
+  );
+  readonly #remove = this.sql.changed<[name: string]>('DELETE FROM target WHERE name = ?');
+  readonly #join = this.sql.run<[group: string, member: string]>(
+    'INSERT OR IGNORE INTO target_member VALUES (?, ?)',
+  );
+  readonly #railsOf = this.sql.values<[name: string], string>(
+    'SELECT name FROM rail WHERE target = ? ORDER BY name',
+  );
+  readonly #addPath = this.sql.run<[contentType: string, target: string, path: string, extension: string]>(
+    'INSERT OR IGNORE INTO path_map VALUES (?, ?, ?, ?)',
+  );
+  readonly #removePath = this.sql.changed<
+    [contentType: string, target: string, path: string, extension: string]
+  >('DELETE FROM path_map WHERE content_type = ? AND target = ? AND path = ? AND extension = ?');
 
-  constructor(db: Db) {
-    this.#statements = {
-      all: db.prepare<[], TargetRow>('SELECT name, kind, lb_url AS lbUrl, host FROM target ORDER BY name'),
-      get: db.prepare<[string], TargetRow>(
-        'SELECT name, kind, lb_url AS lbUrl, host FROM target WHERE name = ?',
-      ),
-      put: db.prepare<[string, string, string | null, string | null]>(
-        `INSERT INTO target VALUES (?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET lb_url = excluded.lb_url, host = excluded.host`,
-      ),
-      remove: db.prepare<[string]>('DELETE FROM target WHERE name = ?'),
-      members: db.prepare<[], MemberRow>('SELECT target, member FROM target_member ORDER BY target, member'),
-      join: db.prepare<[string, string]>('INSERT OR IGNORE INTO target_member VALUES (?, ?)'),
-      leave: db.prepare<[string, string]>('DELETE FROM target_member WHERE target = ? AND member = ?'),
-      railsOf: db.prepare<[string], string>('SELECT name FROM rail WHERE target = ? ORDER BY name').pluck(),
-      paths: db.prepare<[], PathRow>(
-        `SELECT content_type AS contentType, target, path, extension FROM path_map
-         ORDER BY content_type, target, path, extension`,
-      ),
-      addPath: db.prepare<[string, string, string, string]>(
-        'INSERT OR IGNORE INTO path_map VALUES (?, ?, ?, ?)',
-      ),
-      removePath: db.prepare<[string, string, string, string]>(
-        'DELETE FROM path_map WHERE content_type = ? AND target = ? AND path = ? AND extension = ?',
-      ),
-    };
-  }
+  readonly all = this.sql.rows<[], TargetRow>(
+    'SELECT name, kind, lb_url AS lbUrl, host FROM target ORDER BY name',
+  );
 
-  all(): TargetRow[] {
-    return this.#statements.all.all();
-  }
+  readonly members = this.sql.rows<[], MemberRow>(
+    'SELECT target, member FROM target_member ORDER BY target, member',
+  );
 
-  members(): MemberRow[] {
-    return this.#statements.members.all();
-  }
-
-  paths(): PathRow[] {
-    return this.#statements.paths.all();
-  }
+  readonly paths = this.sql.rows<[], PathRow>(
+    `SELECT content_type AS contentType, target, path, extension FROM path_map
+     ORDER BY content_type, target, path, extension`,
+  );
 
   /** Undefined when there is none of that name. */
-  get(name: string): TargetRow | undefined {
-    return this.#statements.get.get(name);
-  }
+  readonly get = this.sql.row<[name: string], TargetRow>(
+    'SELECT name, kind, lb_url AS lbUrl, host FROM target WHERE name = ?',
+  );
 
   /** @throws LccError `usage` when there is none of that name */
   demand(name: string): TargetRow {
@@ -85,15 +74,15 @@ export class TargetStore {
     const known = this.get(name);
     if (known !== undefined && known.kind !== kind)
       throw new LccError('usage', `target ${name} is ${described(known.kind)} already; remove it first`);
-    this.#statements.put.run(name, kind, lbUrl, host);
+    this.#put(name, kind, lbUrl, host);
   }
 
   /** @throws LccError `usage` when there is none of that name, or it has rails */
   remove(name: string): void {
-    const rails = this.#statements.railsOf.all(name);
+    const rails = this.#railsOf(name);
     if (rails.length > 0)
       throw new LccError('usage', `target ${name} has rails (${rails.join(', ')}); remove them first`);
-    if (this.#statements.remove.run(name).changes === 0) throw missing(name);
+    if (!this.#remove(name)) throw missing(name);
   }
 
   /**
@@ -112,23 +101,23 @@ export class TargetStore {
     const depth = longest(members, group, 'up') + longest(members, member, 'down');
     if (depth > MAX_DEPTH)
       throw new LccError('usage', `target ${member} in ${group}: groups ${depth} deep, at most ${MAX_DEPTH}`);
-    this.#statements.join.run(group, member);
+    this.#join(group, member);
   }
 
   /** @returns whether it was a member */
-  leave(group: string, member: string): boolean {
-    return this.#statements.leave.run(group, member).changes > 0;
-  }
+  readonly leave = this.sql.changed<[group: string, member: string]>(
+    'DELETE FROM target_member WHERE target = ? AND member = ?',
+  );
 
   /** @throws LccError `usage` when the target is not there */
   addPath({ contentType, target, path, extension }: PathRow): void {
     this.demand(target);
-    this.#statements.addPath.run(contentType, target, path, extension);
+    this.#addPath(contentType, target, path, extension);
   }
 
   /** @returns whether it was there */
   removePath({ contentType, target, path, extension }: PathRow): boolean {
-    return this.#statements.removePath.run(contentType, target, path, extension).changes > 0;
+    return this.#removePath(contentType, target, path, extension);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Providers that registered here, as the Queue Manager has confirmed them. */
-import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export const REGISTERED_SCHEMA = `
 CREATE TABLE registered(
@@ -28,61 +28,43 @@ export interface RegisteredProvider {
   leavesMs: number | null;
 }
 
-export class RsProviderStore {
-  readonly #statements;
+const SELECT = `SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zone, timeofday, leaves_ms AS leavesMs
+  FROM registered`;
 
-  constructor(db: Db) {
-    const select = `SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zone, timeofday, leaves_ms AS leavesMs
-      FROM registered`;
-    this.#statements = {
-      put: db.prepare<RegisteredProvider>(
-        `INSERT OR REPLACE INTO registered
-         VALUES ($pid, $registration, $prefix, $sinceMs, $hours, $zone, $timeofday, $leavesMs)`,
-      ),
-      get: db.prepare<[number], RegisteredProvider>(`${select} WHERE pid = ?`),
-      zoned: db.prepare<[], RegisteredProvider>(
-        `${select} WHERE zone IS NOT NULL AND hours IS NOT NULL ORDER BY pid`,
-      ),
-      all: db.prepare<[], RegisteredProvider>(`${select} ORDER BY pid`),
-      count: db.prepare<[], number>('SELECT count(*) FROM registered').pluck(),
-      leaves: db.prepare<[number | null, number]>('UPDATE registered SET leaves_ms = ? WHERE pid = ?'),
-      forget: db.prepare<[number]>('DELETE FROM registered WHERE leaves_ms <= ?'),
-    };
-  }
+export class RsProviderStore extends SqlStore {
+  readonly #count = this.sql.number('SELECT count(*) FROM registered');
+  readonly #leaves = this.sql.run<[atMs: number | null, pid: number]>(
+    'UPDATE registered SET leaves_ms = ? WHERE pid = ?',
+  );
 
   // Inside a transaction
 
-  put(provider: RegisteredProvider): void {
-    this.#statements.put.run(provider);
-  }
+  readonly put = this.sql.run<[provider: RegisteredProvider]>(
+    `INSERT OR REPLACE INTO registered
+     VALUES ($pid, $registration, $prefix, $sinceMs, $hours, $zone, $timeofday, $leavesMs)`,
+  );
 
   /** @param atMs until when it can come back; null: it stays */
   leaves(pid: number, atMs: number | null): void {
-    this.#statements.leaves.run(atMs, pid);
+    this.#leaves(atMs, pid);
   }
 
   /** Those that have left by then are gone. */
-  forgetLeft(nowMs: number): void {
-    this.#statements.forget.run(nowMs);
-  }
+  readonly forgetLeft = this.sql.run<[nowMs: number]>('DELETE FROM registered WHERE leaves_ms <= ?');
 
   // Reading
 
-  get(pid: number): RegisteredProvider | undefined {
-    return this.#statements.get.get(pid);
-  }
+  readonly get = this.sql.row<[pid: number], RegisteredProvider>(`${SELECT} WHERE pid = ?`);
 
   /** Those with hours in a zone of their own. */
-  zoned(): RegisteredProvider[] {
-    return this.#statements.zoned.all();
-  }
+  readonly zoned = this.sql.rows<[], RegisteredProvider>(
+    `${SELECT} WHERE zone IS NOT NULL AND hours IS NOT NULL ORDER BY pid`,
+  );
 
   /** Ascending. */
-  all(): RegisteredProvider[] {
-    return this.#statements.all.all();
-  }
+  readonly all = this.sql.rows<[], RegisteredProvider>(`${SELECT} ORDER BY pid`);
 
   get count(): number {
-    return this.#statements.count.get() ?? 0;
+    return this.#count();
   }
 }

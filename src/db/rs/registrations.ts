@@ -7,9 +7,9 @@
  *       ├──▶ expired ◀───────────────────────┤
  *       ╰──▶ cancelled            refused ◀──╯
  */
-import type { Db } from '../../lib/sqlite.js';
 import { transitions } from '../../lib/states.js';
 import type { RsTerms } from '../../wire/qm-rs.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export type RegistrationState =
   'issued' | 'checking' | 'proven' | 'waiting' | 'applying' | 'active' | 'refused' | 'expired' | 'cancelled';
@@ -145,81 +145,48 @@ interface Move {
 const HOUR_MS = 3_600_000;
 const MAX_MORE_ROOTS = 20;
 const OPEN = `state IN ('issued', 'checking') AND kind <> 'rotation'`;
+const SELECT = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
+    proven, made_ms, changed_ms, ends_ms FROM registration`;
 
-export class RegistrationStore {
-  readonly #statements;
-
-  constructor(db: Db) {
-    const select = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
-        proven, made_ms, changed_ms, ends_ms FROM registration`;
-    this.#statements = {
-      lastPid: db.prepare<[], number>("SELECT value FROM counter WHERE name = 'pid'").pluck(),
-      setPid: db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'pid'"),
-      insert: db.prepare<Record<string, string | number | null>>(
-        `INSERT INTO registration(kind, generation, capability, state, pid, prefix, host, file, secret, password, wishes, network, made_ms,
-           changed_ms, ends_ms)
-         VALUES ($kind, $generation, $capability, 'issued', $pid, $prefix, $host, $file, $secret, $password, $wishes, $network, $nowMs, $nowMs,
-           $endsMs)`,
-      ),
-      move: db.prepare<Move>(
-        `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs, pid = coalesce($pid, pid),
-           reason = iif($hasReason, $reason, reason), proven = coalesce($proven, proven),
-           generation = coalesce($generation, generation),
-           secret = iif($isEnd, NULL, secret), password = iif($isEnd, NULL, password)
-         WHERE id = $id AND state = $from`,
-      ),
-      tried: db.prepare<[string, number]>(
-        'UPDATE registration SET tries = tries + 1, tried_ms = ? WHERE id = ?',
-      ),
-      renumber: db.prepare<[number, number]>(
-        "UPDATE registration SET pid = ? WHERE id = ? AND state = 'applying'",
-      ),
-      get: db.prepare<[number], Row>(`${select} WHERE id = ?`),
-      byCapability: db.prepare<[string], Row>(`${select} WHERE capability = ?`),
-      inState: db.prepare<[string, number], Row>(
-        `${select} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?`,
-      ),
-      ofPid: db.prepare<[number], Row>(`${select} WHERE pid = ? ORDER BY id DESC LIMIT 100`),
-      due: db.prepare<[number, number], Row>(
-        `${select} WHERE state IN ('issued', 'waiting') AND ends_ms <= ? ORDER BY id LIMIT ?`,
-      ),
-      open: db.prepare<[], number>(`SELECT count(*) FROM registration WHERE ${OPEN}`).pluck(),
-      ofNetwork: db
-        .prepare<[string, number, number], number>(
-          `SELECT made_ms FROM registration WHERE network = ? AND made_ms > ? AND kind <> 'rotation'
-           ORDER BY made_ms DESC LIMIT ?`,
-        )
-        .pluck(),
-      rotations: db
-        .prepare<[number, number, number], number>(
-          `SELECT made_ms FROM registration WHERE pid = ? AND made_ms > ? AND kind = 'rotation'
-           ORDER BY made_ms DESC LIMIT ?`,
-        )
-        .pluck(),
-      ofHost: db
-        .prepare<[string], number>(`SELECT count(*) FROM registration WHERE host = ? AND ${OPEN}`)
-        .pluck(),
-      firstEnd: db
-        .prepare<{ host: string | null }, number>(
-          `SELECT min(ends_ms) FROM registration WHERE ${OPEN} AND host = coalesce($host, host)`,
-        )
-        .pluck(),
-      moreRoots: db.prepare<[number, number], Row>(
-        `${select} WHERE pid = ? AND kind = 'root' AND state NOT IN ('active', 'cancelled') ORDER BY id DESC LIMIT ?`,
-      ),
-      count: db.prepare<[string], number>('SELECT count(*) FROM registration WHERE state = ?').pluck(),
-      forget: db.prepare<[number]>(
-        "DELETE FROM registration WHERE state IN ('active', 'refused', 'expired', 'cancelled') AND changed_ms < ?",
-      ),
-    };
-  }
+export class RegistrationStore extends SqlStore {
+  readonly #lastPid = this.sql.number("SELECT value FROM counter WHERE name = 'pid'");
+  readonly #setPid = this.sql.run<[pid: number]>("UPDATE counter SET value = ? WHERE name = 'pid'");
+  readonly #insert = this.sql.insert<[row: Record<string, string | number | null>]>(
+    `INSERT INTO registration(kind, generation, capability, state, pid, prefix, host, file, secret, password, wishes, network, made_ms,
+       changed_ms, ends_ms)
+     VALUES ($kind, $generation, $capability, 'issued', $pid, $prefix, $host, $file, $secret, $password, $wishes, $network, $nowMs, $nowMs,
+       $endsMs)`,
+  );
+  readonly #move = this.sql.changed<[row: Move]>(
+    `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs, pid = coalesce($pid, pid),
+       reason = iif($hasReason, $reason, reason), proven = coalesce($proven, proven),
+       generation = coalesce($generation, generation),
+       secret = iif($isEnd, NULL, secret), password = iif($isEnd, NULL, password)
+     WHERE id = $id AND state = $from`,
+  );
+  readonly #tried = this.sql.run<[triedMs: string, id: number]>(
+    'UPDATE registration SET tries = tries + 1, tried_ms = ? WHERE id = ?',
+  );
+  readonly #renumber = this.sql.run<[pid: number, id: number]>(
+    "UPDATE registration SET pid = ? WHERE id = ? AND state = 'applying'",
+  );
+  readonly #inState = this.sql.rows<[states: string, limit: number], Row>(
+    `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?`,
+  );
+  readonly #open = this.sql.number(`SELECT count(*) FROM registration WHERE ${OPEN}`);
+  readonly #firstEnd = this.sql.value<[values: { host: string | null }], number>(
+    `SELECT min(ends_ms) FROM registration WHERE ${OPEN} AND host = coalesce($host, host)`,
+  );
+  readonly #moreRoots = this.sql.rows<[pid: number, limit: number], Row>(
+    `${SELECT} WHERE pid = ? AND kind = 'root' AND state NOT IN ('active', 'cancelled') ORDER BY id DESC LIMIT ?`,
+  );
 
   // Inside a transaction
 
   /** The next number, which is given once. @param first the lowest there is */
   nextPid(first: number): number {
-    const pid = Math.max(first, (this.#statements.lastPid.get() ?? 0) + 1);
-    this.#statements.setPid.run(pid);
+    const pid = Math.max(first, this.#lastPid() + 1);
+    this.#setPid(pid);
     return pid;
   }
 
@@ -227,7 +194,7 @@ export class RegistrationStore {
   issue(pair: NewRegistration, pid: number, nowMs: number, endsMs: number): number {
     const { wishes, ...rest } = pair;
     const row = { ...rest, wishes: JSON.stringify(wishes), pid, nowMs, endsMs };
-    return Number(this.#statements.insert.run(row).lastInsertRowid);
+    return this.#insert(row);
   }
 
   /**
@@ -254,87 +221,86 @@ export class RegistrationStore {
       nowMs,
       isEnd: ENDS.includes(to) ? 1 : 0,
     };
-    return this.#statements.move.run(row).changes > 0;
+    return this.#move(row);
   }
 
   /** A try to prove it begins. */
   tried({ id, triedMs }: Registration, nowMs: number): void {
     const recent = [...triedMs.filter(ms => ms > nowMs - HOUR_MS), nowMs];
-    this.#statements.tried.run(JSON.stringify(recent), id);
+    this.#tried(JSON.stringify(recent), id);
   }
 
   /** Its number was taken: it is being applied for under another one. */
   renumber(id: number, pid: number): void {
-    this.#statements.renumber.run(pid, id);
+    this.#renumber(pid, id);
   }
 
   /** Forgets what ended before. @returns how many */
-  forget(beforeMs: number): number {
-    return this.#statements.forget.run(beforeMs).changes;
-  }
+  readonly forget = this.sql.changes<[beforeMs: number]>(
+    "DELETE FROM registration WHERE state IN ('active', 'refused', 'expired', 'cancelled') AND changed_ms < ?",
+  );
 
   // Reading
 
-  get(id: number): Registration | undefined {
-    return read(this.#statements.get.get(id));
-  }
+  readonly get = this.sql.row<[id: number], Row, Registration>(`${SELECT} WHERE id = ?`, readRow);
 
   /** @param capability its hash */
-  find(capability: string): Registration | undefined {
-    return read(this.#statements.byCapability.get(capability));
-  }
+  readonly find = this.sql.row<[capability: string], Row, Registration>(
+    `${SELECT} WHERE capability = ?`,
+    readRow,
+  );
 
   /** The newest first. */
   inStates(states: readonly RegistrationState[], limit: number): Registration[] {
-    return this.#statements.inState.all(JSON.stringify(states), limit).map(readRow);
+    return this.#inState(JSON.stringify(states), limit).map(readRow);
   }
 
   /** Of a provider, the newest first, at most 100. */
-  ofPid(pid: number): Registration[] {
-    return this.#statements.ofPid.all(pid).map(readRow);
-  }
+  readonly ofPid = this.sql.rows<[pid: number], Row, Registration>(
+    `${SELECT} WHERE pid = ? ORDER BY id DESC LIMIT 100`,
+    readRow,
+  );
 
   /** Those whose state is over by itself. */
-  due(nowMs: number, limit: number): Registration[] {
-    return this.#statements.due.all(nowMs, limit).map(readRow);
-  }
+  readonly due = this.sql.rows<[nowMs: number, limit: number], Row, Registration>(
+    `${SELECT} WHERE state IN ('issued', 'waiting') AND ends_ms <= ? ORDER BY id LIMIT ?`,
+    readRow,
+  );
 
   /** Pairs that are neither proven nor over: in all, and of a host. */
   get open(): number {
-    return this.#statements.open.get() ?? 0;
+    return this.#open();
   }
 
-  openOf(host: string): number {
-    return this.#statements.ofHost.get(host) ?? 0;
-  }
+  readonly openOf = this.sql.number<[host: string]>(
+    `SELECT count(*) FROM registration WHERE host = ? AND ${OPEN}`,
+  );
 
   /** When that is over of which the state ends first, of pairs that are open, of a host or of all. */
   firstEndOf(host: string | null = null): number | undefined {
-    return this.#statements.firstEnd.get({ host }) ?? undefined;
+    return this.#firstEnd({ host });
   }
 
   /** When pairs were given to a network since, the newest first, at most `limit`. */
-  madeFor(network: string, sinceMs: number, limit: number): number[] {
-    return this.#statements.ofNetwork.all(network, sinceMs, limit);
-  }
+  readonly madeFor = this.sql.values<[network: string, sinceMs: number, limit: number], number>(
+    `SELECT made_ms FROM registration WHERE network = ? AND made_ms > ? AND kind <> 'rotation'
+     ORDER BY made_ms DESC LIMIT ?`,
+  );
 
   /** When a provider was given passwords to replace its own since, the newest first, at most `limit`. */
-  rotationsOf(pid: number, sinceMs: number, limit: number): number[] {
-    return this.#statements.rotations.all(pid, sinceMs, limit);
-  }
+  readonly rotationsOf = this.sql.values<[pid: number, sinceMs: number, limit: number], number>(
+    `SELECT made_ms FROM registration WHERE pid = ? AND made_ms > ? AND kind = 'rotation'
+     ORDER BY made_ms DESC LIMIT ?`,
+  );
 
   /** Roots that a provider wants besides, and has not: the newest first, at most 20. */
   moreRootsOf(pid: number): Registration[] {
-    return this.#statements.moreRoots.all(pid, MAX_MORE_ROOTS).map(readRow);
+    return this.#moreRoots(pid, MAX_MORE_ROOTS).map(readRow);
   }
 
-  count(state: RegistrationState): number {
-    return this.#statements.count.get(state) ?? 0;
-  }
-}
-
-function read(row: Row | undefined): Registration | undefined {
-  return row && readRow(row);
+  readonly count = this.sql.number<[state: RegistrationState]>(
+    'SELECT count(*) FROM registration WHERE state = ?',
+  );
 }
 
 function readRow(row: Row): Registration {

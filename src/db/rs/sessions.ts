@@ -1,5 +1,5 @@
 /** Logins by browser, of providers and of operators. rs.db has the SHA-256 of what a browser shows to be known again. */
-import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export const SESSION_SCHEMA = `
 CREATE TABLE session(
@@ -29,60 +29,44 @@ export interface SessionRow {
 
 type Account = Pick<SessionRow, 'kind' | 'account'>;
 
-export class WebSessionStore {
-  readonly #statements;
-
-  constructor(db: Db) {
-    this.#statements = {
-      add: db.prepare<SessionRow>(
-        'INSERT INTO session VALUES ($id, $kind, $account, $mark, $madeMs, $seenMs)',
-      ),
-      find: db.prepare<[string], SessionRow>(
-        'SELECT id, kind, account, mark, made_ms AS madeMs, seen_ms AS seenMs FROM session WHERE id = ?',
-      ),
-      seen: db.prepare<[number, string]>('UPDATE session SET seen_ms = ? WHERE id = ?'),
-      end: db.prepare<[string]>('DELETE FROM session WHERE id = ?'),
-      endOf: db.prepare<Account & { keep: number }>(
-        `DELETE FROM session WHERE id IN (SELECT id FROM session WHERE kind = $kind AND account = $account
-           ORDER BY made_ms DESC, id LIMIT -1 OFFSET $keep)`,
-      ),
-      prune: db.prepare<[number, number]>('DELETE FROM session WHERE seen_ms <= ? OR made_ms <= ?'),
-      count: db.prepare<[], number>('SELECT count(*) FROM session').pluck(),
-    };
-  }
+export class WebSessionStore extends SqlStore {
+  readonly #seen = this.sql.run<[atMs: number, id: string]>('UPDATE session SET seen_ms = ? WHERE id = ?');
+  readonly #endOf = this.sql.changes<[values: Account & { keep: number }]>(
+    `DELETE FROM session WHERE id IN (SELECT id FROM session WHERE kind = $kind AND account = $account
+       ORDER BY made_ms DESC, id LIMIT -1 OFFSET $keep)`,
+  );
+  readonly #count = this.sql.number('SELECT count(*) FROM session');
 
   // Inside a transaction
 
-  add(row: SessionRow): void {
-    this.#statements.add.run(row);
-  }
+  readonly add = this.sql.run<[row: SessionRow]>(
+    'INSERT INTO session VALUES ($id, $kind, $account, $mark, $madeMs, $seenMs)',
+  );
 
   seen(id: string, atMs: number): void {
-    this.#statements.seen.run(atMs, id);
+    this.#seen(atMs, id);
   }
 
   /** @returns whether there was one */
-  end(id: string): boolean {
-    return this.#statements.end.run(id).changes > 0;
-  }
+  readonly end = this.sql.changed<[id: string]>('DELETE FROM session WHERE id = ?');
 
   /** Ends those of an account, but the newest. @param keep how many of these stay @returns how many ended */
   endOf({ kind, account }: Account, keep = 0): number {
-    return this.#statements.endOf.run({ kind, account, keep }).changes;
+    return this.#endOf({ kind, account, keep });
   }
 
   /** Ends what was seen last, or made, until then. */
-  prune(seenMs: number, madeMs: number): void {
-    this.#statements.prune.run(seenMs, madeMs);
-  }
+  readonly prune = this.sql.run<[seenMs: number, madeMs: number]>(
+    'DELETE FROM session WHERE seen_ms <= ? OR made_ms <= ?',
+  );
 
   // Reading
 
-  find(id: string): SessionRow | undefined {
-    return this.#statements.find.get(id);
-  }
+  readonly find = this.sql.row<[id: string], SessionRow>(
+    'SELECT id, kind, account, mark, made_ms AS madeMs, seen_ms AS seenMs FROM session WHERE id = ?',
+  );
 
   get count(): number {
-    return this.#statements.count.get() ?? 0;
+    return this.#count();
   }
 }

@@ -1,5 +1,5 @@
 /** What a store server knows of its documents, and of the files that they are in. */
-import type { Db } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 /** What the last record says of a document; urls as `urlText` has them, bytes as in the record. */
 export interface LastRecord {
@@ -45,51 +45,37 @@ const COLUMNS = `doc_id AS docId, url, new_url AS newUrl, success, reason, http,
   len AS docBytes, md5, is_good AS isGood, file, pos AS position, bytes AS storedBytes`;
 const FILE_COLUMNS = 'id, compressed AS isCompressed, bytes';
 
-export class DocumentStore {
-  readonly #statements;
+export class DocumentStore extends SqlStore {
+  readonly #put = this.sql.run<unknown[]>(
+    `INSERT OR REPLACE INTO doc(doc_id, url, new_url, success, reason, http, ms, at, len, md5, is_good, file, pos, bytes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  readonly #putFile = this.sql.run<[id: number, isCompressed: number, bytes: number]>(
+    'INSERT INTO file VALUES (?, ?, ?, 0)',
+  );
+  readonly #live = this.sql.run<[bytes: number, file: number]>(
+    'UPDATE file SET live_bytes = live_bytes + ? WHERE id = ?',
+  );
+  readonly #counts = this.sql.row<[], { documents: number; bytes: number }>(
+    'SELECT count(*) AS documents, coalesce(sum(len), 0) AS bytes FROM doc',
+  );
 
-  constructor(db: Db) {
-    this.#statements = {
-      get: db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM doc WHERE doc_id = ?`),
-      page: db.prepare<[number, number], Row>(
-        `SELECT ${COLUMNS} FROM doc WHERE doc_id > ? ORDER BY doc_id LIMIT ?`,
-      ),
-      ofFile: db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM doc WHERE file = ? ORDER BY pos`),
-      put: db.prepare(
-        `INSERT OR REPLACE INTO doc(doc_id, url, new_url, success, reason, http, ms, at, len, md5, is_good, file, pos, bytes)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ),
-      file: db.prepare<[number], DocumentFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE id = ?`),
-      putFile: db.prepare<[number, number, number]>('INSERT INTO file VALUES (?, ?, ?, 0)'),
-      live: db.prepare<[number, number]>('UPDATE file SET live_bytes = live_bytes + ? WHERE id = ?'),
-      spare: db.prepare<[], DocumentFile>(
-        `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes > 0 ORDER BY id LIMIT 1`,
-      ),
-      dead: db.prepare<[number], DocumentFile>(
-        `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes = 0 ORDER BY id LIMIT ?`,
-      ),
-      forget: db.prepare<[number]>('DELETE FROM file WHERE id = ? AND live_bytes = 0'),
-      lastFile: db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'file'").pluck(),
-      counts: db.prepare<[], { documents: number; bytes: number }>(
-        'SELECT count(*) AS documents, coalesce(sum(len), 0) AS bytes FROM doc',
-      ),
-    };
-  }
-
-  get(docId: number): DocumentRow | undefined {
-    const row = this.#statements.get.get(docId);
-    return row && rowOf(row);
-  }
+  readonly get = this.sql.row<[docId: number], Row, DocumentRow>(
+    `SELECT ${COLUMNS} FROM doc WHERE doc_id = ?`,
+    rowOf,
+  );
 
   /** In the order of their ids, a page at a time. @param after -1: from the first on */
-  page(after: number, limit: number): DocumentRow[] {
-    return this.#statements.page.all(after, limit).map(rowOf);
-  }
+  readonly page = this.sql.rows<[after: number, limit: number], Row, DocumentRow>(
+    `SELECT ${COLUMNS} FROM doc WHERE doc_id > ? ORDER BY doc_id LIMIT ?`,
+    rowOf,
+  );
 
   /** Those whose record is in a file. */
-  ofFile(id: number): DocumentRow[] {
-    return this.#statements.ofFile.all(id).map(rowOf);
-  }
+  readonly ofFile = this.sql.rows<[id: number], Row, DocumentRow>(
+    `SELECT ${COLUMNS} FROM doc WHERE file = ? ORDER BY pos`,
+    rowOf,
+  );
 
   /** Writes rows, each in the place of the one before as `get` has it. Inside a transaction. */
   putAll(rows: readonly { row: DocumentRow; before: DocumentRow | undefined }[]): void {
@@ -102,7 +88,7 @@ export class DocumentStore {
       const { docId, url, newUrl, success, reason, http, durationMs, atMs, held } = row;
       const { docBytes, md5, isGood, file, position, storedBytes } = held ?? NOTHING;
       // Named parameters, an object for each row, take longer.
-      this.#statements.put.run(
+      this.#put(
         docId,
         url,
         newUrl,
@@ -121,40 +107,34 @@ export class DocumentStore {
       count(before?.held, -1);
       count(held, 1);
     }
-    for (const [file, bytes] of live) this.#statements.live.run(bytes, file);
+    for (const [file, bytes] of live) this.#live(bytes, file);
   }
 
   /** A new file, none of whose records is referred to yet. Inside a transaction. */
   addFile({ id, isCompressed, bytes }: DocumentFile): void {
-    this.#statements.putFile.run(id, isCompressed, bytes);
+    this.#putFile(id, isCompressed, bytes);
   }
 
-  file(id: number): DocumentFile | undefined {
-    return this.#statements.file.get(id);
-  }
+  readonly file = this.sql.row<[id: number], DocumentFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE id = ?`);
 
   /** A file less than half of which is referred to. */
-  spareFile(): DocumentFile | undefined {
-    return this.#statements.spare.get();
-  }
+  readonly spareFile = this.sql.row<[], DocumentFile>(
+    `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes > 0 ORDER BY id LIMIT 1`,
+  );
 
   /** Files nothing of which is referred to. */
-  deadFiles(limit: number): DocumentFile[] {
-    return this.#statements.dead.all(limit);
-  }
+  readonly deadFiles = this.sql.rows<[limit: number], DocumentFile>(
+    `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes = 0 ORDER BY id LIMIT ?`,
+  );
 
-  forgetFile(id: number): void {
-    this.#statements.forget.run(id);
-  }
+  readonly forgetFile = this.sql.run<[id: number]>('DELETE FROM file WHERE id = ? AND live_bytes = 0');
 
   /** The highest number that a file has had; 0 of none. */
-  lastFile(): number {
-    return this.#statements.lastFile.get() ?? 0;
-  }
+  readonly lastFile = this.sql.number("SELECT seq FROM sqlite_sequence WHERE name = 'file'");
 
   /** Counts all rows: some milliseconds for ten thousand. */
   counts(): { documents: number; bytes: number } {
-    return this.#statements.counts.get() ?? { documents: 0, bytes: 0 };
+    return this.#counts() ?? { documents: 0, bytes: 0 };
   }
 }
 
