@@ -14,7 +14,7 @@ import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
 import type { UnsDoor } from './uns-door.js';
-import { timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
+import { requireWithin, timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
 
 /** What is asked for before something is removed: the password, and how many urls there are. */
 export interface RemovalConsent {
@@ -100,13 +100,13 @@ export class Account {
 
   /** A pair for another root. @throws RsRequestRefused 400, 403, 409, 429, 503 */
   async beginRoot(pid: number, url: string, network: string): Promise<IssuedPair> {
-    const { most } = this.#options.options.maxRoots;
+    const { most, text } = this.#options.options.maxRoots;
     const { roots } = await this.show(pid);
     if (roots.length >= most)
       throw new RsRequestRefused(
         409,
         'too-many',
-        `there are ${roots.length} roots: ${most} may be`,
+        `there are ${roots.length} roots: the limit is ${text}`,
         'take one off first',
       );
     if (URL.canParse(url) && roots.includes(new URL(url).href))
@@ -148,14 +148,9 @@ export class Account {
     const wishes = wishesOf(written, slots, clock.nowMs());
     const { hours = null, zone = null } = wishes;
     const now = await this.#termsNow(pid);
+    // Forms send back what stands in them: what an operator has given stays.
     const bandwidth = wishes.bandwidth === now?.bandwidth ? undefined : wishes.bandwidth;
-    if (bandwidth !== undefined && first.bandwidth > 0 && bandwidth > first.bandwidth)
-      throw new RsRequestRefused(
-        400,
-        'bandwidth',
-        `the bandwidth is more than ${first.bandwidth} bytes a second`,
-        'give less, or ask the operator of this LCC',
-      );
+    requireWithin({ bandwidth }, first.bandwidth);
     const known = db.providers.get(pid);
     if (known === undefined) throw notHere();
     const hasHours = written.hours !== undefined && written.hours !== '';

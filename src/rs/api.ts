@@ -19,7 +19,7 @@ import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
 import { refusing } from './refused-requests.js';
 import type { Registrar } from './registrar.js';
-import { wishesOf } from './wishes.js';
+import { requireWithin, wishesOf } from './wishes.js';
 
 /** How long a request waits for the end of a check, before it says that it is under way. */
 const CHECK_WAIT_MS = 3000;
@@ -31,7 +31,7 @@ export interface ApiOptions {
   registrar: Pick<Registrar, 'issue' | 'issueReset' | 'find' | 'check' | 'cancel'>;
   account: Account;
   guard: LoginGuard;
-  options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots'>;
+  options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots' | 'first'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   maxBodyBytes: number;
@@ -67,6 +67,7 @@ export function apiOf({
     const members = await membersOf(c);
     const [bandwidth, hours, zone] = ['bandwidth', 'hours', 'zone'].map(name => textOf(members, name));
     const wishes = wishesOf({ bandwidth, hours, zone }, options.slots, nowMs());
+    requireWithin(wishes, options.first.bandwidth);
     const network = networkOf(clientAddress(c.env.incoming, options.proxies));
     const pair = registrar.issue(textOf(members, 'url') ?? '', wishes, network, textOf(members, 'email'));
     return c.json(shownOnce(pair, options), 201);

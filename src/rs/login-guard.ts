@@ -9,12 +9,14 @@ const MAX_NETWORKS = 10_000;
 export class LoginGuard {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #most: number;
+  readonly #text: string;
   /** When those of the last hour were made, and those under way. */
   readonly #wrong = new Map<string, number[]>();
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>, { most }: { most: number }) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, { most, text }: { most: number; text: string }) {
     this.#clock = clock;
     this.#most = most;
+    this.#text = text;
   }
 
   /**
@@ -27,7 +29,7 @@ export class LoginGuard {
     if (times.length >= this.#most)
       throw tooOften(
         'too-many',
-        `too many wrong logins from your network in an hour: ${this.#most} are let in`,
+        `too many wrong logins from your network in an hour: the limit is ${this.#text}`,
         (times[0] ?? nowMs) + HOUR_MS - nowMs,
       );
     this.#remember(network, [...times, nowMs]);

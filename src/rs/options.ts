@@ -39,6 +39,8 @@ export function rsOptions(config: Config) {
       priority: config.get('rs.priority'),
       bandwidth: config.get('rs.bandwidth_bytes_per_s'),
     },
+    /** Of content that is taken. */
+    mimetypes: config.get('uns.mime'),
     leaveMs: config.get('rs.leave_ms'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     most: mostTermsOf(config),

@@ -284,10 +284,10 @@ export class Registrar {
   }
 
   #requireRoomForRotation(pid: number, nowMs: number): void {
-    const { most } = this.#options.limits.perNetwork;
+    const { most, text } = this.#options.limits.perNetwork;
     const made = this.#db.registrations.rotationsOf(pid, nowMs - DAY_MS, most);
     if (made.length >= most)
-      throw tooOften('too-many', `too many passwords in a day: ${most} are made`, roomIn(made, nowMs));
+      throw tooOften('too-many', `too many passwords in a day: the limit is ${text}`, roomIn(made, nowMs));
   }
 
   #requireRoom(host: string, network: string, nowMs: number): void {
@@ -297,7 +297,7 @@ export class Registrar {
     if (made.length >= perNetwork.most)
       throw tooOften(
         'too-many',
-        `too many pairs for your network in a day: ${perNetwork.most} are given`,
+        `too many pairs for your network in a day: the limit is ${perNetwork.text}`,
         roomIn(made, nowMs),
       );
     // Sooner where one of them is cancelled.
@@ -305,11 +305,15 @@ export class Registrar {
     if (registrations.openOf(host) >= perHost.most)
       throw tooOften(
         'too-many',
-        `too many open pairs for this host: ${perHost.most} are given`,
+        `too many open pairs for this host: the limit is ${perHost.text}`,
         untilEnd(registrations.firstEndOf(host)),
       );
     if (registrations.open >= openPairs.most)
-      throw tooOften('too-many', 'too many open pairs', untilEnd(registrations.firstEndOf()));
+      throw tooOften(
+        'too-many',
+        `too many open pairs: the limit is ${openPairs.text}`,
+        untilEnd(registrations.firstEndOf()),
+      );
   }
 
   #requirePatience({ host, tries, triedMs }: Registration): void {
@@ -320,23 +324,28 @@ export class Registrar {
       throw new RsRequestRefused(
         409,
         'used-up',
-        `this pair was checked too often: ${checks.most} times`,
+        `this pair was checked too often: the limit is ${checks.text}`,
         'cancel it, and begin again with a new one',
       );
     const [first = nowMs] = lastHour.slice(-checksPerHour.most);
     if (lastHour.length >= checksPerHour.most)
       throw tooOften(
         'too-often',
-        `too many checks in an hour: ${checksPerHour.most} are made`,
+        `too many checks in an hour: the limit is ${checksPerHour.text}`,
         first + HOUR_MS - nowMs,
       );
     const sinceMs = nowMs - (lastHour.at(-1) ?? -Infinity);
     if (sinceMs < checkInterval.most)
-      throw tooOften('too-often', 'a check so soon after the last one', checkInterval.most - sinceMs);
+      throw tooOften(
+        'too-often',
+        `a check so soon after the last one: there are ${checkInterval.text} between two`,
+        checkInterval.most - sinceMs,
+      );
     const others = [...this.#checks.values()];
     if (others.some(one => one.host === host))
       throw tooOften('too-often', 'another check of this host is under way', BUSY_MS);
-    if (others.length >= checking.most) throw tooOften('too-often', 'too many checks at a time', BUSY_MS);
+    if (others.length >= checking.most)
+      throw tooOften('too-often', `too many checks at a time: the limit is ${checking.text}`, BUSY_MS);
   }
 }
 

@@ -7,6 +7,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { SessionKind, SessionRow } from '../db/rs/sessions.js';
+import { step } from '../lib/steps.js';
 
 const TOKEN_BYTES = 32;
 const TOKEN = /^[\w-]{43}$/;
@@ -71,6 +72,7 @@ export class WebSessions {
       sessions.endOf({ kind, account }, this.#limits.perAccount);
       this.#note('login', { kind, account }, network);
     });
+    step('rs.login.committed');
     return token;
   }
 

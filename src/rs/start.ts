@@ -209,15 +209,22 @@ async function run(
 
   const ending = new AbortController();
   const peer = services.connect({ kind: 'unix', path: options.qmSocket }, each => sender.serve(each));
-  every(TIDY_MS, () => {
+  const tidy = () => {
     transitions.tidy(options.keepMs, options.auditMs);
     sessions.tidy();
     if (transitions.mapHours()) sender.stir();
     mail.tidy();
     refused.tidy();
     operatorsRefused.tidy();
-  });
-  transitions.mapHours();
+  };
+  every(TIDY_MS, tidy);
+  // What was over while it was away.
+  clock.after(0, () =>
+    carefully(() => {
+      transitions.tidy(options.keepMs, options.auditMs);
+      if (transitions.mapHours()) sender.stir();
+    }),
+  );
   every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
   void watch().catch(fail);
 
@@ -245,14 +252,18 @@ async function run(
 
   function every(delayMs: number, action: () => void): void {
     clock.after(delayMs, () => {
-      if (ending.signal.aborted) return;
-      try {
-        action();
-      } catch (error) {
-        if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) fail(error);
-      }
-      every(delayMs, action);
+      carefully(action);
+      if (!ending.signal.aborted) every(delayMs, action);
     });
+  }
+
+  function carefully(action: () => void): void {
+    if (ending.signal.aborted) return;
+    try {
+      action();
+    } catch (error) {
+      if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) fail(error);
+    }
   }
 
   return {

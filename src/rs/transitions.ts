@@ -96,11 +96,12 @@ export class Transitions {
    * The operator lets a site join.
    * @param terms more than new providers get
    * @param who decides
-   * @throws LccError `usage` when it does not wait
+   * @throws LccError `usage` when it does not wait, and for terms with another directory of a provider
    */
   approve(id: number, terms: RsTerms, who = 'lccrs'): void {
     this.#db.write(() => {
       const registration = this.#require(id);
+      if (registration.kind !== 'new' && Object.keys(terms).length > 0) throw noTerms(registration);
       if (!this.#db.registrations.move(id, 'waiting', 'applying', this.#nowMs()))
         throw notWaiting(registration);
       this.#note('approved', registration, 'operator', `${who}: ${JSON.stringify(terms)}`);
@@ -119,6 +120,7 @@ export class Transitions {
       this.#tell(registration, `${registration.prefix} is refused: ${why}`);
       this.#note('refused', registration, 'operator', `${who}: ${why}`);
     });
+    step('rs.refused.committed');
   }
 
   /** An operator's control of a provider, registered or added by lccpidb. @param why for the audit */
@@ -144,12 +146,14 @@ export class Transitions {
 
   /** The applicant gives up. @returns whether it could be */
   cancel(registration: Registration): boolean {
-    return this.#db.write(() => {
+    const isCancelled = this.#db.write(() => {
       const { id } = registration;
       if (!this.#db.registrations.move(id, 'issued', 'cancelled', this.#nowMs())) return false;
       this.#note('cancelled', registration, BY[registration.kind], '');
       return true;
     });
+    if (isCancelled) step('rs.cancelled.committed');
+    return isCancelled;
   }
 
   /**
@@ -192,18 +196,22 @@ export class Transitions {
   /** What is over by itself is, and what was over for long is forgotten. */
   tidy(keepMs: number, auditMs: number): void {
     const nowMs = this.#nowMs();
-    this.#db.write(() => {
+    const expired = this.#db.write(() => {
       const { registrations, audit } = this.#db;
+      let count = 0;
       for (const registration of registrations.due(nowMs, DUE_AT_A_TIME)) {
         const { id, state } = registration;
         if (!registrations.move(id, state, 'expired', nowMs)) continue;
+        count++;
         this.#note('expired', registration, 'rs', state);
         this.#tell(registration, `the registration of ${registration.prefix} is expired`);
       }
       registrations.forget(nowMs - keepMs);
       this.#db.providers.forgetLeft(nowMs);
       audit.prune(nowMs - auditMs);
+      return count;
     });
+    if (expired > 0) step('rs.expired.committed');
   }
 
   /** Hours of providers, where a zone has changed its offset since they were mapped. @returns whether there are any */
@@ -225,6 +233,7 @@ export class Transitions {
         this.#note('hours mapped', { id: registration, pid }, 'rs', zone ?? '');
       }
     });
+    step('rs.hours.committed');
     return true;
   }
 
@@ -325,6 +334,14 @@ function registeredOf(
 
 function refusedBecause(what: string): RegistrationReason {
   return { code: 'refused', what, do: 'ask the operator of this LCC' };
+}
+
+/** Those of a provider are changed where it is one. */
+function noTerms({ id, pid }: Registration): LccError {
+  return new LccError(
+    'usage',
+    `registration ${id} is another directory of provider ${pid}, and has no terms: approve it without; lccpidb set --pid=${pid} changes those of the provider`,
+  );
 }
 
 function notWaiting({ id, state }: Registration): LccError {

@@ -1,5 +1,6 @@
 /** What an applicant asks for besides a site: a bandwidth, and hours of the day. */
-import { parseAmount } from '../config/amounts.js';
+import { formatAmount, parseAmount } from '../config/amounts.js';
+import { limitText } from '../config/settings/index.js';
 import { areRanges, hoursOfMask, isNever, maskOf, type Hours, type Slots } from '../config/hours.js';
 import type { Wishes } from '../db/rs/registrations.js';
 import { RsRequestRefused } from './refusal.js';
@@ -51,6 +52,25 @@ export function wishesOf(
       'permit two hours in a row',
     );
   return wishes;
+}
+
+/** As forms begin. */
+export function bandwidthText(bandwidth: number): string {
+  return formatAmount(bandwidth, 'bytes_per_s').replaceAll(' ', '');
+}
+
+/**
+ * @param most bytes a second that a provider may choose itself; 0: as it likes
+ * @throws RsRequestRefused 400 for more: it is said, and not made less in silence
+ */
+export function requireWithin({ bandwidth }: { bandwidth?: number | undefined }, most: number): void {
+  if (bandwidth === undefined || most === 0 || bandwidth <= most) return;
+  throw new RsRequestRefused(
+    400,
+    'bandwidth',
+    `that is faster than this cache fetches from new sites: the limit is ${limitText('rs.bandwidth_bytes_per_s', most)}`,
+    'give less, or ask the operator of this LCC',
+  );
 }
 
 /** The hours of the LCC that the wishes permit now. */

@@ -1,11 +1,20 @@
 /** Registration with a kill at each durable step of either side: one provider, with the password that the site has. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { passwordMatches } from '../../src/lib/password.js';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon, type Daemon } from '../support/daemon.js';
 import { shell } from '../support/lcc.js';
@@ -111,11 +120,26 @@ operator_listen = ["unix:${this.operators}"]
   async #keep(name: string, args: string[]): Promise<void> {
     const daemon = startDaemon(name, this.home, args, this.#env);
     daemons.push(daemon);
-    void daemon.ended.then(how => (how === 'SIGKILL' && !this.isOver ? this.#keep(name, args) : undefined));
+    void daemon.ended.then(how => {
+      // It may be killed again before it is ready.
+      if (how === 'SIGKILL' && !this.isOver) void this.#keep(name, args).catch(() => undefined);
+    });
     await daemon.ready;
   }
 
   isOver = false;
+
+  /** The last one that was started. */
+  running(name: string): Daemon {
+    const found = daemons.findLast(daemon => daemon.name === name);
+    assert.ok(found);
+    return found;
+  }
+
+  /** Of commands that are to be killed. */
+  get env(): NodeJS.ProcessEnv {
+    return this.#env;
+  }
 
   /** What the site does until it is a provider, or is told to wait. */
   async register(step: string): Promise<void> {
@@ -264,6 +288,115 @@ describe('a registration', () => {
       ['disable done qm ', 'disable operator ada: why'],
     );
     assert.deepEqual(pair.operations(), [{ op: 'disable', pid: 7, answer: '{"ok":{"pid":7}}' }]);
+  });
+
+  /** Where lccd-rs is killed a first time, and comes back. */
+  async function killedAt(step: string, mode: 'open' | 'approve'): Promise<Pair> {
+    const pair = new Pair(await freePort(), mode, step);
+    await pair.start();
+    return pair;
+  }
+  const isKilled = (pair: Pair, step: string) =>
+    until(`it is killed at ${step}`, () => existsSync(join(pair.home, 'crashed')) && pair.crashed === step);
+
+  it('that is given up is over after a kill at rs.cancelled.committed', async () => {
+    const pair = await killedAt('rs.cancelled.committed', 'open');
+    const { id } = await pair.ask('POST', 'pairs', { url: `${site.url}/` });
+    // The answer is lost; what is asked again says that it is over.
+    assert.equal((await pair.ask('DELETE', `pairs/${String(id)}`))['status'], 410);
+    pair.isOver = true;
+    assert.equal(pair.crashed, 'rs.cancelled.committed');
+    assert.equal((await pair.ask('POST', `pairs/${String(id)}/check`))['code'], 'cancelled');
+  });
+
+  it('that the operator refuses is refused after a kill at rs.refused.committed', async () => {
+    const pair = await killedAt('rs.refused.committed', 'approve');
+    const { id, secret, file } = await pair.ask('POST', 'pairs', { url: `${site.url}/` });
+    const path = join(docroot, new URL(String(file)).pathname);
+    writeFileSync(path, String(secret));
+    assert.equal((await pair.ask('POST', `pairs/${String(id)}/check`))['state'], 'waiting');
+    rmSync(path);
+    const refused = runCommand(pair.home, 'lccrs', ['refuse', '1', '--reason=why'], { env: pair.env });
+    assert.notEqual(refused.status, 0, refused.stderr);
+    pair.isOver = true;
+    assert.equal(pair.crashed, 'rs.refused.committed');
+    const { state, reason } = await pair.ask('GET', `pairs/${String(id)}`);
+    assert.deepEqual([state, (reason as { what: string }).what], ['refused', 'why']);
+  });
+
+  it('whose time is over says so, to 410 and for good, after a kill at rs.expired.committed', async () => {
+    const pair = new Pair(await freePort(), 'open', 'rs.expired.committed');
+    await pair.start();
+    const { id } = await pair.ask('POST', 'pairs', { url: `${site.url}/` });
+    const rs = pair.running('lccd-rs');
+    // A week goes by.
+    const db = openSqlite(join(pair.home, 'rs/rs.db'));
+    db.exec('UPDATE registration SET ends_ms = 1');
+    db.close();
+    rs.child.kill('SIGKILL');
+    await isKilled(pair, 'rs.expired.committed');
+    for (const [method, path] of [
+      ['GET', `pairs/${String(id)}`],
+      ['POST', `pairs/${String(id)}/check`],
+      ['DELETE', `pairs/${String(id)}`],
+    ] as const) {
+      const { status, code } = await pair.ask(method, path);
+      assert.deepEqual([status, code], [410, 'expired'], method);
+    }
+    pair.isOver = true;
+  });
+
+  it('has its hours mapped again, once, after a kill at rs.hours.committed', async () => {
+    const pair = new Pair(await freePort(), 'open', 'rs.hours.committed');
+    await pair.start();
+    const body = { url: `${site.url}/`, hours: '0-7', zone: 'Asia/Kolkata' };
+    const { id, secret, file } = await pair.ask('POST', 'pairs', body);
+    const path = join(docroot, new URL(String(file)).pathname);
+    writeFileSync(path, String(secret));
+    await until('it is a provider', async () => {
+      await pair.ask('POST', `pairs/${String(id)}/check`);
+      return (await pair.ask('GET', `pairs/${String(id)}`))['state'] === 'active';
+    });
+    rmSync(path);
+    // As they were with another offset.
+    const db = openSqlite(join(pair.home, 'rs/rs.db'));
+    const mapped = () => db.prepare<[], string>('SELECT timeofday FROM registered').pluck().get();
+    const right = mapped();
+    db.exec("UPDATE registered SET timeofday = 'of another offset'");
+    pair.running('lccd-rs').child.kill('SIGKILL');
+    await isKilled(pair, 'rs.hours.committed');
+    assert.equal(mapped(), right);
+    db.close();
+    await until('the Queue Manager is told', () => pair.operations().length === 2);
+    pair.isOver = true;
+    assert.deepEqual(
+      pair.operations().map(operation => (operation as { op: string }).op),
+      ['register', 'terms'],
+    );
+    const lcc = openReadOnly(join(pair.home, 'lcc.db'));
+    assert.equal(lcc.prepare('SELECT timeofday FROM pidb').pluck().get(), right);
+    lcc.close();
+  });
+
+  it('whose login is killed at rs.login.committed is logged in by the next one', async () => {
+    const pair = await killedAt('rs.login.committed', 'open');
+    await pair.startUns();
+    await pair.register('rs.login.committed');
+    const form = new URLSearchParams({ number: '100000', password: pair.password(), next: '' });
+    let cookie = '';
+    await until('it is logged in', async () => {
+      try {
+        const answer = await fetch(`${pair.server}login`, { method: 'POST', body: form, redirect: 'manual' });
+        cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+        return answer.status === 303;
+      } catch {
+        return false;
+      }
+    });
+    pair.isOver = true;
+    assert.equal(pair.crashed, 'rs.login.committed');
+    const me = await fetch(`${pair.server}me`, { headers: { cookie }, redirect: 'manual' });
+    assert.equal(me.status, 200);
   });
 
   it('that the Queue Manager is away for is made when it comes', async () => {

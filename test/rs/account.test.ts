@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
+import { bandwidthText } from '../../src/rs/wishes.js';
 import { AccountScene, NETWORK, PASSWORD } from './account-scene.js';
 
 let scene: AccountScene;
@@ -216,6 +217,25 @@ test('where rs.db has no room terms are not changed, and a provider can leave', 
   scene.rs.options.room.maxBytes = 1;
   assert.equal(await wordOf(scene.account.changeTerms(pid, { bandwidth: '1KB' })), '503 no-room');
   assert.equal(await wordOf(scene.account.leave(pid, scene.confirmed(0))), 'done');
+});
+
+test('what an operator has given stays where the form sends it back: an unchanged bandwidth is no change', async () => {
+  await start();
+  const pid = await scene.register('/');
+  const give = (bandwidth: number) =>
+    scene.qm.db.prepare('UPDATE pidb SET bandwidth = ? WHERE pid = ?').run(bandwidth, pid);
+  give(5 * 1024 ** 2);
+  const change = (bandwidth: string, hours: string) => scene.account.changeTerms(pid, { bandwidth, hours });
+  assert.deepEqual(await change('5MB', '0-7'), { state: 'done' });
+  assert.deepEqual(
+    [scene.value('bandwidth', pid), String(scene.value('timeofday', pid)).slice(0, 9)],
+    [5 * 1024 ** 2, '111111110'],
+  );
+  assert.equal(await wordOf(change('4MB', '0-7')), '400 bandwidth');
+  give(5_000_000);
+  const shown = bandwidthText(5_000_000);
+  await change(shown, '0-8');
+  assert.deepEqual([scene.value('bandwidth', pid), shown], [5_000_000, '5000000bytes/s']);
 });
 
 test('a forgotten password is replaced when the file is in every root', async () => {

@@ -92,7 +92,7 @@ test('after 20 wrong passwords the network waits, whatever is asked with whateve
     assert.deepEqual([late.status, late.body['code']], [429, 'too-many'], path);
     assert.match(
       String(late.body['what']),
-      /^too many wrong logins from your network in an hour: 20 are let in$/,
+      /^too many wrong logins from your network in an hour: the limit is 20 \(rs\.wrong_logins_per_hour\)$/,
     );
     assert.ok(late.retryAfterS > 3000);
     assert.match(String(late.body['do']), /^try again in (?:1 h|59 min)$/);

@@ -128,6 +128,13 @@ test('a pair: shown whole once, then without its secrets, proven, and given up t
   assert.deepEqual([late.status, late.body['code']], [409, 'too-late']);
 });
 
+test('a bandwidth that no new site gets is refused with the limit, and not made less in silence', async () => {
+  const { status, body } = await ask('POST', 'pairs', { url: scene.site.urlOf('/'), bandwidth: '2MB' });
+  assert.deepEqual([status, body['code']], [400, 'bandwidth']);
+  assert.match(String(body['what']), /the limit is 1 MB\/s \(rs\.bandwidth_bytes_per_s\)$/);
+  assert.equal(scene.db.registrations.open, 0);
+});
+
 test('a refusal says what, where and what to do, and never repeats the capability', async () => {
   const { body } = await pair();
   const { id } = body;
@@ -136,7 +143,7 @@ test('a refusal says what, where and what to do, and never repeats the capabilit
   const waitS = Number(soon.headers['retry-after']);
   assert.deepEqual(soon.body, {
     code: 'too-often',
-    what: 'a check so soon after the last one',
+    what: 'a check so soon after the last one: there are 10 s (rs.check_interval_ms) between two',
     where: '/base/api/v1/pairs/ID/check',
     do: `try again in ${waitS} s`,
   });

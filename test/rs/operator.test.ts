@@ -75,7 +75,12 @@ async function start(url = ''): Promise<void> {
   const sessions = new WebSessions(db, nowMs, options.sessions);
   const logins = new OperatorLogins({ accounts, clock });
   const { most, first } = options;
-  const decisions = new Decisions({ transitions, most, applied: () => void scene.applied++ });
+  const decisions = new Decisions({
+    transitions,
+    kindOf: id => db.registrations.get(id)?.kind,
+    most,
+    applied: () => void scene.applied++,
+  });
   const more = { views, decisions, logins, url, maxBodyBytes: 2000 };
   const noted = (path: string, error: unknown) => void failed.push([path, error]);
   const pages = operatorPages({ ...more, sessions, most, first, nowMs, failed: noted });
@@ -262,6 +267,42 @@ test('a site is approved with terms, or refused with a reason, once, and the aud
   assert.ok(details.includes('refused operator ada: <b>not</b> this one'));
   assert.ok(details.includes('approved operator ada: {"filesmax":50000,"bandwidth":2097152}'));
   assert.match((await ask('/op/refusals', { headers })).body, /ada: &lt;b&gt;not/);
+});
+
+test('another directory of a provider is shown as one, has no terms to give, and is approved without', async () => {
+  const { cookie, token } = await login();
+  const root = scene.registrar.issueRoot(100_000, scene.site.urlOf('/more/'), 'x');
+  scene.place(root);
+  await scene.registrar.check(root.capability);
+  const id = waitingId();
+  const at = `/op/applications/${id}`;
+  const { body } = await ask(at, { headers: { cookie } });
+  assert.match(body, /<dt>What<\/dt>\s*<dd>another directory<\/dd>[^]*another directory of provider/);
+  assert.doesNotMatch(body, /name="filesmax"|Wishes/);
+  const list = (await ask('/op/applications', { headers: { cookie } })).body;
+  assert.match(list, /<dd>another directory</);
+  assert.match(list, /<dd>new site</);
+  const told = await ask(`/api/v1/op/applications/${id}`, { headers: basic() });
+  assert.equal((JSON.parse(told.body) as { kind: string }).kind, 'root');
+
+  const form = { form_token: token, filesmax: '20000' };
+  const refused = await ask(`${at}/approve`, { form, headers: { cookie } });
+  assert.equal(refused.status, 400);
+  assert.match(refused.body, /Another directory of a provider has no terms of its own/);
+  const json = { filesmax: 20_000 };
+  const byProgram = await ask(`/api/v1/op/applications/${id}/approve`, { json, headers: basic() });
+  assert.deepEqual([byProgram.status, (JSON.parse(byProgram.body) as { code: string }).code], [400, 'terms']);
+  assert.throws(
+    () => scene.transitions.approve(id, { filesmax: 20_000 }),
+    /is another directory of provider 100000, and has no terms/,
+  );
+  assert.equal(scene.db.outbox.count, 0);
+  const approved = await ask(`${at}/approve`, { form: { form_token: token }, headers: { cookie } });
+  assert.equal(approved.status, 303);
+  assert.deepEqual(
+    scene.db.outbox.waiting(9).map(({ change }) => change.op),
+    ['root-add'],
+  );
 });
 
 test('who decides on a site sees which providers crawl it already, and what to do', async () => {

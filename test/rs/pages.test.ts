@@ -14,10 +14,12 @@ async function start(...args: Parameters<typeof RsScene.start>): Promise<void> {
   pages = await PagesScene.start(scene, on);
 }
 beforeEach(() => start());
-afterEach(async () => {
+afterEach(end);
+
+async function end(): Promise<void> {
   await pages.server.close();
   scene.close();
-});
+}
 const ask: PagesScene['ask'] = (...args) => pages.ask(...args);
 
 const register = (more: Record<string, string> = {}) =>
@@ -53,7 +55,7 @@ test('a site is registered by forms and links alone, and its secrets are shown o
   assert.match((await ask(early.location)).html, /role="alert">\s*<h2>The file is not there \(404\)<\/h2>/);
   const soon = await ask(`${made.location}/check`, {});
   assert.equal(soon.status, 429);
-  assert.match(soon.html, /A check so soon after the last one/);
+  assert.match(soon.html, /A check so soon after the last one: there are 10 s \(rs\.check_interval_ms\)/);
   assert.ok(Number(soon.headers['retry-after']) > 0);
 
   scene.site.pages.set(`/docs/${name}`, secret);
@@ -77,9 +79,31 @@ test('a site is registered by forms and links alone, and its secrets are shown o
   assert.doesNotMatch(done.html, /http-equiv/);
 });
 
+test('the first page says what is taken: types, full sets, rate; a pair has three commands to copy', async () => {
+  await end();
+  await start({ 'uns.mime': ['text/*', 'application/pdf'], 'rs.fullsetsallowed': '4' });
+  const facts = (await ask('/base/')).html.replace(/\s+/g, ' ');
+  assert.match(facts, /<dt>Types<\/dt> <dd>text\/\*, application\/pdf<\/dd>/);
+  assert.match(facts, /<dt>Full sets<\/dt> <dd> 4 in 30 d, and when one is wanted <\/dd>/);
+  const { location } = await ask('/base/register', { url: scene.site.urlOf('/') });
+  const { html } = await ask(location);
+  const commands = [...html.matchAll(/<pre[^>]*>([^<]+)</g)].map(([, text = '']) => text.split(/[ ;]/)[0]);
+  assert.deepEqual(commands, ['(umask', 'printf', 'curl']);
+  assert.match(html, /curl &#39;http:\/\/127\.0\.0\.1:\d+\/lcc-[0-9a-f]{20}\.txt&#39;/);
+});
+
+test('a wish for more than new sites get is refused at its field, with the limit', async () => {
+  assert.match((await ask('/base/register')).html, /500KB; at most 1 MB\/s/);
+  const { status, html } = await ask('/base/register', { url: scene.site.urlOf('/'), bandwidth: '2MB' });
+  assert.equal(status, 400);
+  assert.match(html, /href="#bandwidth"[^]*the limit is 1 MB\/s \(rs\.bandwidth_bytes_per_s\)/);
+});
+
 test('a pair is cancelled, and what is over or unknown is a page that says so', async () => {
   const { location } = await register();
-  assert.match((await ask(`${location}/cancel`, {})).html, /The registration is cancelled/);
+  const cancelled = await ask(`${location}/cancel`, {});
+  assert.deepEqual([cancelled.status, cancelled.location], [303, '/base/cancelled']);
+  assert.match((await ask(cancelled.location)).html, /The registration is cancelled/);
   for (const [path, status] of [
     [location, 410],
     ['/base/pair/0123456789abcdef0123456789abcdef', 404],
@@ -92,14 +116,14 @@ test('a pair is cancelled, and what is over or unknown is a page that says so', 
 });
 
 test('what is wrong with a field stands first, and beside the field, which keeps what was typed', async () => {
-  const wrong = await register({ url: 'http://www.example.org/docs', bandwidth: '5 MB' });
+  const wrong = await register({ url: 'http://www.example.org/docs', bandwidth: '500 KB' });
   assert.equal(wrong.status, 400);
   assert.match(
     wrong.html,
     /<a href="#url">[^]*<input[^>]+id="url"[^>]+value="http:\/\/www\.example\.org\/docs"/,
   );
   assert.match(wrong.html, /aria-describedby="url-hint url-wrong"[^>]*aria-invalid/);
-  assert.match(wrong.html, /id="bandwidth"[^>]+value="5 MB"/);
+  assert.match(wrong.html, /id="bandwidth"[^>]+value="500 KB"/);
   assert.equal((await register({ hours: '0-99999' })).status, 400);
   assert.equal((await register({ url: `http://a/${'x'.repeat(2000)}/` })).status, 413);
   assert.equal(scene.db.registrations.open, 0);

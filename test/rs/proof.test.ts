@@ -73,7 +73,7 @@ describe('a proof', () => {
   it('names each reason in the description of the API, and no other one of its own', () => {
     const [, list = ''] = /`code` is one of ([^:]+):/.exec(readProjectFile('docs/frontdoor-api.md')) ?? [];
     const named = new Set([...list.matchAll(/`([\w-]+)`/g)].map(([, code]) => code));
-    assert.deepEqual(named, new Set([...PROOF_CODES, 'address', 'refused']));
+    assert.deepEqual(named, new Set([...PROOF_CODES, 'address', 'refused', 'not-a-root', 'roots']));
   });
 
   it('ends in time with a site that does not', async () => {

@@ -184,15 +184,18 @@ test('checks of a pair are limited: how soon, how many an hour, how many in all'
   const pair = scene.issue();
   const check = () => scene.registrar.check(pair.capability);
   await check();
-  assert.equal(wordOf(check), '429 too-often');
+  assert.throws(check, { status: 429, message: /10 s \(rs\.check_interval_ms\) between two/ });
   scene.clock.byMs += 11_000;
   await check();
   scene.clock.byMs += 11_000;
-  assert.throws(check, /^RsRequestRefused: too many checks in an hour: 2 are made; try again in 1 h$/);
+  assert.throws(
+    check,
+    /^RsRequestRefused: too many checks in an hour: the limit is 2 \(rs\.checks_per_hour\); try again in 1 h$/,
+  );
   scene.clock.byMs += HOUR_MS;
   await check();
   scene.clock.byMs += HOUR_MS;
-  assert.equal(wordOf(check), '409 used-up');
+  assert.throws(check, { status: 409, message: /checked too often: the limit is 3 \(rs\.max_checks\)/ });
   assert.equal(scene.standing(pair).tries, 3);
 });
 
@@ -208,7 +211,7 @@ test('checks are limited also over all pairs, and of one host there is one at a 
   const elsewhere = scene.registrar.issue(`http://127.0.0.2:${new URL(scene.site.url).port}/`, {}, 'x');
   assert.throws(
     () => scene.registrar.check(elsewhere.capability),
-    /too many checks at a time; try again in 10 s/,
+    /too many checks at a time: the limit is 1 \(rs\.max_checking\); try again in 10 s/,
   );
   await until('the site is asked', () => replies.length > 0);
   replies.forEach(reply => reply());
@@ -225,19 +228,23 @@ test('pairs are limited: for a network in a day, for a host, in all', async () =
     [issue('a'), issue('a'), issue('a'), issue('b'), issue('b')],
     ['done', 'done', '429 too-many', 'done', '429 too-many'],
   );
-  // It is said when there is room again, without the name of a setting.
+  // It is said when there is room again, and which setting that is.
   scene.clock.byMs += 3 * HOUR_MS;
   const again = (network: string) => () => scene.registrar.issue(scene.site.urlOf('/'), {}, network);
   assert.throws(again('a'), {
     status: 429,
-    message: 'too many pairs for your network in a day: 2 are given; try again in 21 h',
+    message:
+      'too many pairs for your network in a day: the limit is 2 (rs.pairs_per_network); try again in 21 h',
     retryAfterS: 21 * 3600,
   });
   assert.throws(again('d'), {
-    message: 'too many open pairs for this host: 3 are given; try again in 1 d',
+    message: 'too many open pairs for this host: the limit is 3 (rs.pairs_per_host); try again in 1 d',
     retryAfterS: 86_400,
   });
   assert.deepEqual([issue('c', '127.0.0.2'), issue('c', '127.0.0.3')], ['done', '429 too-many']);
+  assert.throws(() => scene.registrar.issue(`http://127.0.0.3:${new URL(scene.site.url).port}/`, {}, 'e'), {
+    message: /^too many open pairs: the limit is 4 \(rs\.max_open_pairs\); try again in /,
+  });
   scene.clock.byMs += 8 * DAY_MS;
   scene.transitions.tidy(DAY_MS, 365 * DAY_MS);
   assert.equal(issue('a'), 'done');

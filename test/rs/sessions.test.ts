@@ -112,7 +112,7 @@ test('a form is one of its session only', () => {
 
 test('after 20 wrong logins in an hour a network waits, right ones too, and no other network', async () => {
   const clock = new ManualClock();
-  const guard = new LoginGuard(clock, { most: 20 });
+  const guard = new LoginGuard(clock, { most: 20, text: '20' });
   const wrong = () => Promise.reject(new RsRequestRefused(401, 'login', 'wrong', 'check'));
   const right = () => Promise.resolve('in');
   const away = () => Promise.reject(new RsRequestRefused(503, 'away', 'away', 'later'));

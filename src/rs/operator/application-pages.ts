@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import { formatAmount } from '../../config/amounts.js';
 import { formatHours } from '../../config/hours.js';
 import { formatDuration } from '../../config/words.js';
+import type { PairKind } from '../../db/rs/registrations.js';
 import { RS_CONTROLS, type RsControl } from '../../wire/qm-rs.js';
 import { capital, errorSummary, fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
@@ -35,6 +36,7 @@ export function applicationsPage(views: OperatorViews, { base, nowMs }: Decision
       cell: ({ id }) => html`<a href="${base}/applications/${String(id)}">${String(id)}</a>`,
     },
     { head: 'Site', kind: 'wide', cell: ({ url }) => url },
+    { head: 'What', cell: ({ kind }) => KIND_WORDS[kind] },
     { head: 'State', cell: ({ state }) => stateBadge(state) },
     { head: 'Provider', kind: 'number', cell: ({ pid }) => String(pid) },
     { head: 'From', cell: ({ network }) => network },
@@ -65,18 +67,31 @@ function applicationCard(application: Application, base: string, nowMs: number):
   </article>`;
 }
 
-function facts({ pid, proven, network, wishes, checks, ends }: Application): Markup {
+const KIND_WORDS: Record<PairKind, string> = {
+  new: 'new site',
+  root: 'another directory',
+  reset: 'lost password',
+  rotation: 'new password',
+};
+
+function facts({ kind, pid, proven, network, wishes, checks, ends }: Application): Markup {
   const { bandwidth, hours, zone = 'the cache' } = wishes;
   return html`<dl class="facts">
+    <dt>What</dt>
+    <dd>${KIND_WORDS[kind]}</dd>
     <dt>Provider</dt>
     <dd>${String(pid)}</dd>
     <dt>Proven</dt>
     <dd class="mono">${proven.length === 0 ? 'not yet' : proven.join(' ')}</dd>
-    <dt>Wishes</dt>
-    <dd>
-      ${bandwidth === undefined ? 'any bandwidth' : `${formatAmount(bandwidth, 'bytes_per_s')} at most`},
-      ${hours === undefined ? 'at all hours' : `${formatHours(hours)} in the time of ${zone}`}
-    </dd>
+    ${
+      kind === 'new'
+        ? html`<dt>Wishes</dt>
+            <dd>
+              ${bandwidth === undefined ? 'any bandwidth' : `${formatAmount(bandwidth, 'bytes_per_s')} at most`},
+              ${hours === undefined ? 'at all hours' : `${formatHours(hours)} in the time of ${zone}`}
+            </dd>`
+        : ''
+    }
     <dt>From the network</dt>
     <dd>${network}</dd>
     <dt>Checks of the site</dt>
@@ -95,7 +110,7 @@ export function applicationPage(
   view: DecisionView,
   refused?: Refused,
 ): Markup {
-  const { id, url, state, since, reason, pid } = application;
+  const { url, state, since, reason, pid } = application;
   const { base, nowMs } = view;
   return html`<h1 class="address">${url}</h1>
     <p class="standing">${stateBadge(state)} <span class="soft">${sinceText(since, nowMs)}</span></p>
@@ -114,7 +129,7 @@ export function applicationPage(
       state === 'active'
         ? html`<p>It is provider ${providerLink(base, pid)}.</p>`
         : state === 'waiting'
-          ? decide(id, view, refused)
+          ? decide(application, view, refused)
           : ''
     }`;
 }
@@ -146,29 +161,36 @@ function summaryOf({ what, advice, code }: RsRequestRefused) {
 }
 
 function decide(
-  id: number,
+  { id, kind, pid }: Application,
   { base, formToken, most, first }: DecisionView,
   refused: Refused | undefined,
 ): Markup {
   const wrongOf = (name: string) => (refused?.error.code === name ? refused.error.what : undefined);
   const shownTerm = (name: keyof GivenTerms, value: number) =>
     name === 'spacemax' ? bytesText(value) : name === 'bandwidth' ? rateText(value) : countText(value);
+  const termFields = () =>
+    TERMS.map(({ name, label }) =>
+      fieldOf({
+        name,
+        label,
+        hint: `${shownTerm(name, first[name])}; ${shownTerm(name, most[name])} at most`,
+        value: refused?.typed[name] ?? '',
+        wrong: wrongOf(name),
+      }),
+    );
   return html`<div class="two">
     <form class="card decide" method="post" action="${base}/applications/${String(id)}/approve" novalidate>
       <h2>Approve it</h2>
       ${formTokenField(formToken)}
-      <p class="soft">What is left empty is as for every new provider.</p>
-      <div class="terms">
-        ${TERMS.map(({ name, label }) =>
-          fieldOf({
-            name,
-            label,
-            hint: `${shownTerm(name, first[name])}; ${shownTerm(name, most[name])} at most`,
-            value: refused?.typed[name] ?? '',
-            wrong: wrongOf(name),
-          }),
-        )}
-      </div>
+      ${
+        kind === 'new'
+          ? html`<p class="soft">What is left empty is as for every new provider.</p>
+              <div class="terms">${termFields()}</div>`
+          : html`<p class="soft">
+              It becomes another directory of provider ${providerLink(base, pid)}, whose terms stay as they
+              are.
+            </p>`
+      }
       <button>Approve</button>
     </form>
     <form class="card decide" method="post" action="${base}/applications/${String(id)}/refuse" novalidate>

@@ -1,4 +1,5 @@
 /** What operators decide, each with who and why in the audit. */
+import type { PairKind } from '../../db/rs/registrations.js';
 import type { Transitions } from '../transitions.js';
 import { LccError } from '../../lib/errors.js';
 import type { RsControl } from '../../wire/qm-rs.js';
@@ -9,6 +10,8 @@ const MAX_REASON_LENGTH = 500;
 
 export interface DecisionsOptions {
   transitions: Pick<Transitions, 'approve' | 'refuse' | 'control'>;
+  /** Of a registration; undefined: there is none. */
+  kindOf: (id: number) => PairKind | undefined;
   most: MostTerms;
   /** There is something for the Queue Manager. */
   applied: () => void;
@@ -25,8 +28,15 @@ export class Decisions {
 
   /** @throws RsRequestRefused 400 for terms that cannot be given, 409 when it does not wait */
   approve(id: number, typed: TypedTerms, who: string): void {
-    const { transitions, most, applied } = this.#options;
+    const { transitions, kindOf, most, applied } = this.#options;
     const terms = typedTerms(typed, most);
+    if (Object.keys(terms).length > 0 && kindOf(id) === 'root')
+      throw new RsRequestRefused(
+        400,
+        'terms',
+        'another directory of a provider has no terms of its own',
+        'approve it without; lccpidb set changes those of the provider',
+      );
     decided(() => transitions.approve(id, terms, who));
     applied();
   }

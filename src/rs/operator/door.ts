@@ -57,7 +57,12 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble, nowMs });
   const logins = new OperatorLogins({ accounts: operatorsOf(config), clock });
   const { most, first } = options;
-  const decisions = new Decisions({ transitions, most, applied });
+  const decisions = new Decisions({
+    transitions,
+    kindOf: id => db.registrations.get(id)?.kind,
+    most,
+    applied,
+  });
   const pages = operatorPages({
     url,
     sessions,

@@ -3,6 +3,7 @@ import type { RsDatabase } from '../../db/rs/database.js';
 import type { AuditRow } from '../../db/rs/audit.js';
 import {
   directoriesOf,
+  type PairKind,
   type Registration,
   type RegistrationReason,
   type RegistrationState,
@@ -26,6 +27,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** A registration without its secrets; times as ISO 8601. */
 export interface Application {
   id: number;
+  /** `root`: another directory of a provider that there is; `reset`, `rotation`: another password for one. */
+  kind: PairKind;
   state: RegistrationState;
   pid: number;
   url: string;
@@ -268,10 +271,11 @@ function pageOf(rows: AuditRow[]): AuditPage {
 }
 
 function applicationOf(registration: Registration): Application {
-  const { id, state, pid, prefix, proven, wishes, network, tries, reason, madeMs, changedMs, endsMs } =
+  const { id, kind, state, pid, prefix, proven, wishes, network, tries, reason, madeMs, changedMs, endsMs } =
     registration;
   return {
     id,
+    kind,
     state,
     pid,
     url: prefix,

@@ -1,6 +1,7 @@
 /** Pages for applicants, complete without JavaScript: what is taken, a form, the page of a pair. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
+import { formatDuration } from '../../config/words.js';
 import type { Clock } from '../../lib/clock.js';
 import { clientAddress } from '../../web/client.js';
 import { networkOf, type NodeBindings } from '../api.js';
@@ -9,10 +10,10 @@ import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
 import type { Registrar } from '../registrar.js';
-import { wishesOf } from '../wishes.js';
+import { requireWithin, wishesOf } from '../wishes.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
-import { bytesText, countText, rateText } from './numbers.js';
+import { bandwidthHint, bytesText, countText, rateText } from './numbers.js';
 import { pairBody, titleOfPair, type PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
 
@@ -23,7 +24,10 @@ export interface ApplicantOptions {
   /** The address of a registration. */
   addressOf: Mailing['standingOf'];
   registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
-  options: Pick<RsOptions, 'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'mail'>;
+  options: Pick<
+    RsOptions,
+    'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'mail' | 'mimetypes' | 'fullSetPeriodMs'
+  >;
   clock: Clock;
   /** What the page of a pair shows once. */
   pairSecrets: ShownOnce<PairSecrets>;
@@ -54,13 +58,14 @@ export function applicantPages({
   const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
     page({ title: 'Register a site', here: '/register', body: form(base, options, fields, errors) });
 
-  pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options, first) })));
+  pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options) })));
   pages.get('/register', c => c.html(register(EMPTY, [])));
   pages.post('/register', async c => {
     let fields = EMPTY;
     try {
       fields = await fieldsOf(c, ['url', 'email', 'bandwidth', 'hours', 'zone']);
       const wishes = wishesOf(fields, options.slots, clock.nowMs());
+      requireWithin(wishes, first.bandwidth);
       const network = networkOf(clientAddress(c.env.incoming, options.proxies));
       const { capability, secret, password } = registrar.issue(
         fields.url.trim(),
@@ -91,14 +96,17 @@ export function applicantPages({
   });
   pages.post('/pair/:id/cancel', c => {
     registrar.cancel(c.req.param('id'));
-    return c.html(
+    return c.redirect(`${base}/cancelled`, 303);
+  });
+  pages.get('/cancelled', c =>
+    c.html(
       page({
         title: 'Cancelled',
         body: html`<h1>The registration is cancelled</h1>
           <p>Nothing is left of it. <a href="${base}/register">Begin again</a></p>`,
       }),
-    );
-  });
+    ),
+  );
   return pages;
 
   function showPair(c: Ask, id: string, refused?: RsRequestRefused) {
@@ -123,7 +131,11 @@ export function applicantPages({
   }
 }
 
-function welcome(base: string, { mode }: Pick<RsOptions, 'mode'>, first: RsOptions['first']): Markup {
+function welcome(
+  base: string,
+  options: Pick<RsOptions, 'mode' | 'first' | 'mimetypes' | 'fullSetPeriodMs'>,
+): Markup {
+  const { mode, first } = options;
   return html`<div class="columns">
       <div>
         <h1>Your site says what changed. This cache fetches exactly that.</h1>
@@ -149,11 +161,21 @@ function welcome(base: string, { mode }: Pick<RsOptions, 'mode'>, first: RsOptio
           <dd>${bytesText(first.spacemax)}</dd>
           <dt>Fetched at most at</dt>
           <dd>${rateText(first.bandwidth)}</dd>
+          <dt>Types</dt>
+          <dd>${typesText(options.mimetypes)}</dd>
+          <dt>Full sets</dt>
+          <dd>
+            ${first.fullsetsallowed === 0 ? 'when one is wanted' : `${countText(first.fullsetsallowed)} in ${formatDuration(options.fullSetPeriodMs / 1000)}, and when one is wanted`}
+          </dd>
         </dl>
         <p class="soft">More is given by the operator of this cache.</p>
       </section>
     </div>
     ${mode === 'closed' ? '' : howItGoes(mode)}`;
+}
+
+function typesText(mimetypes: readonly string[]): string {
+  return mimetypes.includes('*/*') ? 'all' : mimetypes.join(', ');
 }
 
 function howItGoes(mode: string): Markup {
@@ -189,7 +211,7 @@ function closed(): Markup {
 
 function form(
   base: string,
-  { mode, mail }: Pick<RsOptions, 'mode' | 'mail'>,
+  { mode, mail, first }: Pick<RsOptions, 'mode' | 'mail' | 'first'>,
   fields: Fields,
   errors: readonly RsRequestRefused[],
 ): Markup {
@@ -213,7 +235,7 @@ function form(
     <form class="card narrow" method="post" action="${base}/register" novalidate>
       ${fieldOf({ ...given('url'), label: 'Address of the directory', hint: 'As high as possible on your site, with a slash at its end: http://www.example.org/', type: 'url', autocomplete: 'url', isRequired: true })}
       ${mail.email === 'off' ? '' : fieldOf({ ...given('email'), label: 'E-mail address', hint: 'Once confirmed: for news of your site, and another password if it is lost', type: 'email', autocomplete: 'email', isRequired })}
-      ${fieldOf({ ...given('bandwidth'), label: 'Fetch at most', hint: 'Bytes a second, such as 500KB' })}
+      ${fieldOf({ ...given('bandwidth'), label: 'Fetch at most', hint: bandwidthHint(first) })}
       ${fieldOf({ ...given('hours'), label: 'Fetch in these hours only', hint: 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first' })}
       ${fieldOf({ ...given('zone'), label: 'Time zone of these hours', hint: 'A name such as Europe/Berlin; without one, that of the cache' })}
       <button>Get a secret and a password</button>

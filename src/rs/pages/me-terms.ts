@@ -1,8 +1,8 @@
 /** When and how fast a provider wants to be fetched from: `/me/terms`. */
 import { html } from 'hono/html';
 import { formatHours, WEEK_SLOTS } from '../../config/hours.js';
-import { formatAmount } from '../../config/amounts.js';
 import type { RsRequestRefused } from '../refusal.js';
+import { bandwidthText } from '../wishes.js';
 import { fieldsOf } from './fields.js';
 import { hoursPicture } from './hours-picture.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
@@ -16,7 +16,7 @@ import {
   type MeContext,
   type MeParts,
 } from './me-parts.js';
-import { rateText } from './numbers.js';
+import { bandwidthHint, rateText } from './numbers.js';
 
 const PATH = '/me/terms';
 const NAMES = ['bandwidth', 'hours', 'zone'] as const;
@@ -53,7 +53,7 @@ export function termsPage(
     const { pid, bandwidth } = c.var.provider;
     const { hours = null, zone = null } = hoursOf(pid) ?? {};
     return {
-      bandwidth: bandwidth === 0 ? '' : formatAmount(bandwidth, 'bytes_per_s').replaceAll(' ', ''),
+      bandwidth: bandwidth === 0 ? '' : bandwidthText(bandwidth),
       hours: hours === null ? 'always' : formatHours(hours),
       zone: zone ?? '',
     };
@@ -84,7 +84,7 @@ export function termsPage(
           ? html`<form class="card narrow" method="post" action="${base}${PATH}" novalidate>
               <h2>Change them</h2>
               ${formTokenField(c.var.session.formToken)}
-              ${fieldOf({ ...field('bandwidth'), label: 'Fetch at most', hint: `Bytes a second, such as 500KB${options.first.bandwidth === 0 ? '' : `; at most ${rateText(options.first.bandwidth)}`}` })}
+              ${fieldOf({ ...field('bandwidth'), label: 'Fetch at most', hint: bandwidthHint(options.first) })}
               ${fieldOf({ ...field('hours'), label: 'Fetch in these hours only', hint: 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first; or always' })}
               ${fieldOf({ ...field('zone'), label: 'Time zone of these hours', hint: 'A name such as Europe/Berlin; without one, that of the cache' })}
               <button>Change</button>

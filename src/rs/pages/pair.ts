@@ -165,7 +165,10 @@ function fileStep({ registration, secrets, here }: PairView): Markup {
             : codeBlock(`printf '%s\\n' '${secrets.secret}' > ${file}`, 'a command that writes the file')
         }
       </li>
-      <li>Look at it with a browser: <a href="${prefix + file}" rel="noreferrer">${prefix + file}</a></li>
+      <li>
+        Look at it with a browser: <a href="${prefix + file}" rel="noreferrer">${prefix + file}</a>
+        ${codeBlock(`curl '${prefix + file}'`, 'a command that looks at the file')}
+      </li>
       <li>Say that it is there. The site is asked at once.</li>
     </ol>
     ${
