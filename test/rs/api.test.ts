@@ -153,6 +153,21 @@ test('a refusal says what, where and what to do, and never repeats the capabilit
   assert.equal((await ask('GET', `pairs/${String(id)}`)).status, 410);
 });
 
+test('a pair that has expired is gone: 410, whatever is asked of it', async () => {
+  const { body } = await pair();
+  const { id } = body;
+  scene.clock.byMs += 8 * 86_400_000;
+  scene.transitions.tidy(30 * 86_400_000, 365 * 86_400_000);
+  for (const [method, path] of [
+    ['GET', `pairs/${String(id)}`],
+    ['POST', `pairs/${String(id)}/check`],
+    ['DELETE', `pairs/${String(id)}`],
+  ] as const) {
+    const gone = await ask(method, path, method === 'POST' ? {} : undefined);
+    assert.deepEqual([gone.status, gone.body['code']], [410, 'expired'], method);
+  }
+});
+
 test('pairs that are unknown are answered alike, whatever is asked of them', async () => {
   const { body } = await pair();
   const other = String(body['id']).replace(/.$/, last => (last === '0' ? '1' : '0'));
