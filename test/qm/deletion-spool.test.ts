@@ -154,7 +154,7 @@ test('a machine away for a moment, less than a page, or a full spool: deletions 
   bench.close();
 });
 
-test('a machine that is back with many pages is asked for a page, not for one for each that waits', async () => {
+test('a machine that is back with many pages is asked for a page, not for one for each that waits', async t => {
   const bench = new Bench();
   const add = bench.db.prepare("INSERT INTO freed(machineid, fileid) VALUES ('m2', ?)");
   for (let i = 0; i < PAGE; i++) add.run(`f${i}`);
@@ -171,10 +171,10 @@ test('a machine that is back with many pages is asked for a page, not for one fo
   const asked = { looks: 0, pages: 0 };
   const { freed } = bench.store;
   const page = freed.page.bind(freed);
-  freed.page = (machineid, afterFid, limit) => {
+  t.mock.method(freed, 'page', (...asking: Parameters<typeof page>) => {
     asked.pages++;
-    return page(machineid, afterFid, limit);
-  };
+    return page(...asking);
+  });
   const machines = freed.machines.bind(freed);
   freed.machines = () => {
     asked.looks++;

@@ -231,14 +231,13 @@ test('of sets that share a commit that fails nothing stays, and each is taken wh
   assert.equal(bench.value('SELECT total(nurlproc) FROM pidb'), 3);
 });
 
-test('a set that cannot even begin does not hold up the next one of its provider', async () => {
+test('a set that cannot even begin does not hold up the next one of its provider', async t => {
   const { sets: absorb } = bench.store.absorb;
-  const find = absorb.find.bind(absorb);
-  absorb.find = () => {
+  const { mock: find } = t.mock.method(absorb, 'find', () => {
     throw new Error('disk I/O error');
-  };
+  });
   await assert.rejects(bench.intake.begin('u1', bench.head(7, 1)), /disk I\/O error/);
-  absorb.find = find;
+  find.restore();
   assert.equal(bench.intake.open, 0);
   assert.deepEqual(await bench.send(7, [url('a')]), { queued: 1, duplicate: 0, unchanged: 0, deleted: 0 });
 });

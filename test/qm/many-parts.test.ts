@@ -2,7 +2,7 @@
 process.env['TZ'] = 'Europe/Berlin';
 
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { afterEach, mock, test } from 'node:test';
 import { zoneOffsets } from '../../src/config/hours.js';
 import { Simulation } from './simulation.js';
 import { ok, url } from './support.js';
@@ -47,11 +47,11 @@ function watchParts(): { read: number[]; joined: number } {
   const { slots } = sim.bench.store;
   const seen = { read: [] as number[], joined: 0 };
   const parts = slots.parts.bind(slots);
-  slots.parts = (slot, pid, afterPsetid, limit) => {
-    const found = parts(slot, pid, afterPsetid, limit);
+  mock.method(slots, 'parts', (...asked: Parameters<typeof parts>) => {
+    const found = parts(...asked);
     seen.read.push(found.length);
     return found;
-  };
+  });
   const join = slots.join.bind(slots);
   slots.join = (part, limit) => {
     seen.joined++;

@@ -33,7 +33,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'full sets reconciling the queue',
-    edits: [edit('this.#dropRow.run(row.pos);', '{}')],
+    edits: [edit('this.#dropRow(row.pos);', '{}')],
   },
   {
     without: 'full sets reconciling the content',
@@ -179,7 +179,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: '"if absent" naming what waits',
-    edits: [edit('this.#nameRow.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);', '')],
+    edits: [edit('this.#nameRow(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);', '')],
   },
   {
     without: 'forgetting what was read ahead',

@@ -6,6 +6,7 @@
  */
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { ContentStore } from './content.js';
 import { isSameUrl } from '../queue/row.js';
 import type { QueueReader } from '../queue/sets.js';
@@ -27,95 +28,85 @@ interface OldRow {
 const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = lccurl.pid AND qdb.curl = lccurl.curl
   AND ${isSameUrl('qdb', 'lccurl')} AND coalesce(qdb.named, qdb.psetid) >= ?)`;
 
-export class AgeStore {
+export class AgeStore extends SqlStore {
   readonly #psetids: Counter;
   readonly #content: ContentStore;
   readonly #queue: QueueReader;
-  readonly #selectLastMark;
-  readonly #insertMark;
-  readonly #deleteOldMarks;
-  readonly #selectCut;
-  readonly #selectPageEnd;
-  readonly #selectOld;
-  readonly #selectOldProviders;
-  readonly #selectSilent;
+  readonly #selectLastMark = this.sql.value<[], number>('SELECT at FROM agemark ORDER BY mark DESC LIMIT 1');
+  readonly #insertMark = this.sql.run<[psetid: number, nowS: number]>(
+    'INSERT INTO agemark(psetid, at) VALUES (?, ?)',
+  );
+  readonly #deleteOldMarks = this.sql.run<[keep: number]>(
+    'DELETE FROM agemark WHERE mark <= (SELECT max(mark) FROM agemark) - ?',
+  );
+  readonly #selectCut = this.sql.value<[marks: number, at: number], number>(
+    `SELECT psetid FROM (SELECT mark, psetid, at FROM agemark ORDER BY mark DESC LIMIT -1 OFFSET ?)
+     WHERE at <= ? ORDER BY mark DESC LIMIT 1`,
+  );
+  readonly #selectPageEnd = this.sql.value<[afterId: number, rows: number], number>(
+    'SELECT id FROM lccurl WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
+  );
+  readonly #selectOld = this.sql.rows<
+    [afterId: number, toId: number, belowSet: number, beforeS: number, waitingBelow: number, limit: number],
+    OldRow
+  >(
+    `SELECT id, pid, curl, mimetype FROM lccurl
+     WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING} ORDER BY id LIMIT ?`,
+  );
+  readonly #selectOldProviders = this.sql.values<
+    [afterId: number, toId: number, belowSet: number, beforeS: number, waitingBelow: number],
+    number
+  >(
+    `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
+     WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND hops IS NULL AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
+  );
 
   constructor(db: Db, stores: { content: ContentStore; queue: QueueReader }) {
+    super(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#content = stores.content;
     this.#queue = stores.queue;
-    this.#selectLastMark = db
-      .prepare<[], number>('SELECT at FROM agemark ORDER BY mark DESC LIMIT 1')
-      .pluck();
-    this.#insertMark = db.prepare<[number, number]>('INSERT INTO agemark(psetid, at) VALUES (?, ?)');
-    this.#deleteOldMarks = db.prepare<[number]>(
-      'DELETE FROM agemark WHERE mark <= (SELECT max(mark) FROM agemark) - ?',
-    );
-    this.#selectCut = db
-      .prepare<[number, number], number>(
-        `SELECT psetid FROM (SELECT mark, psetid, at FROM agemark ORDER BY mark DESC LIMIT -1 OFFSET ?)
-         WHERE at <= ? ORDER BY mark DESC LIMIT 1`,
-      )
-      .pluck();
-    this.#selectPageEnd = db
-      .prepare<[number, number], number>('SELECT id FROM lccurl WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
-      .pluck();
-    this.#selectOld = db.prepare<[number, number, number, number, number, number], OldRow>(
-      `SELECT id, pid, curl, mimetype FROM lccurl
-       WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING} ORDER BY id LIMIT ?`,
-    );
-    this.#selectOldProviders = db
-      .prepare<[number, number, number, number, number], number>(
-        `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
-         WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND hops IS NULL AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
-      )
-      .pluck();
-    this.#selectSilent = db
-      .prepare<[number], number>(
-        // Nobody can be asked for the sites that are only crawled.
-        `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND (spider = 0 OR lastset > 0)
-           AND max(lastset, lastconntime) < ?`,
-      )
-      .pluck();
   }
 
   /** Whether a mark is due: once in `intervalS`, or when the clock has gone back. */
   isMarkDue(nowS: number, intervalS: number): boolean {
-    const last = this.#selectLastMark.get();
+    const last = this.#selectLastMark();
     return last === undefined || nowS >= last + intervalS || nowS < last;
   }
 
   /** Makes a mark; `keep` older ones stay. Inside a transaction. */
   mark(nowS: number, keep: number): void {
-    this.#insertMark.run(this.#psetids.last() + 1, nowS);
-    this.#deleteOldMarks.run(keep);
+    this.#insertMark(this.#psetids.last() + 1, nowS);
+    this.#deleteOldMarks(keep);
   }
 
   /** What is older than `marks` marks and `ageS` seconds; undefined while nothing can be. */
   cut(marks: number, ageS: number, nowS: number): Cut | undefined {
-    const psetid = this.#selectCut.get(marks, nowS - ageS);
+    const psetid = this.#selectCut(marks, nowS - ageS);
     return psetid === undefined ? undefined : { psetid, fetchedS: nowS - ageS };
   }
 
   /** The id of the `rows`-th row of content after `afterId`; undefined when there are fewer. */
   pageEnd(afterId: number, rows: number): number | undefined {
-    return this.#selectPageEnd.get(afterId, rows - 1);
+    return this.#selectPageEnd(afterId, rows - 1);
   }
 
   /** Content with ids after `afterId` up to `toId` that is older. */
   old(afterId: number, toId: number, cut: Cut, limit: number): OldRow[] {
-    return this.#selectOld.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
+    return this.#selectOld(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
   }
 
   /** Providers of such content, but for those that are asked for a full set already. */
   oldProviders(afterId: number, toId: number, cut: Cut): number[] {
-    return this.#selectOldProviders.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
+    return this.#selectOldProviders(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
   }
 
   /** Providers that hold content, have not been heard of since, and are not asked for a full set yet. */
-  silentProviders(sinceS: number): number[] {
-    return this.#selectSilent.all(sinceS);
-  }
+  readonly silentProviders = this.sql.values<[sinceS: number], number>(
+    // Nobody can be asked for the sites that are only crawled.
+    `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND (spider = 0 OR lastset > 0)
+       AND max(lastset, lastconntime) < ?`,
+  );
 
   /** Lets go of content. Inside a transaction. */
   remove(rows: readonly OldRow[], nowS: number): void {

@@ -5,6 +5,7 @@
  */
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { beliefConfirmed, beliefOf, type Belief } from './as-announced.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
@@ -32,20 +33,62 @@ const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime
 /** A row as its owner's, of the type that he gave. */
 const OWNERS: Claim = { served: 0, hops: null };
 
-export class ContentStore {
-  readonly #selectContent;
-  readonly #selectServed;
-  readonly #selectAny;
-  readonly #updateClaim;
-  readonly #selectById;
-  readonly #insertContent;
-  readonly #insertFromQueue;
-  readonly #replaceContent;
-  readonly #updateSaid;
-  readonly #updateValidators;
-  readonly #updateBelief;
-  readonly #updateSet;
-  readonly #deleteContent;
+export class ContentStore extends SqlStore {
+  readonly #selectContent = this.sql.row<[pid: number, curl: string, mimetype: string], Held>(
+    `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
+  );
+  readonly #selectServed = this.sql.row<[pid: number, curl: string], Held>(
+    `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND served = 1`,
+  );
+  readonly #selectAny = this.sql.row<[pid: number, curl: string], Held>(
+    `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1`,
+  );
+  readonly #updateClaim = this.sql.run<[served: number, hops: number | null, id: number]>(
+    'UPDATE lccurl SET served = ?, hops = ? WHERE id = ?',
+  );
+  readonly #selectById = this.sql.row<[id: number], Held & { pid: number }>(
+    `SELECT pid, ${HELD} FROM lccurl WHERE id = ?`,
+  );
+  readonly #insertContent = this.sql.run<unknown[]>(
+    `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
+       etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
+       seq, served, hops)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise. Doubted as by
+  // `beliefOf`.
+  // safeguard: the generation in results
+  // safeguard: a delete during the fetch winning
+  readonly #insertFromQueue = this.sql.changes<unknown[]>(
+    `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
+       etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
+       seq)
+     SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?), nullif(len, ?),
+       CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+       coalesce(named, psetid), ?
+     FROM qdb WHERE pos = ? AND gen = ? AND op = 1 ON CONFLICT(pid, curl, mimetype) DO NOTHING`,
+  );
+  readonly #replaceContent = this.sql.run<unknown[]>(
+    `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
+       doubted = ?, etag = ?, lastmodified = ?, http_charset = ?, finalurl = ?, robots = ?, verified = ?, fetched_time = ?,
+       fetched_machineid = ?, fetched_fileid = ?, psetid = ?, seq = ?, served = ?, hops = ?, changed_time = NULL
+     WHERE id = ?`,
+  );
+  readonly #updateSaid = this.sql.run<unknown[]>(
+    `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
+     WHERE id = ?`,
+  );
+  readonly #updateValidators = this.sql.run<unknown[]>(
+    `UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ?, finalurl = iif(?, ?, finalurl),
+       robots = iif(?, ?, robots) WHERE id = ?`,
+  );
+  readonly #updateBelief = this.sql.run<unknown[]>(
+    'UPDATE lccurl SET saidmd5 = ?, saidlen = ?, doubted = ? WHERE id = ?',
+  );
+  readonly #updateSet = this.sql.run<[psetid: number, id: number]>(
+    'UPDATE lccurl SET psetid = ? WHERE id = ?',
+  );
+  readonly #deleteContent = this.sql.run<[id: number]>('DELETE FROM lccurl WHERE id = ?');
   readonly deletions: DeletionStore;
   readonly #tally: Tally;
   readonly #freed: FreedStore;
@@ -53,73 +96,23 @@ export class ContentStore {
 
   /** @param forget takes the id of each row that goes */
   constructor(db: Db, tally: Tally, freed: FreedStore, forget: (id: number) => void = () => undefined) {
+    super(db);
     this.#forget = forget;
     this.#tally = tally;
     this.#freed = freed;
-    this.#selectContent = db.prepare<[number, string, string], Held>(
-      `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
-    );
-    this.#selectServed = db.prepare<[number, string], Held>(
-      `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND served = 1`,
-    );
-    this.#selectAny = db.prepare<[number, string], Held>(
-      `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1`,
-    );
-    this.#updateClaim = db.prepare<[number, number | null, number]>(
-      'UPDATE lccurl SET served = ?, hops = ? WHERE id = ?',
-    );
-    this.#selectById = db.prepare<[number], Held & { pid: number }>(
-      `SELECT pid, ${HELD} FROM lccurl WHERE id = ?`,
-    );
-    this.#insertContent = db.prepare(
-      `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
-         etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
-         seq, served, hops)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise. Doubted as by
-    // `beliefOf`.
-    // safeguard: the generation in results
-    // safeguard: a delete during the fetch winning
-    this.#insertFromQueue = db.prepare(
-      `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
-         etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
-         seq)
-       SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?), nullif(len, ?),
-         CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-         coalesce(named, psetid), ?
-       FROM qdb WHERE pos = ? AND gen = ? AND op = 1 ON CONFLICT(pid, curl, mimetype) DO NOTHING`,
-    );
-    this.#replaceContent = db.prepare(
-      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
-         doubted = ?, etag = ?, lastmodified = ?, http_charset = ?, finalurl = ?, robots = ?, verified = ?, fetched_time = ?,
-         fetched_machineid = ?, fetched_fileid = ?, psetid = ?, seq = ?, served = ?, hops = ?, changed_time = NULL
-       WHERE id = ?`,
-    );
-    this.#updateSaid = db.prepare(
-      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
-       WHERE id = ?`,
-    );
-    this.#updateValidators = db.prepare(
-      `UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ?, finalurl = iif(?, ?, finalurl),
-         robots = iif(?, ?, robots) WHERE id = ?`,
-    );
-    this.#updateBelief = db.prepare('UPDATE lccurl SET saidmd5 = ?, saidlen = ?, doubted = ? WHERE id = ?');
-    this.#updateSet = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
-    this.#deleteContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
     this.deletions = new DeletionStore(db);
   }
 
   /** The row of that id. */
   row(id: number): (Held & { pid: number }) | undefined {
-    const row = this.#selectById.get(id);
+    const row = this.#selectById(id);
     return row && whole(row);
   }
 
   /** What is held of a url: of one as served the row that is of the type served. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
     const isServed = mimetype === AS_SERVED;
-    const held = isServed ? this.#selectServed.get(pid, curl) : this.#selectContent.get(pid, curl, mimetype);
+    const held = isServed ? this.#selectServed(pid, curl) : this.#selectContent(pid, curl, mimetype);
     if (held === undefined) return undefined;
     if (held.curl !== curl || (!isServed && held.mimetype !== mimetype))
       throw corrupt(`row ${held.id} of lccurl is not the one that its index points to`);
@@ -128,7 +121,7 @@ export class ContentStore {
 
   /** A row of the page, of whatever type. */
   findAny(pid: number, curl: string): Held | undefined {
-    const held = this.#selectAny.get(pid, curl);
+    const held = this.#selectAny(pid, curl);
     return held && whole(held);
   }
 
@@ -169,10 +162,10 @@ export class ContentStore {
       hops,
     ];
     if (held === undefined) {
-      this.#insertContent.run(seq, key.pid, key.curl, key.mimetype, ...tail);
+      this.#insertContent(seq, key.pid, key.curl, key.mimetype, ...tail);
       this.#tally.content(key.pid, 1, arrived.len);
     } else {
-      this.#replaceContent.run(...tail, held.id);
+      this.#replaceContent(...tail, held.id);
       // safeguard: freeing the file that is replaced
       if (held.fetched_machineid !== arrived.machineid || held.fetched_fileid !== arrived.fileid)
         this.#letGo(seq, key.pid, held, nowS);
@@ -187,7 +180,7 @@ export class ContentStore {
    */
   move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
     const seq = this.#tally.nextSeq;
-    const { changes } = this.#insertFromQueue.run(
+    const changes = this.#insertFromQueue(
       seq,
       arrived.md5,
       arrived.len,
@@ -241,13 +234,13 @@ export class ContentStore {
       charset !== held.http_charset;
     if (isSeen) {
       this.#buryBurl(pid, held, burl, nowS);
-      this.#updateSaid.run(subtype, burl, furl, mtime, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
+      this.#updateSaid(subtype, burl, furl, mtime, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
     } else if (fetched === undefined && psetid !== held.psetid) {
-      this.#updateSet.run(psetid, held.id);
+      this.#updateSet(psetid, held.id);
     }
     if (fetched !== undefined) {
       const { etag, lastmodified, verified, finalurl, robots } = fetched;
-      this.#updateValidators.run(
+      this.#updateValidators(
         etag,
         lastmodified,
         verified ? 1 : held.verified,
@@ -260,10 +253,10 @@ export class ContentStore {
       );
     }
     // What nobody sees: whose it is.
-    if (served !== held.served || hops !== held.hops) this.#updateClaim.run(served, hops, held.id);
+    if (served !== held.served || hops !== held.hops) this.#updateClaim(served, hops, held.id);
     const { saidmd5, saidlen, doubted } = fetched?.belief ?? beliefConfirmed(said, held);
     if (saidmd5 !== held.saidmd5 || saidlen !== held.saidlen || doubted !== held.doubted)
-      this.#updateBelief.run(saidmd5, saidlen, doubted, held.id);
+      this.#updateBelief(saidmd5, saidlen, doubted, held.id);
   }
 
   /** The content that is held has arrived once more: the row is confirmed, and the new file is nobody's. */
@@ -283,7 +276,7 @@ export class ContentStore {
 
   /** Notes which set named the row last. */
   stamp(held: Held, psetid: number): void {
-    if (held.psetid < psetid) this.#updateSet.run(psetid, held.id);
+    if (held.psetid < psetid) this.#updateSet(psetid, held.id);
   }
 
   /**
@@ -293,7 +286,7 @@ export class ContentStore {
   remove(pid: number, held: Held, nowS: number, file: 'freed' | 'kept' = 'freed'): void {
     const seq = this.#bury(pid, held, nowS, 0);
     if (file === 'freed') this.#letGo(seq, pid, held, nowS);
-    this.#deleteContent.run(held.id);
+    this.#deleteContent(held.id);
     this.#forget(held.id);
     this.#tally.content(pid, -1, -held.len);
   }

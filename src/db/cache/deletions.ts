@@ -3,9 +3,10 @@
  * time. A cursor from before a deletion that was forgotten (counter `purged`) begins again.
  */
 import { purgedOf, setPurged } from '../sqlite/counters.js';
-import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
-const TABLES = ['tombstone', 'oldpath'] as const;
+/** Tables, each with the column that says when. */
+const TIMES = { tombstone: 'deleted_time', oldpath: 'left_time' } as const;
 
 /** A deletion, as content users are told it. */
 interface Deletion {
@@ -30,53 +31,42 @@ interface OldPath {
   left_time: number;
 }
 
-export class DeletionStore {
-  readonly #db: Db;
-  readonly #insertTombstone;
-  readonly #insertOldPath;
-  readonly #selectOldest;
-  readonly #forget;
-  readonly #selectNewest;
-  readonly #correct;
-
-  constructor(db: Db) {
-    this.#db = db;
-    this.#insertTombstone = db.prepare(
-      `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#insertOldPath = db.prepare(
-      'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    this.#selectOldest = db.prepare<[number], { seq: number; at: number }>(
-      `SELECT seq, deleted_time AS at FROM tombstone UNION SELECT seq, left_time FROM oldpath ORDER BY seq LIMIT ?`,
-    );
-    this.#forget = TABLES.map(table => db.prepare<[number]>(`DELETE FROM ${table} WHERE seq <= ?`));
-    this.#selectNewest = db
-      .prepare<[{ below: number; limit: number }], number>(
-        `SELECT seq FROM tombstone WHERE seq < $below UNION SELECT seq FROM oldpath WHERE seq < $below
-         ORDER BY seq DESC LIMIT $limit`,
-      )
-      .pluck();
-    const correct = (table: string, time: string) =>
-      db.prepare<{ nowS: number; least: number; below: number }>(
-        `UPDATE ${table} SET ${time} = $nowS WHERE ${time} > $nowS AND seq >= $least AND seq < $below`,
-      );
-    this.#correct = [correct('tombstone', 'deleted_time'), correct('oldpath', 'left_time')];
-  }
+export class DeletionStore extends SqlStore {
+  readonly #insertTombstone = this.sql.run<unknown[]>(
+    `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  readonly #insertOldPath = this.sql.run<unknown[]>(
+    'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  readonly #selectOldest = this.sql.rows<[limit: number], { seq: number; at: number }>(
+    `SELECT seq, deleted_time AS at FROM tombstone UNION SELECT seq, left_time FROM oldpath ORDER BY seq LIMIT ?`,
+  );
+  readonly #forget = Object.keys(TIMES).map(table =>
+    this.sql.run<[seq: number]>(`DELETE FROM ${table} WHERE seq <= ?`),
+  );
+  readonly #selectNewest = this.sql.values<[values: { below: number; limit: number }], number>(
+    `SELECT seq FROM tombstone WHERE seq < $below UNION SELECT seq FROM oldpath WHERE seq < $below
+     ORDER BY seq DESC LIMIT $limit`,
+  );
+  readonly #correct = Object.entries(TIMES).map(([table, time]) =>
+    this.sql.run<[values: { nowS: number; least: number; below: number }]>(
+      `UPDATE ${table} SET ${time} = $nowS WHERE ${time} > $nowS AND seq >= $least AND seq < $below`,
+    ),
+  );
 
   /** Content is gone, or one browse URL of it. Inside a transaction. */
   bury({ seq, id, pid, curl, mimetype, burl, deleted_time, moved }: Deletion): void {
-    this.#insertTombstone.run(seq, id, pid, curl, mimetype, burl, deleted_time, moved);
+    this.#insertTombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved);
   }
 
   /** A file is no longer the one of a row. Inside a transaction. */
   leave({ seq, pid, mimetype, machineid, fileid, left_time }: OldPath): void {
-    this.#insertOldPath.run(seq, pid, mimetype, machineid, fileid, left_time);
+    this.#insertOldPath(seq, pid, mimetype, machineid, fileid, left_time);
   }
 
   /** Whether there is a tombstone, or an old path, to forget. */
   hasOld(beforeS: number): boolean {
-    const oldest = this.#selectOldest.get(1);
+    const [oldest] = this.#selectOldest(1);
     return oldest !== undefined && oldest.at < beforeS;
   }
 
@@ -86,9 +76,9 @@ export class DeletionStore {
    * @returns the least of their numbers; undefined when there is none
    */
   correctTimes(belowSeq: number, limit: number, nowS: number): number | undefined {
-    const least = this.#selectNewest.all({ below: belowSeq, limit }).at(-1);
+    const least = this.#selectNewest({ below: belowSeq, limit }).at(-1);
     if (least === undefined) return undefined;
-    for (const correct of this.#correct) correct.run({ nowS, least, below: belowSeq });
+    for (const correct of this.#correct) correct({ nowS, least, below: belowSeq });
     return least;
   }
 
@@ -97,13 +87,13 @@ export class DeletionStore {
    * @returns how many
    */
   forget(beforeS: number, limit: number): number {
-    const rows = this.#selectOldest.all(limit);
+    const rows = this.#selectOldest(limit);
     const kept = rows.findIndex(row => row.at >= beforeS);
     const old = kept < 0 ? rows : rows.slice(0, kept);
     const last = old.at(-1);
     if (last === undefined) return 0;
-    for (const forget of this.#forget) forget.run(last.seq);
-    setPurged(this.#db, Math.max(last.seq, purgedOf(this.#db)));
+    for (const forget of this.#forget) forget(last.seq);
+    setPurged(this.db, Math.max(last.seq, purgedOf(this.db)));
     return old.length;
   }
 }

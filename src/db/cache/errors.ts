@@ -3,6 +3,7 @@ import { REMOVALS_HELD } from '../../wire/codes.js';
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
 import type { Db } from '../sqlite/open.js';
 import { AT_MOST } from '../sqlite/paging.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { Tally } from './tally.js';
 
 /** Most bytes of an error's message that are kept. */
@@ -15,16 +16,36 @@ interface CountedError {
   text: string;
 }
 
-export class ErrorStore {
-  readonly #insertError;
-  readonly #selectLast;
-  readonly #countErrors;
-  readonly #selectNewest;
-  readonly #deleteError;
-  readonly #deleteDelivered;
-  readonly #updateCount;
-  readonly #selectOfUrl;
-  readonly #selectIsLastOfMany;
+export class ErrorStore extends SqlStore {
+  readonly #insertError = this.sql.run<
+    [errseq: number, pid: number, code: number, text: string, attrs: string]
+  >('INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (?, ?, ?, ?, ?)');
+  readonly #selectLast = this.sql.number(
+    `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pierr'), 0),
+       coalesce((SELECT max(errseq) FROM pierr), 0))`,
+  );
+  readonly #countErrors = this.sql.number<[pid: number, most: number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? ${AT_MOST})`,
+  );
+  readonly #selectNewest = this.sql.value<[pid: number], number>(
+    `SELECT errseq FROM pierr WHERE pid = ? AND code <> ${REMOVALS_HELD} ORDER BY errseq DESC LIMIT 1`,
+  );
+  readonly #deleteError = this.sql.run<[errseq: number]>('DELETE FROM pierr WHERE errseq = ?');
+  // safeguard: keeping errors until the CP has received them
+  readonly #deleteDelivered = this.sql.changes<[pid: number, errseq: number]>(
+    'DELETE FROM pierr WHERE pid = ? AND errseq <= ?',
+  );
+  readonly #updateCount = this.sql.run<[pid: number, count: number, ofPid: number]>(
+    `UPDATE pidb SET nurlerrs = CASE WHEN EXISTS (SELECT 1 FROM pierr WHERE pid = ?)
+       THEN max(0, nurlerrs - ?) ELSE 0 END WHERE pid = ?`,
+  );
+  readonly #selectOfUrl = this.sql.values<[pid: number, from: string, to: string], number>(
+    `SELECT errseq FROM pierr WHERE pid = ? AND attrs >= ? AND attrs < ? AND code <> ${REMOVALS_HELD}`,
+  );
+  readonly #selectIsLastOfMany = this.sql.value<[pid: number, ofPid: number], number>(
+    `SELECT nurlerrs > 1 AND (SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT 2)) = 1
+     FROM pidb WHERE pid = ?`,
+  );
   readonly #keptMax: number;
   readonly #tally: Tally;
   /** By provider: errors that are kept, where they have been counted in this transaction. */
@@ -36,52 +57,16 @@ export class ErrorStore {
 
   /** @param keptMax errors kept for one provider; further ones are only counted, but for the last of all */
   constructor(db: Db, tally: Tally, keptMax: number) {
+    super(db);
     this.#keptMax = keptMax;
     this.#tally = tally;
-    this.#insertError = db.prepare<[number, number, number, string, string]>(
-      'INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#selectLast = db
-      .prepare<[], number>(
-        `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pierr'), 0),
-           coalesce((SELECT max(errseq) FROM pierr), 0))`,
-      )
-      .pluck();
-    this.#countErrors = db
-      .prepare<[number, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? ${AT_MOST})`,
-      )
-      .pluck();
-    this.#selectNewest = db
-      .prepare<[number], number>(
-        `SELECT errseq FROM pierr WHERE pid = ? AND code <> ${REMOVALS_HELD} ORDER BY errseq DESC LIMIT 1`,
-      )
-      .pluck();
-    this.#deleteError = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
-    this.#selectOfUrl = db
-      .prepare<[number, string, string], number>(
-        `SELECT errseq FROM pierr WHERE pid = ? AND attrs >= ? AND attrs < ? AND code <> ${REMOVALS_HELD}`,
-      )
-      .pluck();
-    this.#selectIsLastOfMany = db
-      .prepare<[number, number], number>(
-        `SELECT nurlerrs > 1 AND (SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT 2)) = 1
-         FROM pidb WHERE pid = ?`,
-      )
-      .pluck();
-    // safeguard: keeping errors until the CP has received them
-    this.#deleteDelivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
-    this.#updateCount = db.prepare<[number, number, number]>(
-      `UPDATE pidb SET nurlerrs = CASE WHEN EXISTS (SELECT 1 FROM pierr WHERE pid = ?)
-         THEN max(0, nurlerrs - ?) ELSE 0 END WHERE pid = ?`,
-    );
   }
 
   /** Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept. */
   add(pid: number, record: UrlRecord, code: number, text: string): void {
     this.#tally.error(pid);
     this.#hasAny.set(pid, true);
-    const kept = this.#kept.get(pid) ?? this.#countErrors.get(pid, this.#keptMax) ?? 0;
+    const kept = this.#kept.get(pid) ?? this.#countErrors(pid, this.#keptMax);
     const isKept = code === REMOVALS_HELD || kept < this.#keptMax;
     this.#kept.set(pid, isKept ? kept + 1 : kept);
     if (isKept) this.#keep(pid, { record, code, text });
@@ -104,7 +89,7 @@ export class ErrorStore {
   /** Whether a provider has errors that it has not received. */
   hasAny(pid: number): boolean {
     let found = this.#hasAny.get(pid);
-    if (found === undefined) this.#hasAny.set(pid, (found = this.#countErrors.get(pid, 1) === 1));
+    if (found === undefined) this.#hasAny.set(pid, (found = this.#countErrors(pid, 1) === 1));
     return found;
   }
 
@@ -116,9 +101,9 @@ export class ErrorStore {
     if (!this.hasAny(pid)) return;
     const attrs = attrsOf({ curl, mimetype });
     // A blank or nothing comes after these two.
-    for (const errseq of this.#selectOfUrl.all(pid, attrs, `${attrs}!`)) {
-      if (this.#selectIsLastOfMany.get(pid, pid) === 1) return;
-      this.#deleteError.run(errseq);
+    for (const errseq of this.#selectOfUrl(pid, attrs, `${attrs}!`)) {
+      if (this.#selectIsLastOfMany(pid, pid) === 1) return;
+      this.#deleteError(errseq);
       this.#kept.delete(pid);
       this.#hasAny.delete(pid);
       this.#forgotten(pid, 1);
@@ -131,7 +116,7 @@ export class ErrorStore {
    */
   delivered(pid: number, errseq: number): void {
     this.#keepLastCounted(pid);
-    const { changes } = this.#deleteDelivered.run(pid, errseq);
+    const changes = this.#deleteDelivered(pid, errseq);
     this.#kept.delete(pid);
     this.#hasAny.delete(pid);
     if (changes > 0) this.#forgotten(pid, changes);
@@ -145,24 +130,18 @@ export class ErrorStore {
     const error = this.#lastCounted.get(pid);
     if (error === undefined) return;
     this.#lastCounted.delete(pid);
-    const newest = this.#selectNewest.get(pid);
-    if (newest !== undefined) this.#deleteError.run(newest);
+    const newest = this.#selectNewest(pid);
+    if (newest !== undefined) this.#deleteError(newest);
     this.#keep(pid, error);
   }
 
   #keep(pid: number, { record, code, text }: CountedError): void {
-    this.#insertError.run(
-      (this.#selectLast.get() ?? 0) + 1,
-      pid,
-      code,
-      text.slice(0, MAX_TEXT),
-      attrsOf(record),
-    );
+    this.#insertError(this.#selectLast() + 1, pid, code, text.slice(0, MAX_TEXT), attrsOf(record));
   }
 
   #forgotten(pid: number, count: number): void {
-    if (this.#countErrors.get(pid, 1) === 0) this.#tally.forgetErrors(pid);
-    this.#updateCount.run(pid, count, pid);
+    if (this.#countErrors(pid, 1) === 0) this.#tally.forgetErrors(pid);
+    this.#updateCount(pid, count, pid);
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a scan looks at in lcc.db: whose pages are asked for again, how often they changed, and what waits already. */
-import { openReadOnly, readingError, type Db } from '../sqlite/open.js';
+import { LccReader } from '../sqlite/lcc-reader.js';
 
 export interface ScanProvider {
   pid: number;
@@ -52,37 +52,26 @@ export interface KnownUrl {
   hops: number;
 }
 
-export class ScanReader {
-  readonly #path: string;
-  readonly #db: Db;
-  readonly #url;
-  readonly #waiting;
-  readonly #known;
-
-  /** @throws LccError as `openReadOnly` */
-  constructor(path: string) {
-    this.#path = path;
-    const db = (this.#db = openReadOnly(path));
-    this.#url = db.prepare<[number], ScanUrl>(
-      'SELECT pid, curl, mimetype, givenfurl AS furl, served, hops FROM lccurl WHERE id = ?',
-    );
-    this.#waiting = db
-      .prepare<[number, string], number>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1')
-      .pluck();
-    this.#known = db.prepare<[number, number, number], KnownUrl>(
-      `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
-    );
-  }
+export class ScanReader extends LccReader {
+  readonly #url = this.sql.row<[id: number], ScanUrl>(
+    'SELECT pid, curl, mimetype, givenfurl AS furl, served, hops FROM lccurl WHERE id = ?',
+  );
+  readonly #waiting = this.sql.has<[pid: number, curl: string]>(
+    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1',
+  );
+  readonly #known = this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
+    `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
+     AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+  );
 
   hasProvider(pid: number): boolean {
-    return this.#guard(() => this.#db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined);
+    return this.guard(() => this.db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined);
   }
 
   /** Providers that are scanned, in the order of their numbers. */
   providers(): ScanProvider[] {
-    return this.#guard(() =>
-      this.#db
+    return this.guard(() =>
+      this.db
         .prepare<[], ScanProvider>(
           `SELECT pid, filesused AS held, scanperday AS perDay FROM pidb
            WHERE coalesce(scan, spider) = 1 AND enabled = 1 ORDER BY pid`,
@@ -93,8 +82,8 @@ export class ScanReader {
 
   /** Providers whose audit is due, or goes on, in the order of their numbers. */
   auditProviders(nowS: number): AuditProvider[] {
-    return this.#guard(() =>
-      this.#db
+    return this.guard(() =>
+      this.db
         .prepare<{ now: number }, AuditProvider>(
           `SELECT p.pid, (SELECT count(*) FROM lccurl WHERE lccurl.pid = p.pid AND hops IS NULL) AS held,
              coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
@@ -124,37 +113,25 @@ export class ScanReader {
   }
 
   url(id: number): ScanUrl | undefined {
-    return this.#guard(() => this.#url.get(id));
+    return this.guard(() => this.#url(id));
   }
 
   /** Whether something of that url waits. */
   isWaiting(pid: number, curl: string): boolean {
-    return this.#guard(() => this.#waiting.get(pid, curl) !== undefined);
+    return this.guard(() => this.#waiting(pid, curl));
   }
 
   /** What was not to be had, and may be asked for again, longest first. */
   known(pid: number, nowS: number, most: number): KnownUrl[] {
-    return this.#guard(() => this.#known.all(pid, nowS, most));
-  }
-
-  close(): void {
-    this.#db.close();
+    return this.guard(() => this.#known(pid, nowS, most));
   }
 
   *#each<T>(sql: string): Generator<T> {
-    const rows = this.#guard(() => this.#db.prepare<[], T>(sql).raw().iterate());
+    const rows = this.guard(() => this.db.prepare<[], T>(sql).raw().iterate());
     for (;;) {
-      const next = this.#guard(() => rows.next());
+      const next = this.guard(() => rows.next());
       if (next.done === true) return;
       yield next.value;
-    }
-  }
-
-  #guard<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      throw readingError(this.#path, error);
     }
   }
 }

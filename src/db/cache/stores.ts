@@ -5,6 +5,7 @@
  */
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 /** A row of lccurl, as far as its content is concerned. */
 export interface StoredRow {
@@ -16,57 +17,43 @@ export interface StoredRow {
   len: number;
 }
 
-export class StoreRegister {
+export class StoreRegister extends SqlStore {
   readonly #seq: Counter;
-  readonly #selectMachines;
-  readonly #selectStore;
-  readonly #insertStore;
-  readonly #selectNamed;
-  readonly #selectSynced;
-  readonly #updateSynced;
-  readonly #selectSince;
+  readonly #selectStore = this.sql.value<[machineid: string], string>(
+    'SELECT storeid FROM store WHERE machineid = ?',
+  );
+  readonly #insertStore = this.sql.run<[machineid: string, storeid: string, syncedseq: number]>(
+    'INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES (?, ?, ?)',
+  );
+  readonly #selectNamed = this.sql.value<[contentOf: string, freedOf: string], number>(
+    `SELECT EXISTS(SELECT 1 FROM lccurl WHERE fetched_machineid = ?)
+      OR EXISTS(SELECT 1 FROM freed WHERE machineid = ?)`,
+  );
+  readonly #updateSynced = this.sql.run<[seq: number, machineid: string]>(
+    'UPDATE store SET syncedseq = ? WHERE machineid = ?',
+  );
 
   constructor(db: Db) {
+    super(db);
     this.#seq = new Counter(db, 'seq');
-    this.#selectMachines = db.prepare<[], string>('SELECT machineid FROM store').pluck();
-    this.#selectStore = db.prepare<[string], string>('SELECT storeid FROM store WHERE machineid = ?').pluck();
-    this.#insertStore = db.prepare<[string, string, number]>(
-      'INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES (?, ?, ?)',
-    );
-    this.#selectNamed = db
-      .prepare<[string, string], number>(
-        `SELECT EXISTS(SELECT 1 FROM lccurl WHERE fetched_machineid = ?)
-          OR EXISTS(SELECT 1 FROM freed WHERE machineid = ?)`,
-      )
-      .pluck();
-    this.#selectSynced = db
-      .prepare<[string], number>('SELECT syncedseq FROM store WHERE machineid = ?')
-      .pluck();
-    this.#updateSynced = db.prepare<[number, string]>('UPDATE store SET syncedseq = ? WHERE machineid = ?');
-    this.#selectSince = db.prepare<[number, number], StoredRow>(
-      `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
-       WHERE seq > ? ORDER BY seq LIMIT ?`,
-    );
   }
 
   /** Machines whose store is known: those that hold content, and others that never had any. */
-  machines(): string[] {
-    return this.#selectMachines.all();
-  }
+  readonly machines = this.sql.values<[], string>('SELECT machineid FROM store');
 
   /** Whether rows can point into this store: it is the one that is known, or nothing names files of another. */
   fits(machineid: string, storeid: string): boolean {
-    const known = this.#selectStore.get(machineid);
+    const known = this.#selectStore(machineid);
     return known === undefined || known === storeid || !this.#isNamed(machineid);
   }
 
   knows(machineid: string, storeid: string): boolean {
-    return this.#selectStore.get(machineid) === storeid;
+    return this.#selectStore(machineid) === storeid;
   }
 
   /** Inside a transaction. */
   remember(machineid: string, storeid: string): void {
-    this.#insertStore.run(machineid, storeid, this.#isNamed(machineid) ? 0 : this.#seq.last());
+    this.#insertStore(machineid, storeid, this.#isNamed(machineid) ? 0 : this.#seq.last());
   }
 
   /** The number of the last change of the LCC DB. */
@@ -75,21 +62,22 @@ export class StoreRegister {
   }
 
   /** Content of the machine with numbers up to this one is on its disk; undefined for a machine without a known store. */
-  synced(machineid: string): number | undefined {
-    return this.#selectSynced.get(machineid);
-  }
+  readonly synced = this.sql.value<[machineid: string], number>(
+    'SELECT syncedseq FROM store WHERE machineid = ?',
+  );
 
   /** Inside a transaction. */
   noteSynced(machineid: string, seq: number): void {
-    this.#updateSynced.run(seq, machineid);
+    this.#updateSynced(seq, machineid);
   }
 
   /** Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence. */
-  since(afterSeq: number, limit: number): StoredRow[] {
-    return this.#selectSince.all(afterSeq, limit);
-  }
+  readonly since = this.sql.rows<[afterSeq: number, limit: number], StoredRow>(
+    `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
+     WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
 
   #isNamed(machineid: string): boolean {
-    return this.#selectNamed.get(machineid, machineid) !== 0;
+    return this.#selectNamed(machineid, machineid) !== 0;
   }
 }

@@ -4,6 +4,7 @@
  */
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface ProviderUse {
   filesmax: number;
@@ -22,25 +23,26 @@ interface Entry {
   waiting: number;
 }
 
-export class Tally {
-  readonly #selectUse;
-  readonly #updateUse;
+export class Tally extends SqlStore {
+  readonly #selectUse = this.db
+    .prepare<[number], [number, number, number, number, number]>(
+      'SELECT filesmax, spacemax, filesused, spaceused, enforce FROM pidb WHERE pid = ?',
+    )
+    .raw();
+  readonly #updateUse = this.sql.run<
+    [files: number, space: number, errors: number, waiting: number, pid: number]
+  >(
+    `UPDATE pidb SET filesused = max(0, filesused + ?), spaceused = max(0, spaceused + ?),
+       nurlerrs = nurlerrs + ?, nurlproc = max(0, nurlproc + ?) WHERE pid = ?`,
+  );
   readonly #seq: Counter;
   #seqTaken = 0;
   #lastSeq: number | undefined;
   readonly #entries = new Map<number, Entry | undefined>();
 
   constructor(db: Db) {
+    super(db);
     this.#seq = new Counter(db, 'seq');
-    this.#selectUse = db
-      .prepare<[number], [number, number, number, number, number]>(
-        'SELECT filesmax, spacemax, filesused, spaceused, enforce FROM pidb WHERE pid = ?',
-      )
-      .raw();
-    this.#updateUse = db.prepare<[number, number, number, number, number]>(
-      `UPDATE pidb SET filesused = max(0, filesused + ?), spaceused = max(0, spaceused + ?),
-         nurlerrs = nurlerrs + ?, nurlproc = max(0, nurlproc + ?) WHERE pid = ?`,
-    );
   }
 
   /** What the provider uses, this transaction's changes included; undefined for a provider that was removed. */
@@ -92,7 +94,7 @@ export class Tally {
   flush(): void {
     for (const [pid, entry] of this.#entries) {
       if (entry === undefined) continue;
-      this.#updateUse.run(entry.files, entry.space, entry.errors, entry.waiting, pid);
+      this.#updateUse(entry.files, entry.space, entry.errors, entry.waiting, pid);
     }
     if (this.#seqTaken > 0) this.#seq.take(this.#seqTaken);
     this.reset();

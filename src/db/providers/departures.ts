@@ -12,6 +12,7 @@ import type { Tally } from '../cache/tally.js';
 import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 /** Something that is due. */
 export interface Departure {
@@ -35,43 +36,47 @@ const LOOKED_AT = 4000;
 /** What is kept of a provider besides what it holds, and has no use when it has left. */
 const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit'];
 
-export class DepartureStore {
+export class DepartureStore extends SqlStore {
   readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };
-  readonly #statements;
+  // Ended, it has no password; what was on its way from a UNS may have come since.
+  readonly #next = this.sql.row<[values: { nowS: number }], Departure>(
+    `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
+     WHERE (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
+       OR leaveat <= $nowS AND (password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
+         OR EXISTS(SELECT 1 FROM qdb WHERE qdb.pid = pidb.pid)))
+     ORDER BY pid LIMIT 1`,
+  );
+  readonly #held = this.sql.rows<[pid: number, curl: string, mimetype: string, limit: number], Row>(
+    `SELECT id AS at, curl, mimetype, furl FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
+     ORDER BY curl, mimetype LIMIT ?`,
+  );
+  readonly #waiting = this.sql.rows<[pid: number, curl: string, mimetype: string, limit: number], Row>(
+    `SELECT pos AS at, curl, mimetype, coalesce(furl, curl) AS furl FROM qdb WHERE pid = ? AND (curl, mimetype) > (?, ?)
+     ORDER BY curl, mimetype LIMIT ?`,
+  );
+  readonly #leaves = this.sql.value<[pid: number], number>(
+    'SELECT leaveat IS NOT NULL FROM pidb WHERE pid = ?',
+  );
+  readonly #drop = this.sql.run<[at: number]>('DELETE FROM qdb WHERE pos = ?');
+  readonly #trimmed = this.sql.run<[pid: number, trimming: number]>(
+    'UPDATE pidb SET trimming = 0 WHERE pid = ? AND trimming = ?',
+  );
+  readonly #end = this.sql.run<[pid: number]>(
+    `UPDATE pidb SET password = '', nurlerrs = 0, trimming = 0 WHERE pid = ?`,
+  );
+  readonly #forget = TABLES.map(table => this.sql.run<[pid: number]>(`DELETE FROM ${table} WHERE pid = ?`));
 
   constructor(
     db: Db,
     stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler },
   ) {
+    super(db);
     this.#stores = stores;
-    this.#statements = {
-      // Ended, it has no password; what was on its way from a UNS may have come since.
-      next: db.prepare<{ nowS: number }, Departure>(
-        `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
-         WHERE (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
-           OR leaveat <= $nowS AND (password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
-             OR EXISTS(SELECT 1 FROM qdb WHERE qdb.pid = pidb.pid)))
-         ORDER BY pid LIMIT 1`,
-      ),
-      held: db.prepare<[number, string, string, number], Row>(
-        `SELECT id AS at, curl, mimetype, furl FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
-         ORDER BY curl, mimetype LIMIT ?`,
-      ),
-      waiting: db.prepare<[number, string, string, number], Row>(
-        `SELECT pos AS at, curl, mimetype, coalesce(furl, curl) AS furl FROM qdb WHERE pid = ? AND (curl, mimetype) > (?, ?)
-         ORDER BY curl, mimetype LIMIT ?`,
-      ),
-      leaves: db.prepare<[number], number>('SELECT leaveat IS NOT NULL FROM pidb WHERE pid = ?').pluck(),
-      drop: db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?'),
-      trimmed: db.prepare<[number, number]>('UPDATE pidb SET trimming = 0 WHERE pid = ? AND trimming = ?'),
-      forget: TABLES.map(table => db.prepare<[number]>(`DELETE FROM ${table} WHERE pid = ?`)),
-      end: db.prepare<[number]>(`UPDATE pidb SET password = '', nurlerrs = 0, trimming = 0 WHERE pid = ?`),
-    };
   }
 
   /** The next that is due. */
   next(nowS: number): Departure | undefined {
-    return this.#statements.next.get({ nowS });
+    return this.#next({ nowS });
   }
 
   /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes back. Yields how many urls. */
@@ -90,16 +95,15 @@ export class DepartureStore {
     nowS: () => number,
   ): Generator<number, void> {
     const { content, queue, tally } = this.#stores;
-    const { waiting, held, drop } = this.#statements;
-    for (const page of pages(waiting, pid, rows)) {
+    for (const page of pages(this.#waiting, pid, rows)) {
       const isInside = insideOf();
       const outside = page.filter(({ furl }) => !isInside(furl));
       if (outside.length > 0) queue.changed(pid);
-      for (const { at } of outside) drop.run(at);
+      for (const { at } of outside) this.#drop(at);
       tally.waiting(pid, -outside.length);
       yield outside.length;
     }
-    for (const page of pages(held, pid, rows)) {
+    for (const page of pages(this.#held, pid, rows)) {
       const isInside = insideOf();
       const outside = page.filter(({ furl }) => !isInside(furl));
       for (const { curl, mimetype } of outside) {
@@ -112,27 +116,26 @@ export class DepartureStore {
 
   /** Whether it has not been taken back by the operator. */
   isMeant({ pid, kind }: Departure): boolean {
-    return kind === 'outside' || this.#statements.leaves.get(pid) === 1;
+    return kind === 'outside' || this.#leaves(pid) === 1;
   }
 
   /** Nothing is left to remove: of one that has left all is forgotten but its number. */
   done({ pid, kind, trimming }: Departure): void {
-    const { trimmed, forget, end } = this.#statements;
-    if (kind === 'outside') return void trimmed.run(pid, trimming);
-    for (const statement of forget) statement.run(pid);
-    end.run(pid);
+    if (kind === 'outside') return this.#trimmed(pid, trimming);
+    for (const forget of this.#forget) forget(pid);
+    this.#end(pid);
   }
 }
 
 function* pages(
-  statement: { all(pid: number, curl: string, mimetype: string, limit: number): Row[] },
+  read: (pid: number, curl: string, mimetype: string, limit: number) => Row[],
   pid: number,
   rows: () => number,
 ): Generator<Row[], void> {
   let after = { curl: '', mimetype: '' };
   for (;;) {
     const limit = Math.min(LOOKED_AT, rows());
-    const page = statement.all(pid, after.curl, after.mimetype, limit);
+    const page = read(pid, after.curl, after.mimetype, limit);
     const last = page.at(-1);
     if (last === undefined) return;
     yield page;

@@ -1,7 +1,7 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
 import { strictRootCheck } from '../../wire/roots.js';
-import type { Db } from '../sqlite/open.js';
 import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface ScheduledProvider {
   pid: number;
@@ -67,232 +67,189 @@ type RawProvider = [
   ...[number | null, number | null, number | null, string | null, string | null, number, string | null],
 ];
 
-export class ProviderStore {
-  readonly #selectProvider;
-  readonly #selectHas;
-  readonly #selectRoots;
-  readonly #selectOwnRoots;
-  readonly #updateBackoff;
-  readonly #updatePaused;
-  readonly #selectToPause;
-  readonly #updateSession;
-  readonly #updateLastSet;
-  readonly #selectLatestSet;
-  readonly #updateFullSets;
-  readonly #updateWish;
-  readonly #updateAllWishes;
-  readonly #sumWaiting;
-  readonly #countProviders;
-  readonly #forgetDelays;
-  readonly #shortenWaits;
-  readonly #shortenWholeWait;
-  readonly #moveWaits;
-  readonly #moveWholeWait;
-  readonly #selectWrittenAt;
-  readonly #updateWrittenAt;
-  readonly #updateDue;
-  readonly #selectWholeDue;
-  readonly #updateWholeDue;
-
-  constructor(db: Db) {
-    this.#selectProvider = db
-      .prepare<[number], RawProvider>(
-        `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
-      )
-      .raw();
-    this.#selectHas = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
-    this.#selectRoots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
-    this.#selectOwnRoots = db
-      .prepare<[number], string>(
-        "SELECT root FROM pidb JOIN proots USING (pid) WHERE pid = ? AND origin = 'rs'",
-      )
-      .pluck();
-    this.#updateBackoff = db.prepare<[number, number, number]>(
-      'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
-    );
-    this.#updatePaused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
-    this.#selectToPause = db
-      .prepare<{ paused: number; pid: number | null }, number>(
-        'SELECT pid FROM pidb WHERE pid = coalesce($pid, pid) AND paused <> $paused',
-      )
-      .pluck();
-    this.#updateSession = db.prepare<[number, string, number, number, number]>(
-      'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
-    );
-    this.#updateLastSet = db.prepare<[LatestSet & { pid: number; now: number }]>(
-      `UPDATE pidb SET lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
-         latestconnseq = CASE WHEN latestnumbering = $numbering THEN max(latestconnseq, $newest) ELSE $newest END
-       WHERE pid = $pid`,
-    );
-    this.#selectLatestSet = db.prepare<[number], LatestSet>(
-      `SELECT latestpsetid AS psetid, latestuns AS uns, latestnumbering AS numbering, latestconnseq AS newest
-       FROM pidb WHERE pid = ?`,
-    );
-    // As fullSetRation: also a period that began far ahead is over.
-    this.#updateFullSets = db.prepare<{ pid: number; now: number; period: number; free: 0 | 1 }>(
-      `UPDATE pidb SET fullsetwanted = NULL,
-         fullsetsused = CASE WHEN fullsetwanted IS NOT NULL OR $free THEN fullsetsused
-                             WHEN abs($now - fullsetssince) > $period THEN 1 ELSE fullsetsused + 1 END,
-         fullsetssince = CASE WHEN fullsetwanted IS NULL AND NOT $free AND abs($now - fullsetssince) > $period
-                              THEN $now ELSE fullsetssince END
-       WHERE pid = $pid`,
-    );
-    this.#updateWish = db.prepare<[string, number]>(
-      'UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND fullsetwanted IS NULL',
-    );
-    this.#updateAllWishes = db.prepare<[string]>(
-      'UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL',
-    );
-    this.#countProviders = db
-      .prepare<{ pid: number | null }, number>('SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)')
-      .pluck();
-    this.#forgetDelays = db
-      .prepare<{ pid: number | null }, number>(
-        `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
-       WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0) RETURNING pid`,
-      )
-      .pluck();
-    this.#shortenWaits = db.prepare<{ ms: bigint }>(
-      `UPDATE pidb SET backoffuntil = min(backoffuntil, ($ms + 999) / 1000), dueat = min(dueat, $ms)
-       WHERE backoffuntil > ($ms + 999) / 1000 OR dueat > $ms`,
-    );
-    this.#shortenWholeWait = db.prepare<[number]>(
-      "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
-    );
-    // Seconds round up, as where they are written. A provider that has no wait keeps none.
-    this.#moveWaits = db.prepare<{ ms: bigint }>(
-      `UPDATE pidb SET backoffuntil = CASE WHEN backoffuntil > 0 THEN max(0, (backoffuntil * 1000 + $ms + 999) / 1000) ELSE 0 END,
-         dueat = CASE WHEN dueat > 0 THEN max(0, dueat + $ms) ELSE 0 END
-       WHERE backoffuntil > 0 OR dueat > 0`,
-    );
-    this.#moveWholeWait = db.prepare<{ ms: bigint }>(
-      "UPDATE counter SET value = max(0, value + $ms) WHERE name = 'dueat' AND value > 0",
-    );
-    this.#selectWrittenAt = db
-      .prepare<[], number>("SELECT value FROM counter WHERE name = 'waitsat'")
-      .pluck();
-    this.#updateWrittenAt = db.prepare<[number]>(
-      "INSERT INTO counter VALUES ('waitsat', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-    );
-    this.#updateDue = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
-    this.#selectWholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
-    this.#updateWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
-    this.#sumWaiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
-  }
+export class ProviderStore extends SqlStore {
+  readonly #selectProvider = this.db
+    .prepare<[number], RawProvider>(
+      `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
+    )
+    .raw();
+  readonly #selectOwnRoots = this.sql.values<[pid: number], string>(
+    "SELECT root FROM pidb JOIN proots USING (pid) WHERE pid = ? AND origin = 'rs'",
+  );
+  readonly #updateBackoff = this.sql.run<[backoffs: number, untilS: number, pid: number]>(
+    'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
+  );
+  readonly #updatePaused = this.sql.run<[paused: number, pid: number]>(
+    'UPDATE pidb SET paused = ? WHERE pid = ?',
+  );
+  readonly #selectToPause = this.sql.values<[values: { paused: number; pid: number | null }], number>(
+    'SELECT pid FROM pidb WHERE pid = coalesce($pid, pid) AND paused <> $paused',
+  );
+  readonly #updateSession = this.sql.run<[seq: number, ip: string, atS: number, pid: number, newest: number]>(
+    'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
+  );
+  readonly #updateLastSet = this.sql.run<[LatestSet & { pid: number; now: number }]>(
+    `UPDATE pidb SET lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
+       latestconnseq = CASE WHEN latestnumbering = $numbering THEN max(latestconnseq, $newest) ELSE $newest END
+     WHERE pid = $pid`,
+  );
+  // As fullSetRation: also a period that began far ahead is over.
+  readonly #updateFullSets = this.sql.run<
+    [values: { pid: number; now: number; period: number; free: 0 | 1 }]
+  >(
+    `UPDATE pidb SET fullsetwanted = NULL,
+       fullsetsused = CASE WHEN fullsetwanted IS NOT NULL OR $free THEN fullsetsused
+                           WHEN abs($now - fullsetssince) > $period THEN 1 ELSE fullsetsused + 1 END,
+       fullsetssince = CASE WHEN fullsetwanted IS NULL AND NOT $free AND abs($now - fullsetssince) > $period
+                            THEN $now ELSE fullsetssince END
+     WHERE pid = $pid`,
+  );
+  readonly #updateWish = this.sql.changes<[reason: string, pid: number]>(
+    'UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND fullsetwanted IS NULL',
+  );
+  readonly #updateAllWishes = this.sql.changes<[reason: string]>(
+    'UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL',
+  );
+  readonly #countProviders = this.sql.number<[values: { pid: number | null }]>(
+    'SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)',
+  );
+  readonly #forgetDelays = this.sql.values<[values: { pid: number | null }], number>(
+    `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
+     WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0) RETURNING pid`,
+  );
+  readonly #shortenWaits = this.sql.run<[values: { ms: bigint }]>(
+    `UPDATE pidb SET backoffuntil = min(backoffuntil, ($ms + 999) / 1000), dueat = min(dueat, $ms)
+     WHERE backoffuntil > ($ms + 999) / 1000 OR dueat > $ms`,
+  );
+  readonly #shortenWholeWait = this.sql.run<[untilMs: number]>(
+    "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
+  );
+  // Seconds round up, as where they are written. A provider that has no wait keeps none.
+  readonly #moveWaits = this.sql.run<[values: { ms: bigint }]>(
+    `UPDATE pidb SET backoffuntil = CASE WHEN backoffuntil > 0 THEN max(0, (backoffuntil * 1000 + $ms + 999) / 1000) ELSE 0 END,
+       dueat = CASE WHEN dueat > 0 THEN max(0, dueat + $ms) ELSE 0 END
+     WHERE backoffuntil > 0 OR dueat > 0`,
+  );
+  readonly #moveWholeWait = this.sql.run<[values: { ms: bigint }]>(
+    "UPDATE counter SET value = max(0, value + $ms) WHERE name = 'dueat' AND value > 0",
+  );
+  readonly #selectWrittenAt = this.sql.value<[], number>("SELECT value FROM counter WHERE name = 'waitsat'");
+  readonly #updateWrittenAt = this.sql.run<[atMs: number]>(
+    "INSERT INTO counter VALUES ('waitsat', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+  );
+  readonly #updateDue = this.sql.run<[atMs: number, pid: number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
+  readonly #selectWholeDue = this.sql.number("SELECT value FROM counter WHERE name = 'dueat'");
+  readonly #updateWholeDue = this.sql.run<[atMs: number]>(
+    "UPDATE counter SET value = ? WHERE name = 'dueat'",
+  );
 
   get(pid: number): ScheduledProvider | undefined {
     const raw = this.#selectProvider.get(pid);
     return raw && providerOf(raw);
   }
 
-  has(pid: number): boolean {
-    return this.#selectHas.get(pid) !== undefined;
-  }
+  readonly has = this.sql.has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?');
 
-  roots(pid: number): string[] {
-    return this.#selectRoots.all(pid);
-  }
+  readonly roots = this.sql.values<[pid: number], string>('SELECT root FROM proots WHERE pid = ?');
 
   /**
    * Whether a url lies below the roots of a provider that registered by itself: it may take roots off while sets of it are on
    * their way, and all that is outside of the others is to be gone then. Undefined: the operator added it, or it has left.
    */
   insideOf(pid: number): ((url: string) => boolean) | undefined {
-    const roots = this.#selectOwnRoots.all(pid);
+    const roots = this.#selectOwnRoots(pid);
     return roots.length === 0 ? undefined : strictRootCheck(roots);
   }
 
   /** Rows of the queue, as the providers' counters have it. */
-  waiting(): number {
-    return this.#sumWaiting.get() ?? 0;
-  }
+  readonly waiting = this.sql.number('SELECT total(nurlproc) FROM pidb');
 
   setBackoff(pid: number, backoffs: number, untilS: number): void {
-    this.#updateBackoff.run(backoffs, untilS, pid);
+    this.#updateBackoff(backoffs, untilS, pid);
   }
 
   /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that was ahead. */
   shortenDelays(untilMs: number): void {
     const ms = BigInt(Math.round(untilMs));
-    this.#shortenWaits.run({ ms });
-    if (this.wholeDueMs > untilMs) this.#shortenWholeWait.run(Math.round(untilMs));
+    this.#shortenWaits({ ms });
+    if (this.wholeDueMs > untilMs) this.#shortenWholeWait(Math.round(untilMs));
   }
 
   /** The wall clock was set: all that waits does so for as long as before. @param byMs how much later it is by it */
   moveDelays(byMs: number): void {
     const ms = BigInt(Math.round(byMs));
-    this.#moveWaits.run({ ms });
-    this.#moveWholeWait.run({ ms });
+    this.#moveWaits({ ms });
+    this.#moveWholeWait({ ms });
   }
 
   /** What the wall clock said when a wait was written last, milliseconds; undefined in a database from before that was noted. */
   get delaysWrittenAtMs(): number | undefined {
-    return this.#selectWrittenAt.get();
+    return this.#selectWrittenAt();
   }
 
   setDelaysWrittenAt(atMs: number): void {
-    this.#updateWrittenAt.run(Math.round(atMs));
+    this.#updateWrittenAt(Math.round(atMs));
   }
 
   /** Notes when the provider's bandwidth permits the next fetch, milliseconds. */
   setDue(pid: number, atMs: number): void {
-    this.#updateDue.run(Math.round(atMs), pid);
+    this.#updateDue(Math.round(atMs), pid);
   }
 
   /** When the bandwidth of all together permits the next fetch, milliseconds. */
   get wholeDueMs(): number {
-    return this.#selectWholeDue.get() ?? 0;
+    return this.#selectWholeDue();
   }
 
   setWholeDue(atMs: number): void {
-    this.#updateWholeDue.run(Math.round(atMs));
+    this.#updateWholeDue(Math.round(atMs));
   }
 
   /** How many providers there are, of all or with this number. */
   count(pid?: number): number {
-    return this.#countProviders.get({ pid: pid ?? null }) ?? 0;
+    return this.#countProviders({ pid: pid ?? null });
   }
 
   /** Forgets back-off and what bandwidth is owed, of one provider or of all. @returns those that had any */
   forgetDelays(pid?: number): number[] {
-    return this.#forgetDelays.all({ pid: pid ?? null });
+    return this.#forgetDelays({ pid: pid ?? null });
   }
 
   /** Stops or continues fetching, of one provider or of all. @returns how many providers that changed */
   setPaused(paused: boolean, pid?: number): number {
     const value = paused ? 1 : 0;
-    const pids = this.#selectToPause.all({ paused: value, pid: pid ?? null });
-    for (const one of pids) this.#updatePaused.run(value, one);
+    const pids = this.#selectToPause({ paused: value, pid: pid ?? null });
+    for (const one of pids) this.#updatePaused(value, one);
     return pids.length;
   }
 
   /** A session of the provider took place: number, address and time, unless a later one is known. */
   noteSession(pid: number, seq: number, ip: string, atS: number): void {
-    this.#updateSession.run(seq, ip, atS, pid, seq);
+    this.#updateSession(seq, ip, atS, pid, seq);
   }
 
   /** A set has been absorbed: it is the provider's last. */
   noteSet(pid: number, nowS: number, set: LatestSet): void {
-    this.#updateLastSet.run({ pid, now: nowS, ...set });
+    this.#updateLastSet({ pid, now: nowS, ...set });
   }
 
   /** The provider's last set; undefined when there is no such provider. */
-  latestSet(pid: number): LatestSet | undefined {
-    return this.#selectLatestSet.get(pid);
-  }
+  readonly latestSet = this.sql.row<[pid: number], LatestSet>(
+    `SELECT latestpsetid AS psetid, latestuns AS uns, latestnumbering AS numbering, latestconnseq AS newest
+     FROM pidb WHERE pid = ?`,
+  );
 
   /**
    * A full set has been absorbed: it fulfils a wish for it or costs one of its ration.
    * @param isRepeated the provider has paid for it already: it repeats a set that is held back
    */
   noteFullSet(pid: number, nowS: number, fullSetPeriodS: number, isRepeated: boolean): void {
-    this.#updateFullSets.run({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
+    this.#updateFullSets({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
   }
 
   /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
   wantFullSet(reason: FullSetReason, pid?: number): number {
-    return (pid === undefined ? this.#updateAllWishes.run(reason) : this.#updateWish.run(reason, pid))
-      .changes;
+    return pid === undefined ? this.#updateAllWishes(reason) : this.#updateWish(reason, pid);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Db } from '../sqlite/open.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { TruthReader } from '../truth/reader.js';
 import { shownTruth, type ShownTruth } from '../truth/shown.js';
 import {
@@ -78,189 +79,156 @@ const CONTROLS = RS_CONTROLS.map(op => `'${op}'`).join(', ');
 /** Providers whose errors are remembered as counted. */
 const MAX_COUNTED = 1000;
 
-export class RegisteredStore {
-  readonly #db: Db;
-  readonly #statements;
+export class RegisteredStore extends SqlStore {
+  readonly #errorRange = this.db
+    .prepare<[number, number], [number | null, number | null]>(
+      'SELECT (SELECT min(errseq) FROM pierr WHERE pid = ?), (SELECT max(errseq) FROM pierr WHERE pid = ?)',
+    )
+    .raw();
+  readonly #since = this.sql.number<[s: number]>(
+    `SELECT count(*) FROM rsop WHERE at > ? AND op NOT IN (${CONTROLS})`,
+  );
+  readonly #registeredSince = this.sql.number<[s: number]>(
+    "SELECT count(*) FROM rsop WHERE at > ? AND op = 'register'",
+  );
+  readonly #wasUsed = this.sql.value<[values: { pid: number }], number>(
+    `SELECT EXISTS(SELECT 1 FROM pidb WHERE pid = $pid) OR EXISTS(SELECT 1 FROM lccurl WHERE pid = $pid)
+       OR EXISTS(SELECT 1 FROM rsop WHERE pid = $pid AND op = 'register' AND answer LIKE '{"ok"%')`,
+  );
+  readonly #leave = this.sql.run<[atS: number, pid: number]>(
+    'UPDATE pidb SET leaveat = ?, leaveenabled = enabled, enabled = 0 WHERE pid = ?',
+  );
+  readonly #rsDisable = this.sql.run<[pid: number]>(
+    'UPDATE pidb SET enabled = 0, rsdisabled = 1 WHERE pid = ?',
+  );
+  readonly #trim = this.sql.run<[pid: number]>('UPDATE pidb SET trimming = trimming + 1 WHERE pid = ?');
+  readonly #sets = this.sql.rows<[pid: number, limit: number], TakenSet>(
+    `SELECT psetid, at, isfull, complete, queued, duplicate, unchanged, deleted FROM absorbed WHERE pid = ?
+     ORDER BY psetid DESC LIMIT ?`,
+  );
+  readonly #adopt = this.sql.run<[pid: number]>("UPDATE pidb SET origin = 'rs' WHERE pid = ?");
+  readonly #around = this.sql.values<[roots: string], number>(
+    'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
+  );
+  readonly #count = this.sql.number("SELECT count(*) FROM pidb WHERE origin = 'rs' AND password <> ''");
   readonly #truth: TruthReader;
   /** By provider. */
   readonly #codes = new Map<number, { mark: string; codes: ShownProvider['errors'] }>();
 
   constructor(db: Db) {
-    this.#db = db;
+    super(db);
     this.#truth = new TruthReader(db);
-    this.#statements = {
-      errorRange: db
-        .prepare<[number, number], [number | null, number | null]>(
-          'SELECT (SELECT min(errseq) FROM pierr WHERE pid = ?), (SELECT max(errseq) FROM pierr WHERE pid = ?)',
-        )
-        .raw(),
-      answered: db.prepare<[string], AnsweredOperation>('SELECT digest, answer FROM rsop WHERE id = ?'),
-      note: db.prepare<OperationRow>('INSERT INTO rsop VALUES ($id, $op, $pid, $digest, $answer, $atS)'),
-      prune: db.prepare<[number]>('DELETE FROM rsop WHERE at < ?'),
-      since: db
-        .prepare<[number], number>(`SELECT count(*) FROM rsop WHERE at > ? AND op NOT IN (${CONTROLS})`)
-        .pluck(),
-      controlsSince: db
-        .prepare<[number], number>(`SELECT count(*) FROM rsop WHERE at > ? AND op IN (${CONTROLS})`)
-        .pluck(),
-      ownSince: db
-        .prepare<[number, number], number>(
-          `SELECT count(*) FROM rsop WHERE at > ? AND pid = ? AND op NOT IN ('register', 'password', ${CONTROLS})`,
-        )
-        .pluck(),
-      registeredSince: db
-        .prepare<[number], number>("SELECT count(*) FROM rsop WHERE at > ? AND op = 'register'")
-        .pluck(),
-      standing: db.prepare<[number], Standing>(
-        "SELECT origin, generation, enabled, leaveat, password = '' AS left, rsdisabled FROM pidb WHERE pid = ?",
-      ),
-      wasUsed: db
-        .prepare<{ pid: number }, number>(
-          `SELECT EXISTS(SELECT 1 FROM pidb WHERE pid = $pid) OR EXISTS(SELECT 1 FROM lccurl WHERE pid = $pid)
-             OR EXISTS(SELECT 1 FROM rsop WHERE pid = $pid AND op = 'register' AND answer LIKE '{"ok"%')`,
-        )
-        .pluck(),
-      leave: db.prepare<[number, number]>(
-        'UPDATE pidb SET leaveat = ?, leaveenabled = enabled, enabled = 0 WHERE pid = ?',
-      ),
-      stay: db.prepare<[number]>('UPDATE pidb SET enabled = leaveenabled, leaveat = NULL WHERE pid = ?'),
-      rsDisable: db.prepare<[number]>('UPDATE pidb SET enabled = 0, rsdisabled = 1 WHERE pid = ?'),
-      trim: db.prepare<[number]>('UPDATE pidb SET trimming = trimming + 1 WHERE pid = ?'),
-      sets: db.prepare<[number, number], TakenSet>(
-        `SELECT psetid, at, isfull, complete, queued, duplicate, unchanged, deleted FROM absorbed WHERE pid = ?
-         ORDER BY psetid DESC LIMIT ?`,
-      ),
-      adopt: db.prepare<[number]>("UPDATE pidb SET origin = 'rs' WHERE pid = ?"),
-      sharers: db
-        .prepare<[string, number], number>(
-          "SELECT count(*) FROM proots JOIN pidb USING (pid) WHERE root = ? AND pid <> ? AND origin = 'rs'",
-        )
-        .pluck(),
-      around: db
-        .prepare<[string], number>(
-          'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
-        )
-        .pluck(),
-      count: db
-        .prepare<[], number>("SELECT count(*) FROM pidb WHERE origin = 'rs' AND password <> ''")
-        .pluck(),
-    };
   }
 
   /** What an operation of this id was answered; undefined: it is new. */
-  answered(id: string): AnsweredOperation | undefined {
-    return this.#statements.answered.get(id);
-  }
+  readonly answered = this.sql.row<[id: string], AnsweredOperation>(
+    'SELECT digest, answer FROM rsop WHERE id = ?',
+  );
 
-  note(operation: OperationRow): void {
-    this.#statements.note.run(operation);
-  }
+  readonly note = this.sql.run<[operation: OperationRow]>(
+    'INSERT INTO rsop VALUES ($id, $op, $pid, $digest, $answer, $atS)',
+  );
 
   /** Forgets operations of before. @returns how many */
-  prune(beforeS: number): number {
-    return this.#statements.prune.run(beforeS).changes;
-  }
+  readonly prune = this.sql.changes<[beforeS: number]>('DELETE FROM rsop WHERE at < ?');
 
   /** Operations answered since, without those of operators; how many of them were registrations. */
   since(s: number): { all: number; registrations: number } {
-    return {
-      all: this.#statements.since.get(s) ?? 0,
-      registrations: this.#statements.registeredSince.get(s) ?? 0,
-    };
+    return { all: this.#since(s), registrations: this.#registeredSince(s) };
   }
 
   /** Those of operators. */
-  controlsSince(s: number): number {
-    return this.#statements.controlsSince.get(s) ?? 0;
-  }
+  readonly controlsSince = this.sql.number<[s: number]>(
+    `SELECT count(*) FROM rsop WHERE at > ? AND op IN (${CONTROLS})`,
+  );
 
   /** Those with which a provider changed itself. */
-  ownSince(s: number, pid: number): number {
-    return this.#statements.ownSince.get(s, pid) ?? 0;
-  }
+  readonly ownSince = this.sql.number<[s: number, pid: number]>(
+    `SELECT count(*) FROM rsop WHERE at > ? AND pid = ? AND op NOT IN ('register', 'password', ${CONTROLS})`,
+  );
 
   /** Providers that registered by themselves. */
   get count(): number {
-    return this.#statements.count.get() ?? 0;
+    return this.#count();
   }
 
   /** Undefined when there is no such provider. */
-  standing(pid: number): Standing | undefined {
-    return this.#statements.standing.get(pid);
-  }
+  readonly standing = this.sql.row<[pid: number], Standing>(
+    "SELECT origin, generation, enabled, leaveat, password = '' AS left, rsdisabled FROM pidb WHERE pid = ?",
+  );
 
   /** Whether the number is, or was, somebody's, for all that is known. */
   wasUsed(pid: number): boolean {
-    return this.#statements.wasUsed.get({ pid }) === 1;
+    return this.#wasUsed({ pid }) === 1;
   }
 
   /** How many providers of this origin besides this one have exactly this root. */
-  sharersOf(root: string, pid: number): number {
-    return this.#statements.sharers.get(root, pid) ?? 0;
-  }
+  readonly sharersOf = this.sql.number<[root: string, pid: number]>(
+    "SELECT count(*) FROM proots JOIN pidb USING (pid) WHERE root = ? AND pid <> ? AND origin = 'rs'",
+  );
 
   add(pid: number, password: string, terms: Partial<ProviderTerms>, roots: readonly string[]): void {
-    addProvider(this.#db, pid, password, terms, roots);
-    this.#statements.adopt.run(pid);
+    addProvider(this.db, pid, password, terms, roots);
+    this.#adopt(pid);
   }
 
   changePassword(pid: number, password: string): void {
-    changePassword(this.#db, pid, password);
+    changePassword(this.db, pid, password);
   }
 
   changeTerms(pid: number, terms: Partial<ProviderTerms>): void {
-    changeProvider(this.#db, pid, terms);
+    changeProvider(this.db, pid, terms);
   }
 
   addRoots(pid: number, roots: readonly string[]): void {
-    addRoots(this.#db, pid, roots);
+    addRoots(this.db, pid, roots);
   }
 
   /** What lies outside of the others is removed (departures.ts). @throws LccError `usage` for a root that it does not have */
   removeRoots(pid: number, roots: readonly string[]): void {
     if (roots.length === 0) return;
-    removeRoots(this.#db, pid, roots);
-    this.#statements.trim.run(pid);
+    removeRoots(this.db, pid, roots);
+    this.#trim(pid);
   }
 
   /** It is not enabled from now on; what it holds is removed at that time (departures.ts). */
   leave(pid: number, atS: number): void {
-    this.#statements.leave.run(atS, pid);
+    this.#leave(atS, pid);
   }
 
   /** An operator of the Registration Server disables it, and may enable it again: if it was enabled, or they disabled it. */
   disable(pid: number): void {
     const { enabled = 0, rsdisabled = 0 } = this.standing(pid) ?? {};
-    changeProvider(this.#db, pid, { enabled: false });
-    if (enabled === 1 || rsdisabled === 1) this.#statements.rsDisable.run(pid);
+    changeProvider(this.db, pid, { enabled: false });
+    if (enabled === 1 || rsdisabled === 1) this.#rsDisable(pid);
   }
 
   enable(pid: number): void {
-    changeProvider(this.#db, pid, { enabled: true });
+    changeProvider(this.db, pid, { enabled: true });
   }
 
   /** It does not leave. */
-  stay(pid: number): void {
-    this.#statements.stay.run(pid);
-  }
+  readonly stay = this.sql.run<[pid: number]>(
+    'UPDATE pidb SET enabled = leaveenabled, leaveat = NULL WHERE pid = ?',
+  );
 
   rootsOf(pid: number): readonly string[] {
-    return readProvider(this.#db, pid)?.roots ?? [];
+    return readProvider(this.db, pid)?.roots ?? [];
   }
 
   /** Providers of any origin with one of these roots, ascending. */
   withRoots(roots: readonly string[]): number[] {
-    return this.#statements.around.all(JSON.stringify(roots));
+    return this.#around(JSON.stringify(roots));
   }
 
   /** Undefined when there is no such provider. */
   show(pid: number, nowS: number): ShownProvider | undefined {
-    const provider = readProvider(this.#db, pid);
+    const provider = readProvider(this.db, pid);
     const standing = this.standing(pid);
     if (provider === undefined || standing === undefined) return undefined;
     const { password: _secret, ...rest } = provider;
     const { origin, generation, left } = standing;
-    const sets = this.#statements.sets.all(pid, SETS_SHOWN);
+    const sets = this.#sets(pid, SETS_SHOWN);
     const errors = this.#errorCodes(pid, provider.nurlerrs);
     const [known] = this.#truth.read(nowS, pid);
     const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);
@@ -269,11 +237,11 @@ export class RegisteredStore {
 
   /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and ask at each page. */
   #errorCodes(pid: number, count: number): ShownProvider['errors'] {
-    const [first, last] = this.#statements.errorRange.get(pid, pid) ?? [];
+    const [first, last] = this.#errorRange.get(pid, pid) ?? [];
     const mark = `${count} ${String(first)} ${String(last)}`;
     const known = this.#codes.get(pid);
     if (known?.mark === mark) return known.codes;
-    const codes = readErrorCodes(this.#db, pid);
+    const codes = readErrorCodes(this.db, pid);
     if (this.#codes.size >= MAX_COUNTED) this.#codes.clear();
     this.#codes.set(pid, { mark, codes });
     return codes;

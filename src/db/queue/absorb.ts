@@ -12,6 +12,7 @@
 import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { AuditSamples } from '../truth/audits.js';
 import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
@@ -83,7 +84,7 @@ export interface UrlReading {
   mtimeOf: (text: string) => string | undefined;
 }
 
-export class AbsorbWriter {
+export class AbsorbWriter extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
@@ -96,12 +97,22 @@ export class AbsorbWriter {
   readonly sets: AbsorbedSets;
   readonly #psetids: Counter;
   readonly #places: Counter;
-  readonly #selectWaiting;
-  readonly #cancelRow;
-  readonly #nameRow;
-  readonly #countInserted;
+  readonly #selectWaiting = this.sql.row<
+    [pid: number, curl: string, mimetype: string],
+    { pos: number; op: 0 | 1; flags: number }
+  >('SELECT pos, op, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?');
+  readonly #cancelRow =
+    this.sql.changes<[psetid: number, pid: number, curl: string, mimetype: string]>(CANCEL_ROW);
+  readonly #nameRow = this.sql.run<
+    [psetid: number, pid: number, curl: string, mimetype: string, below: number]
+  >(`UPDATE qdb SET named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND coalesce(named, psetid) < ?`);
+  readonly #countInserted = this.sql.row<
+    [firstpos: number, lastpos: number],
+    { rows: number; bytes: number }
+  >('SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?');
 
   constructor(db: Db, stores: AbsorbStores) {
+    super(db);
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
@@ -113,17 +124,7 @@ export class AbsorbWriter {
     this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
-    this.#selectWaiting = db.prepare<[number, string, string], { pos: number; op: 0 | 1; flags: number }>(
-      'SELECT pos, op, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
-    );
-    this.#cancelRow = db.prepare<[number, number, string, string]>(CANCEL_ROW);
-    this.#nameRow = db.prepare<[number, number, string, string, number]>(
-      `UPDATE qdb SET named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND coalesce(named, psetid) < ?`,
-    );
     this.sets = new AbsorbedSets(db);
-    this.#countInserted = db.prepare<[number, number], { rows: number; bytes: number }>(
-      'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
-    );
   }
 
   /** Gives a set its id and its places; `apply` must follow. Inside a transaction. */
@@ -221,7 +222,7 @@ export class AbsorbWriter {
 
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {
     if (this.#insert.mayHold(url)) this.#insert.flush();
-    const stopped = this.#cancelRow.run(state.psetid, state.pid, url.curl, url.mimetype).changes;
+    const stopped = this.#cancelRow(state.psetid, state.pid, url.curl, url.mimetype);
     const held = this.#content.find(state.pid, url.curl, url.mimetype);
     if (held !== undefined) {
       this.#content.remove(state.pid, held, nowS);
@@ -239,7 +240,7 @@ export class AbsorbWriter {
     const held = this.#content.find(pid, url.curl, url.mimetype);
     if (held === undefined || held.hops === null || held.md5 !== url.md5) return false;
     const waits = [url.mimetype, AS_SERVED].some(
-      mimetype => this.#selectWaiting.get(pid, url.curl, mimetype) !== undefined,
+      mimetype => this.#selectWaiting(pid, url.curl, mimetype) !== undefined,
     );
     if (waits) return false;
     this.#content.remove(pid, held, nowS);
@@ -266,7 +267,7 @@ export class AbsorbWriter {
     // A url that a person gives.
     if (url.hops === 0 && (url.flags & FLAG_LINKS) !== 0) this.#known.askAgain(pid, url.curl);
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
-    const waiting = this.#selectWaiting.get(pid, url.curl, url.mimetype);
+    const waiting = this.#selectWaiting(pid, url.curl, url.mimetype);
     if (waiting?.op === 1) {
       state.duplicate++;
       return;
@@ -304,7 +305,7 @@ export class AbsorbWriter {
     if (ifabsent && this.#isWaiting(state.pid, url, true)) {
       // It is going to be fetched; a mere "if absent" does not change how, but that it was named.
       // safeguard: "if absent" naming what waits
-      this.#nameRow.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
+      this.#nameRow(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
       if (held !== undefined) this.#content.stamp(held, state.psetid);
       state.duplicate++;
       return;
@@ -359,7 +360,7 @@ export class AbsorbWriter {
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
   #settle(slice: Slice, end: number): void {
     this.#insert.flush();
-    const made = this.#countInserted.get(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
+    const made = this.#countInserted(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
     slice.quota.settle(made.rows, made.bytes);
     slice.state.queued += made.rows;
     slice.state.duplicate += slice.submitted - made.rows;
@@ -371,7 +372,7 @@ export class AbsorbWriter {
   /** Whether it waits in its owner's name. */
   #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
     if (this.#insert.mayHold(url)) this.#insert.flush();
-    const row = this.#selectWaiting.get(pid, url.curl, url.mimetype);
+    const row = this.#selectWaiting(pid, url.curl, url.mimetype);
     return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);
   }
 }

@@ -1,5 +1,5 @@
 /** The sets taken from UNSes, whole or in part (table `absorbed`): one sent again counts once, and one cut off goes on. */
-import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface SetCounts {
   /** Urls that got a row in the queue. */
@@ -30,40 +30,27 @@ export interface SetState extends SetCounts {
 const REMEMBERED_SETS = 10_000;
 const PRUNE_EVERY = 1000;
 
-export class AbsorbedSets {
-  readonly #selectSet;
-  readonly #insertSet;
-  readonly #updateProgress;
-  readonly #markComplete;
-  readonly #deleteForgotten;
-  readonly #sumUnfinished;
-
-  constructor(db: Db) {
-    this.#selectSet = db.prepare<[string, string], SetState>(
-      'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
-    );
-    // safeguard: memory of what was absorbed
-    this.#insertSet = db.prepare(
-      `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
-         pid, firstpos, lastpos, at, isfull) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#updateProgress = db.prepare(
-      `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
-       WHERE psetid = ?`,
-    );
-    this.#markComplete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
-    this.#sumUnfinished = db
-      .prepare<[], number>('SELECT total(queued) FROM absorbed WHERE complete = 0')
-      .pluck();
-    this.#deleteForgotten = db.prepare<[string, number]>(
-      'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
-    );
-  }
+export class AbsorbedSets extends SqlStore {
+  // safeguard: memory of what was absorbed
+  readonly #insertSet = this.sql.run<unknown[]>(
+    `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
+       pid, firstpos, lastpos, at, isfull) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  readonly #updateProgress = this.sql.run<unknown[]>(
+    `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
+     WHERE psetid = ?`,
+  );
+  readonly #markComplete = this.sql.run<[psetid: number]>(
+    'UPDATE absorbed SET complete = 1 WHERE psetid = ?',
+  );
+  readonly #deleteForgotten = this.sql.run<[uns: string, psetid: number]>(
+    'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
+  );
 
   /** What is known of an entry; undefined when nothing is. */
-  find(uns: string, entry: string): SetState | undefined {
-    return this.#selectSet.get(uns, entry);
-  }
+  readonly find = this.sql.row<[uns: string, entry: string], SetState>(
+    'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
+  );
 
   /** Writes the state back. Inside a transaction. */
   save(state: SetState): void {
@@ -80,27 +67,25 @@ export class AbsorbedSets {
       state.psetid,
     ];
     if (begun === undefined) {
-      this.#updateProgress.run(progress);
+      this.#updateProgress(progress);
     } else {
       const { uns, entry, atS, full } = begun;
       const { pid, firstpos, lastpos } = state;
-      this.#insertSet.run(progress, uns, entry, pid, firstpos, lastpos, atS, full ? 1 : 0);
+      this.#insertSet(progress, uns, entry, pid, firstpos, lastpos, atS, full ? 1 : 0);
       state.begun = undefined;
     }
   }
 
   /** It will not be taken again. Inside a transaction. */
   complete({ psetid, complete }: SetState): void {
-    if (complete === 0) this.#markComplete.run(psetid);
+    if (complete === 0) this.#markComplete(psetid);
   }
 
   /** Rows of sets that have begun and are not complete: they are not fetched. */
-  unfinished(): number {
-    return this.#sumUnfinished.get() ?? 0;
-  }
+  readonly unfinished = this.sql.number('SELECT total(queued) FROM absorbed WHERE complete = 0');
 
   /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
   prune(uns: string, psetid: number): void {
-    if (psetid % PRUNE_EVERY === 0) this.#deleteForgotten.run(uns, psetid - REMEMBERED_SETS);
+    if (psetid % PRUNE_EVERY === 0) this.#deleteForgotten(uns, psetid - REMEMBERED_SETS);
   }
 }

@@ -14,6 +14,7 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -64,116 +65,97 @@ const { taking, held, released, discarded } = HELD_STATE;
 /** Sets of one provider held at a time; before a further one the oldest is given up. */
 export const MAX_HELD_SETS = 16;
 
-export class HeldStore {
+export class HeldStore extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
-  readonly #statements;
+  readonly #matches = this.sql.has<[pid: number, isfull: number, digest: string]>(
+    `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${held}, ${released})`,
+  );
+  readonly #hold = this.sql.changed<
+    [psetid: number, pid: number, isfull: number, urls: number, digest: string, nowS: number]
+  >(
+    `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${held}, ?, ?, ?, ?)
+     ON CONFLICT(psetid) DO UPDATE SET state = excluded.state, urls = excluded.urls, heldat = excluded.heldat
+       WHERE state = ${taking}`,
+  );
+  readonly #giveUp = this.sql.changed<[pid: number, kept: number]>(
+    `UPDATE held SET state = ${discarded} WHERE psetid IN (SELECT psetid FROM held
+       WHERE pid = ? AND state = ${held} ORDER BY psetid DESC LIMIT -1 OFFSET ?)`,
+  );
+  readonly #confirm = this.sql.run<[pid: number, digest: string]>(
+    `UPDATE held SET state = ${discarded} WHERE pid = ? AND isfull = 0 AND digest = ?
+       AND state IN (${held}, ${released})`,
+  );
+  readonly #providers = this.sql.number<[of: { pid: number | null }]>(
+    `SELECT count(DISTINCT pid) FROM held WHERE state = ${held} AND pid = coalesce($pid, pid)`,
+  );
+  readonly #decideAll = this.sql.run<[values: { pid: number | null; state: number }]>(
+    `UPDATE held SET state = $state WHERE state = ${held} AND pid = coalesce($pid, pid)`,
+  );
+  readonly #decided = this.sql.row<[], HeldSet & { state: number }>(
+    `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${released}, ${discarded})
+     ORDER BY psetid LIMIT 1`,
+  );
+  readonly #recount = this.sql.run<[content: number, psetid: number]>(
+    `UPDATE held SET urls = ? WHERE psetid = ? AND state = ${held}`,
+  );
+  readonly #settle = this.sql.changed<[psetid: number]>(
+    `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${held}`,
+  );
+  readonly #waiting = this.sql.row<[], { sets: number; urls: number; decided: number }>(
+    `SELECT count(*) FILTER (WHERE state = ${held}) AS sets, total(urls) FILTER (WHERE state = ${held}) AS urls,
+       count(*) FILTER (WHERE state IN (${released}, ${discarded})) AS decided FROM held`,
+  );
+  readonly #note = this.sql.run<[psetid: number, curl: string, mimetype: string]>(
+    'INSERT OR IGNORE INTO helddelete VALUES (?, ?, ?)',
+  );
+  readonly #unnote = this.sql.run<[psetid: number, curl: string, mimetype: string]>(
+    'DELETE FROM helddelete WHERE psetid = ? AND curl = ? AND mimetype = ?',
+  );
+  readonly #page = this.sql.rows<[psetid: number, curl: string, mimetype: string, limit: number], Key>(
+    `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > (?, ?)
+     ORDER BY curl, mimetype LIMIT ?`,
+  );
+  readonly #row = this.sql.row<[pid: number, curl: string, mimetype: string], { op: 0 | 1; named: number }>(
+    `SELECT op, coalesce(named, psetid) AS named FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
+  );
+  readonly #cancel =
+    this.sql.changed<[psetid: number, pid: number, curl: string, mimetype: string]>(CANCEL_ROW);
 
   constructor(db: Db, stores: { queue: QueueReader; content: ContentStore }) {
+    super(db);
     this.#queue = stores.queue;
     this.#content = stores.content;
-    this.#statements = {
-      terms: db.prepare<[number], FuseTerms>(
-        'SELECT fusepercent, fuseurls, filesused FROM pidb WHERE pid = ?',
-      ),
-      open: db.prepare<[number, number, string]>(
-        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${taking}, 0, 0, ?, 0)`,
-      ),
-      isOpen: db
-        .prepare<[number], number>(`SELECT 1 FROM held WHERE psetid = ? AND state = ${taking}`)
-        .pluck(),
-      matches: db
-        .prepare<[number, number, string], number>(
-          `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${held}, ${released})`,
-        )
-        .pluck(),
-      hold: db.prepare<[number, number, number, number, string, number]>(
-        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${held}, ?, ?, ?, ?)
-         ON CONFLICT(psetid) DO UPDATE SET state = excluded.state, urls = excluded.urls, heldat = excluded.heldat
-           WHERE state = ${taking}`,
-      ),
-      giveUp: db.prepare<[number, number]>(
-        `UPDATE held SET state = ${discarded} WHERE psetid IN (SELECT psetid FROM held
-           WHERE pid = ? AND state = ${held} ORDER BY psetid DESC LIMIT -1 OFFSET ?)`,
-      ),
-      abandon: db.prepare<[number]>(
-        `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${taking}`,
-      ),
-      supersede: db.prepare<[number, number]>(
-        `UPDATE held SET state = ${discarded} WHERE pid = ? AND psetid < ? AND state IN (${held}, ${released})`,
-      ),
-      confirm: db.prepare<[number, string]>(
-        `UPDATE held SET state = ${discarded} WHERE pid = ? AND isfull = 0 AND digest = ?
-           AND state IN (${held}, ${released})`,
-      ),
-      providers: db
-        .prepare<{ pid: number | null }, number>(
-          `SELECT count(DISTINCT pid) FROM held WHERE state = ${held} AND pid = coalesce($pid, pid)`,
-        )
-        .pluck(),
-      decide: db.prepare<{ pid: number | null; state: number }>(
-        `UPDATE held SET state = $state WHERE state = ${held} AND pid = coalesce($pid, pid)`,
-      ),
-      decided: db.prepare<[], HeldSet & { state: number }>(
-        `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${released}, ${discarded})
-         ORDER BY psetid LIMIT 1`,
-      ),
-      next: db.prepare<[number], HeldSet>(
-        `SELECT psetid, pid, isfull, urls, digest FROM held WHERE state = ${held} AND psetid > ?
-         ORDER BY psetid LIMIT 1`,
-      ),
-      recount: db.prepare<[number, number]>(`UPDATE held SET urls = ? WHERE psetid = ? AND state = ${held}`),
-      settle: db.prepare<[number]>(
-        `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${held}`,
-      ),
-      waiting: db.prepare<[], { sets: number; urls: number; decided: number }>(
-        `SELECT count(*) FILTER (WHERE state = ${held}) AS sets, total(urls) FILTER (WHERE state = ${held}) AS urls,
-           count(*) FILTER (WHERE state IN (${released}, ${discarded})) AS decided FROM held`,
-      ),
-      note: db.prepare<[number, string, string]>('INSERT OR IGNORE INTO helddelete VALUES (?, ?, ?)'),
-      unnote: db.prepare<[number, string, string]>(
-        'DELETE FROM helddelete WHERE psetid = ? AND curl = ? AND mimetype = ?',
-      ),
-      page: db.prepare<[number, string, string, number], Key>(
-        `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > (?, ?)
-         ORDER BY curl, mimetype LIMIT ?`,
-      ),
-      row: db.prepare<[number, string, string], { op: 0 | 1; named: number }>(
-        `SELECT op, coalesce(named, psetid) AS named FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
-      ),
-      cancel: db.prepare<[number, number, string, string]>(CANCEL_ROW),
-      forget: db.prepare<[number]>(`DELETE FROM held WHERE psetid = ? AND state <> ${held}`),
-    };
   }
 
   /** Undefined for a provider that was removed. */
-  terms(pid: number): FuseTerms | undefined {
-    return this.#statements.terms.get(pid);
-  }
+  readonly terms = this.sql.row<[pid: number], FuseTerms>(
+    'SELECT fusepercent, fuseurls, filesused FROM pidb WHERE pid = ?',
+  );
 
   // While a set is taken
 
   /** The deletes of a partial set will be noted instead of carried out. */
-  open(psetid: number, pid: number, digest: string): void {
-    this.#statements.open.run(psetid, pid, digest);
-  }
+  readonly open = this.sql.run<[psetid: number, pid: number, digest: string]>(
+    `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${taking}, 0, 0, ?, 0)`,
+  );
 
-  isOpen(psetid: number): boolean {
-    return this.#statements.isOpen.get(psetid) !== undefined;
-  }
+  readonly isOpen = this.sql.has<[psetid: number]>(
+    `SELECT 1 FROM held WHERE psetid = ? AND state = ${taking}`,
+  );
 
   /** Whether an identical set of the provider is held: sent again, it means what it says. */
   matches(pid: number, isFull: boolean, digest: string): boolean {
-    return digest !== '' && this.#statements.matches.get(pid, isFull ? 1 : 0, digest) !== undefined;
+    return digest !== '' && this.#matches(pid, isFull ? 1 : 0, digest);
   }
 
   note(psetid: number, { curl, mimetype }: Key): void {
-    this.#statements.note.run(psetid, curl, mimetype);
+    this.#note(psetid, curl, mimetype);
   }
 
   /** The same set says otherwise further on. */
   unnote(psetid: number, { curl, mimetype }: Key): void {
-    this.#statements.unnote.run(psetid, curl, mimetype);
+    this.#unnote(psetid, curl, mimetype);
   }
 
   /**
@@ -187,11 +169,11 @@ export class HeldStore {
     let after: Key = { curl: '', mimetype: '' };
     for (;;) {
       const limit = rows();
-      const page = this.#statements.page.all(set.psetid, after.curl, after.mimetype, limit);
+      const page = this.#page(set.psetid, after.curl, after.mimetype, limit);
       const seen = { content: 0, idle: 0 };
       for (const key of page) {
         if (this.#content.find(set.pid, key.curl, key.mimetype) !== undefined) seen.content++;
-        else if (this.#statements.row.get(set.pid, key.curl, key.mimetype)?.op !== 1) {
+        else if (this.#row(set.pid, key.curl, key.mimetype)?.op !== 1) {
           this.unnote(set.psetid, key);
           seen.idle++;
         }
@@ -204,47 +186,48 @@ export class HeldStore {
 
   /** The set's removals wait for a decision. @returns whether older ones had to be given up for them */
   hold({ psetid, pid, isfull, urls, digest }: HeldSet, nowS: number): boolean {
-    if (this.#statements.hold.run(psetid, pid, isfull, urls, digest, nowS).changes === 0)
+    if (!this.#hold(psetid, pid, isfull, urls, digest, nowS))
       throw new Error(`set ${psetid}: its removals are held already, or decided on`);
-    return this.#statements.giveUp.run(pid, MAX_HELD_SETS).changes > 0;
+    return this.#giveUp(pid, MAX_HELD_SETS);
   }
 
   /** The set ends before its removals could be judged: its provider is asked for a full set instead. */
-  abandon(psetid: number): void {
-    this.#statements.abandon.run(psetid);
-  }
+  readonly abandon = this.sql.run<[psetid: number]>(
+    `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${taking}`,
+  );
 
   /** A full set was accepted: what older sets would have removed is settled by it. */
-  supersede(pid: number, psetid: number): void {
-    this.#statements.supersede.run(pid, psetid);
-  }
+  readonly supersede = this.sql.run<[pid: number, psetid: number]>(
+    `UPDATE held SET state = ${discarded} WHERE pid = ? AND psetid < ? AND state IN (${held}, ${released})`,
+  );
 
   /** An identical partial set was carried out. */
   confirm(pid: number, digest: string): void {
     // There is none nearly always, and a look costs a tenth.
-    if (this.matches(pid, false, digest)) this.#statements.confirm.run(pid, digest);
+    if (this.matches(pid, false, digest)) this.#confirm(pid, digest);
   }
 
   // Decisions
 
   /** Held sets, and the content they would remove; and how many have been decided on and are not yet done with. */
   waiting(): { sets: number; urls: number; decided: number } {
-    return this.#statements.waiting.get() ?? { sets: 0, urls: 0, decided: 0 };
+    return this.#waiting() ?? { sets: 0, urls: 0, decided: 0 };
   }
 
   /** The first held set whose id is higher. */
-  next(psetid: number): HeldSet | undefined {
-    return this.#statements.next.get(psetid);
-  }
+  readonly next = this.sql.row<[psetid: number], HeldSet>(
+    `SELECT psetid, pid, isfull, urls, digest FROM held WHERE state = ${held} AND psetid > ?
+     ORDER BY psetid LIMIT 1`,
+  );
 
   /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is changed. */
   *left({ psetid, pid }: { psetid: number; pid: number }, rows: number): Generator<LeftOver, void> {
     let after: Key = { curl: '', mimetype: '' };
     for (let page: Key[] | undefined; page === undefined || page.length === rows;) {
-      page = this.#statements.page.all(psetid, after.curl, after.mimetype, rows);
+      page = this.#page(psetid, after.curl, after.mimetype, rows);
       const left = { content: 0, waits: false };
       for (const { curl, mimetype } of page) {
-        const row = this.#statements.row.get(pid, curl, mimetype);
+        const row = this.#row(pid, curl, mimetype);
         const content = this.#content.find(pid, curl, mimetype);
         if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) continue;
         if (content !== undefined) left.content++;
@@ -257,8 +240,8 @@ export class HeldStore {
 
   /** A held set would remove so much now; one that would remove nothing is given up. @returns whether it was */
   recount(psetid: number, { content, waits }: LeftOver): boolean {
-    if (content === 0 && !waits) return this.#statements.settle.run(psetid).changes > 0;
-    this.#statements.recount.run(content, psetid);
+    if (content === 0 && !waits) return this.#settle(psetid);
+    this.#recount(content, psetid);
     return false;
   }
 
@@ -274,7 +257,7 @@ export class HeldStore {
 
   /** The oldest set that is released or discarded and not yet forgotten. */
   decided(): DecidedSet | undefined {
-    const set = this.#statements.decided.get();
+    const set = this.#decided();
     return set && { ...set, state: set.state === released ? 'released' : 'discarded' };
   }
 
@@ -286,7 +269,7 @@ export class HeldStore {
   ): Generator<number, void> {
     const { psetid, pid } = set;
     for (;;) {
-      const page = this.#statements.page.all(psetid, '', '', rows());
+      const page = this.#page(psetid, '', '', rows());
       if (page.length === 0) return;
       this.#queue.changed(pid);
       let removed = 0;
@@ -301,7 +284,7 @@ export class HeldStore {
   /** Forgets what was noted, a page a step. */
   *drop(psetid: number, rows: () => number): Generator<number, void> {
     for (;;) {
-      const page = this.#statements.page.all(psetid, '', '', rows());
+      const page = this.#page(psetid, '', '', rows());
       if (page.length === 0) return;
       for (const key of page) this.unnote(psetid, key);
       yield 0;
@@ -309,23 +292,21 @@ export class HeldStore {
   }
 
   /** Nothing is left of the set's removals. */
-  forget(psetid: number): void {
-    this.#statements.forget.run(psetid);
-  }
+  readonly forget = this.sql.run<[psetid: number]>(`DELETE FROM held WHERE psetid = ? AND state <> ${held}`);
 
   #remove(psetid: number, pid: number, key: Key, nowS: number): boolean {
-    const row = this.#statements.row.get(pid, key.curl, key.mimetype);
+    const row = this.#row(pid, key.curl, key.mimetype);
     const content = this.#content.find(pid, key.curl, key.mimetype);
     if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) return false;
-    const stopped = this.#statements.cancel.run(psetid, pid, key.curl, key.mimetype).changes > 0;
+    const stopped = this.#cancel(psetid, pid, key.curl, key.mimetype);
     if (content !== undefined) this.#content.remove(pid, content, nowS);
     return stopped || content !== undefined;
   }
 
   #decide(state: DecidedSet['state'], pid: number | undefined): number {
     const of = { pid: pid ?? null };
-    const providers = this.#statements.providers.get(of) ?? 0;
-    if (providers > 0) this.#statements.decide.run({ ...of, state: HELD_STATE[state] });
+    const providers = this.#providers(of);
+    if (providers > 0) this.#decideAll({ ...of, state: HELD_STATE[state] });
     return providers;
   }
 }

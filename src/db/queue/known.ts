@@ -4,6 +4,7 @@
  */
 import { ROBOTS_FORBID, SITE_WISHES } from '../../wire/codes.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 const DAY_S = 86_400;
 const LONGEST_S = 90 * DAY_S;
@@ -41,66 +42,58 @@ interface KnownRow {
   asked: number;
 }
 
-export class KnownStore {
-  readonly #selectUntil;
-  readonly #selectAny;
-  readonly #select;
-  readonly #upsert;
-  readonly #delete;
-  readonly #deletePermitted;
-  readonly #pids;
-  readonly #end;
-  readonly #count;
-  readonly #deleteOldest;
+export class KnownStore extends SqlStore {
+  readonly #selectUntil = this.sql.number<[pid: number, curl: string]>(
+    'SELECT until FROM known WHERE pid = ? AND curl = ?',
+  );
+  readonly #select = this.sql.row<[pid: number, curl: string], KnownRow>(
+    'SELECT code, times, asked FROM known WHERE pid = ? AND curl = ?',
+  );
+  readonly #upsert = this.sql.run<
+    [KnownRow & { pid: number; curl: string; until: number; hops: number | null }]
+  >(
+    `INSERT INTO known(pid, curl, code, times, asked, until, hops)
+     VALUES ($pid, $curl, $code, $times, $asked, $until, $hops)
+     ON CONFLICT(pid, curl) DO UPDATE SET code = $code, times = $times, asked = $asked, until = $until, hops = $hops`,
+  );
+  readonly #delete = this.sql.changes<[pid: number, curl: string]>(
+    'DELETE FROM known WHERE pid = ? AND curl = ?',
+  );
+  readonly #deletePermitted = this.sql.changes<[pid: number, curl: string]>(
+    `DELETE FROM known WHERE pid = ? AND curl = ? AND code NOT IN (${SITE_WISHES.join()})`,
+  );
+  readonly #pids = this.sql.values<[], number>('SELECT pid FROM pidb');
+  readonly #end = this.sql.changes<[values: { pid: number; nowS: number; most: number }]>(
+    `UPDATE known SET until = $nowS WHERE pid = $pid AND curl IN
+       (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid AND until > $nowS LIMIT $most)`,
+  );
+  readonly #count = this.sql.number<[pid: number]>('SELECT count(*) FROM known WHERE pid = ?');
+  readonly #deleteOldest = this.sql.changes<[values: { pid: number; count: number }]>(
+    `DELETE FROM known WHERE pid = $pid AND curl IN
+       (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid ORDER BY until LIMIT $count)`,
+  );
   readonly #most: number;
   /** Rows of the providers of which some were noted. */
   readonly #counts = new Map<number, number>();
 
   /** @param most rows of a provider */
   constructor(db: Db, most = 1_000_000) {
+    super(db);
     this.#most = most;
-    this.#selectUntil = db
-      .prepare<[number, string], number>('SELECT until FROM known WHERE pid = ? AND curl = ?')
-      .pluck();
-    this.#selectAny = db.prepare<[number], number>('SELECT 1 FROM known WHERE pid = ? LIMIT 1').pluck();
-    this.#select = db.prepare<[number, string], KnownRow>(
-      'SELECT code, times, asked FROM known WHERE pid = ? AND curl = ?',
-    );
-    this.#upsert = db.prepare<[KnownRow & { pid: number; curl: string; until: number; hops: number | null }]>(
-      `INSERT INTO known(pid, curl, code, times, asked, until, hops)
-       VALUES ($pid, $curl, $code, $times, $asked, $until, $hops)
-       ON CONFLICT(pid, curl) DO UPDATE SET code = $code, times = $times, asked = $asked, until = $until, hops = $hops`,
-    );
-    this.#delete = db.prepare<[number, string]>('DELETE FROM known WHERE pid = ? AND curl = ?');
-    this.#deletePermitted = db.prepare<[number, string]>(
-      `DELETE FROM known WHERE pid = ? AND curl = ? AND code NOT IN (${SITE_WISHES.join()})`,
-    );
-    this.#pids = db.prepare<[], number>('SELECT pid FROM pidb').pluck();
-    this.#end = db.prepare<[{ pid: number; nowS: number; most: number }]>(
-      `UPDATE known SET until = $nowS WHERE pid = $pid AND curl IN
-         (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid AND until > $nowS LIMIT $most)`,
-    );
-    this.#count = db.prepare<[number], number>('SELECT count(*) FROM known WHERE pid = ?').pluck();
-    this.#deleteOldest = db.prepare<[{ pid: number; count: number }]>(
-      `DELETE FROM known WHERE pid = $pid AND curl IN
-         (SELECT curl FROM known INDEXED BY known_until WHERE pid = $pid ORDER BY until LIMIT $count)`,
-    );
   }
 
   /** Whether anything is known so of a provider. */
-  hasAny(pid: number): boolean {
-    return this.#selectAny.get(pid) !== undefined;
-  }
+  readonly hasAny = this.sql.has<[pid: number]>('SELECT 1 FROM known WHERE pid = ? LIMIT 1');
 
   /** Its owner has announced it, or content has come. */
   forget(pid: number, curl: string): void {
-    const { changes } = this.#delete.run(pid, curl);
+    const changes = this.#delete(pid, curl);
     this.#counted(pid, -changes);
   }
 
   /** A person asks for it: only what the site itself wishes still counts. */
   askAgain(pid: number, curl: string): void {
-    const { changes } = this.#deletePermitted.run(pid, curl);
+    const changes = this.#deletePermitted(pid, curl);
     this.#counted(pid, -changes);
   }
 
@@ -110,9 +103,9 @@ export class KnownStore {
    * @returns providers of which something did
    */
   flush(nowS: number, pid?: number, most = MAX_FLUSHED): number[] {
-    const pids = pid === undefined ? this.#pids.all() : [pid];
+    const pids = pid === undefined ? this.#pids() : [pid];
     return pids.filter(one => {
-      const { changes } = this.#end.run({ pid: one, nowS, most });
+      const changes = this.#end({ pid: one, nowS, most });
       most -= changes;
       return changes > 0;
     });
@@ -120,7 +113,7 @@ export class KnownStore {
 
   /** Whether it is known that a page is not to be had. */
   isKnown(pid: number, curl: string, nowS: number): boolean {
-    return (this.#selectUntil.get(pid, curl) ?? 0) > nowS;
+    return this.#selectUntil(pid, curl) > nowS;
   }
 
   /**
@@ -133,17 +126,17 @@ export class KnownStore {
     { code, absence }: { code: number; absence: Absence },
     nowS: number,
   ): number {
-    const before = this.#select.get(pid, curl);
+    const before = this.#select(pid, curl);
     const isSame = before?.code === code;
     const [seconds, doubles] = TERMS[absence];
     const times = isSame ? before.times + 1 : 1;
     const lasts = doubles ? Math.min(seconds * 2 ** Math.min(times - 1, 10), LONGEST_S) : seconds;
     // What is forbidden is not asked.
     const asked = isSame && code === ROBOTS_FORBID ? before.asked : nowS;
-    this.#upsert.run({ pid, curl, code, times, asked, until: nowS + lasts, hops });
+    this.#upsert({ pid, curl, code, times, asked, until: nowS + lasts, hops });
     if (before === undefined) {
       const count = this.#counts.get(pid);
-      this.#counts.set(pid, count === undefined ? (this.#count.get(pid) ?? 0) : count + 1);
+      this.#counts.set(pid, count === undefined ? this.#count(pid) : count + 1);
       this.#dropOldest(pid);
     }
     return asked;
@@ -158,7 +151,7 @@ export class KnownStore {
     // safeguard: the limit of what is known not to be had
     const excess = (this.#counts.get(pid) ?? 0) - this.#most;
     if (excess <= 0) return;
-    const { changes } = this.#deleteOldest.run({ pid, count: Math.max(excess, this.#atATime()) });
+    const changes = this.#deleteOldest({ pid, count: Math.max(excess, this.#atATime()) });
     this.#counted(pid, -changes);
   }
 

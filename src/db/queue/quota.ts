@@ -8,7 +8,7 @@
  */
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
-import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { isSameUrl, UNASKED, type QueuedUrl } from './row.js';
 
 /** Growth so far, kept with the set across restarts. */
@@ -38,26 +38,20 @@ const NOTHING: Growth = { files: 0, space: 0 };
  * of them would refuse a url; then the rows that wait are summed up, once a set: from then on what is needed only becomes
  * what is used.
  */
-export class EarlierSets {
-  readonly #selectWaiting;
-  readonly #sumWaiting;
-  readonly #sumWhole;
+export class EarlierSets extends SqlStore {
+  readonly #selectWaiting = this.sql.value<[pid: number], number>('SELECT nurlproc FROM pidb WHERE pid = ?');
+  readonly #sumWaiting = this.db.prepare<[number, number, number], Growth>(WAITING_GROWTH);
+  readonly #sumWhole = this.db.prepare<[number, number, number], Growth>(WHOLE_GROWTH);
   /** By provider: bytes that what waits needs at most; unknown after a start. */
   readonly #space = new Map<number, number>();
   /** By provider: what was used and needed when it was summed up for a set. */
   readonly #summed = new Map<number, Growth & { psetid: number }>();
 
-  constructor(db: Db) {
-    this.#selectWaiting = db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck();
-    this.#sumWaiting = db.prepare<[number, number, number], Growth>(WAITING_GROWTH);
-    this.#sumWhole = db.prepare<[number, number, number], Growth>(WHOLE_GROWTH);
-  }
-
   /** What they need at most; rows of the set itself may be counted in. */
   bound({ pid, psetid }: SetPlaces, use: ProviderUse): Growth {
     const summed = this.#summed.get(pid);
     if (summed?.psetid === psetid) return stillNeeded(summed, use);
-    const files = this.#selectWaiting.get(pid) ?? 0;
+    const files = this.#selectWaiting(pid) ?? 0;
     if (files === 0) this.#space.set(pid, 0);
     return files === 0 ? NOTHING : { files, space: this.#space.get(pid) ?? Infinity };
   }
@@ -70,7 +64,7 @@ export class EarlierSets {
     const { pid, psetid, firstpos, lastpos } = set;
     const summed = this.#summed.get(pid);
     if (summed?.psetid === psetid) return stillNeeded(summed, use);
-    const waiting = this.#selectWaiting.get(pid) ?? 0;
+    const waiting = this.#selectWaiting(pid) ?? 0;
     const isFew = waiting <= MAX_SUMMED;
     const many = isUnasked ? { files: waiting, space: 0 } : NOTHING;
     const sum = isUnasked ? this.#sumWhole : this.#sumWaiting;
@@ -95,7 +89,7 @@ export class EarlierSets {
   /** The set is complete: what it needs waits now. */
   complete({ pid }: SetPlaces, growth: Growth): void {
     this.#summed.delete(pid);
-    const before = this.#space.get(pid) ?? (this.#selectWaiting.get(pid) === 0 ? 0 : Infinity);
+    const before = this.#space.get(pid) ?? (this.#selectWaiting(pid) === 0 ? 0 : Infinity);
     this.#space.set(pid, before + Math.max(0, growth.space));
   }
 

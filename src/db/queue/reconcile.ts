@@ -7,6 +7,7 @@
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { LeftOver } from './held-removals.js';
 import { isSameUrl, UNASKED } from './row.js';
 import type { QueueReader } from './sets.js';
@@ -44,77 +45,56 @@ export const EVERYTHING = Number.MAX_SAFE_INTEGER;
 /** What nobody announced is no business of a full set: a crawl goes on beside it. The parameter is psetid. */
 const OWNERS_ROW = `(flags & ${UNASKED} = 0 OR ? = ${EVERYTHING})`;
 
-export class Reconciler {
+// Where the set is one that was held, later ones may have named the url.
+// safeguard: leaving alone what later sets named when held removals are released
+const UNNAMED = `${RANGE} AND psetid < ? AND (hops IS NULL OR ? = ${EVERYTHING}) AND NOT EXISTS(SELECT 1 FROM qdb AS q
+  WHERE (q.pid, q.curl) = (lccurl.pid, lccurl.curl) AND ${isSameUrl('q', 'lccurl')}
+  AND q.flags & ${UNASKED} = 0 AND coalesce(q.named, q.psetid) >= ?)`;
+
+export class Reconciler extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #tally: Tally;
-  readonly #rowsEnd;
-  readonly #selectUnnamedRows;
-  readonly #selectWaits;
-  readonly #dropRow;
-  readonly #contentEnd;
-  readonly #selectUnnamedContents;
-  readonly #countUnnamed;
+  readonly #rowsEnd = this.sql.row<[pid: number, curl: Bound, mimetype: Bound], Key>(rangeEnd('qdb'));
+  readonly #contentEnd = this.sql.row<[pid: number, curl: Bound, mimetype: Bound], Key>(rangeEnd('lccurl'));
+  // A row that waited for nothing was counted when its delete came.
+  readonly #selectUnnamedRows = this.sql.rows<
+    [...range: InRange, ofPsetid: number, psetid: number, limit: number],
+    UnnamedRow
+  >(
+    `SELECT pos, curl, mimetype, op = 1 AND NOT EXISTS(SELECT 1 FROM lccurl AS l
+       WHERE (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}) AS counts
+     FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
+  );
+  readonly #waits = this.sql.has<[...range: InRange, ofPsetid: number, psetid: number]>(
+    `SELECT 1 FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
+  );
+  readonly #dropRow = this.sql.run<[pos: number]>('DELETE FROM qdb WHERE pos = ?');
+  readonly #selectUnnamedContents = this.sql.rows<
+    [...range: InRange, psetid: number, ofPsetid: number, named: number, limit: number],
+    UnnamedContent
+  >(`SELECT curl, mimetype FROM lccurl WHERE ${UNNAMED} ${ORDER} LIMIT ?`);
+  readonly #countUnnamed = this.sql.number<
+    [...range: InRange, psetid: number, ofPsetid: number, named: number]
+  >(`SELECT count(*) FROM lccurl WHERE ${UNNAMED}`);
 
   constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; tally: Tally }) {
+    super(db);
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#tally = stores.tally;
-    const end = (table: string) =>
-      db.prepare<[number, Bound, Bound], Key>(
-        `SELECT curl, mimetype FROM ${table} WHERE pid = ? AND (curl, mimetype) > (?, ?) ${ORDER}
-         LIMIT 1 OFFSET ${RANGE_ROWS - 1}`,
-      );
-    this.#rowsEnd = end('qdb');
-    this.#contentEnd = end('lccurl');
-    // A row that waited for nothing was counted when its delete came.
-    this.#selectUnnamedRows = db.prepare<[...InRange, number, number, number], UnnamedRow>(
-      `SELECT pos, curl, mimetype, op = 1 AND NOT EXISTS(SELECT 1 FROM lccurl AS l
-         WHERE (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}) AS counts
-       FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
-    );
-    this.#selectWaits = db
-      .prepare<[...InRange, number, number], number>(
-        `SELECT 1 FROM qdb WHERE ${RANGE} AND ${OWNERS_ROW} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
-      )
-      .pluck();
-    this.#dropRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
-    // Where the set is one that was held, later ones may have named the url.
-    // safeguard: leaving alone what later sets named when held removals are released
-    const unnamed = `${RANGE} AND psetid < ? AND (hops IS NULL OR ? = ${EVERYTHING}) AND NOT EXISTS(SELECT 1 FROM qdb AS q
-      WHERE (q.pid, q.curl) = (lccurl.pid, lccurl.curl) AND ${isSameUrl('q', 'lccurl')}
-      AND q.flags & ${UNASKED} = 0 AND coalesce(q.named, q.psetid) >= ?)`;
-    this.#selectUnnamedContents = db.prepare<[...InRange, number, number, number, number], UnnamedContent>(
-      `SELECT curl, mimetype FROM lccurl WHERE ${unnamed} ${ORDER} LIMIT ?`,
-    );
-    this.#countUnnamed = db
-      .prepare<[...InRange, number, number, number], number>(`SELECT count(*) FROM lccurl WHERE ${unnamed}`)
-      .pluck();
   }
 
   /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the range. */
   *count(pid: number, psetid: number): Generator<number, void> {
     for (const [from, to] of ranges(this.#contentEnd, pid))
-      yield (
-        this.#countUnnamed.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid, psetid) ??
-        0
-      );
+      yield this.#countUnnamed(...between(pid, from, to), psetid, psetid, psetid);
   }
 
   /** What `run` would remove, queue first as there: what is fetched meanwhile is then content. Nothing is changed. */
   *left(pid: number, psetid: number): Generator<LeftOver, void> {
-    for (const [from, to] of ranges(this.#rowsEnd, pid)) {
-      const found = this.#selectWaits.get(
-        pid,
-        from.curl,
-        from.mimetype,
-        to.curl,
-        to.mimetype,
-        psetid,
-        psetid,
-      );
-      yield { content: 0, waits: found !== undefined };
-    }
+    for (const [from, to] of ranges(this.#rowsEnd, pid))
+      yield { content: 0, waits: this.#waits(...between(pid, from, to), psetid, psetid) };
     for (const content of this.count(pid, psetid)) yield { content, waits: false };
   }
 
@@ -132,20 +112,11 @@ export class Reconciler {
     for (let page: UnnamedRow[] | undefined, limit = 0; page === undefined || page.length === limit;) {
       limit = rows();
       const after: Key = page?.at(-1) ?? from;
-      page = this.#selectUnnamedRows.all(
-        pid,
-        after.curl,
-        after.mimetype,
-        to.curl,
-        to.mimetype,
-        psetid,
-        psetid,
-        limit,
-      );
+      page = this.#selectUnnamedRows(...between(pid, after, to), psetid, psetid, limit);
       if (page.length > 0) {
         this.#queue.changed(pid);
         // safeguard: full sets reconciling the queue
-        for (const row of page) this.#dropRow.run(row.pos);
+        for (const row of page) this.#dropRow(row.pos);
         this.#tally.waiting(pid, -page.length);
       }
       yield page.filter(row => row.counts === 1).length;
@@ -162,17 +133,7 @@ export class Reconciler {
     for (let page: UnnamedContent[] | undefined, limit = 0; page === undefined || page.length === limit;) {
       limit = rows();
       const after: Key = page?.at(-1) ?? from;
-      page = this.#selectUnnamedContents.all(
-        pid,
-        after.curl,
-        after.mimetype,
-        to.curl,
-        to.mimetype,
-        psetid,
-        psetid,
-        psetid,
-        limit,
-      );
+      page = this.#selectUnnamedContents(...between(pid, after, to), psetid, psetid, psetid, limit);
       for (const { curl, mimetype } of page) {
         const held = this.#content.find(pid, curl, mimetype);
         // safeguard: full sets reconciling the content
@@ -185,14 +146,23 @@ export class Reconciler {
 
 type Range = [from: Key, to: Key];
 
+function between(pid: number, from: Key, to: Key): InRange {
+  return [pid, from.curl, from.mimetype, to.curl, to.mimetype];
+}
+
+function rangeEnd(table: string): string {
+  return `SELECT curl, mimetype FROM ${table} WHERE pid = ? AND (curl, mimetype) > (?, ?) ${ORDER}
+    LIMIT 1 OFFSET ${RANGE_ROWS - 1}`;
+}
+
 /** A provider's keys in ranges of RANGE_ROWS; the last is open, for keys may be added meanwhile. */
 function* ranges(
-  endOf: { get(pid: number, curl: Bound, mimetype: Bound): Key | undefined },
+  endOf: (pid: number, curl: Bound, mimetype: Bound) => Key | undefined,
   pid: number,
 ): Generator<Range, void> {
   let from = FIRST;
   for (;;) {
-    const to = endOf.get(pid, from.curl, from.mimetype);
+    const to = endOf(pid, from.curl, from.mimetype);
     yield [from, to ?? LAST];
     if (to === undefined) return;
     from = to;

@@ -7,6 +7,7 @@ import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { AS_SERVED } from '../../wire/url.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { QueueInserter } from './insert.js';
 import { FLAG_OF_CLASS } from './row.js';
 import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
@@ -22,25 +23,28 @@ export interface Spoilt {
   file: 'freed' | 'kept';
 }
 
-export class Refetcher {
+export class Refetcher extends SqlStore {
   readonly #content: ContentStore;
   readonly #queue: QueueReader;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
   readonly #psetids: Counter;
   readonly #places: Counter;
-  readonly #selectWaiting;
-  readonly #updateNamed;
+  readonly #waits = this.sql.has<[pid: number, curl: string, mimetype: string]>(
+    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+  );
+  readonly #updateNamed = this.sql.run<[psetid: number, pos: number]>(
+    'UPDATE qdb SET named = ? WHERE pos = ?',
+  );
 
   constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {
+    super(db);
     this.#content = stores.content;
     this.#queue = stores.queue;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
-    this.#selectWaiting = db.prepare('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?');
-    this.#updateNamed = db.prepare<[number, number]>('UPDATE qdb SET named = ? WHERE pos = ?');
   }
 
   /** Inside a transaction. @returns the sets made */
@@ -77,7 +81,7 @@ export class Refetcher {
   }
 
   #enqueue(pid: number, rows: readonly ContentRow[], setClass: 0 | 1 | 3): WaitingSet | undefined {
-    const missing = rows.filter(row => this.#selectWaiting.get(pid, row.curl, typeOf(row)) === undefined);
+    const missing = rows.filter(row => !this.#waits(pid, row.curl, typeOf(row)));
     if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
     const psetid = this.#psetids.take();
     const firstpos = this.#places.take(missing.length);
@@ -90,7 +94,7 @@ export class Refetcher {
     });
     this.#insert.flush();
     // A full set that is being taken removes what it does not name, this too.
-    missing.forEach((row, index) => this.#updateNamed.run(row.psetid, firstpos + index));
+    missing.forEach((row, index) => this.#updateNamed(row.psetid, firstpos + index));
     this.#tally.waiting(pid, missing.length);
     const lastpos = firstpos + missing.length - 1;
     const set: WaitingSet = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos, class: setClass };

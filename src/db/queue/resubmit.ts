@@ -4,6 +4,7 @@
  * looked up and written once, however the keys are scattered.
  */
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { isPlain, secondsOf, UNASKED, type QueuedUrl } from './row.js';
 import { NOW_SLOT } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
@@ -18,9 +19,18 @@ interface Resubmission {
   rare: QueuedUrl | undefined;
 }
 
-export class Resubmissions {
-  readonly #selectPos;
-  readonly #takeOver;
+export class Resubmissions extends SqlStore {
+  readonly #selectPos = this.db
+    .prepare<[number, string, string], [pos: number, flags: number]>(
+      'SELECT pos, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+    )
+    .raw();
+  // As if it had not waited, but that what is on its way for it does not count.
+  readonly #takeOver = this.sql.run<unknown[]>(
+    `UPDATE OR FAIL qdb SET pos = @to, psetid = @psetid, named = NULL, gen = gen + 1, op = 1, tries = 0, slot = ${NOW_SLOT},
+       flags = @flags, subtype = @subtype, burl = @burl, furl = @furl, md5 = @md5, len = @len, mtime = @mtime, tod = @tod, hops = NULL
+     WHERE pos = @pos`,
+  );
   readonly #plain;
   readonly #rare;
   #pending: Resubmission[] = [];
@@ -28,17 +38,7 @@ export class Resubmissions {
   #takenOver = 0;
 
   constructor(db: Db) {
-    this.#selectPos = db
-      .prepare<[number, string, string], [pos: number, flags: number]>(
-        'SELECT pos, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
-      )
-      .raw();
-    // As if it had not waited, but that what is on its way for it does not count.
-    this.#takeOver = db.prepare(
-      `UPDATE OR FAIL qdb SET pos = @to, psetid = @psetid, named = NULL, gen = gen + 1, op = 1, tries = 0, slot = ${NOW_SLOT},
-         flags = @flags, subtype = @subtype, burl = @burl, furl = @furl, md5 = @md5, len = @len, mtime = @mtime, tod = @tod, hops = NULL
-       WHERE pos = @pos`,
-    );
+    super(db);
     // A waiting url keeps nothing but its place; one that failed before stays at the end of its set. One that waits
     // for a time slot may have other hours now: they are looked at.
     // safeguard: the first position being kept
@@ -68,7 +68,7 @@ export class Resubmissions {
     if ((flags & UNASKED) !== 0) {
       const { flags: said, subtype, burl, furl, md5, len, tod } = url;
       const mtime = secondsOf(url.mtime);
-      this.#takeOver.run({ psetid, pos, to: place, flags: said, subtype, burl, furl, md5, len, mtime, tod });
+      this.#takeOver({ psetid, pos, to: place, flags: said, subtype, burl, furl, md5, len, mtime, tod });
       this.#takenOver++;
       return;
     }

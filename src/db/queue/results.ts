@@ -13,6 +13,7 @@ import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import {
   claimOf,
   FLAG_DROP_OUTSIDE,
@@ -71,7 +72,7 @@ const NO_TYPE = 'application/octet-stream';
 /** Longer ones are none. */
 const MAX_TYPE = 255;
 
-export class ResultWriter {
+export class ResultWriter extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
@@ -79,7 +80,7 @@ export class ResultWriter {
   readonly #known: KnownStore;
   readonly #observer: Observer;
   readonly #rules: ResultRules;
-  readonly #countTry;
+  readonly #countTry = this.sql.run<[pos: number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
 
   constructor(
     db: Db,
@@ -93,6 +94,7 @@ export class ResultWriter {
     },
     rules: ResultRules,
   ) {
+    super(db);
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
@@ -100,7 +102,6 @@ export class ResultWriter {
     this.#known = stores.known;
     this.#observer = stores.observer;
     this.#rules = rules;
-    this.#countTry = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
   }
 
   /**
@@ -235,7 +236,7 @@ export class ResultWriter {
     // That there is no room for it says nothing of the url: it waits for as long as it takes.
     // safeguard: the limit of retries
     if (result.reach === 'url' && (row.tries < this.#rules.retries || result.code === STORE_FULL)) {
-      this.#countTry.run(row.pos);
+      this.#countTry(row.pos);
       return 'bad';
     }
     if ((row.flags & UNASKED) !== 0) {

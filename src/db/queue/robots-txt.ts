@@ -1,6 +1,6 @@
 /** robots.txt of origins that something unasked was to be fetched from (table `robots`), as they were when they were asked for last. */
-import type { Db } from '../sqlite/open.js';
 import { corrupt, isInteger, isTextOrNull } from '../sqlite/row-checks.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 /** Times are seconds since 1970. */
 export interface StoredRobots {
@@ -22,37 +22,29 @@ const DAY_S = 86_400;
 /** Rows forgotten with each that is written: more than come. */
 const FORGOTTEN_AT_A_TIME = 4;
 
-export class RobotsStore {
-  readonly #select;
-  readonly #upsert;
-  readonly #forget;
-  readonly #expire;
-  readonly #expireAll;
-
-  constructor(db: Db) {
-    this.#select = db.prepare<[string], StoredRobots>(
-      'SELECT http, body, etag, lastmodified, fetched, checked FROM robots WHERE origin = ?',
-    );
-    this.#upsert = db.prepare<[StoredRobots & { origin: string }]>(
-      `INSERT INTO robots(origin, http, body, etag, lastmodified, fetched, checked)
-       VALUES ($origin, $http, $body, $etag, $lastmodified, $fetched, $checked)
-       ON CONFLICT(origin) DO UPDATE SET http = $http, body = $body, etag = $etag, lastmodified = $lastmodified,
-         fetched = $fetched, checked = $checked`,
-    );
-    this.#forget = db.prepare<[number, number]>(
-      'DELETE FROM robots WHERE origin IN (SELECT origin FROM robots WHERE checked < ? LIMIT ?)',
-    );
-    this.#expire = db.prepare<{ origin: string; atS: number }>(
-      'UPDATE robots SET checked = $atS WHERE origin = $origin AND checked > $atS',
-    );
-    this.#expireAll = db.prepare<{ atS: number }>(
-      `UPDATE robots SET checked = $atS WHERE origin IN (SELECT origin FROM robots WHERE checked > $atS LIMIT ${MAX_EXPIRED})`,
-    );
-  }
+export class RobotsStore extends SqlStore {
+  readonly #select = this.sql.row<[origin: string], StoredRobots>(
+    'SELECT http, body, etag, lastmodified, fetched, checked FROM robots WHERE origin = ?',
+  );
+  readonly #upsert = this.sql.run<[StoredRobots & { origin: string }]>(
+    `INSERT INTO robots(origin, http, body, etag, lastmodified, fetched, checked)
+     VALUES ($origin, $http, $body, $etag, $lastmodified, $fetched, $checked)
+     ON CONFLICT(origin) DO UPDATE SET http = $http, body = $body, etag = $etag, lastmodified = $lastmodified,
+       fetched = $fetched, checked = $checked`,
+  );
+  readonly #forget = this.sql.run<[oldestS: number, limit: number]>(
+    'DELETE FROM robots WHERE origin IN (SELECT origin FROM robots WHERE checked < ? LIMIT ?)',
+  );
+  readonly #expire = this.sql.run<[values: { origin: string; atS: number }]>(
+    'UPDATE robots SET checked = $atS WHERE origin = $origin AND checked > $atS',
+  );
+  readonly #expireAll = this.sql.run<[values: { atS: number }]>(
+    `UPDATE robots SET checked = $atS WHERE origin IN (SELECT origin FROM robots WHERE checked > $atS LIMIT ${MAX_EXPIRED})`,
+  );
 
   /** @throws as SQLite for damage, for a row whose values are not of their columns' types */
   find(origin: string): StoredRobots | undefined {
-    const row = this.#select.get(origin);
+    const row = this.#select(origin);
     if (row === undefined) return undefined;
     const { http, body, etag, lastmodified, fetched, checked } = row;
     const isWhole =
@@ -63,14 +55,14 @@ export class RobotsStore {
 
   /** Inside a transaction. @param oldestS rows that were asked for before it are forgotten */
   note(origin: string, row: StoredRobots, oldestS: number): void {
-    this.#upsert.run({ origin, ...row });
-    this.#forget.run(oldestS, FORGOTTEN_AT_A_TIME);
+    this.#upsert({ origin, ...row });
+    this.#forget(oldestS, FORGOTTEN_AT_A_TIME);
   }
 
   /** Has it asked for again before it counts further; copies stay. Inside a transaction. @param origins undefined: all */
   expire(nowS: number, origins?: readonly string[]): void {
     const atS = nowS - DAY_S;
-    if (origins === undefined) this.#expireAll.run({ atS });
-    else for (const origin of origins) this.#expire.run({ origin, atS });
+    if (origins === undefined) this.#expireAll({ atS });
+    else for (const origin of origins) this.#expire({ origin, atS });
   }
 }

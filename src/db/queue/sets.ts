@@ -4,6 +4,7 @@ import type { Db } from '../sqlite/open.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { ofRank, type SetClass } from '../../wire/origin.js';
 import { AT_MOST } from '../sqlite/paging.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { ReadAhead } from './read-ahead.js';
 import {
   CLASS_OF_ROW,
@@ -34,107 +35,77 @@ export interface WaitingSet {
 
 export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos, class';
 
-export class QueueReader {
-  readonly #selectSets;
-  readonly #countSetsAfter;
-  readonly #selectUnasked;
-  readonly #nextProvider;
-  readonly #selectNext;
-  readonly #countNext;
-  readonly #selectWaiting;
-  readonly #selectRow;
-  readonly #selectGeneration;
-  readonly #selectLeastTries;
-  readonly #selectBad;
-  readonly #selectAny;
-  readonly #insertSet;
-  readonly #deleteSet;
-  readonly #deleteRow;
-  readonly #selectHas;
-  readonly #selectAnnounced;
-  readonly #renameRow;
+export class QueueReader extends SqlStore {
+  // safeguard: the order of sets
+  readonly #selectSets = this.sql.rows<
+    [pid: number, urgency: number, psetid: number, limit: number],
+    WaitingSet
+  >(
+    `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?)
+     ORDER BY class, psetid ${AT_MOST}`,
+  );
+  readonly #countSetsAfter = this.sql.number<[pid: number, urgency: number, psetid: number, most: number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM qpsdb
+       WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?) ${AT_MOST})`,
+  );
+  readonly #nextProvider = this.sql.value<[pid: number], number>(
+    `SELECT min(pid) FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid > ?`,
+  );
+  // safeguard: the order within a set
+  // safeguard: failed urls going to the end of their set
+  readonly #selectNext = this.db
+    .prepare<[number, number, number, number], RawWaiting>(
+      `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos ${AT_MOST}`,
+    )
+    .raw();
+  readonly #countNext = this.sql.number<[afterPos: number, lastpos: number, slot: number, most: number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
+  );
+  readonly #selectWaiting = this.db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
+  readonly #selectRow = this.sql.row<[pos: number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
+  // The index has rows that failed only: without saying that these did, all of the queue would be read.
+  readonly #selectBad = this.db
+    .prepare<[number, number, number, number], RawWaiting>(
+      `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND tries > 0 AND slot = ${NOW_SLOT} AND pos > ?
+     ORDER BY pos ${AT_MOST}`,
+    )
+    .raw();
+  readonly #selectAny = this.sql.value<[firstpos: number, lastpos: number, slot: number], SetClass>(
+    `SELECT ${CLASS_OF_ROW} FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1`,
+  );
+  readonly #insertSet = this.sql.run<
+    [
+      psetid: number,
+      slot: number,
+      pid: number,
+      firstpos: number,
+      lastpos: number,
+      urgency: number,
+      ofPsetid: number,
+      absorbedat: number,
+    ]
+  >(
+    // Parts of a set have its age.
+    `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, class, absorbedat)
+     VALUES (?, ?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
+  );
+  readonly #deleteSet = this.sql.run<[psetid: number, slot: number]>(
+    'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
+  );
+  readonly #deleteRow = this.sql.changed<[pos: number]>('DELETE FROM qdb WHERE pos = ?');
+  readonly #renameRow = this.sql.run<[curl: string, furl: string | null, flags: number, pos: number]>(
+    `UPDATE qdb SET curl = ?, furl = ?, flags = ?, mimetype = '${AS_SERVED}', gen = gen + 1, tries = 0, subtype = NULL,
+       burl = NULL, md5 = NULL, len = NULL, mtime = NULL WHERE pos = ?`,
+  );
   readonly #tally: Tally;
   readonly #nowS: () => number;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
 
   /** @param nowS wall clock, for the age of sets */
   constructor(db: Db, tally: Tally, nowS: () => number) {
+    super(db);
     this.#tally = tally;
     this.#nowS = nowS;
-    // safeguard: the order of sets
-    this.#selectSets = db.prepare<[number, number, number, number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?)
-       ORDER BY class, psetid ${AT_MOST}`,
-    );
-    this.#countSetsAfter = db
-      .prepare<[number, number, number, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM qpsdb
-           WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND (class, psetid) > (?, ?) ${AT_MOST})`,
-      )
-      .pluck();
-    this.#selectUnasked = db
-      .prepare<[number], number>(
-        `SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND class > 0 LIMIT 1`,
-      )
-      .pluck();
-    this.#nextProvider = db
-      .prepare<[number], number | null>(
-        `SELECT min(pid) FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid > ?`,
-      )
-      .pluck();
-    // safeguard: the order within a set
-    // safeguard: failed urls going to the end of their set
-    this.#selectNext = db
-      .prepare<[number, number, number, number], RawWaiting>(
-        `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos ${AT_MOST}`,
-      )
-      .raw();
-    this.#countNext = db
-      .prepare<[number, number, number, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
-      )
-      .pluck();
-    this.#selectWaiting = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
-    this.#selectRow = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
-    this.#selectGeneration = db.prepare<[number], number>('SELECT gen FROM qdb WHERE pos = ?').pluck();
-    this.#selectLeastTries = db
-      .prepare<[number], number | null>(
-        `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
-      )
-      .pluck();
-    // The index has rows that failed only: without saying that these did, all of the queue would be read.
-    this.#selectBad = db
-      .prepare<[number, number, number, number], RawWaiting>(
-        `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND tries > 0 AND slot = ${NOW_SLOT} AND pos > ?
-         ORDER BY pos ${AT_MOST}`,
-      )
-      .raw();
-    this.#selectAny = db
-      .prepare<[number, number, number], SetClass>(
-        `SELECT ${CLASS_OF_ROW} FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1`,
-      )
-      .pluck();
-    this.#insertSet = db.prepare<[number, number, number, number, number, number, number, number]>(
-      // Parts of a set have its age.
-      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, class, absorbedat)
-       VALUES (?, ?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
-    );
-    this.#deleteSet = db.prepare<[number, number]>(
-      'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
-    );
-    this.#deleteRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
-    this.#selectHas = db
-      .prepare<[number, string], number>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1')
-      .pluck();
-    this.#selectAnnounced = db
-      .prepare<[number, string], number>(
-        `SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 AND flags & ${UNASKED} = 0 LIMIT 1`,
-      )
-      .pluck();
-    this.#renameRow = db.prepare<[string, string | null, number, number]>(
-      `UPDATE qdb SET curl = ?, furl = ?, flags = ?, mimetype = '${AS_SERVED}', gen = gen + 1, tries = 0, subtype = NULL,
-         burl = NULL, md5 = NULL, len = NULL, mtime = NULL WHERE pos = ?`,
-    );
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
       this.#selectNext.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
     );
@@ -143,24 +114,24 @@ export class QueueReader {
   /** The provider's next sets after one (`rankOf`) that may be fetched now, in their order. */
   sets(pid: number, afterRank: number, limit: number): WaitingSet[] {
     const after = ofRank(afterRank);
-    return this.#selectSets.all(pid, after.class, after.psetid, limit);
+    return this.#selectSets(pid, after.class, after.psetid, limit);
   }
 
   /** How many there are of those, counted as far as `most`: some 20 ns each. */
   countSets(pid: number, afterRank: number, most: number): number {
     const after = ofRank(afterRank);
-    return this.#countSetsAfter.get(pid, after.class, after.psetid, most) ?? 0;
+    return this.#countSetsAfter(pid, after.class, after.psetid, most);
   }
 
   /** The providers with sets that may be fetched now: a look-up each. */
   *providers(): Generator<number, void> {
-    for (let pid = this.#nextProvider.get(0); pid != null; pid = this.#nextProvider.get(pid)) yield pid;
+    for (let pid = this.#nextProvider(0); pid != null; pid = this.#nextProvider(pid)) yield pid;
   }
 
   /** Whether any set that may be fetched now is not its provider's own. */
-  hasUnasked(pid: number): boolean {
-    return this.#selectUnasked.get(pid) !== undefined;
-  }
+  readonly hasUnasked = this.sql.has<[pid: number]>(
+    `SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND class > 0 LIMIT 1`,
+  );
 
   /** The set's next rows after a place, without bad ones. */
   next(set: WaitingSet, afterPos: number, limit: number): WaitingRow[] {
@@ -169,7 +140,7 @@ export class QueueReader {
 
   /** How many rows there are after a place, without bad ones, counted as far as `most`. */
   count(set: WaitingSet, afterPos: number, most: number): number {
-    return this.#countNext.get(afterPos, set.lastpos, set.slot, most) ?? 0;
+    return this.#countNext(afterPos, set.lastpos, set.slot, most);
   }
 
   /** Rows of the provider are changed, by anything but their own results: what was read ahead is read again. */
@@ -184,19 +155,17 @@ export class QueueReader {
 
   /** All columns of a row. */
   whole(pos: number): QueueRow | undefined {
-    const row = this.#selectRow.get(pos);
+    const row = this.#selectRow(pos);
     return row && queueRow(row);
   }
 
   /** How often a row was announced; undefined when it is gone. */
-  generation(pos: number): number | undefined {
-    return this.#selectGeneration.get(pos);
-  }
+  readonly generation = this.sql.value<[pos: number], number>('SELECT gen FROM qdb WHERE pos = ?');
 
   /** The fewest tries any bad url of the set has had; undefined when it has no bad ones (now). */
-  leastTries(psetid: number): number | undefined {
-    return this.#selectLeastTries.get(psetid) ?? undefined;
-  }
+  readonly leastTries = this.sql.value<[psetid: number], number>(
+    `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
+  );
 
   /** The set's urls that failed `tries` times, after a place. */
   bad(psetid: number, tries: number, afterPos: number, limit: number): WaitingRow[] {
@@ -214,38 +183,38 @@ export class QueueReader {
     lastpos,
     slot,
   }: Pick<WaitingSet, 'firstpos' | 'lastpos' | 'slot'>): SetClass | undefined {
-    return this.#selectAny.get(firstpos, lastpos, slot);
+    return this.#selectAny(firstpos, lastpos, slot);
   }
 
   /** Makes a complete set visible to the scheduler. Inside a transaction. */
   addSet(set: WaitingSet): void {
     const { psetid, slot, pid, firstpos, lastpos } = set;
-    this.#insertSet.run(psetid, slot, pid, firstpos, lastpos, set.class, psetid, this.#nowS());
+    this.#insertSet(psetid, slot, pid, firstpos, lastpos, set.class, psetid, this.#nowS());
   }
 
   /** Inside a transaction. */
   removeSet(set: WaitingSet): void {
-    this.#deleteSet.run(set.psetid, set.slot);
+    this.#deleteSet(set.psetid, set.slot);
   }
 
   /** Whether a page waits, as whatever type. */
-  has(pid: number, curl: string): boolean {
-    return this.#selectHas.get(pid, curl) !== undefined;
-  }
+  readonly has = this.sql.has<[pid: number, curl: string]>(
+    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1',
+  );
 
   /** Whether its owner has announced a page, as whatever type, and that waits or is being fetched. */
-  isAnnounced(pid: number, curl: string): boolean {
-    return this.#selectAnnounced.get(pid, curl) !== undefined;
-  }
+  readonly isAnnounced = this.sql.has<[pid: number, curl: string]>(
+    `SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 AND flags & ${UNASKED} = 0 LIMIT 1`,
+  );
 
   /** The page of another url, which does not wait, takes the place of a row, as served. Inside a transaction. */
   rename(pos: number, { curl, furl = null }: { curl: string; furl?: string | null }, flags: number): void {
-    this.#renameRow.run(curl, furl, flags, pos);
+    this.#renameRow(curl, furl, flags, pos);
   }
 
   /** Removes a row. Inside a transaction. */
   drop(row: { pos: number; pid: number }): void {
     // safeguard: counting rows that leave the queue
-    if (this.#deleteRow.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
+    if (this.#deleteRow(row.pos)) this.#tally.waiting(row.pid, -1);
   }
 }

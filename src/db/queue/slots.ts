@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Db } from '../sqlite/open.js';
 import { AT_MOST } from '../sqlite/paging.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { recordOfRow, rowStateOf } from './row.js';
 import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets.js';
 
@@ -24,70 +25,47 @@ export interface LastLook {
 const LOOK_KEY = 'slots';
 const NEVER = 614;
 
-export class SlotStore {
+export class SlotStore extends SqlStore {
   readonly #queue: QueueReader;
   readonly #errors: ErrorStore;
-  readonly #updateSlot;
-  readonly #insertPart;
-  readonly #takeBack;
-  readonly #deleteEmptyParts;
-  readonly #selectParts;
-  readonly #nextSlot;
-  readonly #nextProvider;
-  readonly #selectResubmitted;
-  readonly #selectAnyPart;
-  readonly #countRows;
-  readonly #selectLastLook;
-  readonly #writeLastLook;
-  readonly #selectMasks;
+  readonly #updateSlot = this.sql.run<[slot: number, pos: number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
+  readonly #insertPart = this.sql.run<[slot: number, psetid: number]>(
+    `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
+     SELECT psetid, ?, pid, firstpos, lastpos, absorbedat, class FROM qpsdb WHERE psetid = ? LIMIT 1`,
+  );
+  readonly #takeBack = this.sql.values<[slot: number, psetid: number, limit: number], number>(
+    `UPDATE qdb SET slot = ${NOW_SLOT} WHERE pos IN
+       (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos ${AT_MOST}) RETURNING pos`,
+  );
+  // Rows to be looked at have no part of their own: one of their set must stay to tell its places.
+  readonly #deleteEmptyParts = this.sql.run<[psetid: number]>(
+    `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
+       (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
+  );
+  readonly #nextSlot = this.sql.value<[starttimeslot: number], number>(
+    'SELECT min(starttimeslot) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot > ? AND starttimeslot >= 0',
+  );
+  readonly #nextProvider = this.sql.value<[slot: number, pid: number], number>(
+    'SELECT min(pid) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid > ?',
+  );
+  readonly #selectResubmitted = this.sql.value<[afterPsetid: number], number>(
+    `SELECT min(psetid) FROM qdb INDEXED BY qdb_slot WHERE slot = ${LOOK_SLOT} AND slot >= 0 AND psetid > ?`,
+  );
+  readonly #selectAnyPart = this.sql.row<[psetid: number], WaitingSet>(
+    `SELECT ${SET_COLUMNS} FROM qpsdb WHERE psetid = ? LIMIT 1`,
+  );
+  readonly #selectLastLook = this.sql.value<[key: string], string>('SELECT value FROM meta WHERE key = ?');
+  readonly #writeLastLook = this.sql.run<[key: string, value: string]>(
+    'INSERT OR REPLACE INTO meta VALUES (?, ?)',
+  );
+  readonly #selectMasks = this.db
+    .prepare<[], [number, string]>("SELECT pid, timeofday FROM pidb WHERE timeofday <> '' ORDER BY pid")
+    .raw();
 
   constructor(db: Db, stores: { queue: QueueReader; errors: ErrorStore }) {
+    super(db);
     this.#queue = stores.queue;
     this.#errors = stores.errors;
-    this.#updateSlot = db.prepare<[number, number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
-    this.#insertPart = db.prepare<[number, number]>(
-      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
-       SELECT psetid, ?, pid, firstpos, lastpos, absorbedat, class FROM qpsdb WHERE psetid = ? LIMIT 1`,
-    );
-    this.#takeBack = db
-      .prepare<[number, number, number], number>(
-        `UPDATE qdb SET slot = ${NOW_SLOT} WHERE pos IN
-           (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos ${AT_MOST}) RETURNING pos`,
-      )
-      .pluck();
-    // Rows to be looked at have no part of their own: one of their set must stay to tell its places.
-    this.#deleteEmptyParts = db.prepare<[number]>(
-      `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
-         (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
-    );
-    this.#selectParts = db.prepare<[number, number, number, number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later
-       WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
-    );
-    this.#nextSlot = db
-      .prepare<[number], number | null>(
-        'SELECT min(starttimeslot) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot > ? AND starttimeslot >= 0',
-      )
-      .pluck();
-    this.#nextProvider = db
-      .prepare<[number, number], number | null>(
-        'SELECT min(pid) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid > ?',
-      )
-      .pluck();
-    this.#selectResubmitted = db
-      .prepare<[number], number | null>(
-        `SELECT min(psetid) FROM qdb INDEXED BY qdb_slot WHERE slot = ${LOOK_SLOT} AND slot >= 0 AND psetid > ?`,
-      )
-      .pluck();
-    this.#selectAnyPart = db.prepare<[number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE psetid = ? LIMIT 1`,
-    );
-    this.#countRows = db.prepare<[], number>('SELECT count(*) FROM qdb WHERE slot >= 0').pluck();
-    this.#selectLastLook = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck();
-    this.#writeLastLook = db.prepare<[string, string]>('INSERT OR REPLACE INTO meta VALUES (?, ?)');
-    this.#selectMasks = db
-      .prepare<[], [number, string]>("SELECT pid, timeofday FROM pidb WHERE timeofday <> '' ORDER BY pid")
-      .raw();
   }
 
   /**
@@ -103,41 +81,41 @@ export class SlotStore {
       this.#queue.drop(row);
       return true;
     }
-    this.#updateSlot.run(slot, row.pos);
-    this.#insertPart.run(slot, taken.set.psetid);
+    this.#updateSlot(slot, row.pos);
+    this.#insertPart(slot, taken.set.psetid);
     return true;
   }
 
   /** The slots that anything waits for. */
   slots(): number[] {
     const slots: number[] = [];
-    for (let slot = this.#nextSlot.get(-1); slot != null; slot = this.#nextSlot.get(slot)) slots.push(slot);
+    for (let slot = this.#nextSlot(-1); slot != null; slot = this.#nextSlot(slot)) slots.push(slot);
     return slots;
   }
 
   /** The providers of which anything waits for a slot: a look-up each. */
   *providers(slot: number): Generator<number, void> {
-    for (let pid = this.#nextProvider.get(slot, 0); pid != null; pid = this.#nextProvider.get(slot, pid))
-      yield pid;
+    for (let pid = this.#nextProvider(slot, 0); pid != null; pid = this.#nextProvider(slot, pid)) yield pid;
   }
 
   /** The slots that anything of a provider waits for. */
   slotsOf(pid: number): number[] {
-    return this.slots().filter(slot => this.#nextProvider.get(slot, pid - 1) === pid);
+    return this.slots().filter(slot => this.#nextProvider(slot, pid - 1) === pid);
   }
 
   /** A provider's next parts of sets after one that wait for a slot, in the order of their absorption. */
-  parts(slot: number, pid: number, afterPsetid: number, limit: number): WaitingSet[] {
-    return this.#selectParts.all(slot, pid, afterPsetid, limit);
-  }
+  readonly parts = this.sql.rows<[slot: number, pid: number, afterPsetid: number, limit: number], WaitingSet>(
+    `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later
+     WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
+  );
 
   /** The next sets after one with rows that were submitted again while they waited for a slot, as parts to join. */
   resubmitted(afterPsetid: number, limit: number): WaitingSet[] {
     const parts: WaitingSet[] = [];
-    for (let psetid = this.#selectResubmitted.get(afterPsetid); psetid != null && parts.length < limit;) {
-      const part = this.#selectAnyPart.get(psetid);
+    for (let psetid = this.#selectResubmitted(afterPsetid); psetid != null && parts.length < limit;) {
+      const part = this.#selectAnyPart(psetid);
       if (part !== undefined) parts.push({ ...part, slot: LOOK_SLOT });
-      psetid = this.#selectResubmitted.get(psetid);
+      psetid = this.#selectResubmitted(psetid);
     }
     return parts;
   }
@@ -148,27 +126,25 @@ export class SlotStore {
    */
   join(part: WaitingSet, limit: number): number[] {
     this.#queue.changed(part.pid);
-    const places = this.#takeBack.all(part.slot, part.psetid, limit).sort((a, b) => a - b);
-    if (places.length > 0) this.#insertPart.run(NOW_SLOT, part.psetid);
-    if (places.length < limit) this.#deleteEmptyParts.run(part.psetid);
+    const places = this.#takeBack(part.slot, part.psetid, limit).sort((a, b) => a - b);
+    if (places.length > 0) this.#insertPart(NOW_SLOT, part.psetid);
+    if (places.length < limit) this.#deleteEmptyParts(part.psetid);
     return places;
   }
 
   /** Rows waiting for a slot. */
-  rows(): number {
-    return this.#countRows.get() ?? 0;
-  }
+  readonly rows = this.sql.number('SELECT count(*) FROM qdb WHERE slot >= 0');
 
   /** undefined: never. */
   lastLook(): LastLook | undefined {
-    const [at, of, basis = ''] = this.#selectLastLook.get(LOOK_KEY)?.split(' ') ?? [];
+    const [at, of, basis = ''] = this.#selectLastLook(LOOK_KEY)?.split(' ') ?? [];
     const [atMs, slots] = [Number(at), Number(of)];
     return Number.isFinite(atMs) && Number.isFinite(slots) ? { atMs, slots, basis } : undefined;
   }
 
   /** Inside a transaction. */
   setLastLook({ atMs, slots, basis }: LastLook): void {
-    this.#writeLastLook.run(LOOK_KEY, `${atMs} ${slots} ${basis}`);
+    this.#writeLastLook(LOOK_KEY, `${atMs} ${slots} ${basis}`);
   }
 
   /** Another one when any provider has other hours; 100 000 with hours take some 50 ms. */

@@ -7,6 +7,7 @@ import { FreedStore } from '../cache/freed.js';
 import { StoreRegister } from '../cache/stores.js';
 import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held-removals.js';
 import { KnownStore } from './known.js';
@@ -40,7 +41,7 @@ export interface StoreRules {
   committed?: () => void;
 }
 
-export class QueueStore {
+export class QueueStore extends SqlStore {
   readonly content: ContentStore;
   readonly errors: ErrorStore;
   readonly deletions: DeletionStore;
@@ -63,16 +64,13 @@ export class QueueStore {
   readonly audits: AuditSamples;
   readonly #scores: TruthReader;
   readonly #tally: Tally;
-  readonly #db: Db;
-  readonly #beginTransaction;
-  readonly #commitTransaction;
+  readonly #beginTransaction = this.sql.run('BEGIN IMMEDIATE');
+  readonly #commitTransaction = this.sql.run('COMMIT');
   readonly #committed: () => void;
   readonly #nowS: () => number;
 
   constructor(db: Db, rules: StoreRules) {
-    this.#db = db;
-    this.#beginTransaction = db.prepare('BEGIN IMMEDIATE');
-    this.#commitTransaction = db.prepare('COMMIT');
+    super(db);
     this.#committed = rules.committed ?? (() => undefined);
     this.#nowS = rules.nowS;
     this.#tally = new Tally(db);
@@ -131,17 +129,17 @@ export class QueueStore {
   }
 
   close(): void {
-    this.#db.close();
+    this.db.close();
   }
 
   #commit<T>(change: () => T): T {
-    this.#beginTransaction.run();
+    this.#beginTransaction();
     try {
       const value = change();
       this.truth.flush();
       this.errors.flush();
       this.#tally.flush();
-      this.#commitTransaction.run();
+      this.#commitTransaction();
       this.audits.committed();
       return value;
     } catch (error) {
@@ -152,8 +150,8 @@ export class QueueStore {
       this.truth.reset();
       this.audits.reset();
       this.#tally.reset();
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      throw storageError(this.#db.name, error);
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+      throw storageError(this.db.name, error);
     }
   }
 }

@@ -19,6 +19,7 @@ import { readIfThere } from '../../lib/read-if-there.js';
 import type { Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 import { lastGiven } from './counters.js';
+import { SqlStore } from './sql-store.js';
 
 /** Between two marks at least; what was committed since the last one may be missing in a copy without being noticed. */
 const INTERVAL_MS = 1000;
@@ -86,11 +87,10 @@ export interface MarksOptions {
 }
 
 /** The marks of a database that is served. */
-export class Marks {
-  readonly #db: Db;
+export class Marks extends SqlStore {
   readonly #path: string;
   readonly #options: MarksOptions;
-  readonly #raiseMark;
+  readonly #raiseMark = this.sql.run<unknown[]>("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
   /** Something was committed since the last mark. */
   #isDue = false;
   #cancel: (() => void) | undefined;
@@ -98,10 +98,9 @@ export class Marks {
   #isUnable = false;
 
   constructor(db: Db, path: string, options: MarksOptions) {
-    this.#db = db;
+    super(db);
     this.#path = path;
     this.#options = options;
-    this.#raiseMark = db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
   }
 
   /** Notes that the database is served from now on: before anything is promised. */
@@ -122,7 +121,7 @@ export class Marks {
     await this.#writing;
     this.#cancel?.();
     try {
-      if (this.#isDue) this.#raiseMark.run();
+      if (this.#isDue) this.#raiseMark();
       this.#writeNow('stopped');
     } catch (error) {
       this.#unable(error);
@@ -133,7 +132,7 @@ export class Marks {
     this.#cancel = undefined;
     this.#isDue = false;
     try {
-      this.#raiseMark.run();
+      this.#raiseMark();
     } catch (error) {
       if (this.#options.failed(error)) this.committed();
       return;
@@ -146,7 +145,7 @@ export class Marks {
 
   async #writeAside(): Promise<void> {
     try {
-      const mark = markOf(this.#db, this.#path, this.#options.kind);
+      const mark = markOf(this.db, this.#path, this.#options.kind);
       await writeFileDurablyAside(fileOf(this.#path, mark.number), textOf(mark, 'serving'));
       this.#written(mark.number);
     } catch (error) {
@@ -156,7 +155,7 @@ export class Marks {
 
   #writeNow(state: Mark['state']): void {
     try {
-      const mark = markOf(this.#db, this.#path, this.#options.kind);
+      const mark = markOf(this.db, this.#path, this.#options.kind);
       writeFileDurably(fileOf(this.#path, mark.number), textOf(mark, state));
       this.#written(mark.number);
     } catch (error) {

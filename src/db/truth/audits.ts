@@ -8,6 +8,7 @@
  *                             ╰──other bytes again, minutes later──▶ failed, and noisy
  */
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { TruthDays } from './days.js';
 import type { VisitStore } from './visits.js';
 
@@ -74,91 +75,82 @@ const MOST_COUNTED = 20_000;
 /** Rows in a step of the upkeep. */
 const PAGE_ROWS = 200;
 
-export class AuditSamples {
+export class AuditSamples extends SqlStore {
   readonly #days: TruthDays;
   readonly #visits: VisitStore;
-  readonly #statements;
+  readonly #began = this.sql.row<[pid: number], { auditdue: number; began: number | null }>(
+    `SELECT auditdue, (SELECT max(began) FROM audit WHERE audit.pid = pidb.pid) AS began FROM pidb WHERE pid = ?`,
+  );
+  readonly #dropEarlier = this.sql.run<[pid: number, began: number]>(
+    'DELETE FROM audit WHERE pid = ? AND began < ?',
+  );
+  readonly #draw = this.sql.run<[pid: number, began: number, id: number, curl: string, mimetype: string]>(
+    'INSERT OR IGNORE INTO audit(pid, began, id, curl, mimetype) VALUES (?, ?, ?, ?, ?)',
+  );
+  readonly #open = this.sql.row<[pid: number, id: number], AuditedUrl & { state: number }>(
+    `SELECT pid, began, id, state FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
+     ORDER BY began DESC LIMIT 1`,
+  );
+  readonly #write = this.sql.run<[values: AuditedUrl & { state: number; again: number | null; now: number }]>(
+    `UPDATE audit SET state = $state, again = $again, asked = coalesce(asked, $now)
+     WHERE pid = $pid AND began = $began AND id = $id`,
+  );
+  readonly #notice = this.sql.changes<[pid: number, curl: string]>(
+    `UPDATE audit SET state = ${late}, again = NULL WHERE pid = ? AND state = ${unsettled} AND curl = ?`,
+  );
+  readonly #unsettled = this.sql.values<[], number>(
+    `SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`,
+  );
+  readonly #settle = this.sql.rows<[asked: number, limit: number], SettledUrl>(
+    `SELECT pid, began, id, curl, mimetype, NOT EXISTS (SELECT 1 FROM lccurl WHERE lccurl.id = audit.id)
+       OR EXISTS (SELECT 1 FROM visit WHERE visit.id = audit.id AND fails > 0) AS isDead
+     FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled} AND asked <= ? LIMIT ?`,
+  );
+  readonly #again = this.sql.rows<[nowS: number, limit: number], AuditedUrl>(
+    'SELECT pid, began, id FROM audit INDEXED BY audit_again WHERE again <= ? LIMIT ?',
+  );
+  readonly #asking = this.sql.run<[pid: number, began: number, id: number]>(
+    'UPDATE audit SET again = NULL WHERE pid = ? AND began = ? AND id = ?',
+  );
+  // Its owner took it over, or nothing was left to ask for.
+  readonly #lost = this.sql.rows<[began: number, limit: number], AuditedUrl>(
+    `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL AND began < ?
+       AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = audit.pid AND qdb.curl = audit.curl) LIMIT ?`,
+  );
+  readonly #progress = this.sql.rows<[], Omit<AuditProgress, 'held'>>(
+    `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
+       coalesce(sum(state = ${failed}), 0) AS failed, coalesce(sum(state < 2), 0) AS open
+     FROM audit JOIN pidb USING (pid) WHERE began > auditdue GROUP BY audit.pid`,
+  );
+  readonly #held = this.sql.number<[pid: number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND hops IS NULL LIMIT ${MOST_COUNTED})`,
+  );
+  readonly #due = this.sql.run<[dueS: number, pid: number]>('UPDATE pidb SET auditdue = ? WHERE pid = ?');
   /** Providers with urls that are not settled; may have some without. */
-  readonly #watched: Set<number>;
+  readonly #watched = new Set(this.#unsettled());
   #totals = { ...NO_TOTALS };
   /** As they are when the transaction that runs is committed. */
   #next = { ...NO_TOTALS };
 
   constructor(db: Db, days: TruthDays, visits: VisitStore) {
+    super(db);
     this.#days = days;
     this.#visits = visits;
-    this.#statements = {
-      any: db.prepare<[], number>('SELECT 1 FROM audit LIMIT 1').pluck(),
-      began: db.prepare<[number], { auditdue: number; began: number | null }>(
-        `SELECT auditdue, (SELECT max(began) FROM audit WHERE audit.pid = pidb.pid) AS began FROM pidb WHERE pid = ?`,
-      ),
-      dropEarlier: db.prepare<[number, number]>('DELETE FROM audit WHERE pid = ? AND began < ?'),
-      draw: db.prepare<[number, number, number, string, string]>(
-        'INSERT OR IGNORE INTO audit(pid, began, id, curl, mimetype) VALUES (?, ?, ?, ?, ?)',
-      ),
-      open: db.prepare<[number, number], AuditedUrl & { state: number }>(
-        `SELECT pid, began, id, state FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
-         ORDER BY began DESC LIMIT 1`,
-      ),
-      move: db.prepare<{
-        pid: number;
-        began: number;
-        id: number;
-        state: number;
-        again: number | null;
-        now: number;
-      }>(
-        `UPDATE audit SET state = $state, again = $again, asked = coalesce(asked, $now)
-         WHERE pid = $pid AND began = $began AND id = $id`,
-      ),
-      notice: db.prepare<[number, string]>(
-        `UPDATE audit SET state = ${late}, again = NULL WHERE pid = ? AND state = ${unsettled} AND curl = ?`,
-      ),
-      watched: db.prepare<[], number>(`SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`).pluck(),
-      settle: db.prepare<[number, number], SettledUrl>(
-        `SELECT pid, began, id, curl, mimetype, NOT EXISTS (SELECT 1 FROM lccurl WHERE lccurl.id = audit.id)
-           OR EXISTS (SELECT 1 FROM visit WHERE visit.id = audit.id AND fails > 0) AS isDead
-         FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled} AND asked <= ? LIMIT ?`,
-      ),
-      again: db.prepare<[number, number], AuditedUrl>(
-        'SELECT pid, began, id FROM audit INDEXED BY audit_again WHERE again <= ? LIMIT ?',
-      ),
-      asking: db.prepare<[number, number, number]>(
-        'UPDATE audit SET again = NULL WHERE pid = ? AND began = ? AND id = ?',
-      ),
-      // Its owner took it over, or nothing was left to ask for.
-      lost: db.prepare<[number, number], AuditedUrl>(
-        `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL AND began < ?
-           AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = audit.pid AND qdb.curl = audit.curl) LIMIT ?`,
-      ),
-      progress: db.prepare<[], Omit<AuditProgress, 'held'>>(
-        `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
-           coalesce(sum(state = ${failed}), 0) AS failed, coalesce(sum(state < 2), 0) AS open
-         FROM audit JOIN pidb USING (pid) WHERE began > auditdue GROUP BY audit.pid`,
-      ),
-      held: db
-        .prepare<[number], number>(
-          `SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND hops IS NULL LIMIT ${MOST_COUNTED})`,
-        )
-        .pluck(),
-      due: db.prepare<[number, number]>('UPDATE pidb SET auditdue = ? WHERE pid = ?'),
-    };
-    this.#watched = new Set(this.#statements.watched.all());
   }
 
   /** A url has been drawn, and waits. The first of an audit lets go of the audit before. */
   drawn(pid: number, held: { id: number; curl: string; mimetype: string }, nowS: number): void {
-    const last = this.#statements.began.get(pid);
+    const last = this.#began(pid);
     if (last === undefined) return;
     const { auditdue, began: before } = last;
     const began = before !== null && before > auditdue ? before : Math.max(nowS, auditdue + 1);
-    if (began !== before) this.#statements.dropEarlier.run(pid, began);
-    this.#statements.draw.run(pid, began, held.id, held.curl, held.mimetype);
+    if (began !== before) this.#dropEarlier(pid, began);
+    this.#draw(pid, began, held.id, held.curl, held.mimetype);
   }
 
   /** A look at a url that waited for an audit. @param spread 0 to 1: when within its minutes the second look is */
   looked(pid: number, id: number, look: AuditLook, nowS: number, isNoisy: boolean, spread: number): void {
-    const url = this.#statements.open.get(pid, id);
+    const url = this.#open(pid, id);
     if (url === undefined) return;
     if (url.state === unsettled) {
       if (look !== 'changed') return;
@@ -194,9 +186,7 @@ export class AuditSamples {
   }
 
   /** Whether there is anything of any audit. */
-  hasAny(): boolean {
-    return this.#statements.any.get() !== undefined;
-  }
+  readonly hasAny = this.sql.has('SELECT 1 FROM audit LIMIT 1');
 
   /** Whether notices of a provider are to be told. */
   watches(pid: number): boolean {
@@ -205,49 +195,47 @@ export class AuditSamples {
 
   /** A provider has announced a url, or its end. */
   noticed(pid: number, curl: string, nowS: number): void {
-    const { changes } = this.#statements.notice.run(pid, curl);
+    const changes = this.#notice(pid, curl);
     this.#next.late += changes;
     for (let i = 0; i < changes; i++) this.#days.count(pid, nowS, 'audited', 'late');
   }
 
   /** Settles what waited for a notice for an hour, and gives up what nothing will come of. */
   settle(nowS: number): SettledUrl[] {
-    for (const url of this.#statements.lost.all(nowS - HOUR_S, PAGE_ROWS)) this.#move(url, failed, nowS);
-    const settled = this.#statements.settle.all(nowS - HOUR_S, PAGE_ROWS);
+    for (const url of this.#lost(nowS - HOUR_S, PAGE_ROWS)) this.#move(url, failed, nowS);
+    const settled = this.#settle(nowS - HOUR_S, PAGE_ROWS);
     for (const url of settled) {
       this.#move(url, url.isDead ? dead : silent, nowS);
       this.#days.count(url.pid, nowS, 'audited', 'silent', ...(url.isDead ? (['dead'] as const) : []));
     }
     if (settled.length > 0) {
       this.#watched.clear();
-      for (const pid of this.#statements.watched.all()) this.#watched.add(pid);
+      for (const pid of this.#unsettled()) this.#watched.add(pid);
     }
     return settled;
   }
 
   /** What is to be asked for again now; from here on it is. */
   toAskAgain(nowS: number): AuditedUrl[] {
-    const urls = this.#statements.again.all(nowS, PAGE_ROWS);
-    for (const { pid, began, id } of urls) this.#statements.asking.run(pid, began, id);
+    const urls = this.#again(nowS, PAGE_ROWS);
+    for (const { pid, began, id } of urls) this.#asking(pid, began, id);
     return urls;
   }
 
   /** Of all audits that go on. */
   progress(): AuditProgress[] {
-    return this.#statements.progress
-      .all()
-      .map(one => ({ ...one, held: one.open > 0 ? 0 : (this.#statements.held.get(one.pid) ?? 0) }));
+    return this.#progress().map(one => ({ ...one, held: one.open > 0 ? 0 : this.#held(one.pid) }));
   }
 
   /** The audit of a provider is over. @param dueS when the next one is @param found urls of it that were silent */
   over(pid: number, dueS: number, found: number): void {
     this.#next[found > 0 ? 'silentAudits' : 'clean']++;
-    this.#statements.due.run(dueS, pid);
+    this.#due(dueS, pid);
   }
 
   #move({ pid, began, id }: AuditedUrl, state: number, nowS: number, again: number | null = null): void {
     const total = TOTAL_OF[state];
     if (total !== undefined) this.#next[total]++;
-    this.#statements.move.run({ pid, began, id, state, again, now: nowS });
+    this.#write({ pid, began, id, state, again, now: nowS });
   }
 }

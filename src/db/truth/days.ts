@@ -2,7 +2,7 @@
  * What is counted of providers' announcements, by day (table truth). Counts of a transaction are written at its end, one row a
  * provider and day.
  */
-import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { weightOf, type TruthCounts } from './score.js';
 
 const DAY_S = 86_400;
@@ -61,32 +61,19 @@ interface Pending {
   counts: DayCounts;
 }
 
-export class TruthDays {
-  readonly #upsert;
-  readonly #selectRecent;
-  readonly #deleteOld;
-  readonly #lower;
-  readonly #restore;
-  readonly #pending = new Map<string, Pending>();
+const ADDED = COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ');
 
-  constructor(db: Db) {
-    const added = COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ');
-    this.#upsert = db.prepare<[DayCounts & { pid: number; day: number }]>(
-      `INSERT INTO truth(pid, day, ${COUNTED.join(', ')}) VALUES ($pid, $day, ${COUNTED.map(name => `$${name}`).join(', ')})
-       ON CONFLICT(pid, day) DO UPDATE SET ${added}`,
-    );
-    this.#selectRecent = db.prepare<[number, number], { removed: number; keptback: number }>(
-      `SELECT coalesce(sum(removed), 0) AS removed, coalesce(sum(keptback), 0) AS keptback FROM truth
-       WHERE pid = ? AND day >= ?`,
-    );
-    this.#deleteOld = db.prepare<[number]>('DELETE FROM truth WHERE day <= ?');
-    this.#lower = db.prepare<[number]>(
-      'UPDATE pidb SET priority = priority - 1, truthmode = 2 WHERE pid = ? AND truthmode = 1 AND priority > 0',
-    );
-    this.#restore = db.prepare<[number]>(
-      'UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2',
-    );
-  }
+export class TruthDays extends SqlStore {
+  readonly #upsert = this.sql.run<[DayCounts & { pid: number; day: number }]>(
+    `INSERT INTO truth(pid, day, ${COUNTED.join(', ')}) VALUES ($pid, $day, ${COUNTED.map(name => `$${name}`).join(', ')})
+     ON CONFLICT(pid, day) DO UPDATE SET ${ADDED}`,
+  );
+  readonly #selectRecent = this.sql.row<[pid: number, day: number], { removed: number; keptback: number }>(
+    `SELECT coalesce(sum(removed), 0) AS removed, coalesce(sum(keptback), 0) AS keptback FROM truth
+     WHERE pid = ? AND day >= ?`,
+  );
+  readonly #deleteOld = this.sql.run<[day: number]>('DELETE FROM truth WHERE day <= ?');
+  readonly #pending = new Map<string, Pending>();
 
   /** Counts one. Inside a transaction. */
   count(pid: number, nowS: number, ...what: (keyof DayCounts)[]): void {
@@ -100,27 +87,27 @@ export class TruthDays {
   /** Pages of a provider found gone today and yesterday, and those of them that stay. */
   gone(pid: number, nowS: number): { removed: number; keptback: number } {
     this.flush();
-    return this.#selectRecent.get(pid, dayOf(nowS) - 1) ?? { removed: 0, keptback: 0 };
+    return this.#selectRecent(pid, dayOf(nowS) - 1) ?? { removed: 0, keptback: 0 };
   }
 
   /** Counts that are too old to be kept go. */
   forgetOld(nowS: number): void {
-    this.#deleteOld.run(dayOf(nowS) - KEPT_DAYS);
+    this.#deleteOld(dayOf(nowS) - KEPT_DAYS);
   }
 
   /** Its score lowers a provider's priority by one. @returns false where it is as low as can be, or is so already */
-  lower(pid: number): boolean {
-    return this.#lower.run(pid).changes > 0;
-  }
+  readonly lower = this.sql.changed<[pid: number]>(
+    'UPDATE pidb SET priority = priority - 1, truthmode = 2 WHERE pid = ? AND truthmode = 1 AND priority > 0',
+  );
 
   /** The priority is what it was. @returns false where nothing had lowered it */
-  restore(pid: number): boolean {
-    return this.#restore.run(pid).changes > 0;
-  }
+  readonly restore = this.sql.changed<[pid: number]>(
+    'UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2',
+  );
 
   /** Call it last in the transaction. */
   flush(): void {
-    for (const { pid, day, counts } of this.#pending.values()) this.#upsert.run({ pid, day, ...counts });
+    for (const { pid, day, counts } of this.#pending.values()) this.#upsert({ pid, day, ...counts });
     this.reset();
   }
 

@@ -2,7 +2,7 @@
  * How often held content changes (table visit): what a scan is chosen by, and how it is noticed that a page is gone. A row for
  * each page that was fetched again; it goes with the content. All methods run inside the caller's transaction.
  */
-import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 /** What is known of a page. Times are seconds since 1970. */
 export interface PageVisits {
@@ -32,33 +32,27 @@ const GONE = 410;
 const MOST_FAILURES = 5;
 const FAILING_S = 7 * 86_400;
 
-export class VisitStore {
-  readonly #select;
-  readonly #selectAny;
-  readonly #upsert;
-  readonly #delete;
-  readonly #updateNoisy;
+export class VisitStore extends SqlStore {
+  readonly #select = this.sql.row<[id: number], PageVisits>(
+    'SELECT checked, n, x, t, fails, failcode, failsince, scored, noisyuntil FROM visit WHERE id = ?',
+  );
+  readonly #selectAny = this.sql.has('SELECT 1 FROM visit LIMIT 1');
+  readonly #upsert = this.sql.run<[PageVisits & { id: number }]>(
+    `INSERT INTO visit(id, checked, n, x, t, fails, failcode, failsince, scored, noisyuntil)
+     VALUES ($id, $checked, $n, $x, $t, $fails, $failcode, $failsince, $scored, $noisyuntil)
+     ON CONFLICT(id) DO UPDATE SET checked = $checked, n = $n, x = $x, t = $t, fails = $fails, failcode = $failcode,
+       failsince = $failsince, scored = $scored, noisyuntil = $noisyuntil`,
+  );
+  readonly #delete = this.sql.run<[id: number]>('DELETE FROM visit WHERE id = ?');
+  readonly #updateNoisy = this.sql.run<[untilS: number, id: number]>(
+    'UPDATE visit SET noisyuntil = ? WHERE id = ?',
+  );
   #hasAny: boolean | undefined;
-
-  constructor(db: Db) {
-    this.#select = db.prepare<[number], PageVisits>(
-      'SELECT checked, n, x, t, fails, failcode, failsince, scored, noisyuntil FROM visit WHERE id = ?',
-    );
-    this.#selectAny = db.prepare<[], number>('SELECT 1 FROM visit LIMIT 1').pluck();
-    this.#upsert = db.prepare<[PageVisits & { id: number }]>(
-      `INSERT INTO visit(id, checked, n, x, t, fails, failcode, failsince, scored, noisyuntil)
-       VALUES ($id, $checked, $n, $x, $t, $fails, $failcode, $failsince, $scored, $noisyuntil)
-       ON CONFLICT(id) DO UPDATE SET checked = $checked, n = $n, x = $x, t = $t, fails = $fails, failcode = $failcode,
-         failsince = $failsince, scored = $scored, noisyuntil = $noisyuntil`,
-    );
-    this.#delete = db.prepare<[number]>('DELETE FROM visit WHERE id = ?');
-    this.#updateNoisy = db.prepare<[number, number]>('UPDATE visit SET noisyuntil = ? WHERE id = ?');
-  }
 
   /** What is known of a page; of one that was not fetched again since it came: nothing but when. */
   of({ id, fetched_time }: VisitedPage): PageVisits {
     return (
-      this.#select.get(id) ?? {
+      this.#select(id) ?? {
         checked: fetched_time,
         n: 0,
         x: 0,
@@ -126,18 +120,18 @@ export class VisitStore {
 
   /** The bytes of a page differ at every fetch: until then it counts nowhere. */
   noisy(id: number, untilS: number): void {
-    this.#updateNoisy.run(untilS, id);
+    this.#updateNoisy(untilS, id);
   }
 
   /** The content is gone. */
   forget(id: number): void {
-    this.#hasAny ??= this.#selectAny.get() !== undefined;
-    if (this.#hasAny) this.#delete.run(id);
+    this.#hasAny ??= this.#selectAny();
+    if (this.#hasAny) this.#delete(id);
   }
 
   #write(id: number, visit: PageVisits): void {
     this.#hasAny = true;
-    this.#upsert.run({ ...visit, id });
+    this.#upsert({ ...visit, id });
   }
 }
 

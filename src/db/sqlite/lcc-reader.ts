@@ -1,0 +1,26 @@
+/** What a command reads of lcc.db, on a connection of its own: what SQLite reports says what to do. */
+import { openReadOnly, readingError } from './open.js';
+import { SqlStore } from './sql-store.js';
+
+export abstract class LccReader extends SqlStore {
+  readonly #path: string;
+
+  /** @throws LccError as `openReadOnly` */
+  constructor(path: string) {
+    super(openReadOnly(path));
+    this.#path = path;
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  /** @throws LccError as `readingError` */
+  protected guard<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw readingError(this.#path, error);
+    }
+  }
+}
