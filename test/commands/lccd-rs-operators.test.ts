@@ -82,6 +82,8 @@ describe('operators of lccd-rs', () => {
     assert.deepEqual(rows.map(({ event, detail }) => `${event} ${detail}`).toReversed(), [
       'operator added ada',
       'operator added joe',
+      // Of five from one network.
+      'login refused 401 login from 127.0.0.0/24: GET /api/v1/op/applications: name and password are missing, or do not belong together',
     ]);
     assert.equal(lccrs('rm', 'ada').status, 0);
     assert.equal((await ask(port, path, `ada:${password}`))[0], 401);
