@@ -135,6 +135,24 @@ describe('a site with a sitemap', () => {
     assert.deepEqual(await held(), served());
   });
 
+  it('has the same bytes fetched when a lastmod moves, once, and tells no content user', async () => {
+    const news = () => lcc.run('lccq --cursor=same --format=jsonl --fields=curl,mtime -- cat');
+    await news();
+    pages.set('/p6', { type: 'text/html', content: '<p>6', lastmod: '2026-02-03' });
+    assert.match((await pipe()).stderr, /partial set of 1 url sent/);
+    await lcc.idle();
+    assert.deepEqual(asked, ['/p6']);
+    assert.equal(await news(), '');
+    // It is kept with the row all the same.
+    assert.match(await lcc.run('lccq --format=jsonl --fields=curl,mtime'), /p6","mtime":"2026-02-03T/);
+    asked = [];
+    await lcc.sh(
+      `sitemap2url ${site.url}/s.xml | lcccpstate -q --statefile=elsewhere | lcccp -q --uns=${lcc.uns} --pid=1`,
+    );
+    await lcc.idle();
+    assert.deepEqual(asked, []);
+  });
+
   it('loses nothing when a child is 503, and gets its news; when it is back the two are equal again', async () => {
     // Without --state: no reading stands for the child.
     const bare = () =>

@@ -53,6 +53,7 @@ const url: fc.Arbitrary<Url> = fc.record({
   op: fc.constantFrom('update', 'update', 'update', 'delete'),
   len: fc.option(len, { nil: undefined }),
   md5: fc.option(len, { nil: undefined, freq: 1 }),
+  mtime: fc.constantFrom(undefined, undefined, undefined, 1, 2),
   ifabsent: fc.constantFrom(undefined, undefined, undefined, undefined, true),
   tod: fc.constantFrom(undefined, undefined, undefined, undefined, '0-1', '2-5', '23-1'),
 });

@@ -6,6 +6,7 @@ import { disagreement } from '../../src/db/queue/ranges.js';
 import type { ProviderSet } from './model.js';
 import type { Scene } from './scene.js';
 import { checkNobodyWaits } from './sendable.js';
+import { timeOf } from './translate.js';
 import { BASE, type Entry } from './world.js';
 
 type RealRow = [pos: number, pid: number, curl: string, mimetype: string, set: number, ...rest: unknown[]];
@@ -35,8 +36,8 @@ export class Inspector {
     this.#rows = db.prepare<[], RealRow>(
       'SELECT pos, pid, curl, mimetype, psetid, gen, op, len, tries, slot FROM qdb ORDER BY pos',
     );
-    this.#content = db.prepare<[], [number, string, string, number, string, string]>(
-      'SELECT pid, curl, mimetype, len, fetched_machineid, fetched_fileid FROM lccurl',
+    this.#content = db.prepare<[], [number, string, string, number, string | null, string, string]>(
+      'SELECT pid, curl, mimetype, len, mtime, fetched_machineid, fetched_fileid FROM lccurl',
     );
     this.#providers = db.prepare<[], unknown[]>(
       'SELECT pid, filesused, spaceused, nurlproc, nurlerrs, fullsetwanted IS NOT NULL FROM pidb ORDER BY pid',
@@ -110,12 +111,16 @@ export class Inspector {
     );
     const content = this.#content.all();
     const pointed: string[] = [];
-    for (const [pid, curl, mimetype, len, machine, file] of content) {
+    for (const [pid, curl, mimetype, len, mtime, machine, file] of content) {
       const held = model.heldOf(pid, keyOf(curl, mimetype));
       pointed.push(`${machine}/${file}`);
       assert.deepEqual(
-        { len, file: `${machine}/${file}` },
-        { len: held?.len, file: held?.file },
+        { len, mtime, file: `${machine}/${file}` },
+        {
+          len: held?.len,
+          mtime: held?.mtime === undefined ? null : timeOf(held.mtime),
+          file: held?.file,
+        },
         `held: ${curl}`,
       );
     }

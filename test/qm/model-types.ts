@@ -20,13 +20,15 @@ export interface Url {
   len?: number | undefined;
   /** Its md5, as the length of the content that has it. */
   md5?: number | undefined;
+  /** When it was changed last, in hours. */
+  mtime?: number | undefined;
   ifabsent?: boolean | undefined;
   /** Hours in which it may be fetched, such as `22-1`; undefined: any. */
   tod?: string | undefined;
 }
 
 /** What a CP says of content; contents of one length are the same. */
-export type Words = Pick<Url, 'len' | 'md5'>;
+export type Words = Pick<Url, 'len' | 'md5' | 'mtime'>;
 
 export interface ProviderSet {
   id: number;
@@ -53,6 +55,7 @@ export interface Row {
   op: 0 | 1;
   len: number | undefined;
   md5: number | undefined;
+  mtime: number | undefined;
   /** The most that was announced for it while it waited. */
   most: number;
   tod: string | undefined;
@@ -77,6 +80,8 @@ export interface Held {
   /** What the CP said when it was fetched and was not so, and whether that is believed. */
   wrong: Words;
   doubted: boolean;
+  /** When its CP said that it was changed; undefined: never. */
+  mtime?: number | undefined;
   named: number;
   file: string;
 }

@@ -2,12 +2,13 @@
 import { REMOVALS_HELD } from '../../src/wire/codes.js';
 import type { Held, Provider, Words } from './model-types.js';
 
-export function saysNothing({ len, md5 }: Words): boolean {
-  return len === undefined && md5 === undefined;
+export function saysNothing({ len, md5, mtime }: Words): boolean {
+  return len === undefined && md5 === undefined && mtime === undefined;
 }
 
 /** Whether what is held need not be fetched, by what is said of it now. */
 export function agrees(said: Words, held: Held): boolean {
+  if (isOtherTime(said, held)) return false;
   const isLen = said.len === undefined || said.len === held.len;
   const isMd5 = said.md5 === undefined || said.md5 === held.len;
   if (said.md5 !== undefined && isMd5 && isLen) return true;
@@ -16,17 +17,25 @@ export function agrees(said: Words, held: Held): boolean {
   return (isLen || said.len === held.wrong.len) && (isMd5 || said.md5 === held.wrong.md5);
 }
 
+function isOtherTime(said: Words, held: Held): boolean {
+  return said.mtime !== undefined && said.mtime !== held.mtime;
+}
+
 /** What is held is so, as its CP or its site says: other words are believed no longer. */
-export function confirmed(held: Held, said: Words): Pick<Held, 'wrong' | 'doubted'> {
+export function confirmed(held: Held, said: Words): Pick<Held, 'wrong' | 'doubted' | 'mtime'> {
   const { len, md5 } = held.wrong;
   const isMd5 = said.md5 === held.len;
   const isLen = said.len === held.len || (isMd5 && said.len === undefined);
   const wrong = { ...(isLen ? {} : { len }), ...(isMd5 ? {} : { md5 }) };
-  return { wrong, doubted: held.doubted && !isMd5 };
+  return { wrong, doubted: held.doubted && !isMd5, mtime: said.mtime ?? held.mtime };
 }
 
 /** What is kept of the words when content of that length has come for them. */
-export function keptOf(said: Words, is: number, held: Held | undefined): Pick<Held, 'wrong' | 'doubted'> {
+export function keptOf(
+  said: Words,
+  is: number,
+  held: Held | undefined,
+): Pick<Held, 'wrong' | 'doubted' | 'mtime'> {
   const wrong = {
     ...(said.len === undefined || said.len === is ? {} : { len: said.len }),
     ...(said.md5 === undefined || said.md5 === is ? {} : { md5: said.md5 }),
@@ -35,9 +44,11 @@ export function keptOf(said: Words, is: number, held: Held | undefined): Pick<He
   const isSettled =
     held?.len === is &&
     wrong.md5 === held.wrong.md5 &&
-    (said.md5 !== undefined || wrong.len === held.wrong.len);
+    (said.md5 !== undefined || (wrong.len === held.wrong.len && !isOtherTime(said, held)));
   const isWrong = said.md5 === undefined ? wrong.len !== undefined : wrong.md5 !== undefined;
-  return { wrong, doubted: isWrong && !isSettled };
+  // A time that is not said any more is that of the same content only.
+  const mtime = said.mtime ?? (held?.len === is ? held.mtime : undefined);
+  return { wrong, doubted: isWrong && !isSettled, mtime };
 }
 
 /** Content of a url has come: its errors are over. The last one kept stays while others are only counted. */

@@ -64,8 +64,8 @@ export class Model {
       // The first place is kept; the last operation and attributes win. A url that failed stays after the others.
       row.most = Math.max(row.most, url.len ?? 0);
       row.passed ||= row.op === 0 || row.tod !== undefined;
-      const { len, md5, tod } = url;
-      Object.assign(row, { op: 1, gen: row.gen + 1, len, md5, tod, named: set.id });
+      const { len, md5, mtime, tod } = url;
+      Object.assign(row, { op: 1, gen: row.gen + 1, len, md5, mtime, tod, named: set.id });
       if (row.tries > 1) Object.assign(row, { tries: 1, dueMs: 0 });
     } else if (held !== undefined && url.ifabsent) {
       held.named = set.id;
@@ -87,7 +87,7 @@ export class Model {
         early: false,
         behind: this.provider(set.pid).silent,
       };
-      const { key, len, md5, tod } = url;
+      const { key, len, md5, mtime, tod } = url;
       this.rows.push({
         place,
         set: set.id,
@@ -96,6 +96,7 @@ export class Model {
         named: set.id,
         len,
         md5,
+        mtime,
         most: len ?? 0,
         tod,
         ...fresh,

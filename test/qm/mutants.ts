@@ -178,6 +178,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [edit('held.len === arrived.len', 'false')],
   },
   {
+    without: 'the same bytes taking no number when they are said to be newer',
+    edits: [edit('if (mtime !== held.mtime)', 'if (mtime !== held.mtime && this.#tally.takeSeq() > 0)')],
+  },
+  {
     without: '"if absent" naming what waits',
     edits: [edit('this.#nameRow(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);', '')],
   },

@@ -29,16 +29,21 @@ export function headOf(seq: number, pid: number, full: boolean, urls: readonly U
   };
 }
 
-export function recordOf({ key, op, len, md5, ifabsent, tod }: Url): UrlRecord {
+export function recordOf({ key, op, len, md5, mtime, ifabsent, tod }: Url): UrlRecord {
   const [curl = '', mimetype = ''] = key.split(' ');
   return url(curl, {
     mimetype,
     op,
     ...(len === undefined ? undefined : { len: String(len) }),
     ...(md5 === undefined ? undefined : { md5: md5Of('x'.repeat(md5)) }),
+    ...(mtime === undefined ? undefined : { mtime: timeOf(mtime) }),
     ...(ifabsent ? { ifabsent: 'yes' as const } : undefined),
     ...(tod === undefined ? undefined : { tod }),
   });
+}
+
+export function timeOf(hour: number): string {
+  return `2026-01-01T0${hour}:00:00Z`;
 }
 
 /** What a robot of `bm` answers; no result of the model's: the store is full, the url was not fetched. */

@@ -75,8 +75,11 @@ export class ContentStore extends SqlStore {
      WHERE id = ?`,
   );
   readonly #updateSaid = this.sql.run<unknown[]>(
-    `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
+    `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
      WHERE id = ?`,
+  );
+  readonly #updateTime = this.sql.run<[mtime: string | null, id: number]>(
+    'UPDATE lccurl SET mtime = ? WHERE id = ?',
   );
   readonly #updateValidators = this.sql.run<unknown[]>(
     `UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ?, finalurl = iif(?, ?, finalurl),
@@ -210,8 +213,9 @@ export class ContentStore extends SqlStore {
   }
 
   /**
-   * The content held is confirmed; what the CP says of it may be new. Only what content users can see (subtype, burl,
-   * furl, mtime, http_charset) is a change of the LCC DB and takes a number of the sequence.
+   * The content held is confirmed; what the CP says of it may be new, and is kept. The same bytes are no change and take no
+   * number of the sequence, whenever they are said to have been modified. Another address or subtype is one, for only the CP
+   * says what they are, and so is another encoding, in which the same bytes are another text.
    * @param fetched where its site has confirmed it, and not the CP's words alone
    */
   confirm(
@@ -226,18 +230,19 @@ export class ContentStore extends SqlStore {
     const { subtype, burl, furl } = said;
     const mtime = said.mtime ?? held.mtime;
     const charset = fetched?.charset === undefined ? held.http_charset : fetched.charset;
-    const isSeen =
+    const isChange =
       subtype !== held.subtype ||
       burl !== held.burl ||
       furl !== held.givenfurl ||
-      mtime !== held.mtime ||
       charset !== held.http_charset;
-    if (isSeen) {
+    if (isChange) {
       this.#buryBurl(pid, held, burl, nowS);
-      this.#updateSaid(subtype, burl, furl, mtime, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
+      this.#updateSaid(subtype, burl, furl, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
     } else if (fetched === undefined && psetid !== held.psetid) {
       this.#updateSet(psetid, held.id);
     }
+    // safeguard: the same bytes taking no number when they are said to be newer
+    if (mtime !== held.mtime) this.#updateTime(mtime, held.id);
     if (fetched !== undefined) {
       const { etag, lastmodified, verified, finalurl, robots } = fetched;
       this.#updateValidators(

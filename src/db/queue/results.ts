@@ -9,7 +9,7 @@ import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';
 import type { ErrorReach, FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
 import { beliefConfirmed } from '../cache/as-announced.js';
-import type { Arrived, ContentStore, Held } from '../cache/content.js';
+import type { Arrived, ContentStore, Held, Said } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
@@ -187,8 +187,9 @@ export class ResultWriter extends SqlStore {
       const isConfirmed = held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len;
       this.#observer.fetched(row, held ?? before, !isConfirmed, nowS);
       if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
-      if (isConfirmed) this.#content.same(pid, held, row, arrived, psetid, nowS, claim);
-      else this.#content.store({ pid, curl, mimetype, psetid }, row, arrived, held, nowS, claim);
+      const said = saidOf(row, held ?? before);
+      if (isConfirmed) this.#content.same(pid, held, said, arrived, psetid, nowS, claim);
+      else this.#content.store({ pid, curl, mimetype, psetid }, said, arrived, held, nowS, claim);
       this.#errors.cured(pid, row);
       // The owner's word has ended it already.
       if ((row.flags & UNASKED) !== 0) this.#known.forget(pid, curl);
@@ -218,7 +219,7 @@ export class ResultWriter extends SqlStore {
     this.#content.confirm(
       row.pid,
       held,
-      row,
+      saidOf(row, held),
       this.#psetidOf(row, held),
       nowS,
       confirmation,
@@ -363,6 +364,14 @@ export class ResultWriter extends SqlStore {
   #free({ machineId, fileId }: FetchOk): void {
     this.#content.free(machineId, fileId);
   }
+}
+
+/** What is said of content that came for a row: what nobody announced says nothing of what its owner alone can. */
+function saidOf(row: QueueRow, held: Held | undefined): Said {
+  if ((row.flags & UNASKED) === 0 || held === undefined) return row;
+  const { subtype, burl, givenfurl: furl } = held;
+  const { md5, len, mtime } = row;
+  return { subtype, burl, furl, md5, len, mtime };
 }
 
 function absenceOf(code: number, reach: ErrorReach): Absence {

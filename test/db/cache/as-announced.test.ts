@@ -16,7 +16,11 @@ const [A, B] = ['aaa', 'bbb'];
 type Words = Pick<UrlRecord, 'md5' | 'len' | 'mtime'>;
 
 /** The CP announces, and the site, if it is asked, gives this. @returns whether it was asked */
-async function announce(words: Words, content: string, more: { lastModified?: string; full?: boolean } = {}) {
+async function announce(
+  words: Words,
+  content: string,
+  more: { lastModified?: string; charset?: string; full?: boolean } = {},
+) {
   const { full, ...head } = more;
   await bench.send(7, [url('a', words)], { set: full ? 'full' : 'partial' });
   if (bench.row(7, 'a') === undefined) return false;
@@ -121,10 +125,12 @@ describe('content that is held and comes again', () => {
     ]);
   });
 
-  it('takes one when content users see anything else of it change', async () => {
-    await announce({ mtime: '2026-01-01T00:00:00Z' }, A);
+  it('takes none when it is said to be newer, and one when the site names another encoding of it', async () => {
+    await announce({ mtime: '2026-01-01T00:00:00Z' }, A, { charset: 'koi8-r' });
     const before = seq();
-    await announce({ mtime: '2026-01-02T00:00:00Z' }, A);
+    await announce({ mtime: '2026-01-02T00:00:00Z' }, A, { charset: 'koi8-r' });
+    assert.equal(seq(), before);
+    await announce({ mtime: '2026-01-03T00:00:00Z' }, A, { charset: 'windows-1251' });
     assert.equal(seq(), before + 1);
   });
 

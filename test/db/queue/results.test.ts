@@ -100,7 +100,46 @@ test('a delete that arrives during the fetch wins', async () => {
   assert.ok(freed().includes('late'));
 });
 
-test('a 304 leaves the row as it is and takes no number; what the CP newly says of it does', async () => {
+test('the same bytes take no number, as a 304 or as 200, whatever the CP newly says of them; that is kept', async () => {
+  await holds('a', 'x', { etag: '"1"' });
+  const before = seq();
+  const changed = bench.value('SELECT changed_time FROM lccurl');
+  const times = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'] as const;
+  await bench.send(7, [url('a', { mtime: times[0] })]);
+  assert.equal(bench.answer(rowOf('a'), ok('x', { fileId: 'again' })), 'done');
+  await bench.send(7, [url('a', { mtime: times[1], md5: md5Of('x') })]);
+  assert.equal(bench.answer(rowOf('a'), unchanged, true), 'done');
+  await bench.send(7, [url('a', { mtime: times[2], md5: md5Of('never served'), len: '5' })]);
+  assert.equal(bench.answer(rowOf('a'), ok('x', { fileId: 'once more' })), 'done');
+  assert.deepEqual(bench.all('SELECT seq, mtime, changed_time AS changed FROM lccurl'), [
+    { seq: before, mtime: times[2], changed },
+  ]);
+  assert.equal(seq(), before);
+  assert.deepEqual(freed(), ['again', 'once more']);
+});
+
+test('what only its owner says of a row takes a number, with a fetch and without: subtype, browse URL, fetch URL', async () => {
+  const md5 = md5Of('x');
+  await holds('a');
+  let last = seq();
+  const takes = (numbers: number) => {
+    assert.equal(seq(), last + numbers);
+    assert.equal(bench.value('SELECT seq FROM lccurl'), seq());
+    last = seq();
+  };
+  await bench.send(7, [url('a', { md5, subtype: 'a:b;' })]);
+  takes(1);
+  await bench.send(7, [url('a', { md5, subtype: 'a:b;', furl: 'raw' })]);
+  takes(1);
+  // That the page is gone under its former browse URL is another.
+  await bench.send(7, [url('a', { md5, subtype: 'a:b;', furl: 'raw', burl: 'shown' })]);
+  takes(2);
+  await bench.send(7, [url('a', { subtype: 'c:d;' })]);
+  assert.equal(bench.answer(rowOf('a'), ok('x')), 'done');
+  takes(2);
+});
+
+test('a 304 leaves the row as it is and takes no number; another browse URL does', async () => {
   await holds('a', 'x', { etag: '"1"' });
   const before = seq();
   await bench.send(7, [url('a')]);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { disagreement } from '../../../src/db/queue/ranges.js';
 import type { SetOrigin } from '../../../src/wire/origin.js';
 import { AS_SERVED, type UrlRecord } from '../../../src/wire/url.js';
-import { absolute, Bench, failure, ok, unchanged, url } from '../../qm/support.js';
+import { absolute, Bench, failure, md5Of, ok, unchanged, url } from '../../qm/support.js';
 
 let bench: Bench;
 beforeEach(() => {
@@ -193,6 +193,31 @@ test('a scan looks again at what is held, whosever it is, and at nothing else', 
     held().map(row => row['curl']),
     ['crawled'],
   );
+});
+
+test('a scan or an audit leaves what only the owner says: subtype, browse URL, fetch URL', async () => {
+  const said = { subtype: 'a:b;', burl: '', furl: 'raw' };
+  const rows = () =>
+    bench.all("SELECT subtype, burl, replace(givenfurl, 'http://127.0.0.1/', '') AS furl, md5 FROM lccurl");
+  await bench.send(7, [url('a', said)]);
+  bench.fetch(7, 'a');
+  const row = () => {
+    const waiting = bench.row(7, 'a');
+    assert.ok(waiting);
+    return waiting;
+  };
+  const seq = () =>
+    bench.value('SELECT max(seq) FROM (SELECT seq FROM lccurl UNION SELECT seq FROM tombstone)');
+  const before = seq();
+  await unasked([url('a', { furl: 'raw' })], 'scan');
+  assert.equal(bench.answer(row(), unchanged, true), 'done');
+  await unasked([url('a')], 'audit');
+  assert.equal(bench.answer(row(), ok('x')), 'done');
+  assert.deepEqual([rows(), seq()], [[{ ...said, md5: md5Of('x') }], before]);
+  await unasked([url('a')], 'audit');
+  assert.equal(bench.answer(row(), ok('new')), 'done');
+  assert.deepEqual(rows(), [{ ...said, md5: md5Of('new') }]);
+  assert.deepEqual(bench.all('SELECT * FROM tombstone'), []);
 });
 
 test('a scan of a type that is gone brings nothing, and takes nothing of the page in another type', async () => {
