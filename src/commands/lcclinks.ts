@@ -28,7 +28,7 @@ export const command: CommandSpec = {
   isFilter: true,
   options: [
     DELIVER_OPTION,
-    { flags: '--seeds', help: 'read urls, one a line, with which a crawl begins' },
+    { flags: '--seeds', help: 'read urls or hosts, one a line, with which a crawl begins' },
     { flags: '--assets', help: 'also what a browser loads to show a page: pictures, styles, scripts, media' },
     {
       flags: '--nofollow <WHICH>',

@@ -5,11 +5,10 @@ import type { ListedSite } from '../db/providers/site-list.js';
 import { LccError } from '../lib/errors.js';
 import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
 import { rootProblem } from '../wire/roots.js';
+import { urlOfLine } from '../wire/site-line.js';
 
 /** Urls that a provider of a list may have here, unless its terms say otherwise. */
 const FILES_MAX = 100_000;
-/** As it stands in a list, maybe with a port. */
-const HOST = /^[^\s/:?#@]+(?::\d{1,5})?$/;
 
 /**
  * One of each site, in the order of the list; lines with nothing but a comment are none.
@@ -19,8 +18,8 @@ const HOST = /^[^\s/:?#@]+(?::\d{1,5})?$/;
 export function sitesOf(name: string, text: string, terms: Partial<ProviderTerms>): ListedSite[] {
   const roots = new Set<string>();
   for (const [i, line] of text.split(/\r?\n/).entries()) {
-    const site = line.trim();
-    if (site !== '' && !site.startsWith('#')) roots.add(rootOf(site, `${name}:${i + 1}`));
+    const url = urlOfLine(line);
+    if (url !== undefined) roots.add(rootOf(url, line.trim(), `${name}:${i + 1}`));
   }
   return [...roots].map(root => ({
     root,
@@ -36,8 +35,7 @@ function groupOf(root: string): Partial<ProviderTerms> {
   return groupname === null ? {} : { groupname };
 }
 
-function rootOf(site: string, where: string): string {
-  const url = HOST.test(site) ? `https://${site}/` : site;
+function rootOf(url: string, site: string, where: string): string {
   const root = /^https?:/i.test(url) && URL.canParse(url) ? new URL('/', url).href : undefined;
   const problem = root === undefined ? 'is no site' : rootProblem(root);
   if (root === undefined || problem !== undefined)

@@ -2,6 +2,7 @@
 import { Lines } from '../lib/lines.js';
 import { LccError } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
+import { urlOfLine } from '../wire/site-line.js';
 import type { UrlRecord } from '../wire/url.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
 import type { Expander, SeedOutcome } from './expander.js';
@@ -42,7 +43,7 @@ export async function expandPages(
   await sink.finish();
 }
 
-/** Sends urls, one a line; what becomes of each goes to `settled`. */
+/** Sends urls, or hosts, one a line; what becomes of each goes to `settled`. */
 export async function seedUrls(
   input: AsyncIterable<Buffer>,
   expander: Expander,
@@ -55,8 +56,8 @@ export async function seedUrls(
   );
   const take = async (found: readonly string[]) => {
     for (const line of found) {
-      const url = line.trim();
-      if (url !== '') settled(url, await expander.seed(url));
+      const url = urlOfLine(line);
+      if (url !== undefined) settled(url, await expander.seed(url));
     }
   };
   for await (const chunk of input) await take(lines.read(chunk));

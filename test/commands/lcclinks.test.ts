@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
+import { lccpidb, newHome } from '../support/lccpidb.js';
 import { shellSays } from '../support/lccq.js';
 import { ROOT } from '../support/tree.js';
 
@@ -15,8 +17,10 @@ beforeEach(() => {
 });
 afterEach(() => cache.close());
 
-function lcclinks(input: string, ...args: string[]) {
-  const env = { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' };
+const lcclinks = (input: string, ...args: string[]) => lcclinksAt(cache.home, input, ...args);
+
+function lcclinksAt(home: string, input: string, ...args: string[]) {
+  const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lcclinks'), args, {
     input,
     env,
@@ -62,6 +66,21 @@ describe('lcclinks', () => {
       stderr,
       /^lcclinks: http:\/\/registered.example\/: below no root of a provider with spider=yes; .*\nlcclinks: 2 of 3 urls sent; not sent: 1\n$/,
     );
+  });
+
+  it('begins with the list of hosts that lccpidb made providers of', () => {
+    const own = newHome();
+    const list = join(cache.home, 'hosts.txt');
+    writeFileSync(list, '# all of ours\n\nwww.example.org\r\n  example.net:8443 \nhttp://plain.example/\n');
+    const added = lccpidb(own, 'add', `--sites=${list}`, '--pid-from=1000', '--spider=yes');
+    assert.equal(added.status, 0, added.stderr);
+    const { status, lines, stderr } = lcclinksAt(own, readFileSync(list, 'utf8'), '--seeds');
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(
+      [...lines.join('\n').matchAll(/curl="(.*?)".*pid="(.*?)"/g)].map(([, curl, pid]) => `${curl} ${pid}`),
+      ['https://www.example.org/ 1000', 'https://example.net:8443/ 1001', 'http://plain.example/ 1002'],
+    );
+    assert.equal(stderr, '');
   });
 
   it('sends a url to begin with that failed before, and says which are not sent, and why', () => {
