@@ -1,5 +1,4 @@
 /** What the command files of all daemons share: endpoints, and the way into the skeleton. */
-import type { ConfigSources } from '../config/load.js';
 import { runDaemon } from '../daemon/run.js';
 import type { DaemonSpec } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
@@ -9,20 +8,22 @@ import { textOf } from './options.js';
 import type { CommandContext } from './run.js';
 import { VERSION } from './version.js';
 
-/** Runs a daemon, and its metrics, with a command's options; settings given as options win over the file. */
+/** Runs a daemon, and its metrics, with a command's options. It has the command's name, unless it is given another. */
 export function runAsDaemon(
   context: CommandContext,
-  spec: DaemonSpec & { metrics: Metrics },
-  overrides: ConfigSources['overrides'] = {},
+  { metrics, ...spec }: Omit<DaemonSpec, 'name'> & { name?: string; metrics: Metrics },
 ): Promise<ExitStatus> {
-  return runDaemon(spec, {
-    beside: (services, running, instance) => openMetrics(spec.metrics, VERSION, services, running, instance),
-    env: context.env,
-    configFile: textOf(context.options, 'config'),
-    overrides,
-    quiet: context.quiet,
-    verbose: context.verbose,
-  });
+  return runDaemon(
+    { name: context.name, ...spec },
+    {
+      beside: (services, running, instance) => openMetrics(metrics, VERSION, services, running, instance),
+      env: context.env,
+      configFile: textOf(context.options, 'config'),
+      overrides: context.settings,
+      quiet: context.quiet,
+      verbose: context.verbose,
+    },
+  );
 }
 
 /** The endpoints of a repeatable option. @throws LccError `usage` when it is missing or one is malformed */

@@ -7,7 +7,7 @@ import { createLog } from '../lib/log.js';
 import { BOT_FIGURES } from '../bot/figures.js';
 import { robotOf, startRobot } from '../bot/start.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, configOf, textOf } from './options.js';
+import { CONFIG_OPTION, configOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -20,7 +20,7 @@ export const command: CommandSpec = {
     },
     { flags: '--listen <ENDPOINT>', help: 'wait to be connected to; may be repeated', repeat: true },
     { flags: '--stdio', help: 'talk on standard input and output' },
-    { flags: '--slots <N>', help: 'fetches at a time (default: bm.slots, 64)' },
+    { flags: '--slots <N>', sets: 'bm.slots', help: 'fetches at a time (default: bm.slots, 64)' },
     {
       flags: '--allow-address <CIDR>',
       help: 'fetch from this network although it is not public; may be repeated',
@@ -39,7 +39,6 @@ export const command: CommandSpec = {
     if (ways.length !== 1)
       throw new LccError('usage', 'give one of --bm=ENDPOINT, --listen=ENDPOINT, --stdio');
     const { name } = context.options;
-    const overrides = { 'bm.slots': textOf(context.options, 'slots') };
     // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let a few dead
     // name servers hold up everything. Must be set before the pool is first used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
@@ -47,24 +46,20 @@ export const command: CommandSpec = {
     // to save 1 µs a page. And it would compile what makes requests once more, and again, as it notices that they live long.
     for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering', '--no-allocation-site-pretenuring'])
       setFlagsFromString(flag);
-    if (ways[0] === 'stdio') return serveStdio(context, overrides);
+    if (ways[0] === 'stdio') return serveStdio(context);
     if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name))
       throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
-    return runAsDaemon(
-      context,
-      {
-        name,
-        metrics: { listen: 'bot.metrics_listen', figures: BOT_FIGURES },
-        start: services =>
-          startRobot(services, {
-            ...(ways[0] === 'bm'
-              ? { bm: endpointsOf(context, 'bm'), listen: [] }
-              : { bm: [], listen: endpointsOf(context, 'listen') }),
-            allowed: allowedOf(context),
-          }),
-      },
-      overrides,
-    );
+    return runAsDaemon(context, {
+      name,
+      metrics: { listen: 'bot.metrics_listen', figures: BOT_FIGURES },
+      start: services =>
+        startRobot(services, {
+          ...(ways[0] === 'bm'
+            ? { bm: endpointsOf(context, 'bm'), listen: [] }
+            : { bm: [], listen: endpointsOf(context, 'listen') }),
+          allowed: allowedOf(context),
+        }),
+    });
   },
 };
 
@@ -72,11 +67,8 @@ export const command: CommandSpec = {
 const KEEP_ALIVE_MS = 60_000;
 
 /** Serves one conversation and ends with it. */
-async function serveStdio(
-  context: CommandContext,
-  overrides: Parameters<typeof runAsDaemon>[2],
-): Promise<ExitStatus> {
-  const config = configOf(context, { overrides: overrides ?? {} });
+async function serveStdio(context: CommandContext): Promise<ExitStatus> {
+  const config = configOf(context);
   const log = createLog({ name: context.name, level: logLevelOf(context), human: process.stderr.isTTY });
   const robot = robotOf(config, { allowed: allowedOf(context), clock: systemClock, log });
   const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });

@@ -128,12 +128,9 @@ function wayToFullSet({ isOfCache, isStatePartial }: DeliveryOutcome): string {
   return 'send one with lcccpstate --full, or all there is with --set=full';
 }
 
-function commonOptions({
-  options,
-  env,
-}: CommandContext): Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'> {
-  const text = (name: string) => textOf(options, name);
-  const config = configOf({ env, options }, { mayBeUnreadable: true });
+function commonOptions(context: CommandContext): Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'> {
+  const text = (name: string) => textOf(context.options, name);
+  const config = configOf(context, { mayBeUnreadable: true });
   const set = text('set');
   if (set !== undefined && setKindOf(set) === undefined)
     throw new LccError('usage', `--set ${set}: full or partial`);

@@ -16,7 +16,11 @@ export const command: CommandSpec = {
       repeat: true,
     },
     { flags: '--store <DIR>', help: 'folder for the content (with --machineid: $LCC_HOME/store)' },
-    { flags: '--machineid <ID>', help: 'name of this machine in the LCC (with --store: bm.machine_id)' },
+    {
+      flags: '--machineid <ID>',
+      sets: 'bm.machine_id',
+      help: 'name of this machine in the LCC (with --store: bm.machine_id)',
+    },
     CONFIG_OPTION,
   ],
   example:
@@ -26,22 +30,17 @@ export const command: CommandSpec = {
     const listens = endpointsOf(context, 'listen');
     const [store, machineid] = ['store', 'machineid'].map(name => textOf(context.options, name));
     const edge: Edge = { source, listens };
+    const metrics = { listen: 'bm.metrics_listen', figures: BM_FIGURES } as const;
     if (store === undefined && machineid === undefined)
       return runAsDaemon(context, {
-        name: 'lccd-bm',
         instance: 'relay',
-        metrics: { listen: 'bm.metrics_listen', figures: BM_FIGURES },
+        metrics,
         start: services => startRelay(services, edge),
       });
-    return runAsDaemon(
-      context,
-      {
-        name: 'lccd-bm',
-        metrics: { listen: 'bm.metrics_listen', figures: BM_FIGURES },
-        start: services =>
-          startManager(services, edge, store === undefined ? services.config.home.store : resolve(store)),
-      },
-      { 'bm.machine_id': machineid },
-    );
+    return runAsDaemon(context, {
+      metrics,
+      start: services =>
+        startManager(services, edge, store === undefined ? services.config.home.store : resolve(store)),
+    });
   },
 };

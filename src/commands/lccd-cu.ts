@@ -13,6 +13,7 @@ export const command: CommandSpec = {
   options: [
     {
       flags: '--listen <ENDPOINT>',
+      sets: 'cu.listen',
       help: `where content users connect; may be repeated (cu.listen; port ${DEFAULT_PORT})`,
       repeat: true,
     },
@@ -40,11 +41,10 @@ function run(context: CommandContext): Promise<number> | number {
       );
     return administer(context, { added, removed });
   }
-  return runAsDaemon(
-    context,
-    { name: 'lccd-cu', metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES }, start: startCu },
-    { 'cu.listen': Array.isArray(listen) ? listen : undefined },
-  );
+  return runAsDaemon(context, {
+    metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES },
+    start: startCu,
+  });
 }
 
 function administer(

@@ -26,7 +26,6 @@ export const command: CommandSpec = {
     const bm = endpointsOf(context, 'listenBm');
     const rs = context.options['listenRs'] === undefined ? [] : endpointsOf(context, 'listenRs');
     return runAsDaemon(context, {
-      name: 'lccd-qm',
       metrics: { listen: 'qm.metrics_listen', figures: QM_FIGURES },
       failed(error, config) {
         noteFailure(config.home.db, error);

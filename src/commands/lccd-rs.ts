@@ -11,30 +11,19 @@ export const command: CommandSpec = {
   options: [
     {
       flags: '--listen <ENDPOINT>',
+      sets: 'rs.listen',
       help: `where applicants connect; may be repeated (rs.listen; port ${DEFAULT_RS_PORT})`,
       repeat: true,
     },
     {
       flags: '--operator-listen <ENDPOINT>',
+      sets: 'rs.operator_listen',
       help: `where operators connect, loopback or unix:/path; may be repeated (rs.operator_listen; port ${DEFAULT_OPERATOR_PORT})`,
       repeat: true,
     },
     CONFIG_OPTION,
   ],
   example: 'lccd-rs --listen=tls:0.0.0.0:9080',
-  run(context) {
-    const { listen, operatorListen } = context.options;
-    return runAsDaemon(
-      context,
-      {
-        name: 'lccd-rs',
-        metrics: { listen: 'rs.metrics_listen', figures: RS_FIGURES },
-        start: startRs,
-      },
-      {
-        'rs.listen': Array.isArray(listen) ? listen : undefined,
-        'rs.operator_listen': Array.isArray(operatorListen) ? operatorListen : undefined,
-      },
-    );
-  },
+  run: context =>
+    runAsDaemon(context, { metrics: { listen: 'rs.metrics_listen', figures: RS_FIGURES }, start: startRs }),
 };

@@ -11,7 +11,6 @@ export const command: CommandSpec = {
   example: 'lccd-soft',
   run: context =>
     runAsDaemon(context, {
-      name: 'lccd-soft',
       metrics: { listen: 'clear.soft_metrics_listen', figures: SOFT_FIGURES },
       start: startSoft,
     }),

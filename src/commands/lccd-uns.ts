@@ -3,7 +3,7 @@ import { startUns } from '../uns/start.js';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, textOf, textsOf } from './options.js';
+import { CONFIG_OPTION, textOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -12,6 +12,7 @@ export const command: CommandSpec = {
   options: [
     {
       flags: '--listen <ENDPOINT>',
+      sets: 'uns.listen',
       help: 'where CPs connect; may be repeated (default: uns.listen, port 9000)',
       repeat: true,
     },
@@ -26,7 +27,7 @@ export const command: CommandSpec = {
       help: 'where lcclinks and lccscan deliver; a Unix socket, open to its user alone; may be repeated',
       repeat: true,
     },
-    { flags: '--id <NAME>', help: 'name of this UNS and its spool (default: uns.id)' },
+    { flags: '--id <NAME>', sets: 'uns.id', help: 'name of this UNS and its spool (default: uns.id)' },
     CONFIG_OPTION,
   ],
   example: 'lccd-uns --listen=127.0.0.1:9000 --qm=unix:$LCC_HOME/run/qm-uns.sock',
@@ -44,19 +45,10 @@ export const command: CommandSpec = {
     // Files are synced in libuv's pool, and the file system makes those durable together that are synced at the same
     // time: with four threads a crowd of small sets takes more than twice as long. Must be set before the pool is used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
-    const id = textOf(context.options, 'id');
-    return runAsDaemon(
-      context,
-      {
-        name: 'lccd-uns',
-        instance: id,
-        metrics: { listen: 'uns.metrics_listen', figures: UNS_FIGURES },
-        start: services => startUns(services, qm, doors),
-      },
-      {
-        'uns.listen': textsOf(context.options, 'listen'),
-        'uns.id': id,
-      },
-    );
+    return runAsDaemon(context, {
+      instance: textOf(context.options, 'id'),
+      metrics: { listen: 'uns.metrics_listen', figures: UNS_FIGURES },
+      start: services => startUns(services, qm, doors),
+    });
   },
 };

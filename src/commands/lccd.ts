@@ -1,15 +1,13 @@
 /** lccd(8): a whole LCC on one machine. */
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { ConfigSources } from '../config/load.js';
 import { printConfig } from '../config/print-config.js';
-import type { Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT } from '../lib/errors.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import { startLcc, type LccdCall } from '../run/start.js';
 import { runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
+import { CONFIG_OPTION, configOf, settingOption, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -18,18 +16,21 @@ export const command: CommandSpec = {
   options: [
     {
       flags: '--listen <ENDPOINT>',
+      sets: 'uns.listen',
       help: 'where providers connect; may be repeated (uns.listen)',
       repeat: true,
     },
-    { flags: '--bots <N>', help: 'robots to start (bm.bots)' },
-    { flags: '--slots <N>', help: 'fetches at a time of each robot (bm.slots)' },
+    settingOption('--bots <N>', 'bm.bots', 'robots to start'),
+    settingOption('--slots <N>', 'bm.slots', 'fetches at a time of each robot'),
     {
       flags: '--allow-address <CIDR>',
+      sets: 'bot.allow_addresses',
       help: 'network to fetch from although it is not public; may be repeated (bot.allow_addresses)',
       repeat: true,
     },
     {
       flags: '--cu-listen <ENDPOINT>',
+      sets: 'cu.listen',
       help: 'where content users connect; starts lccd-cu; may be repeated (cu.listen)',
       repeat: true,
     },
@@ -44,20 +45,14 @@ function run(context: CommandContext): Promise<number> | number {
   const { options } = context;
   for (const name of ['listen', 'cuListen'])
     for (const endpoint of textsOf(options, name) ?? []) parseEndpoint(endpoint);
-  const overrides: ConfigSources['overrides'] = {
-    'uns.listen': textsOf(options, 'listen'),
-    'cu.listen': textsOf(options, 'cuListen'),
-    'bm.bots': textOf(options, 'bots'),
-    'bm.slots': textOf(options, 'slots'),
-    'bot.allow_addresses': textsOf(options, 'allowAddress'),
-  };
   if (options['printConfig'] === true) {
-    process.stdout.write(printConfig(configOf(context, { overrides })));
+    process.stdout.write(printConfig(configOf(context)));
     return EXIT.ok;
   }
-  const metrics = { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES } as const;
-  const spec = { name: 'lccd', metrics, start: (services: Services) => startLcc(services, callOf(context)) };
-  return runAsDaemon(context, spec, overrides);
+  return runAsDaemon(context, {
+    metrics: { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES },
+    start: services => startLcc(services, callOf(context)),
+  });
 }
 
 /** How its children are called: by the same launchers, with the same words. */

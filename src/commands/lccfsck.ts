@@ -35,7 +35,11 @@ export const command: CommandSpec = {
     },
     { flags: '--quick', help: 'do not read the content of files' },
     { flags: '--store <DIR>', help: 'folder of the content (default: $LCC_HOME/store)' },
-    { flags: '--machineid <ID>', help: 'whose content it is (default: bm.machine_id)' },
+    {
+      flags: '--machineid <ID>',
+      sets: 'bm.machine_id',
+      help: 'whose content it is (default: bm.machine_id)',
+    },
     CONFIG_OPTION,
   ],
   example: 'lccfsck || lccfsck --repair',
@@ -57,7 +61,7 @@ async function run(context: CommandContext): Promise<number> {
     if (options[name] === true && options['repair'] !== true)
       throw new LccError('usage', `${flag} goes with --repair`);
   }
-  const config = configOf(context, { overrides: { 'bm.machine_id': textOf(options, 'machineid') } });
+  const config = configOf(context);
   const { home } = config;
   const store = textOf(options, 'store');
   const isRepair = options['repair'] === true;

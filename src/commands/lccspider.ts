@@ -6,7 +6,7 @@ import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
 import { startSpider } from '../spider/transaction/start.js';
 import { DEFAULT_PORT } from '../spider/url-server/start.js';
 import { runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, textOf, textsOf } from './options.js';
+import { CONFIG_OPTION, settingOption, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -19,26 +19,24 @@ export const command: CommandSpec = {
       help: `where records go (port ${DEFAULT_STORE_PORT}): document D to number D mod N of N`,
       repeat: true,
     },
-    { flags: '-c, --slots <N>', help: 'urls under way at a time (spider.slots)' },
-    { flags: '--timeout-update <TIME>', help: 'Timeout_Update of the URL server (spider.timeout_update_ms)' },
-    { flags: '--timeout-req <TIME>', help: 'Timeout_Req: time for one url (spider.timeout_req_ms)' },
-    {
-      flags: '--max-doc-size <BYTES>',
-      help: 'Max_Doc_Size: longer documents are cut (spider.max_doc_bytes)',
-    },
-    { flags: '--max-redirects <N>', help: 'redirects followed (spider.max_redirects)' },
-    { flags: '--no-downgrade', help: 'redirects from https to http are failures (spider.downgrade)' },
-    {
-      flags: '--allow-private',
-      help: 'fetch from private and loopback addresses, too (spider.allow_private)',
-    },
+    settingOption('-c, --slots <N>', 'spider.slots', 'urls under way at a time'),
+    settingOption('--timeout-update <TIME>', 'spider.timeout_update_ms', 'Timeout_Update of the URL server'),
+    settingOption('--timeout-req <TIME>', 'spider.timeout_req_ms', 'Timeout_Req: time for one url'),
+    settingOption('--max-doc-size <BYTES>', 'spider.max_doc_bytes', 'Max_Doc_Size: longer documents are cut'),
+    settingOption('--max-redirects <N>', 'spider.max_redirects', 'redirects followed'),
+    settingOption('--no-downgrade', 'spider.downgrade', 'redirects from https to http are failures'),
+    settingOption(
+      '--allow-private',
+      'spider.allow_private',
+      'fetch from private and loopback addresses, too',
+    ),
     {
       flags: '--allow-address <CIDR>',
       help: 'fetch from this network although it is not public; may be repeated',
       repeat: true,
     },
-    { flags: '--insecure', help: 'do not look at the certificates of https sites (spider.insecure)' },
-    { flags: '--grace <TIME>', help: 'time for what is under way when told to stop (spider.grace_ms)' },
+    settingOption('--insecure', 'spider.insecure', 'do not look at the certificates of https sites'),
+    settingOption('--grace <TIME>', 'spider.grace_ms', 'time for what is under way when told to stop'),
     { flags: '--name <NAME>', help: 'name in the log and of the control socket', default: 'lccspider' },
     CONFIG_OPTION,
   ],
@@ -55,25 +53,11 @@ export const command: CommandSpec = {
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
     // As in lccbot: V8 would optimise undici's parser for 0.15 s and 40 MB.
     for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);
-    return runAsDaemon(
-      context,
-      {
-        name,
-        metrics: { listen: 'spider.spider_metrics_listen', figures: SPIDER_FIGURES },
-        start: services => startSpider(services, { ...edge, allowed }),
-      },
-      {
-        'spider.slots': textOf(options, 'slots'),
-        'spider.timeout_update_ms': textOf(options, 'timeoutUpdate'),
-        'spider.timeout_req_ms': textOf(options, 'timeoutReq'),
-        'spider.max_doc_bytes': textOf(options, 'maxDocSize'),
-        'spider.max_redirects': textOf(options, 'maxRedirects'),
-        'spider.downgrade': options['downgrade'] === false ? 'false' : undefined,
-        'spider.allow_private': options['allowPrivate'] === true ? 'true' : undefined,
-        'spider.insecure': options['insecure'] === true ? 'true' : undefined,
-        'spider.grace_ms': textOf(options, 'grace'),
-      },
-    );
+    return runAsDaemon(context, {
+      name,
+      metrics: { listen: 'spider.spider_metrics_listen', figures: SPIDER_FIGURES },
+      start: services => startSpider(services, { ...edge, allowed }),
+    });
   },
 };
 

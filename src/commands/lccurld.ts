@@ -4,7 +4,7 @@ import { LccError } from '../lib/errors.js';
 import { URLD_FIGURES } from '../spider/url-server/figures.js';
 import { DEFAULT_PORT, startList } from '../spider/url-server/start.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, textOf } from './options.js';
+import { CONFIG_OPTION, settingOption, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 import { startUrlManager } from './url-manager.js';
 
@@ -30,41 +30,30 @@ export const command: CommandSpec = {
       flags: '--store <DIR>',
       help: 'folder of the lccstored that the spiders send their records to (with --qm)',
     },
-    { flags: '--machineid <ID>', help: 'name of this machine in the LCC (with --qm: bm.machine_id)' },
-    { flags: '--timeout-update <TIME>', help: 'Timeout_Update of the spiders (spider.timeout_update_ms)' },
-    { flags: '--max-tries <N>', help: 'silent spiders before a url has failed (spider.max_tries)' },
-    { flags: '--per-host <N>', help: 'urls of a host under way at a time (spider.per_host)' },
-    { flags: '--host-delay-ms <TIME>', help: 'pause between fetches from a host (spider.host_delay_ms)' },
-    { flags: '--shuffle', help: 'take urls in any order (spider.shuffle)' },
-    { flags: '--robots', help: 'have robots.txt obeyed (spider.robots)' },
     {
-      flags: '--allow-private',
-      help: 'ask private and loopback addresses for robots.txt, too (spider.allow_private)',
+      flags: '--machineid <ID>',
+      sets: 'bm.machine_id',
+      help: 'name of this machine in the LCC (with --qm: bm.machine_id)',
     },
+    settingOption('--timeout-update <TIME>', 'spider.timeout_update_ms', 'Timeout_Update of the spiders'),
+    settingOption('--max-tries <N>', 'spider.max_tries', 'silent spiders before a url has failed'),
+    settingOption('--per-host <N>', 'spider.per_host', 'urls of a host under way at a time'),
+    settingOption('--host-delay-ms <TIME>', 'spider.host_delay_ms', 'pause between fetches from a host'),
+    settingOption('--shuffle', 'spider.shuffle', 'take urls in any order'),
+    settingOption('--robots', 'spider.robots', 'have robots.txt obeyed'),
+    settingOption(
+      '--allow-private',
+      'spider.allow_private',
+      'ask private and loopback addresses for robots.txt, too',
+    ),
     CONFIG_OPTION,
   ],
   example: 'lccurld --listen=127.0.0.1:9020 --file=urls.txt >failed.tsv',
   run(context) {
-    const { options } = context;
-    const start = starterOf(context);
-    return runAsDaemon(
-      context,
-      {
-        name: 'lccurld',
-        metrics: { listen: 'spider.urld_metrics_listen', figures: URLD_FIGURES },
-        start,
-      },
-      {
-        'bm.machine_id': textOf(options, 'machineid'),
-        'spider.timeout_update_ms': textOf(options, 'timeoutUpdate'),
-        'spider.max_tries': textOf(options, 'maxTries'),
-        'spider.per_host': textOf(options, 'perHost'),
-        'spider.host_delay_ms': textOf(options, 'hostDelayMs'),
-        'spider.robots': options['robots'] === true ? 'true' : undefined,
-        'spider.allow_private': options['allowPrivate'] === true ? 'true' : undefined,
-        'spider.shuffle': options['shuffle'] === true ? 'true' : undefined,
-      },
-    );
+    return runAsDaemon(context, {
+      metrics: { listen: 'spider.urld_metrics_listen', figures: URLD_FIGURES },
+      start: starterOf(context),
+    });
   },
 };
 

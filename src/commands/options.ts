@@ -1,6 +1,7 @@
 /** Values of options, as more than one command reads them. */
 import { parseAmount, SECOND } from '../config/amounts.js';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
+import type { SettingKey } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import type { CommandContext, OptionSpec, OptionValues } from './run.js';
 
@@ -8,6 +9,11 @@ export const CONFIG_OPTION: OptionSpec = {
   flags: '--config <FILE>',
   help: 'read settings from FILE (default: $LCC_CONFIG, else $LCC_HOME/lcc.toml)',
 };
+
+/** A row of an option that is a setting; its help names the key. */
+export function settingOption(flags: string, sets: SettingKey, help: string): OptionSpec {
+  return { flags, sets, help: `${help} (${sets})` };
+}
 
 /** Undefined where it is not given, or is one that takes no value. */
 export function textOf(options: OptionValues, name: string): string | undefined {
@@ -29,12 +35,12 @@ export function durationMsOf(flag: string, value: OptionValues[string]): number 
   throw new LccError('usage', `${flag}=${String(value)}: give a time with its unit, such as 12h or 90d`);
 }
 
-/** The configuration that `--config` names, or that of the environment. @throws LccError as `loadConfig` */
+/** The configuration that `--config` names, or that of the environment; settings given as options win. @throws LccError as `loadConfig` */
 export function configOf(
-  { env, options }: Pick<CommandContext, 'env' | 'options'>,
-  more: Omit<ConfigSources, 'env' | 'file'> = {},
+  { env, options, settings }: CommandContext,
+  more: Pick<ConfigSources, 'mayBeUnreadable'> = {},
 ): Config {
-  return loadConfig({ env, file: textOf(options, 'config'), ...more });
+  return loadConfig({ env, file: textOf(options, 'config'), overrides: settings, ...more });
 }
 
 /**

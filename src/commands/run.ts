@@ -5,6 +5,8 @@
 import { fstatSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Command, CommanderError, Option } from 'commander';
+import type { ConfigSources } from '../config/load.js';
+import type { SettingKey } from '../config/settings/index.js';
 import { EXIT, exitStatusOf, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
@@ -23,6 +25,8 @@ export interface OptionSpec {
    * other options the last value counts, as everywhere: so what a script gives can be overridden.
    */
   once?: boolean;
+  /** The setting that it is: given, it wins over the file. */
+  sets?: SettingKey;
 }
 
 /** Option values by camel-cased name: what commander gives. */
@@ -31,6 +35,8 @@ export type OptionValues = Record<string, string | boolean | string[] | undefine
 export interface CommandContext {
   name: string;
   options: OptionValues;
+  /** Of options that are settings: those given. */
+  settings: NonNullable<ConfigSources['overrides']>;
   /** Operands; those before `--` where the synopsis has it. */
   operands: string[];
   /** All that follows `--`, undefined when there was no `--`, or the synopsis has none. */
@@ -148,7 +154,7 @@ function isTerminal(fd: number): boolean {
 function parseArguments(
   spec: CommandSpec,
   argv: string[],
-): Pick<CommandContext, 'options' | 'operands' | 'afterDashes'> | undefined {
+): Pick<CommandContext, 'options' | 'settings' | 'operands' | 'afterDashes'> | undefined {
   const { own, rest } = splitRest(spec, argv);
   const program = addHelp(new Command(spec.name), spec)
     .usage(`[options]${spec.operands === undefined ? '' : ` ${spec.operands}`}`)
@@ -159,6 +165,7 @@ function parseArguments(
     })
     .exitOverride();
   if (spec.operands !== undefined) program.argument('[operands...]');
+  const keys = new Map<string, SettingKey>();
   const rows: OptionSpec[] = [...spec.options, ...COMMON_OPTIONS];
   for (const row of rows) {
     const option = new Option(row.flags, row.help);
@@ -166,6 +173,7 @@ function parseArguments(
     if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
     if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
+    if (row.sets !== undefined) keys.set(option.attributeName(), row.sets);
     if (option.negate) refuseBoth(program, option.name().replace(/^no-/, ''));
   }
   try {
@@ -174,7 +182,16 @@ function parseArguments(
     if (error instanceof CommanderError && error.exitCode === 0) return undefined;
     throw error;
   }
-  return { options: program.opts<OptionValues>(), operands: program.args, afterDashes: rest };
+  const options = program.opts<OptionValues>();
+  const settings: CommandContext['settings'] = {};
+  for (const [name, key] of keys)
+    if (program.getOptionValueSource(name) === 'cli') settings[key] = textsIn(options[name]);
+  return { options, settings, operands: program.args, afterDashes: rest };
+}
+
+/** Of a switch as a setting has it: `--no-downgrade` is false. */
+function textsIn(value: OptionValues[string]): string | string[] | undefined {
+  return typeof value === 'boolean' ? String(value) : value;
 }
 
 /** What is asked for and excluded at once is a mistake of who asks, and the last word would hide it. */
