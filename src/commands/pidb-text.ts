@@ -175,6 +175,8 @@ function fetchedText(
       return `${notBefore}, for its pace (lccctl flush)`;
     case 'lcc-bandwidth':
       return `${notBefore}, for the bandwidth of the LCC (lccctl flush without --pid)`;
+    case 'unasked':
+      return `what nobody announced ${notBefore}: no answer, or a wish for patience (lccctl flush)`;
   }
 }
 

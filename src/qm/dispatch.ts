@@ -10,6 +10,7 @@ import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { flush } from './flush.js';
 import type { GateOptions } from './robots-gate/gate.js';
+import { LeftAlone } from './robots-gate/left-alone.js';
 import { Unasked } from './robots-gate/unasked.js';
 import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
@@ -23,6 +24,7 @@ import type { LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
 import { Sending } from './sending.js';
 import { settle } from './settle.js';
+import { SiteNews } from './site-news.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type FetchWorker } from './workers.js';
@@ -48,11 +50,13 @@ export class Dispatcher {
   readonly #inFlight = new InFlight();
   readonly #outdated: Outdated;
   readonly #refusedLogins: RefusedLogins;
+  readonly #site: SiteNews;
   readonly #finished: FinishedSets;
   readonly #sending: Sending;
   readonly #large: LargeSets;
   readonly #retries: Retries;
   readonly #unasked: Unasked;
+  readonly #leftAlone: LeftAlone;
   readonly #counts = new FetchCounts();
   readonly #soon: Pump;
   #lastId = 0;
@@ -62,9 +66,9 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#soon = new Pump({ run: () => this.#pump(), atReturn: options.atReturn });
-    const waiting = (pid: number, most: number) => this.#providers.get(pid)?.order.waiting(most) ?? 0;
-    this.#table = new LaneTable(options.lanes, waiting);
-    this.#retries = new Retries(options, pid => this.#providers.get(pid)?.order);
+    const orderOf = (pid: number) => this.#providers.get(pid)?.order;
+    this.#table = new LaneTable(options.lanes, (pid, most) => orderOf(pid)?.waiting(most) ?? 0);
+    this.#retries = new Retries(options, orderOf);
     this.#large = new LargeSets(options, this.#table);
     this.#waits = new Waits(options, this.#table);
     this.#slots = new TimeSlots({
@@ -87,16 +91,15 @@ export class Dispatcher {
     this.#outdated = new Outdated(this.#inFlight, options.store.queue);
     this.#refusedLogins = new RefusedLogins(options);
     this.#unasked = new Unasked(options);
+    this.#site = new SiteNews(this.#waits, this.#refusedLogins, this.#table);
+    this.#leftAlone = new LeftAlone(options.lanes.delays, this.#table, orderOf);
     this.#finished = new FinishedSets(options);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
       postpone: (taken, hours) => this.#slots.postpone(taken, hours),
       learn: news => this.#unasked.gate.write(news),
-      alongside: arrival => {
-        const known = this.#providers.get(arrival.sent.pid);
-        if (known !== undefined) this.#waits.note(known, arrival);
-      },
+      alongside: arrival => this.#waits.note(this.#providers.get(arrival.sent.pid), arrival),
       close: () => {
         this.#waits.close();
         this.#finished.remove();
@@ -115,6 +118,7 @@ export class Dispatcher {
       inFlight: this.#inFlight,
       batch: this.#batch,
       gate: this.#unasked.gate,
+      leftAlone: this.#leftAlone,
       nextId: () => this.nextId(),
       nowS: () => Math.floor(options.clock.nowMs() / 1000),
       finish: known => this.#finishSets([known]),
@@ -187,7 +191,7 @@ export class Dispatcher {
   fetched(workerId: number, result: FetchResult): boolean {
     const request = this.#inFlight.take(result.id, workerId);
     if (request === undefined) return false;
-    const { lane, arrival, expected, url, login } = request;
+    const { lane, arrival, expected } = request;
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();
     this.#table.finished(lane);
@@ -206,15 +210,10 @@ export class Dispatcher {
       this.#putBack(request);
     } else {
       const taken = this.#unasked.arrivalOf(request, result, known);
-      known?.silent.heard(url, taken.result);
-      if (login !== undefined && taken.result !== undefined && login === known?.terms.login)
-        this.#refusedLogins.heard(lane.pid, login, taken.result);
-      if (taken.result?.status === 'error' && known !== undefined)
-        this.#waits.heed(known, arrival.backoffs, taken.result, url);
+      this.#site.heard(request, taken, known);
       // What it has not begun it hands back by itself, and waits to hear that this is known.
       if (patienceOf(result) > 0) this.#workers.get(workerId)?.recall(lane.name);
-      const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
-      this.#batch.add(taken, endsSet);
+      this.#batch.add(taken, lane.inFlight === 0 && known?.order.isRead(arrival.set) === true);
     }
     this.pump();
     return true;
@@ -236,6 +235,7 @@ export class Dispatcher {
   /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {
     this.#unasked.gate.reload();
+    this.#leftAlone.end(pid);
     flush({ providers: this.#providers, table: this.#table, waits: this.#waits }, pid);
     this.pump();
   }
@@ -257,19 +257,17 @@ export class Dispatcher {
 
   /** Providers that could be fetched from, what they wait for, and until when (ms since 1970), at most `limit`. */
   waiting(limit: number): [number, WaitsFor, number | null][] {
-    return this.#providers.waiting(limit);
+    return this.#providers.waiting(limit, pid => this.#leftAlone.untilMs(pid));
   }
 
   /** Providers with urls waiting that a delay keeps from being fetched from: one, or all. */
   delayed(pid?: number): number[] {
-    return this.#providers.delayed(pid);
+    return [...this.#providers.delayed(pid), ...this.#leftAlone.of(pid)];
   }
 
   /** Until when the bandwidth of all providers together is used up (ms since 1970); null when it is not. */
   get wholeDueAtMs(): number | null {
-    const { clock } = this.#options;
-    const waitMs = this.#waits.wholeDueMs - clock.monotonicMs();
-    return waitMs > 0 ? Math.round(clock.nowMs() + waitMs) : null;
+    return this.#waits.wholeDueAtMs;
   }
 
   /** Providers with urls that failed, and when the first of those is tried again (ms since 1970), at most `limit`. */
@@ -278,7 +276,7 @@ export class Dispatcher {
   }
 
   status() {
-    const { sets, providers, closed, neverOpen, isBusy } = this.#providers.status();
+    const { isBusy, ...queued } = this.#providers.status();
     const inFlight = this.#inFlight.size + this.#batch.size;
     return {
       /** Something could be done before the next hour begins. */
@@ -286,10 +284,7 @@ export class Dispatcher {
       in_flight: inFlight,
       results_waiting: this.#batch.size,
       rows_later: this.#slots.rows,
-      sets,
-      providers,
-      providers_closed: closed,
-      providers_never_open: neverOpen,
+      ...queued,
       logins_refused: this.#refusedLogins.pids,
       retry_at_ms: this.#retries.soonestAtMs(),
       bandwidth_due_at_ms: this.wholeDueAtMs,
@@ -312,6 +307,7 @@ export class Dispatcher {
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
+    this.#leftAlone.wake(nowMs);
     if (!this.#batch.stuck) this.#sendAll(nowMs);
     // safeguard: calling back what has changed on its way
     for (const outdated of this.#outdated.lanes(nowMs)) this.#table.recall(outdated);
@@ -388,6 +384,7 @@ export class Dispatcher {
     const dueMs = Math.min(
       this.#table.nextWakeMs(),
       this.#retries.nextMs() ?? Infinity,
+      this.#leftAlone.nextMs() ?? Infinity,
       this.#workers.nextWakeMs(),
       // Nothing else may happen by then.
       this.#waits.wholeDueMs > nowMs ? this.#waits.wholeDueMs : Infinity,

@@ -42,8 +42,11 @@ export interface Known extends Paced {
   next: SetClass;
 }
 
-/** What a provider waits for: a delay to end, a place at its host, or its turn (`waiting`). */
-export type WaitsFor = Delay['why'] | 'host' | 'waiting';
+/**
+ * What a provider waits for: a delay to end, a place at its host, or its turn (`waiting`); `unasked`: what nobody announced for an
+ * origin to be left alone no more, and nothing else is left.
+ */
+export type WaitsFor = Delay['why'] | 'host' | 'waiting' | 'unasked';
 
 export interface KnownOptions extends WaitOptions {
   /** Mimetypes taken of what is wanted as served: patterns. */
@@ -194,8 +197,12 @@ export class KnownProviders {
   /**
    * Providers that could be fetched from, what they wait for and until when (milliseconds since 1970, null = unknown): a delay,
    * or their turn. At most `limit`; those that are stopped, closed, or being fetched from are not among them.
+   * @param leftAloneMs until when what nobody announced waits of a provider, monotonic
    */
-  waiting(limit: number): [number, WaitsFor, number | null][] {
+  waiting(
+    limit: number,
+    leftAloneMs: (pid: number) => number | undefined,
+  ): [number, WaitsFor, number | null][] {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const wallMs = (atMs: number) => Math.round(clock.nowMs() + atMs - nowMs);
@@ -203,6 +210,8 @@ export class KnownProviders {
     for (const [pid, known] of this.#known) {
       if (found.length >= limit) break;
       const state = this.#table.stateOf(pid);
+      const untilMs = state === 'resting' ? leftAloneMs(pid) : undefined;
+      if (untilMs !== undefined) found.push([pid, 'unasked', wallMs(untilMs)]);
       if (state === 'parked') found.push([pid, 'host', null]);
       if (state !== 'waiting' && state !== 'delayed') continue;
       const delay = this.#waits.delayOf(known, nowMs);
@@ -235,7 +244,8 @@ export class KnownProviders {
       if (!order.areAllHere) isMore = true;
     }
     if (isMore) sets += this.#elsewhere.value;
-    return { sets, providers: this.#known.size, closed, neverOpen, isBusy };
+    const providers = this.#known.size;
+    return { sets, providers, providers_closed: closed, providers_never_open: neverOpen, isBusy };
   }
 
   #learn(pid: number): Known | undefined {

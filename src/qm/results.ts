@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import type { FetchDone } from '../wire/fetch.js';
 import type { Hours } from '../config/hours.js';
-import type { RobotsNews } from './robots-gate/gate.js';
+import type { OriginNews } from './robots-gate/gate.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */
@@ -21,8 +21,11 @@ export interface Arrival {
   result: FetchDone | undefined;
   /** The hours that did not permit it. */
   hours?: Hours | undefined;
-  /** What came of the robots.txt that was asked for in its place. */
-  robots?: RobotsNews | undefined;
+  /**
+   * What it says of its origin, where nobody announced it; without a result: its robots.txt was asked for in its place, or the origin
+   * did not answer.
+   */
+  news?: OriginNews | undefined;
   /** Nobody announced it, and when its turn came it was there, or known not to be had. */
   isNeedless?: boolean;
 }
@@ -32,8 +35,8 @@ export interface ResultBatchOptions {
   clock: Clock;
   /** Inside the transaction: makes a row wait for its hours. */
   postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
-  /** Inside the transaction: writes what is known of a robots.txt. */
-  learn: (news: RobotsNews) => Outcome;
+  /** Inside the transaction: writes what is known of an origin. */
+  learn: (news: OriginNews) => void;
   /** Inside the transaction, for each result: what else it changes in the database. */
   alongside: (arrival: Arrival) => void;
   /** Inside the transaction, after all results. */
@@ -113,9 +116,10 @@ export class ResultBatch {
       outcomes = store.transaction(() => {
         for (const fid of this.#deletedFids) store.freed.remove(fid);
         const each = this.#pending.map(arrival => {
-          const { sent, result, hours, robots, isNeedless } = arrival;
+          const { sent, result, hours, news, isNeedless } = arrival;
           let outcome: Outcome;
-          if (robots !== undefined) outcome = learn(robots);
+          if (news !== undefined) learn(news);
+          if (news !== undefined && result === undefined) outcome = 'again';
           else if (isNeedless === true) outcome = store.results.needless(sent);
           else if (hours !== undefined) outcome = postpone(sent, hours);
           else outcome = store.results.apply(sent, result, nowS);

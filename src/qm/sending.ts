@@ -8,6 +8,7 @@ import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Gate, Passage } from './robots-gate/gate.js';
+import type { LeftAlone } from './robots-gate/left-alone.js';
 import type { InFlight } from './in-flight.js';
 import type { Known, KnownProviders } from './known-providers.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
@@ -31,6 +32,7 @@ export interface SendingParts {
   waits: Waits;
   retries: Retries;
   gate: Gate;
+  leftAlone: LeftAlone;
   inFlight: InFlight;
   batch: ResultBatch;
   /** Ids of requests. */
@@ -65,7 +67,7 @@ export class Sending {
 
   /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
   fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
-    const { table, providers, workers, waits, retries, finish } = this.#parts;
+    const { table, providers, workers, waits, retries, finish, gate, leftAlone } = this.#parts;
     const known = providers.get(lane.pid);
     const worker = workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
@@ -101,9 +103,18 @@ export class Sending {
           this.#pass('forbidden', set, row, hours);
           continue;
         }
-        if (passage === 'wait' || passage === 'later') {
+        if (passage === 'closed') {
+          const againMs = gate.againMs(row);
+          const url = { set, pos: row.pos };
+          // safeguard: one origin that is left alone not holding up another
+          if (known.silent.isSpread && leftAlone.setAside(lane.pid, url, againMs)) continue;
+          leftAlone.wait(lane.pid, againMs);
+        }
+        if (passage === 'wait' || passage === 'later' || passage === 'closed') {
           for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
           if (passage === 'later') waits.nextMayDiffer(known);
+          // What its owner announced and has failed may be due before.
+          retries.plan(known);
           return { sent, more: passage === 'later' };
         }
         const isEmpty = lane.inFlight + sent === 0;

@@ -126,6 +126,13 @@ export class Waits {
     return this.#whole.dueMs;
   }
 
+  /** The same in milliseconds since 1970; null when it may now. */
+  get wholeDueAtMs(): number | null {
+    const { clock } = this.#options;
+    const waitMs = this.wholeDueMs - clock.monotonicMs();
+    return waitMs > 0 ? Math.round(clock.nowMs() + waitMs) : null;
+  }
+
   /** Whether what is sent to the provider must not run ahead of what is fetched. */
   isLimited(provider: ScheduledProvider): boolean {
     return provider.bandwidth > 0 || this.#whole.isLimited || this.pace.isKept(provider);
@@ -273,8 +280,8 @@ export class Waits {
   }
 
   /** Notes what a result says of its provider's site. Inside the transaction of the result. */
-  note(paced: Paced, { sent, result }: Arrival): void {
-    if (result === undefined) return;
+  note(paced: Paced | undefined, { sent, result }: Arrival): void {
+    if (paced === undefined || result === undefined) return;
     if (paced.meter.isLimited || this.#whole.isLimited) this.#moved.add(paced);
     const { provider } = paced;
     const { providers } = this.#options.store;

@@ -80,6 +80,16 @@ export function check(database: OneDatabase, model: UnaskedModel, arrived: Reado
   assert.equal(disagreement(database.db), undefined, 'sets and urls agree');
 }
 
+/**
+ * What nobody announced delays nothing of its owner, whose last url had an answer.
+ * @param waiting what the owner announced and is neither fetched nor has failed, while nothing is fetched
+ */
+export function checkUndelayed(database: OneDatabase, waiting: readonly number[]): void {
+  const backoffs = database.read('SELECT backoffs, backoffuntil FROM pidb');
+  assert.deepEqual(backoffs, [[0, 0]], 'no answer to what nobody announced has its owner wait');
+  assert.deepEqual(waiting, [], 'what an owner announced waits while nothing is fetched');
+}
+
 /** Times as they were written, within two seconds. */
 function checkKnown(model: UnaskedModel, rows: unknown[]): void {
   const real = rows as [string, number, number, number | null, number, number][];

@@ -65,7 +65,7 @@ const event: fc.Arbitrary<UnaskedEvent> = fc.oneof(
       type: fc.constantFrom(...TYPES),
       http: fc.constantFrom(301, 302),
       to: fc.constantFrom(...CURLS, ''),
-      code: fc.constantFrom(404, 404, 410, 403, 303, 500),
+      code: fc.constantFrom(404, 404, 410, 403, 303, 500, 602),
       crashAt,
     }),
   },
@@ -77,7 +77,10 @@ const event: fc.Arbitrary<UnaskedEvent> = fc.oneof(
       seconds: fc.constantFrom(2, 2 * HOUR_S + 7, DAY_S + 1000, 8 * DAY_S + 5000, 33 * DAY_S + 9000),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('robots' as const), forbids: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('robots' as const), forbids: fc.boolean(), away: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('received' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
 );

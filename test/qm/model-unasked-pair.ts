@@ -4,7 +4,8 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { onStep } from '../../src/lib/steps.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Crash, Life, type Turns } from './life.js';
-import { check } from './model-unasked-check.js';
+import { check, checkUndelayed } from './model-unasked-check.js';
+import { ModelRobots } from './model-unasked-robots.js';
 import { headOf, recordOf, type UnaskedEvent } from './model-unasked-words.js';
 import { ANY, isAgreed, isGated, UnaskedModel, type Result, type Row } from './model-unasked.js';
 import type { OneDatabase } from './one-database.js';
@@ -12,8 +13,6 @@ import { failure, ok, unchanged } from './support.js';
 import { addProvider } from './translate.js';
 import { BASE } from './world.js';
 
-/** What robots.txt forbids, when it does. */
-const FORBIDDEN_CURL = 'd';
 const MANY_TURNS = 1000;
 const RETRY_MS = 1000;
 const RETRIES = 1;
@@ -51,6 +50,7 @@ interface Sent {
   conditional: boolean;
   reports: boolean;
   isRobots: boolean;
+  kind: number;
   key: string;
 }
 
@@ -69,9 +69,9 @@ export class UnaskedPair {
   /** Sent in the event that is under way. */
   #newlySent: Sent | undefined;
   #pending: { sent: Sent; result: Result | 'robots' } | undefined;
-  #site = { forbids: false };
-  /** What is kept of its robots.txt. */
-  #robots: { forbids: boolean; atS: number } | undefined;
+  readonly #robots = new ModelRobots();
+  /** What its owner announced last had no answer. */
+  #isOwnerAway = false;
   #stepsToLive = Infinity;
   #failure: unknown;
   #arrived = new Set<string>();
@@ -101,11 +101,15 @@ export class UnaskedPair {
     this.#follow(needless);
     if (event.do !== 'set' && event.do !== 'crash') this.#judge({ needless, ownersBefore, agreed });
     check(this.#database, this.#model, this.#arrived);
+    if (this.#isOwnerAway) return;
+    const isIdle = this.#sent === undefined && this.#link !== 0;
+    checkUndelayed(this.#database, isIdle ? this.#owners() : []);
   }
 
   /** Everything comes to its end. */
   async drain(): Promise<void> {
     this.#stepsToLive = Infinity;
+    this.#robots.site.away = false;
     const answer = {
       do: 'answer',
       is: 'ok',
@@ -156,7 +160,7 @@ export class UnaskedPair {
         if (event.seconds > DAY_S / 24) this.#clock.jumpTo(this.#clock.nowMs() + event.seconds * 1000);
         return this.#clock.advance(Math.min(event.seconds * 1000, 10_000));
       case 'robots':
-        this.#site = { forbids: event.forbids };
+        this.#robots.site = { forbids: event.forbids, away: event.away };
         return;
       case 'received': {
         const last = this.#database.read('SELECT max(errseq) FROM pierr')[0]?.[0];
@@ -209,15 +213,10 @@ export class UnaskedPair {
     this.#sent = undefined;
     const cost = { id: sent.id, wireBytes: 100, elapsedMs: 1 };
     const { message, result } = sent.isRobots
-      ? { message: this.#robotsOf(cost), result: 'robots' as const }
+      ? { message: this.#robots.answer(cost), result: 'robots' as const }
       : this.#resultOf(sent, event, cost);
     this.#pending = { sent, result };
     this.#life.dispatcher.fetched(sent.link, { ...message, id: sent.id });
-  }
-
-  #robotsOf(cost: { id: number; wireBytes: number; elapsedMs: number }): FetchResult {
-    const rule = this.#site.forbids ? `User-agent: *\nDisallow: /${FORBIDDEN_CURL}\n` : '';
-    return { ...cost, status: 'inline', http: 200, content: Buffer.from(rule), isCut: false };
   }
 
   #resultOf(
@@ -226,7 +225,7 @@ export class UnaskedPair {
     cost: { id: number; wireBytes: number; elapsedMs: number },
   ): { message: FetchResult; result: Result } {
     if (is === 'error') {
-      const reach = code >= 500 ? 'url' : 'real';
+      const reach = code === 602 ? 'provider' : code >= 500 && code < 600 ? 'url' : 'real';
       return { message: failure(code, reach), result: { is, code, reach } };
     }
     if (is === 'redirect' && sent.reports) {
@@ -248,8 +247,13 @@ export class UnaskedPair {
     if (name === 'qm.result.committed' && this.#pending !== undefined) {
       const { sent, result } = this.#pending;
       this.#pending = undefined;
-      if (result === 'robots') this.#robots = { ...this.#site, atS: this.#nowS };
-      else this.#model.answer(sent, result, this.#nowS);
+      if (result === 'robots') {
+        this.#robots.answered(this.#nowS);
+      } else {
+        this.#model.answer(sent, result, this.#nowS);
+        const isSilent = result.is === 'error' && result.reach === 'provider';
+        if (sent.kind === 0) this.#isOwnerAway = isSilent;
+      }
     }
     if (--this.#stepsToLive > 0) return;
     this.#stepsToLive = Infinity;
@@ -322,15 +326,15 @@ export class UnaskedPair {
     const type = request.mimetype ?? ANY;
     const curl = request.url.slice(BASE.length);
     const isRobots = request.inline !== undefined;
-    const find = 'SELECT pos, gen FROM qdb WHERE curl = ? AND mimetype = ?';
-    const row = isRobots ? [0, 0] : this.#database.read(find, request.url, type)[0];
+    const find = 'SELECT pos, gen, iif(flags & 28, 1, 0) FROM qdb WHERE curl = ? AND mimetype = ?';
+    const row = isRobots ? [0, 0, 1] : this.#database.read(find, request.url, type)[0];
     assert.ok(row, `${curl} ${type} is sent and does not wait`);
-    const [place = 0, gen = 0] = row.map(Number);
+    const [place = 0, gen = 0, kind = 0] = row.map(Number);
     const conditional = request.etag !== undefined;
     const reports = request.redirects === 'report';
     const { id } = request;
     const key = `${curl} ${type}`;
-    this.#sent = { id, link, place, gen, conditional, reports, isRobots, key };
+    this.#sent = { id, link, place, gen, conditional, reports, isRobots, kind, key };
     this.#newlySent = this.#sent;
   }
 
@@ -357,9 +361,8 @@ export class UnaskedPair {
     if (row.tries === 0 && earlier !== undefined && ownersBefore.has(earlier.place))
       assert.fail(`${sent.key} is sent before ${earlier.curl}`);
     if (!isGated(row)) return;
-    assert.ok(this.#robots, `${sent.key} is sent and nobody knows its robots.txt`);
-    assert.ok(this.#nowS - this.#robots.atS <= DAY_S, `${sent.key} is sent by an old robots.txt`);
-    assert.ok(!this.#isForbidden(row.curl), `${sent.key} is forbidden`);
+    assert.ok(this.#robots.isKnown(this.#nowS), `${sent.key} is sent without a robots.txt, or by an old one`);
+    assert.ok(!this.#robots.isForbidden(row.curl), `${sent.key} is forbidden`);
   }
 
   /** Urls that their owner announced and that have not failed. */
@@ -371,16 +374,12 @@ export class UnaskedPair {
     return isAgreed(row, this.#model.heldOf(row));
   }
 
-  #isForbidden(curl: string): boolean {
-    return curl === FORBIDDEN_CURL && this.#robots?.forbids === true;
-  }
-
   /** Rows that have gone without a request. */
   #follow(needless: ReadonlySet<number>): void {
     const here = new Set(this.#database.read('SELECT pos FROM qdb').flat());
     for (const row of this.#model.rows.filter(one => !here.has(one.place))) {
       if (needless.has(row.place)) this.#model.rows = this.#model.rows.filter(one => one !== row);
-      else if (!this.#model.mayGo(row, this.#nowS, this.#isForbidden(row.curl)))
+      else if (!this.#model.mayGo(row, this.#nowS, this.#robots.isForbidden(row.curl)))
         assert.fail(`${row.curl} ${row.type} does not wait any more: ${JSON.stringify(row)}`);
     }
   }

@@ -19,7 +19,7 @@ export type UnaskedEvent =
       crashAt: number | undefined;
     }
   | { do: 'pass'; seconds: number }
-  | { do: 'robots'; forbids: boolean }
+  | { do: 'robots'; forbids: boolean; away: boolean }
   | { do: 'received' }
   | { do: 'crash' };
 

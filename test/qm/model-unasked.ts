@@ -72,7 +72,7 @@ export type Result =
   | { is: 'ok'; len: number; type: string; file: string }
   | { is: 'unchanged' }
   | { is: 'redirect'; http: number; to: string; inside: boolean }
-  | { is: 'error'; code: number; reach: 'real' | 'url' };
+  | { is: 'error'; code: number; reach: 'real' | 'url' | 'provider' };
 
 const DAY_S = 86_400;
 export const FORBIDDEN = 615;
@@ -217,6 +217,8 @@ export class UnaskedModel {
       return this.#drop(row);
     }
     const { code, reach } = result;
+    // It is asked for again.
+    if (reach === 'provider') return;
     if (reach === 'url' && row.tries < this.#retries) {
       row.tries++;
       return;

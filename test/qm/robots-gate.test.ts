@@ -168,15 +168,17 @@ for (const [what, code, isAllowed] of [
     assert.deepEqual(pages(), isAllowed ? ['/0', '/1'] : []);
     const asked = () => sim.fetches.length - pages().length;
     assert.equal(asked(), 1);
-    const provider = sim.bench.db.prepare('SELECT backoffs, backoffuntil > 0 AS waits FROM pidb').get();
-    assert.deepEqual(provider, isAllowed ? { backoffs: 0, waits: 0 } : { backoffs: 1, waits: 1 });
+    const origin = sim.bench.db.prepare('SELECT failures, again > checked AS waits FROM robots').get();
+    assert.deepEqual(origin, isAllowed ? { failures: 0, waits: 0 } : { failures: 1, waits: 1 });
+    const provider = sim.bench.db.prepare('SELECT backoffs, backoffuntil FROM pidb').get();
+    assert.deepEqual(provider, { backoffs: 0, backoffuntil: 0 }, 'its owner waits for nothing');
     isUp = true;
     assert.ok(await idle(sim));
     assert.deepEqual(pages(), ['/0', '/1']);
     assert.equal(asked(), isAllowed ? 1 : 2);
   });
 
-test('a copy that cannot be renewed counts for 30 days; after that the provider waits', async t => {
+test('a copy that cannot be renewed counts for 30 days; after that its links wait', async t => {
   const robots = 'User-agent: *\nDisallow: /no';
   let isUp = true;
   const sim = simulate(t, path => (path !== '/robots.txt' ? undefined : isUp ? { robots } : { code: 500 }));

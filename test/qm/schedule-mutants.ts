@@ -1,6 +1,9 @@
 /** Safeguards of when urls are sent, and to whom, taken out, to be noticed by the model or the tests named. */
 import { edit, type Mutant } from './mutants.js';
 
+const AWAY =
+  'a page that nobody announced does not answer for days: what its owner announces goes at once, also after a crash';
+
 export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'one fetch of a provider at a time',
@@ -150,8 +153,36 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'urls of owners not waiting for a robots.txt',
-    edits: [edit('!isGated(row)', 'false')],
+    edits: [edit('(row.flags & UNASKED) === 0', 'false'), edit('!isGated(row)', 'false')],
     by: { file: 'qm/robots-gate', test: 'what an owner announced waits for no robots.txt and obeys none' },
+  },
+  {
+    without: 'leaving alone an origin that does not answer what nobody announced',
+    edits: [edit('this.#waitS(this.#rules.row(origin)) > 0', 'false')],
+    by: { file: 'qm/unasked-away', test: AWAY },
+  },
+  {
+    without: 'writing down that an origin does not answer what nobody announced',
+    edits: [edit('robots !== undefined', 'false'), edit('pause !== undefined', 'false')],
+    by: { file: 'qm/unasked-away', test: AWAY },
+  },
+  {
+    without: 'what nobody announced delaying nothing that an owner did',
+    edits: [edit("result.reach === 'provider'", 'false'), edit('arrival.set.class === 0', 'true')],
+    by: { file: 'qm/unasked-away', test: AWAY },
+  },
+  {
+    without: 'one origin that is left alone not holding up another',
+    edits: [edit('known.silent.isSpread && ', 'false && ')],
+    by: {
+      file: 'qm/unasked-away',
+      test: 'one origin of a provider that is left alone does not hold up the links of another',
+    },
+  },
+  {
+    without: 'calling back what has not begun where an origin does not answer',
+    edits: [edit('this.#table.recallAll(pid)', '{}')],
+    by: { file: 'qm/unasked-away', test: AWAY },
   },
   {
     without: 'what robots.txt forbids',

@@ -299,6 +299,11 @@ export class Simulation {
     return this.#worker.waiting;
   }
 
+  /** Providers, and what they wait for until when, but for their turn. */
+  waitingFor() {
+    return this.#dispatcher.waiting(1000).filter(([, what]) => what !== 'waiting');
+  }
+
   status() {
     return this.#dispatcher.status();
   }

@@ -12,7 +12,11 @@ export const DAY = 24 * HOUR;
 export const LINKS = { origin: 'links' } as const;
 
 /** What a site says instead of a page: its robots.txt, a status, a redirect. */
-type Answer = { robots: string; etag?: string } | { unchanged: true } | { code: number } | { to: string };
+type Answer =
+  | { robots: string; etag?: string }
+  | { unchanged: true }
+  | { code: number; retryAfterMs?: number }
+  | { to: string };
 
 function answered(request: FetchRequest, answer: Answer | undefined): FetchDone | FetchInline {
   const cost = { id: request.id, wireBytes: 100, elapsedMs: 50 };
@@ -31,10 +35,11 @@ function answered(request: FetchRequest, answer: Answer | undefined): FetchDone 
   }
   if ('unchanged' in answer) return { ...cost, status: 'unchanged', http: 304 };
   if ('to' in answer) return { ...cost, status: 'redirect', http: 301, location: answer.to };
-  const { code } = answer;
+  const { code, ...more } = answer;
   return failure(
     code,
     code === 603 ? 'provider' : (code >= 500 && code !== 610) || code === 429 ? 'url' : 'real',
+    more,
   );
 }
 

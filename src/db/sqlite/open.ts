@@ -13,6 +13,7 @@ import type { Db } from '../../lib/sqlite.js';
 import { isLeaving } from './aside.js';
 import { DEPARTURE_SCHEMA } from './departure-schema.js';
 import { hasVanished } from './restored.js';
+import { PAUSES_SCHEMA } from './pauses-schema.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { SPIDERING_SCHEMA } from './spidering-schema.js';
@@ -24,7 +25,7 @@ export type { Db, Statement } from '../../lib/sqlite.js';
  * What makes lcc.db, and what brings one of an older release to this program's schema: 1 is that of 0.1.0. A released one
  * is never edited.
  */
-export const STEPS: readonly string[] = [LCC_SCHEMA, SPIDERING_SCHEMA + DEPARTURE_SCHEMA];
+export const STEPS: readonly string[] = [LCC_SCHEMA, SPIDERING_SCHEMA + DEPARTURE_SCHEMA, PAUSES_SCHEMA];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
 

@@ -3,40 +3,52 @@
  * The turn of the first url of an origin asks for that file, in the provider's lane; the url has its turn again after that.
  *
  *     its turn ──rules are known──▶ fetched, or forbidden (code 615): no request
- *        ▲ ╰────they are not──▶ the file is asked for ──▶ answered ──╮ no answer: the provider waits (rule 11)
- *        ╰───────────────────────────────────────────────────────────╯
+ *        ▲ ╰────they are not──▶ the file is asked for ──▶ answered ──╮
+ *        ├───────────────────────────────────────────────────────────╯
+ *        ╰──the time has come── closed ◀── no answer, of the file or of a page, or a wish for patience
  *
- * Nothing that an owner announced comes here (docs/design/spidering.md).
+ * Nothing that an owner announced comes here, or waits for what is written here (docs/design/spidering.md).
  */
-import { isGated, type WaitingRow } from '../../db/queue/row.js';
-import type { Outcome } from '../../db/queue/results.js';
-import type { StoredRobots } from '../../db/queue/robots-txt.js';
+import { isGated, UNASKED, type WaitingRow } from '../../db/queue/row.js';
+import type { OriginPause, StoredRobots } from '../../db/queue/robots-txt.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
+import type { Log } from '../../lib/log.js';
 import { codeText, ROBOTS_FORBID } from '../../wire/codes.js';
-import { MAX_INLINE_BYTES, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
+import { MAX_INLINE_BYTES, type FetchDone, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
+import { patienceOf } from '../../wire/retry-after.js';
 import { productToken } from '../../wire/robots-txt.js';
+import { backoffMs, type BackoffRules } from '../backoff.js';
 import { hostOf } from '../hosts-of.js';
 import type { SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';
-import { asAway, forgottenBefore, isStale, robotsAfter, type RobotsResult } from './robots-answer.js';
+import { forgottenBefore, isStale, robotsAfter, type RobotsResult } from './robots-answer.js';
 
 export interface GateOptions {
   store: QueueStore;
   clock: Clock;
+  log: Log;
+  /** How long an origin that does not answer is left alone. */
+  backoff: BackoffRules;
+  /** 0 to 1, for jitter. */
+  random: () => number;
   /** `bot.user_agent`: its name is what robots.txt calls us, where a provider's terms say nothing else. */
   userAgent: string;
 }
 
-/** What a url may do now: `ask`: its origin's robots.txt first; `wait`: for that, which is on its way. */
-export type Passage = 'go' | 'forbidden' | 'ask' | 'wait';
+/**
+ * What a url may do now: `ask`: its origin's robots.txt first; `wait`: for that, which is on its way; `closed`: its origin is left
+ * alone by what nobody announced.
+ */
+export type Passage = 'go' | 'forbidden' | 'ask' | 'wait' | 'closed';
 
-/** What came of a request for a robots.txt, for the transaction that takes it up. */
-export interface RobotsNews {
+/** What a result says of an origin, for the transaction that takes it up. */
+export interface OriginNews {
   origin: string;
-  row: StoredRobots;
-  /** Nothing may be fetched from the origin before it answers. */
-  failure: FetchFailed | undefined;
+  /** What is kept of its robots.txt from now on, where that was asked for. */
+  robots?: StoredRobots;
+  /** Otherwise for how long it is left alone. */
+  pause?: OriginPause;
 }
 
 export class Gate {
@@ -59,9 +71,13 @@ export class Gate {
   /** What a url may do whose turn has come. */
   passageOf(row: WaitingRow, terms: SiteTerms): Passage {
     // safeguard: urls of owners not waiting for a robots.txt
-    if (!isGated(row)) return 'go';
+    if ((row.flags & UNASKED) === 0) return 'go';
     const url = row.furl ?? row.curl;
     const origin = hostOf(url);
+    // safeguard: leaving alone an origin that does not answer what nobody announced
+    if (this.#waitS(this.#rules.row(origin)) > 0) return 'closed';
+    // safeguard: urls of owners not waiting for a robots.txt
+    if (!isGated(row)) return 'go';
     const rules = this.#rules.find(origin, this.#tokenOf(terms), this.#nowS());
     // safeguard: what robots.txt forbids
     if (rules !== undefined) return rules.permits(url) ? 'go' : 'forbidden';
@@ -69,6 +85,12 @@ export class Gate {
     if (waiting === undefined) return 'ask';
     waiting.add(row.pid);
     return 'wait';
+  }
+
+  /** When an origin that is closed to a url may be asked again, monotonic. */
+  againMs(row: WaitingRow): number {
+    const waitS = this.#waitS(this.#rules.row(hostOf(row.furl ?? row.curl)));
+    return this.#options.clock.monotonicMs() + waitS * 1000;
   }
 
   /** Milliseconds between two fetches that the origin of a url wishes for, as far as that is known; 0: none. */
@@ -105,19 +127,40 @@ export class Gate {
     return request;
   }
 
-  /** What an answer means; what is to be written of it. */
-  news(url: string, result: RobotsResult): RobotsNews {
+  /** What came of a request for a robots.txt. */
+  news(url: string, result: RobotsResult): OriginNews {
     const origin = hostOf(url);
     const nowS = this.#nowS();
     const row = robotsAfter(this.#rules.row(origin), result, nowS);
-    return { origin, row, failure: isStale(row, nowS) ? asAway(result) : undefined };
+    const robots = isStale(row, nowS) ? { ...row, ...this.#pauseOf(origin, row.failures + 1, result) } : row;
+    return { origin, robots };
   }
 
-  /** Inside the transaction that takes it up. @returns what that means for the url in whose place it was asked for */
-  write({ origin, row, failure }: RobotsNews): Outcome {
-    this.#options.store.robots.note(origin, row, forgottenBefore(this.#nowS()));
+  /**
+   * What came of a url that nobody announced.
+   * @returns undefined: it says nothing of its origin that is not known
+   */
+  heard(url: string, result: FetchDone): OriginNews | undefined {
+    const origin = hostOf(url);
+    const before = this.#rules.row(origin);
+    const isSilent = result.status === 'error' && result.reach === 'provider';
+    // What was sent before the last failure says nothing new.
+    if (this.#waitS(before) > 0) return isSilent ? { origin } : undefined;
+    const isAway = isSilent || patienceOf(result) > 0;
+    if (!isAway && (before?.failures ?? 0) === 0) return undefined;
+    const failures = isSilent ? (before?.failures ?? 0) + 1 : 0;
+    const pause = isAway ? this.#pauseOf(origin, failures, result) : { failures, again: 0 };
+    this.#rules.paused(origin, pause, this.#nowS());
+    return { origin, pause };
+  }
+
+  /** Inside the transaction that takes it up. */
+  write({ origin, robots, pause }: OriginNews): void {
+    const { store } = this.#options;
+    // safeguard: writing down that an origin does not answer what nobody announced
+    if (robots !== undefined) store.robots.note(origin, robots, forgottenBefore(this.#nowS()));
+    else if (pause !== undefined) store.robots.pause(origin, pause, this.#nowS());
     this.#rules.forget(origin);
-    return failure === undefined ? 'again' : 'site';
   }
 
   /** It was written, or came back: those that wait for it have their turn. @returns the providers */
@@ -138,6 +181,27 @@ export class Gate {
   forbidden(): FetchFailed {
     this.#counts.robots_forbidden++;
     return FORBIDDEN;
+  }
+
+  /** An origin did not answer so often, one after the other, or asks for patience. */
+  #pauseOf(origin: string, failures: number, result: RobotsResult): OriginPause {
+    const { backoff, random, log } = this.#options;
+    const failed = result.status === 'error' ? result : { code: 611, message: `status="${result.status}"` };
+    const patienceMs = result.status === 'error' ? Math.min(patienceOf(result), backoff.maxMs) : 0;
+    const waitMs = Math.max(patienceMs, failures === 0 ? 0 : backoffMs(backoff, failures, random()));
+    log.info('what nobody announced waits before the next request', {
+      origin,
+      wait_ms: waitMs,
+      code: failed.code,
+      reason: failed.message,
+    });
+    return { failures, again: this.#nowS() + Math.ceil(waitMs / 1000) };
+  }
+
+  /** Seconds for which an origin is left alone; no longer than any may be, whatever the clock was set to. */
+  #waitS(pause: OriginPause | undefined): number {
+    const waitS = (pause?.again ?? 0) - this.#nowS();
+    return waitS > Math.ceil(this.#options.backoff.maxMs / 1000) ? 0 : Math.max(0, waitS);
   }
 
   #nowS(): number {

@@ -3,10 +3,10 @@
  *
  *     none ──asked──▶ an answer: 2xx its rules, 4xx but 429 no rules ──a day──▶ asked again, conditionally
  *       ╰──────────▶ no answer: 5xx, 429, nothing ──with a copy of the last 30 days──▶ its rules, asked again after an hour
- *                                                 ╰─without──▶ the provider waits as if its site were away
+ *                                                 ╰─without──▶ what nobody announced waits as for a site that is away
  */
-import type { StoredRobots } from '../../db/queue/robots-txt.js';
-import type { FetchDone, FetchFailed, FetchInline } from '../../wire/fetch.js';
+import type { OriginPause, StoredRobots } from '../../db/queue/robots-txt.js';
+import type { FetchDone, FetchInline } from '../../wire/fetch.js';
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
@@ -19,6 +19,8 @@ const RETRY_S = HOUR_S;
 
 /** What a setting of the LCC forbids counts for a moment only: the setting may change. */
 const UNPERMITTED_S = 60;
+
+const NO_PAUSE: OriginPause = { failures: 0, again: 0 };
 
 const TOO_MANY_REQUESTS = 429;
 /** An address that the LCC is not permitted to fetch from. */
@@ -56,7 +58,7 @@ export function robotsAfter(
   if (result.status === 'inline') {
     const { http, content, etag = null, lastModified: lastmodified = null } = result;
     const body = new TextDecoder().decode(content);
-    return { http, body, etag, lastmodified, fetched: nowS, checked: nowS };
+    return { http, body, etag, lastmodified, fetched: nowS, checked: nowS, ...NO_PAUSE };
   }
   if (result.status === 'unchanged' && before?.body != null)
     return {
@@ -66,20 +68,13 @@ export function robotsAfter(
       lastmodified: result.lastModified ?? before.lastmodified,
       fetched: nowS,
       checked: nowS,
+      ...NO_PAUSE,
     };
   const http = result.status === 'error' ? result.code : 0;
   if (isUnavailable(http))
-    return { http, body: null, etag: null, lastmodified: null, fetched: 0, checked: nowS };
-  const { body = null, etag = null, lastmodified = null, fetched = 0 } = before ?? {};
-  return { http, body, etag, lastmodified, fetched, checked: nowS };
-}
-
-/** A failure to get one without which its site must not be asked: the provider waits, as if its site were away. */
-export function asAway(result: RobotsResult): FetchFailed {
-  const { id, wireBytes, elapsedMs } = result;
-  const failed =
-    result.status === 'error' ? result : { code: 611, message: `robots.txt: status="${result.status}"` };
-  return { ...failed, id, status: 'error', reach: 'provider', wireBytes, elapsedMs };
+    return { http, body: null, etag: null, lastmodified: null, fetched: 0, checked: nowS, ...NO_PAUSE };
+  const { body = null, etag = null, lastmodified = null, fetched = 0, failures = 0 } = before ?? {};
+  return { http, body, etag, lastmodified, fetched, checked: nowS, failures, again: 0 };
 }
 
 /** How old a row is before which nothing of it counts. */

@@ -1,11 +1,14 @@
 /** The rules of origins, each compiled once from what is kept of its robots.txt. */
-import type { RobotsStore, StoredRobots } from '../../db/queue/robots-txt.js';
+import type { OriginPause, RobotsStore, StoredRobots } from '../../db/queue/robots-txt.js';
 import { NO_RULES, readRobots, type RobotsRules } from '../../wire/robots-txt.js';
 import { isStale, meaningOf, UNPERMITTED } from './robots-answer.js';
 
 /** Origins whose rules are in memory, and characters of rules of all of them. */
 const MAX_ORIGINS = 4096;
 const MAX_RULES_BYTES = 8 * 1024 * 1024;
+
+/** Of an origin that did not answer before its robots.txt was asked for. */
+const NOT_ASKED = { http: 0, body: null, etag: null, lastmodified: null, fetched: 0 };
 
 interface Compiled {
   row: StoredRobots | undefined;
@@ -50,6 +53,12 @@ export class OriginRules {
     this.#bytes += rules.bytes;
     this.#trim();
     return rules;
+  }
+
+  /** An origin is to be left alone, or need not be any more; its rules are what they were. */
+  paused(origin: string, pause: OriginPause, nowS: number): void {
+    const compiled = this.#compiled(origin);
+    compiled.row = { ...(compiled.row ?? { ...NOT_ASKED, checked: nowS }), ...pause };
   }
 
   /** What is kept has changed. */

@@ -21,18 +21,22 @@ export class Unasked {
     known: { isInside: (url: string) => boolean } | undefined,
   ): Arrival {
     if (isRobots === true || result.status === 'inline') {
-      const robots = this.gate.news(url, result);
-      return { sent, result: robots.failure, robots };
+      return { sent, result: undefined, news: this.gate.news(url, result) };
     }
+    if (sent.set.class === 0) return { sent, result };
+    const news = this.gate.heard(url, result);
+    // An origin that does not answer is the affair of what nobody announced alone.
+    // safeguard: what nobody announced delaying nothing that an owner did
+    if (result.status === 'error' && result.reach === 'provider') return { sent, result: undefined, news };
     return result.status === 'redirect'
-      ? { sent: this.#redirects.sentOf(sent, result, known), result }
-      : { sent, result };
+      ? { sent: this.#redirects.sentOf(sent, result, known), result, news }
+      : { sent, result, news };
   }
 
   /** It is committed. @returns providers whose urls waited for it */
-  over({ robots, sent }: Arrival, outcome: Outcome): Iterable<number> {
+  over({ news, sent }: Arrival, outcome: Outcome): Iterable<number> {
     if (outcome === 'done') this.#redirects.forget(sent.pos);
-    return robots === undefined ? [] : this.gate.over(robots.origin);
+    return news?.robots === undefined ? [] : this.gate.over(news.origin);
   }
 
   /** It came back as if it had never been sent. @returns providers whose urls waited for it */

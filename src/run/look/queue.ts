@@ -11,7 +11,7 @@ export type ProviderActivity =
 
 /** What the Queue Manager has it wait for, which no table says. */
 export interface Wait {
-  state: 'back-off' | 'bandwidth' | 'pace' | 'host' | 'lcc-bandwidth' | 'waiting';
+  state: 'back-off' | 'bandwidth' | 'pace' | 'host' | 'lcc-bandwidth' | 'waiting' | 'unasked';
   until_ms?: number;
 }
 
@@ -116,6 +116,7 @@ export function describeProvider(provider: ProviderQueue, told: Told, nowMs: num
     host: 'waits for others at its host',
     pace: `pauses for its pace${until}`,
     'lcc-bandwidth': `waits for the bandwidth of the LCC${until}`,
+    unasked: `what nobody announced is not asked for${until}: no answer, or a wish for patience`,
   };
   return [
     words[state] ?? `${state}${until}`,
