@@ -10,7 +10,7 @@ import { Reservoir } from './sample.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
 export async function audit(
-  db: ScanReader,
+  db: Pick<ScanReader, 'auditProviders' | 'announced' | 'url' | 'isWaiting'>,
   sink: ScanSink,
   options: ScanOptions,
   nowS: number,

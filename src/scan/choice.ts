@@ -9,8 +9,10 @@ export interface ScannedRow extends Visits {
   id: number;
   /** When it was fetched or confirmed last. */
   checkedS: number;
-  /** After a failure that left its content: when it is asked for again, before anything else. */
+  /** After a failure that left its content: when it is asked for again at the earliest. */
   retryS?: number | undefined;
+  /** It was not found: it goes before anything else, for it may be gone. */
+  isSecondLook?: boolean;
 }
 
 /** What was asked for, or announced, within so long is passed over. */
@@ -51,7 +53,7 @@ export class Choice {
       return;
     }
     if (this.#most <= 0 || (row.retryS !== undefined && row.retryS > this.#nowS)) return;
-    const rate = row.retryS === undefined ? rateOf(row) : Infinity;
+    const rate = row.isSecondLook === true ? Infinity : rateOf(row);
     const [best, worth] = rate === undefined ? [this.#unvisited, ageS] : [this.#visited, worthOf(rate, ageS)];
     if (best.wants(row.id, worth) && this.#isFree(row.id)) best.add({ id: row.id, worth });
   }

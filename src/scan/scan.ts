@@ -1,20 +1,25 @@
 /**
  * A scan: of each provider that is scanned the pages that gain most by being asked for again (choice.ts), and first, within half of
- * its share, what was not to be had when its time has come. lcc.db is read, nothing is written: what a scan of a moment ago has
- * sent waits in the queue, and is passed over.
+ * its share, what was not to be had when its time has come. What robots.txt forbade is judged again beside all that: while it is
+ * forbidden that costs no request. lcc.db is read, nothing is written: what a scan of a moment ago has sent waits in the queue, and is
+ * passed over.
  */
 import type { ScanProvider, ScanReader } from '../db/cache/scan.js';
 import { AS_SERVED } from '../wire/url.js';
 import { Choice, LEAST_AGE_S } from './choice.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
-const RUNS_A_DAY = 24;
+const HOURS = 24;
+const HOUR_S = 3600;
+/** Forbidden urls of a provider that are judged again in a run: should they be permitted meanwhile, so many are fetched. */
+const MOST_FORBIDDEN = 100;
 
-/** Urls that a run may ask of a provider: a day's, in the share of an hour. */
-export function shareOf({ held, perDay }: ScanProvider, options: ScanOptions): number {
+/** Urls that a run may ask of a provider: a day's, in the share of its hour (UTC). Those of a day's hours are as many as the day's. */
+export function shareOf({ held, perDay }: ScanProvider, options: ScanOptions, nowS: number): number {
   if (options.limit !== undefined) return options.limit;
   const aDay = perDay ?? Math.max(options.perDay, Math.ceil((held * options.percentPerDay) / 100));
-  return Math.ceil(aDay / RUNS_A_DAY);
+  const hour = Math.floor(nowS / HOUR_S) % HOURS;
+  return Math.floor(((hour + 1) * aDay) / HOURS) - Math.floor((hour * aDay) / HOURS);
 }
 
 export async function scan(
@@ -48,25 +53,26 @@ export async function scan(
   };
   const isFree = (id: number) => {
     const url = db.url(id);
-    return url !== undefined && !db.isWaiting(url.pid, url.curl);
+    return url !== undefined && !db.isWaiting(url.pid, url.curl) && !db.isForbidden(url.pid, url.curl);
   };
 
   for (const provider of providers) {
-    const share = shareOf(provider, options);
+    const share = shareOf(provider, options, nowS);
+    const forbidden = db.forbidden(provider.pid, nowS, Math.max(share, MOST_FORBIDDEN));
     const known = db.known(provider.pid, nowS, Math.floor(share / 2));
-    for (const { curl, hops } of known)
+    for (const { curl, hops } of [...known, ...forbidden])
       await sink.add({ pid: provider.pid, curl, mimetype: AS_SERVED, hops });
-    counts.known += known.length;
+    counts.known += known.length + forbidden.length;
     const choice = new Choice(share - known.length, nowS, isFree, id => void overdue.push(id));
     choices.set(provider.pid, choice);
   }
   if (choices.size > 0)
-    for (const [id, pid, checkedS, n, x, t, retryS] of db.visited()) {
+    for (const [id, pid, checkedS, n, x, t, retryS, second] of db.visited()) {
       const choice = choices.get(pid);
       if (choice === undefined) continue;
       counts.rows++;
       if (nowS - checkedS < LEAST_AGE_S) counts.recent++;
-      choice.add({ id, checkedS, n, x, t, retryS: retryS ?? undefined });
+      choice.add({ id, checkedS, n, x, t, retryS: retryS ?? undefined, isSecondLook: second === 1 });
       while (overdue.length > 0) {
         counts.overdue++;
         await send(overdue.shift() ?? 0);

@@ -66,8 +66,9 @@ describe('lccscan', () => {
     const old = curls.filter(curl => curl?.includes('old'));
     assert.equal(old.length, 5);
     assert.equal(curls[0], `${SITE}gone`);
-    // 100 a day, at least: 5 in an hour.
-    assert.equal(curls.length, 5 + old.length);
+    // 100 a day, at least: 4 or 5 in an hour.
+    const share = curls.length - old.length;
+    assert.ok(share === 4 || share === 5, `${share}`);
     cache.db.exec('UPDATE pidb SET scanperday = 480 WHERE pid = 1');
     assert.equal(lccscan().curls.length, 20 + old.length);
     cache.db.exec('UPDATE pidb SET scan = 0 WHERE pid = 1');

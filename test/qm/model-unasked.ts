@@ -291,7 +291,6 @@ export class UnaskedModel {
 
   #forbidden({ curl, type, hops }: Row, nowS: number): void {
     const held = this.#find(curl, type) ?? this.#any(curl);
-    if (held !== undefined) this.#isGone(held, FORBIDDEN, nowS);
     const before = this.known.get(curl);
     const askedS = before?.code === FORBIDDEN ? before.askedS : nowS;
     this.#note(curl, hops, FORBIDDEN, DAY_S, false, nowS);

@@ -60,18 +60,20 @@ describe('a scan', () => {
     );
   });
 
-  it('asks first for what failed, when it may be asked for again', () => {
+  it('asks first for what was not found, when it may be asked for again; for other failures by what they gain', () => {
     const aged = { checkedS: NOW_S - 2 * DAY_S, n: 4, x: 2, t: 8 * DAY_S };
     const choice = new Choice(
-      2,
+      3,
       NOW_S,
       () => true,
       () => assert.fail('nothing is that old'),
     );
     choice.add({ id: 1, ...aged });
     choice.add({ id: 2, ...aged, retryS: NOW_S + 1 });
-    choice.add({ id: 3, ...aged, retryS: NOW_S });
-    assert.deepEqual(choice.chosen(), [3, 1]);
+    choice.add({ id: 3, ...aged, retryS: NOW_S, isSecondLook: true });
+    choice.add({ id: 4, ...aged, checkedS: NOW_S - 86_400, retryS: NOW_S });
+    choice.add({ id: 5, ...aged, checkedS: NOW_S - 7200 });
+    assert.deepEqual(choice.chosen(), [3, 1, 4]);
   });
 
   it('leaves alone what changes faster than it can be asked for', () => {

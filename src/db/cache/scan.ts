@@ -1,5 +1,9 @@
 /** What a scan looks at in lcc.db: whose pages are asked for again, how often they changed, and what waits already. */
+import { ROBOTS_FORBID } from '../../wire/codes.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
+
+/** An address that the LCC is not permitted to fetch from: a link has it asked for again, a scan does not. */
+const UNPERMITTED = 610;
 
 export interface ScanProvider {
   pid: number;
@@ -32,9 +36,10 @@ export type RawVisited = [
   x: number,
   t: number,
   retryS: number | null,
+  isSecondLook: 0 | 1,
 ];
 
-/** A page that was not found is looked for once more before it is taken for gone; a site that fails is given a day. */
+/** A page that was not found is looked for once more before it is taken for gone; what fails otherwise is given a day. */
 const RETRY = `CASE WHEN coalesce(fails, 0) = 0 THEN NULL WHEN failcode = 404 THEN checked + 3600 ELSE checked + 86400 END`;
 
 export interface ScanUrl {
@@ -61,7 +66,16 @@ export class ScanReader extends LccReader {
   );
   readonly #known = this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
     `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
-     AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+     AND code NOT IN (${ROBOTS_FORBID}, ${UNPERMITTED}) AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+  );
+
+  readonly #forbidden = this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
+    `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
+     AND code = ${ROBOTS_FORBID} AND NOT EXISTS
+       (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+  );
+  readonly #isForbidden = this.sql.has<[pid: number, curl: string]>(
+    `SELECT 1 FROM known WHERE pid = ? AND curl = ? AND code = ${ROBOTS_FORBID}`,
   );
 
   hasProvider(pid: number): boolean {
@@ -107,7 +121,8 @@ export class ScanReader extends LccReader {
   /** All that is held, of whomever. */
   *visited(): Generator<RawVisited> {
     yield* this.#each<RawVisited>(
-      `SELECT lccurl.id, pid, coalesce(checked, fetched_time), coalesce(n, 0), coalesce(x, 0), coalesce(t, 0), ${RETRY}
+      `SELECT lccurl.id, pid, coalesce(checked, fetched_time), coalesce(n, 0), coalesce(x, 0), coalesce(t, 0), ${RETRY},
+         coalesce(fails > 0 AND failcode = 404, 0)
        FROM lccurl LEFT JOIN visit ON visit.id = lccurl.id`,
     );
   }
@@ -121,7 +136,17 @@ export class ScanReader extends LccReader {
     return this.guard(() => this.#waiting(pid, curl));
   }
 
-  /** What was not to be had, and may be asked for again, longest first. */
+  /** Whether robots.txt forbade it when its turn came last. */
+  isForbidden(pid: number, curl: string): boolean {
+    return this.guard(() => this.#isForbidden(pid, curl));
+  }
+
+  /** What robots.txt forbade, and is to be judged again, longest first. */
+  forbidden(pid: number, nowS: number, most: number): KnownUrl[] {
+    return this.guard(() => this.#forbidden(pid, nowS, most));
+  }
+
+  /** What was asked for and was not to be had, and may be asked for again, longest first. */
   known(pid: number, nowS: number, most: number): KnownUrl[] {
     return this.guard(() => this.#known(pid, nowS, most));
   }

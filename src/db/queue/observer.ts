@@ -2,7 +2,6 @@
  * What a result says besides the content that it brings (spidering.md, sections 3 and 4): how often a page changes, whether it is
  * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
  */
-import { ROBOTS_FORBID } from '../../wire/codes.js';
 import type { AuditLook, AuditSamples } from '../truth/audits.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
 import type { VisitedPage, VisitStore } from '../truth/visits.js';
@@ -91,11 +90,6 @@ export class Observer {
     if ((flags & FLAG_AUDIT) === 0) return;
     const isNoisyNow = isNoisy(this.#visits.of(held), nowS);
     this.#audits.looked(pid, held.id, look, nowS, isNoisyNow, this.#rules.random?.() ?? 0);
-  }
-
-  /** robots.txt forbids to ask for what is held. */
-  forbidden(held: VisitedPage, nowS: number): void {
-    this.#visits.failed(held, ROBOTS_FORBID, nowS);
   }
 }
 

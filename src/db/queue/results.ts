@@ -268,7 +268,7 @@ export class ResultWriter extends SqlStore {
       if (this.#observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
       return;
     }
-    if (held !== undefined) this.#observer.forbidden(held, nowS);
+    // It was not asked for: that says nothing of a page.
     const sinceS = this.#known.note(row, { code, absence: absenceOf(code, reach) }, nowS);
     // safeguard: content going that has been forbidden for long
     if (held?.hops != null && nowS - sinceS >= FORBIDDEN_FOR_S) {

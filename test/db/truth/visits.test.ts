@@ -117,6 +117,20 @@ test('404, found again, 404: that is once; what the site only refuses stays for 
   assert.equal(held(bench), 0);
 });
 
+test('that robots.txt forbids a page for days is no failure of it: one that follows is the first', async t => {
+  const bench = benchOf(t);
+  await announced(bench, 'a', 'one');
+  for (let day = 0; day < 10; day++) {
+    pass(bench, DAY);
+    await scanned(bench, 'a', 615);
+  }
+  assert.equal(failing(bench), undefined, 'nothing was asked');
+  pass(bench, DAY);
+  await scanned(bench, 'a', 503);
+  assert.equal(held(bench), 1);
+  assert.deepEqual(failing(bench), { fails: 1, failcode: 503 });
+});
+
 test('more pages gone in a day than the fuse permits stay', async t => {
   const bench = benchOf(t, { fuse: { percent: 50, urls: 2 } });
   const all = Array.from({ length: 20 }, (_, i) => `p${i}`);
