@@ -91,8 +91,10 @@ export class AuditSamples extends SqlStore {
     `SELECT pid, began, id, state FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
      ORDER BY began DESC LIMIT 1`,
   );
-  readonly #write = this.sql.run<[values: AuditedUrl & { state: number; again: number | null; now: number }]>(
-    `UPDATE audit SET state = $state, again = $again, asked = coalesce(asked, $now)
+  readonly #write = this.sql.run<
+    [values: AuditedUrl & { state: number; again: number | null; now: number; gone: 0 | 1 }]
+  >(
+    `UPDATE audit SET state = $state, again = $again, asked = coalesce(asked, $now), gone = max(gone, $gone)
      WHERE pid = $pid AND began = $began AND id = $id`,
   );
   readonly #notice = this.sql.changes<[pid: number, curl: string]>(
@@ -102,8 +104,7 @@ export class AuditSamples extends SqlStore {
     `SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`,
   );
   readonly #settle = this.sql.rows<[asked: number, limit: number], SettledUrl>(
-    `SELECT pid, began, id, curl, mimetype, NOT EXISTS (SELECT 1 FROM lccurl WHERE lccurl.id = audit.id)
-       OR EXISTS (SELECT 1 FROM visit WHERE visit.id = audit.id AND fails > 0) AS isDead
+    `SELECT pid, began, id, curl, mimetype, gone AS isDead
      FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled} AND asked <= ? LIMIT ?`,
   );
   readonly #again = this.sql.rows<[nowS: number, limit: number], AuditedUrl>(
@@ -167,7 +168,9 @@ export class AuditSamples extends SqlStore {
     } else {
       this.#watched.add(pid);
       const againS = nowS + SECOND_LOOK_S + Math.floor(spread * SECOND_LOOK_SPREAD_S);
-      this.#move(url, unsettled, nowS, look === 'changed' ? againS : null);
+      // Which of the two it was is said by this look, whatever the second one finds.
+      if (look === 'changed') this.#move(url, unsettled, nowS, againS);
+      else this.#move(url, unsettled, nowS, null, 1);
     }
   }
 
@@ -233,9 +236,15 @@ export class AuditSamples extends SqlStore {
     this.#due(dueS, pid);
   }
 
-  #move({ pid, began, id }: AuditedUrl, state: number, nowS: number, again: number | null = null): void {
+  #move(
+    { pid, began, id }: AuditedUrl,
+    state: number,
+    nowS: number,
+    again: number | null = null,
+    gone: 0 | 1 = 0,
+  ): void {
     const total = TOTAL_OF[state];
     if (total !== undefined) this.#next[total]++;
-    this.#write({ pid, began, id, state, again, now: nowS });
+    this.#write({ pid, began, id, state, again, now: nowS, gone });
   }
 }

@@ -122,6 +122,19 @@ test('changed and gone without a word within the hour: silent and dead, told onc
   );
 });
 
+test('what had changed is silent, whatever the second look finds', async t => {
+  const { paths, pass, answer, draw, states, codes } = await audited(t);
+  await draw(paths.slice(0, 3));
+  for (const path of paths.slice(0, 3)) answer(path, 'new');
+  pass(11 * MINUTE);
+  answer(paths[0] ?? '', 503);
+  answer(paths[1] ?? '', 404);
+  answer(paths[2] ?? '', 410);
+  pass(HOUR);
+  assert.deepEqual(states(), [4, 4, 4]);
+  assert.deepEqual(codes(), [616, 616, 616]);
+});
+
 test('404 once is looked at again after an hour, and that it was there is true', async t => {
   const { paths, pass, answer, draw, states } = await audited(t);
   const [back = '', gone = ''] = paths;
