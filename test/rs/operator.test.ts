@@ -19,7 +19,7 @@ import { serveWeb, type WebServer } from '../../src/web/server.js';
 import { RS_CONTROLS } from '../../src/wire/qm-rs.js';
 import type { RsOverview } from '../../src/wire/rs-looks.js';
 import { ground } from '../web/support.js';
-import { overviewAt } from './overviews.js';
+import { overviewAt, PROVIDER, ROW } from './overviews.js';
 import { RsScene } from './support.js';
 
 const { services, limits } = ground({ after });
@@ -94,30 +94,6 @@ async function start(url = ''): Promise<void> {
   scene.place(pair);
   await scene.registrar.check(pair.capability);
 }
-
-const ROW = {
-  pid: 7,
-  origin: 'operator',
-  enabled: true,
-  paused: true,
-  root: 'http://a.example.org/<script>alert(1)</script>/',
-  roots: 2,
-  waiting: 5,
-  errors: 0,
-  files: 12,
-  bytes: 4096,
-  full_set_wanted: null,
-  connected_ms: 0,
-} as const;
-const PROVIDER = {
-  pid: 7,
-  origin: 'operator',
-  enabled: true,
-  paused: 0,
-  roots: ['http://a/'],
-  filesmax: 5,
-  timeofday: '',
-};
 
 interface Page {
   status: number;

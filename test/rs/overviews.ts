@@ -32,3 +32,29 @@ export function overviewAt(atMs: number, counted: Record<string, number> = {}, a
     ],
   };
 }
+
+/** A provider as the list of them has it; its root has markup of a stranger. */
+export const ROW = {
+  pid: 7,
+  origin: 'operator',
+  enabled: true,
+  paused: true,
+  root: 'http://a.example.org/<script>alert(1)</script>/',
+  roots: 2,
+  waiting: 5,
+  errors: 0,
+  files: 12,
+  bytes: 4096,
+  full_set_wanted: null,
+  connected_ms: 0,
+} as const;
+/** The same as the page of one has it. */
+export const PROVIDER = {
+  pid: 7,
+  origin: 'operator',
+  enabled: true,
+  paused: 0,
+  roots: ['http://a/'],
+  filesmax: 5,
+  timeofday: '',
+};

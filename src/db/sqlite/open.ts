@@ -25,7 +25,7 @@ export type { Db, Statement } from '../../lib/sqlite.js';
  * What makes lcc.db, and what brings one of an older release to this program's schema: 1 is that of 0.1.0. A released one
  * is never edited.
  */
-export const STEPS: readonly string[] = [LCC_SCHEMA, SPIDERING_SCHEMA + DEPARTURE_SCHEMA, PAUSES_SCHEMA];
+export const STEPS: readonly string[] = [LCC_SCHEMA, SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
 

@@ -1,5 +1,5 @@
 /**
- * Version 3 of lcc.db: for how long origins are left alone by what nobody announced, and what an audit saw first. Columns only. A
+ * Part of version 2 of lcc.db: for how long origins are left alone by what nobody announced, and what an audit saw first. Columns only. A
  * released step is never edited: what comes later is a step of its own.
  */
 export const PAUSES_SCHEMA = `
