@@ -1,4 +1,5 @@
 /** What lccd-hard and lccd-soft have in common: lock, database, what is done again and again, logins, the end. */
+import { startLocked } from '../daemon/locked.js';
 import type { Running, Services } from '../daemon/types.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { DAEMON_BUSY_MS } from '../db/clear/open.js';
@@ -6,7 +7,6 @@ import type { Marks } from '../db/sqlite/marks.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import { holderOf, tryLock } from '../lib/lock.js';
 import { step } from '../lib/steps.js';
 import { clearOptions, type ClearOptions } from './options.js';
 import { Commits, PASSING } from './rails/commits.js';
@@ -37,36 +37,30 @@ export async function startClearing(
   const { config, clock, log } = services;
   const options = clearOptions(config);
   makeDirectoryDurably(config.home.clear, 0o750);
-  const lockPath = options.lockPath(daemon);
-  const lock = tryLock(lockPath);
-  if (lock === undefined)
-    throw new LccError('peer.unavailable', `${lockPath}: held by ${holderOf(lockPath)}; stop that one first`);
-  let db: ClearDatabase | undefined;
-  try {
-    db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
-    const old = db.wentBack();
-    if (old !== undefined) throw new LccError('config', `${options.path}: ${old}`);
-    const fail = (error: unknown) => services.fail(error);
-    const marks = daemon === 'hard' ? marksOf(db, services) : undefined;
-    const committed = () => marks?.committed();
-    const commits = new Commits({ db, clock, log, ...options.commits, committed, fail });
-    const secrets = () => readSecrets(options.secretsFile);
-    const running = run({ services, options, db, commits, secrets, fail, committed });
-    return {
-      ...running,
-      async stop() {
-        await running.stop();
-        await marks?.stop();
-        db?.close();
-        lock.release();
-      },
-    };
-  } catch (error) {
-    log.debug('start failed', { error: messageOf(error) });
-    db?.close();
-    lock.release();
-    throw error;
-  }
+  return startLocked(options.lockPath(daemon), log, () => {
+    const db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
+    try {
+      const old = db.wentBack();
+      if (old !== undefined) throw new LccError('config', `${options.path}: ${old}`);
+      const fail = (error: unknown) => services.fail(error);
+      const marks = daemon === 'hard' ? marksOf(db, services) : undefined;
+      const committed = () => marks?.committed();
+      const commits = new Commits({ db, clock, log, ...options.commits, committed, fail });
+      const secrets = () => readSecrets(options.secretsFile);
+      const running = run({ services, options, db, commits, secrets, fail, committed });
+      return {
+        ...running,
+        async stop() {
+          await running.stop();
+          await marks?.stop();
+          db.close();
+        },
+      };
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
 }
 
 /** Marks of how far the database has come are written by one daemon: lccd-hard, without which nothing is cleared. */

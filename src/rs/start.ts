@@ -1,14 +1,15 @@
 /** lccd-rs put together: the database, the door for applicants, what goes to the Queue Manager. */
 import { Hono } from 'hono';
 import ipaddr from 'ipaddr.js';
+import { endpointsToListen } from '../daemon/listen-all.js';
+import { startLocked } from '../daemon/locked.js';
 import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
-import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import { holderOf, tryLock } from '../lib/lock.js';
 import { isIn } from '../lib/network.js';
 import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
@@ -50,21 +51,13 @@ export async function startRs(services: Services): Promise<Running> {
   // It has passwords for the moment in which it shows or sends them.
   keepMemoryOutOfCores();
   const { config, log } = services;
-  const endpoints = config.get('rs.listen').map(text => parseEndpoint(text, DEFAULT_RS_PORT));
-  if (endpoints.length === 0)
-    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
+  const endpoints = endpointsToListen(config.get('rs.listen'), DEFAULT_RS_PORT);
   const operatorAt = operatorEndpoints(config.get('rs.operator_listen'));
   const options = rsOptions(config);
   if (options.url === '')
     throw new LccError('config', 'rs.url is missing: the public address of the Registration Server');
   makeDirectoryDurably(config.home.rs, 0o750);
-  const lock = tryLock(options.lockPath);
-  if (lock === undefined)
-    throw new LccError(
-      'peer.unavailable',
-      `${options.lockPath}: held by ${holderOf(options.lockPath)}; stop that one first`,
-    );
-  try {
+  return startLocked(options.lockPath, log, async () => {
     const db = RsDatabase.open(options.path);
     const running = await run(services, options, db, endpoints, operatorAt);
     return {
@@ -72,14 +65,9 @@ export async function startRs(services: Services): Promise<Running> {
       async stop() {
         await running.stop();
         db.close();
-        lock.release();
       },
     };
-  } catch (error) {
-    log.debug('start failed', { error: messageOf(error) });
-    lock.release();
-    throw error;
-  }
+  });
 }
 
 async function run(

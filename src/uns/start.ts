@@ -1,6 +1,7 @@
 /** The Update Notification Server put together: listeners for CPs, connections to the Queue Manager. */
+import { listenAll } from '../daemon/listen-all.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
-import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { initRejected, setRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
@@ -38,26 +39,19 @@ export async function startUns(
     log.warn('fewer connections than configured; raise ulimit -n', { connections: maxConnections });
   const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
   const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
-  const listeners = await Promise.all(
-    endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
-  );
-  const doorListeners = await Promise.all(
-    doors.front.map(to => services.listen(to, connection => uns.acceptDoor(connection), DOOR_PLACES)),
-  );
-  const spiderListeners = await Promise.all(
-    doors.spider.map(to => services.listen(to, connection => uns.acceptSpider(connection), SPIDER_PLACES)),
-  );
-  for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
+  const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
+  const doorListeners = await Promise.all([
+    ...doors.front.map(to => services.listen(to, each => uns.acceptDoor(each), DOOR_PLACES)),
+    ...doors.spider.map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
+  ]);
   const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
     services.connect(to, connection => uns.serveQueueManager(connection)),
   );
   return {
-    status: (): UnsStatus => ({
-      ...uns.status(),
-      listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
-    }),
+    status: (): UnsStatus => ({ ...uns.status(), listens }),
     async stop() {
-      for (const listener of [...listeners, ...doorListeners, ...spiderListeners]) void listener.close();
+      close();
+      for (const listener of doorListeners) void listener.close();
       await uns.stop();
       for (const peer of peers) peer.close();
       await uns.close();

@@ -1,11 +1,10 @@
 /** lccstored put together: listeners for spiders, what keeps their records, and its end. */
+import { endpointsToListen, listenAll } from '../../daemon/listen-all.js';
+import { startLocked } from '../../daemon/locked.js';
 import type { Bound, Connection, Running, Services } from '../../daemon/types.js';
 import { StoreDatabase } from '../../db/spider/database.js';
 import { makeDirectoryDurably } from '../../lib/durable.js';
-import { formatEndpoint, parseEndpoint } from '../../lib/endpoint.js';
-import { LccError } from '../../lib/errors.js';
 import { FairShare } from '../../lib/fair-share.js';
-import { holderOf, tryLock } from '../../lib/lock.js';
 import { STORE_HELLO } from '../../wire/spider-record.js';
 import type { StoreStatus } from './figures.js';
 import { Keeper } from './keeper.js';
@@ -29,35 +28,20 @@ const PLACES: Bound = {
  *   StoreDatabase.open
  */
 export async function startStore(services: Services): Promise<Running> {
-  const texts = services.config.get('spider.store_listen');
-  if (texts.length === 0)
-    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
-  const endpoints = texts.map(text => parseEndpoint(text, DEFAULT_STORE_PORT));
+  const endpoints = endpointsToListen(services.config.get('spider.store_listen'), DEFAULT_STORE_PORT);
   const { dir, lockPath } = storeOptions(services.config);
   makeDirectoryDurably(dir, 0o750);
-  const lock = tryLock(lockPath);
-  if (lock === undefined)
-    throw new LccError('peer.unavailable', `${lockPath}: held by ${holderOf(lockPath)}; stop that one first`);
-  try {
+  return startLocked(lockPath, services.log, async () => {
     const store = openStore(services);
-    const listeners = await Promise.all(
-      endpoints.map(endpoint => services.listen(endpoint, store.accept, PLACES)),
-    );
-    for (const { endpoint } of listeners)
-      services.log.info('listening', { endpoint: formatEndpoint(endpoint) });
-    const listens = listeners.map(({ endpoint }) => formatEndpoint(endpoint));
+    const { listens, close } = await listenAll(services, endpoints, store.accept, PLACES);
     return {
       status: (): StoreStatus => ({ ...store.status(), listens }),
       async stop() {
-        for (const listener of listeners) void listener.close();
+        close();
         await store.stop();
-        lock.release();
       },
     };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  });
 }
 
 /** A store that takes connections until it is stopped. */

@@ -1,9 +1,10 @@
 /** lccurld put together: where its urls come from, and listeners for spiders. */
 import { createReadStream } from 'node:fs';
 import { spiderEngineOptions } from '../transaction/options.js';
+import { listenAll } from '../../daemon/listen-all.js';
 import { placesOf } from '../../daemon/places.js';
 import type { Bound, Running, Services } from '../../daemon/types.js';
-import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import type { Endpoint } from '../../lib/endpoint.js';
 import { EXIT, messageOf } from '../../lib/errors.js';
 import { writeFullyLater } from '../../lib/stdio.js';
 import { formatErr } from '../../wire/spider-lines.js';
@@ -109,24 +110,17 @@ export function urlServerOf(
 /** Listens to spiders, and reads the source. */
 export async function listening(
   services: Services,
-  listens: readonly Endpoint[],
+  endpoints: readonly Endpoint[],
   server: UrlServer,
 ): Promise<Running & { status(): UrldStatus }> {
-  const { config, log } = services;
-  const listeners = await Promise.all(
-    listens.map(endpoint => services.listen(endpoint, connection => server.accept(connection))),
-  );
-  for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
+  const { listens, close } = await listenAll(services, endpoints, each => server.accept(each));
   server.start();
   return {
-    status: (): UrldStatus => ({
-      ...server.status(),
-      listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
-    }),
+    status: (): UrldStatus => ({ ...server.status(), listens }),
     // And a moment for what is said last.
-    stopTimeoutMs: config.get('spider.grace_ms') + 5000,
+    stopTimeoutMs: services.config.get('spider.grace_ms') + 5000,
     async stop() {
-      for (const listener of listeners) void listener.close();
+      close();
       await server.stop();
     },
   };
