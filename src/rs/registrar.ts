@@ -43,7 +43,7 @@ interface PairWanted {
   mailTo?: ReturnType<Mailing['addressIn']>;
 }
 
-export interface RegistrarOptions {
+export interface RegistrarParts {
   db: RsDatabase;
   options: RsOptions;
   clock: Clock;
@@ -57,28 +57,15 @@ export interface RegistrarOptions {
 }
 
 export class Registrar {
-  readonly #db: RsDatabase;
-  readonly #options: RsOptions;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #mailing: Mailing;
-  readonly #ask: RegistrarOptions['ask'];
-  readonly #applied: () => void;
-  readonly #fail: (error: unknown) => void;
+  readonly #parts: RegistrarParts;
   readonly #transitions: Transitions;
   readonly #room: RsRoom;
   /** By id of the registration: its host, and the end of its check. */
   readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
 
-  constructor({ db, options, clock, log, mailing, ask, applied, fail }: RegistrarOptions) {
-    this.#db = db;
-    this.#options = options;
-    this.#clock = clock;
-    this.#log = log;
-    this.#mailing = mailing;
-    this.#ask = ask;
-    this.#applied = applied;
-    this.#fail = fail;
+  constructor(parts: RegistrarParts) {
+    const { db, options, clock } = parts;
+    this.#parts = parts;
     this.#room = new RsRoom(db, options.room);
     this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
   }
@@ -106,7 +93,7 @@ export class Registrar {
   issue(address: string, wishes: Wishes, network: string, email = ''): IssuedPair {
     this.#requireOpen();
     const site = this.#siteOf(address);
-    return this.#issue({ kind: 'new', wishes, site, network, mailTo: this.#mailing.addressIn(email) });
+    return this.#issue({ kind: 'new', wishes, site, network, mailTo: this.#parts.mailing.addressIn(email) });
   }
 
   /**
@@ -133,14 +120,14 @@ export class Registrar {
    * @throws RsRequestRefused
    */
   issueRotation(pid: number, generation: number, network: string): IssuedPair {
-    const prefix = this.#db.providers.get(pid)?.prefix ?? '';
+    const prefix = this.#parts.db.providers.get(pid)?.prefix ?? '';
     const host = prefix === '' ? '' : new URL(prefix).hostname;
     return this.#issue({ kind: 'rotation', pid, generation, wishes: {}, site: { prefix, host }, network });
   }
 
   /** How a pair stands. @throws RsRequestRefused 404 for what is none, 410 when it is over */
   find(capability: string): Registration {
-    const registration = this.#db.registrations.find(hash('sha256', capability));
+    const registration = this.#parts.db.registrations.find(hash('sha256', capability));
     if (registration === undefined)
       throw new RsRequestRefused(404, 'unknown', 'there is no such pair', 'begin again with a new one');
     const { state } = registration;
@@ -162,11 +149,11 @@ export class Registrar {
     if (underWay !== undefined) return underWay.over;
     if (state !== 'issued') return Promise.resolve();
     if (registration.kind === 'rotation') {
-      if (this.#transitions.rotate(registration)) this.#applied();
+      if (this.#transitions.rotate(registration)) this.#parts.applied();
       return Promise.resolve();
     }
     requirePrivate(registration);
-    if (registration.kind === 'new') this.#mailing.requireConfirmed(id);
+    if (registration.kind === 'new') this.#parts.mailing.requireConfirmed(id);
     this.#requirePatience(registration);
     if (!this.#transitions.begin(registration)) return Promise.resolve();
     const over = this.#run(registration, givesUp).finally(() => this.#checks.delete(id));
@@ -192,7 +179,7 @@ export class Registrar {
   }
 
   async #run(registration: Registration, givesUp: boolean): Promise<void> {
-    const { mode, waitMs } = this.#options;
+    const { mode, waitMs } = this.#parts.options;
     const { id, kind } = registration;
     try {
       const { proof: found, generation } = await this.#prove(registration, givesUp);
@@ -200,32 +187,32 @@ export class Registrar {
       const isAtOnce = mode === 'open' || kind === 'reset';
       this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, generation);
       if (found.dissent !== undefined)
-        this.#log.warn('vantages do not agree', { registration: id, they: found.dissent.join('; ') });
-      if (found.failed === undefined && isAtOnce) this.#applied();
-      this.#mailing.stir();
+        this.#parts.log.warn('vantages do not agree', { registration: id, they: found.dissent.join('; ') });
+      if (found.failed === undefined && isAtOnce) this.#parts.applied();
+      this.#parts.mailing.stir();
     } catch (error) {
-      if (!(error instanceof LccError)) return this.#fail(error);
+      if (!(error instanceof LccError)) return this.#parts.fail(error);
       // It stays in its state until the next start puts it back.
-      this.#log.error('end of a check not written', { registration: id, error: messageOf(error) });
+      this.#parts.log.error('end of a check not written', { registration: id, error: messageOf(error) });
     }
   }
 
   async #prove(registration: Registration, givesUp: boolean): Promise<{ proof: Proof; generation?: number }> {
-    const { proof, site: rules } = this.#options;
+    const { proof, site: rules } = this.#parts.options;
     const at = (prefix: string): Promise<Proof> => {
       const site = siteOf(prefix, rules);
       return 'code' in site
         ? Promise.resolve({ failed: site, prefixes: [], addresses: [] })
-        : prove(site, registration, { ...proof, clock: this.#clock });
+        : prove(site, registration, { ...proof, clock: this.#parts.clock });
     };
     const first = await at(registration.prefix);
     if (registration.kind !== 'reset' || first.failed !== undefined) return { proof: first };
-    const told = await this.#ask({ op: 'show', pid: registration.pid });
+    const told = await this.#parts.ask({ op: 'show', pid: registration.pid });
     return resetProof(first, told, at, givesUp);
   }
 
   #requireOpen(): void {
-    const { mode, contact } = this.#options;
+    const { mode, contact } = this.#parts.options;
     if (mode === 'closed')
       throw new RsRequestRefused(
         403,
@@ -237,19 +224,19 @@ export class Registrar {
 
   /** @throws RsRequestRefused 400 */
   #siteOf(address: string): Site {
-    const site = siteOf(address, this.#options.site);
+    const site = siteOf(address, this.#parts.options.site);
     if ('code' in site) throw new RsRequestRefused(400, site.code, site.what, site.do);
     return site;
   }
 
   #issue({ kind, pid: known, generation, wishes, site, network, mailTo }: PairWanted): IssuedPair {
-    const { firstPid, pairMs } = this.#options;
+    const { firstPid, pairMs } = this.#parts.options;
     const { prefix, host } = site;
     const [secret, password] = [generatePassword(), kind === 'root' ? '' : generatePassword()];
     const capability = randomBytes(CAPABILITY_BYTES).toString('hex');
-    const nowMs = this.#clock.nowMs();
-    const registration = this.#db.write(() => {
-      const { registrations, audit } = this.#db;
+    const nowMs = this.#parts.clock.nowMs();
+    const registration = this.#parts.db.write(() => {
+      const { registrations, audit } = this.#parts.db;
       if (kind === 'rotation') this.#requireRoomForRotation(known ?? 0, nowMs);
       else {
         // Somebody without a password is no new provider.
@@ -275,24 +262,24 @@ export class Registrar {
       const made = registrations.get(id);
       if (made === undefined) throw new LccError('bug', 'a pair that was made is not there');
       if (mailTo !== undefined)
-        this.#mailing.first(mailTo, { capability, secret, password, registration: made });
+        this.#parts.mailing.first(mailTo, { capability, secret, password, registration: made });
       return made;
     });
     step('rs.pair.committed');
-    this.#mailing.stir();
+    this.#parts.mailing.stir();
     return { capability, secret: kind === 'rotation' ? '' : secret, password, registration };
   }
 
   #requireRoomForRotation(pid: number, nowMs: number): void {
-    const { most, text } = this.#options.limits.perNetwork;
-    const made = this.#db.registrations.rotationsOf(pid, nowMs - DAY_MS, most);
+    const { most, text } = this.#parts.options.limits.perNetwork;
+    const made = this.#parts.db.registrations.rotationsOf(pid, nowMs - DAY_MS, most);
     if (made.length >= most)
       throw tooOften('too-many', `too many passwords in a day: the limit is ${text}`, roomIn(made, nowMs));
   }
 
   #requireRoom(host: string, network: string, nowMs: number): void {
-    const { openPairs, perNetwork, perHost } = this.#options.limits;
-    const { registrations } = this.#db;
+    const { openPairs, perNetwork, perHost } = this.#parts.options.limits;
+    const { registrations } = this.#parts.db;
     const made = registrations.madeFor(network, nowMs - DAY_MS, perNetwork.most);
     if (made.length >= perNetwork.most)
       throw tooOften(
@@ -317,8 +304,8 @@ export class Registrar {
   }
 
   #requirePatience({ host, tries, triedMs }: Registration): void {
-    const { checkInterval, checksPerHour, checks, checking } = this.#options.limits;
-    const nowMs = this.#clock.nowMs();
+    const { checkInterval, checksPerHour, checks, checking } = this.#parts.options.limits;
+    const nowMs = this.#parts.clock.nowMs();
     const lastHour = triedMs.filter(ms => ms > nowMs - HOUR_MS && ms <= nowMs);
     if (tries >= checks.most)
       throw new RsRequestRefused(

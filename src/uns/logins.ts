@@ -37,40 +37,27 @@ export interface Admission {
   status: InitAccepted;
 }
 
+export interface LoginParts {
+  pidb: PidbReader;
+  sessions: SessionStore;
+  intake: SpoolIntake;
+  rations: Rations;
+  clock: Clock;
+  log: Log;
+  /** Called when the process must end: a sync has failed. */
+  fail: (error: unknown) => void;
+}
+
 export class Logins {
   readonly #options: UnsOptions;
-  readonly #pidb: PidbReader;
-  readonly #sessions: SessionStore;
-  readonly #intake: SpoolIntake;
-  readonly #rations: Rations;
-  readonly #log: Log;
-  readonly #clock: Clock;
+  readonly #parts: LoginParts;
   readonly #backoff: LoginBackoff;
-  readonly #fail: (error: unknown) => void;
   readonly #commits: GroupSync;
 
-  constructor(
-    options: UnsOptions,
-    parts: {
-      pidb: PidbReader;
-      sessions: SessionStore;
-      intake: SpoolIntake;
-      rations: Rations;
-      clock: Clock;
-      log: Log;
-      /** Called when the process must end: a sync has failed. */
-      fail: (error: unknown) => void;
-    },
-  ) {
+  constructor(options: UnsOptions, parts: LoginParts) {
     this.#options = options;
-    this.#pidb = parts.pidb;
-    this.#sessions = parts.sessions;
-    this.#intake = parts.intake;
-    this.#rations = parts.rations;
-    this.#log = parts.log;
-    this.#clock = parts.clock;
+    this.#parts = parts;
     this.#backoff = new LoginBackoff(parts.clock);
-    this.#fail = parts.fail;
     this.#commits = new GroupSync({
       commit: change => this.#commit(change),
       sync: () => this.#sync(),
@@ -89,7 +76,7 @@ export class Logins {
     rest: (delayMs: number) => Promise<void>,
   ): Promise<Admission> {
     const provider = await this.#authenticate(credentials, rest);
-    this.#intake.room.demand();
+    this.#parts.intake.room.demand();
     takePlace(provider.pid);
     const begun = await this.#begin({
       pid: provider.pid,
@@ -106,7 +93,7 @@ export class Logins {
    */
   async look(credentials: Credentials, rest: (delayMs: number) => Promise<void>): Promise<InitAccepted> {
     const provider = await this.#authenticate(credentials, rest);
-    const { seq, lastIp, errseen } = this.#sessions.last(provider.pid);
+    const { seq, lastIp, errseen } = this.#parts.sessions.last(provider.pid);
     const known = { seq: provider.lastconnseq, lastIp: provider.lastconnip };
     const last = known.seq > seq ? known : { seq, lastIp };
     return this.#describe(provider, { ...last, errseen }).status;
@@ -114,7 +101,7 @@ export class Logins {
 
   /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
   async received(pid: number, errseen: number): Promise<void> {
-    await this.#commits.add(() => this.#sessions.received(pid, errseen));
+    await this.#commits.add(() => this.#parts.sessions.received(pid, errseen));
   }
 
   /** Who it is. @throws Refusal 101, 102 or 105 */
@@ -147,23 +134,23 @@ export class Logins {
 
   #lookUp(pid: number | undefined): Provider | undefined {
     try {
-      return this.#pidb.provider(pid ?? 0);
+      return this.#parts.pidb.provider(pid ?? 0);
     } catch (error) {
-      this.#log.error('cannot read the provider database', { error: messageOf(error) });
+      this.#parts.log.error('cannot read the provider database', { error: messageOf(error) });
       throw new Refusal(102, 'the provider database cannot be read, try again later');
     }
   }
 
   /** Logins that come at the same time share one transaction and its sync. */
   #begin(beginning: AdmittedLogin): Promise<SessionBegun> {
-    return this.#commits.add(() => this.#sessions.number(beginning));
+    return this.#commits.add(() => this.#parts.sessions.number(beginning));
   }
 
   #commit<T>(change: () => T): T {
     try {
-      return this.#sessions.commit(change);
+      return this.#parts.sessions.commit(change);
     } catch (error) {
-      this.#log.error('cannot number connections', { error: messageOf(error) });
+      this.#parts.log.error('cannot number connections', { error: messageOf(error) });
       throw (
         laterFor(error) ??
         new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, { cause: error })
@@ -174,13 +161,13 @@ export class Logins {
   /** A number may be told only when it is on disk: after a power cut it would be given to somebody else. */
   async #sync(): Promise<void> {
     try {
-      await this.#sessions.synced();
+      await this.#parts.sessions.synced();
       step('uns.connection.synced');
     } catch (error) {
       const failure = new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, {
         cause: error,
       });
-      this.#fail(failure);
+      this.#parts.fail(failure);
       throw failure;
     }
   }
@@ -188,8 +175,8 @@ export class Logins {
   #describe(provider: Provider, begun: SessionBegun): Admission {
     const { pid, filesmax, filesused, spacemax, spaceused } = provider;
     const most = this.#options.limits['uns.errors_shown'];
-    const { shown, total, upTo } = shownErrors(this.#pidb, provider, begun.errseen, most);
-    const waiting = this.#intake.waiting(pid);
+    const { shown, total, upTo } = shownErrors(this.#parts.pidb, provider, begun.errseen, most);
+    const waiting = this.#parts.intake.waiting(pid);
     return {
       provider,
       seq: begun.seq,
@@ -197,16 +184,16 @@ export class Logins {
       shownUpTo: upTo,
       status: {
         seq: begun.seq,
-        numbering: this.#sessions.numbering,
+        numbering: this.#parts.sessions.numbering,
         lastIp: begun.lastIp,
         isNew: provider.lastset === 0 && waiting.sets === 0,
         mimes: this.#options.mimes,
         files: { used: filesused, free: Math.max(0, filesmax - filesused) },
         space: { used: spaceused, free: Math.max(0, spacemax - spaceused) },
-        fullset: this.#rations.of(provider, waiting.fullSets),
+        fullset: this.#parts.rations.of(provider, waiting.fullSets),
         errors: total,
         processing: provider.nurlproc + waiting.urls,
-        truth: truthfulnessOf(this.#pidb.truth(pid, Math.floor(this.#clock.nowMs() / 1000))),
+        truth: truthfulnessOf(this.#parts.pidb.truth(pid, Math.floor(this.#parts.clock.nowMs() / 1000))),
         shown,
       },
     };

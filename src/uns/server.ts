@@ -38,10 +38,7 @@ export interface UnsParts {
 }
 
 export class UnsServer {
-  readonly #options: UnsOptions;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #fail: (error: unknown) => void;
+  readonly #parts: UnsParts;
   readonly #spool: Spool;
   readonly #sessions: SessionStore;
   readonly #intake: SpoolIntake;
@@ -58,11 +55,8 @@ export class UnsServer {
 
   /** @throws LccError `try.later` when another process serves the spool */
   constructor(parts: UnsParts) {
+    this.#parts = parts;
     const { options, clock, log } = parts;
-    this.#options = options;
-    this.#clock = clock;
-    this.#log = log;
-    this.#fail = parts.fail;
     makeDirectoryDurably(options.spoolDir, 0o750);
     this.#spool = new Spool({
       dir: options.spoolDir,
@@ -137,26 +131,26 @@ export class UnsServer {
       ? this.#places.turnAway(connection, OFF_LINE)
       : this.#places.admit(connection, evict);
     if (place === undefined) return void (this.#counts.refused += 1);
-    const talk = new Conversation(socket, peer, this.#clock);
+    const talk = new Conversation(socket, peer, this.#parts.clock);
     const session = new CpSession(this.#sessionParts, talk, place, { peer, address });
     const ended = session.run().finally(() => this.#open.delete(session));
     this.#open.set(session, ended);
-    ended.catch(this.#fail);
+    ended.catch(this.#parts.fail);
   }
 
   /** A daemon in front has connected, for a client of its own. */
   acceptDoor(connection: Connection): void {
-    this.#webDoor.accept(connection).catch(this.#fail);
+    this.#webDoor.accept(connection).catch(this.#parts.fail);
   }
 
   /** What delivers urls that nobody announced has connected. */
   acceptSpider(connection: Connection): void {
-    this.#spiderDoor.accept(connection).catch(this.#fail);
+    this.#spiderDoor.accept(connection).catch(this.#parts.fail);
   }
 
   /** A new connection to the Queue Manager. */
   serveQueueManager(connection: Connection): void {
-    this.#forwarder.serve(connection).catch(this.#fail);
+    this.#forwarder.serve(connection).catch(this.#parts.fail);
   }
 
   status(): Omit<UnsStatus, 'listens'> {
@@ -164,14 +158,14 @@ export class UnsServer {
     const sets = [...this.#open.keys()].filter(session => session.hasSet).length;
     return {
       idle: this.#spool.entries.length === 0 && sets === 0,
-      id: this.#options.id,
+      id: this.#parts.options.id,
       connections: this.#places.count,
-      max_connections: this.#options.limits['uns.max_connections'],
+      max_connections: this.#parts.options.limits['uns.max_connections'],
       sessions: this.#places.known,
       sets_open: sets,
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
-      max_spool_bytes: this.#options.limits['uns.max_spool_bytes'],
+      max_spool_bytes: this.#parts.options.limits['uns.max_spool_bytes'],
       no_room: this.#intake.room.shortage() ?? null,
       sets_bad: aside.entries,
       foreign_files: aside.foreign,
@@ -204,7 +198,7 @@ export class UnsServer {
       if (errseen > 0) await this.#logins.received(pid, errseen);
     } catch (error) {
       // The CP will be shown the same errors again: harmless.
-      this.#log.error('cannot store which errors were received', { pid, error: messageOf(error) });
+      this.#parts.log.error('cannot store which errors were received', { pid, error: messageOf(error) });
     }
     this.#forwarder.noteSession(pid);
   }
