@@ -11,8 +11,8 @@
  * `rail_status` has UP or DOWN with the time of the change; a daemon writes DOWN only, and nobody but the administrator
  * makes a rail UP. A stored change counts here when it is strictly later than the last one known.
  */
-import { LccError } from '../lib/errors.js';
 import type { RailStored } from '../db/clear/rails.js';
+import { transitions } from '../lib/states.js';
 
 export type RailStateName = 'up' | 'suspect' | 'down';
 
@@ -28,11 +28,11 @@ export interface RailStateLimits {
   hungAfter: number;
 }
 
-const NEXT: Readonly<Record<RailStateName, readonly RailStateName[]>> = {
+const enter = transitions<RailStateName>('rail', {
   up: ['suspect', 'down'],
   suspect: ['up', 'down'],
   down: ['up'],
-};
+});
 
 export class RailState {
   readonly #limits: RailStateLimits;
@@ -110,9 +110,7 @@ export class RailState {
   }
 
   #become<S extends RailStateName>(next: S): S {
-    if (!NEXT[this.#state].includes(next))
-      throw new LccError('bug', `a rail is ${this.#state}, and not to be ${next}`);
-    this.#state = next;
+    this.#state = enter(this.#state, next);
     if (next === 'down') this.#unanswered = 0;
     return next;
   }

@@ -9,7 +9,7 @@ import { RailQueue } from '../../src/clear/rails/rail-queue.js';
 import type { PageTask } from '../../src/clear/rails/unit.js';
 import { Bodies } from '../../src/clear/soft/bodies.js';
 import { stampedUrl, stampOf, wildcardOf } from '../../src/clear/soft/names.js';
-import { SoftRules } from '../../src/clear/soft/rules.js';
+import { SoftRules } from '../../src/clear/soft-rules.js';
 import { mapOf } from './support.js';
 
 describe('a generated name', () => {

@@ -1,5 +1,5 @@
 /** Targets, paths and rules as values. */
-import { Excluder } from '../../src/clear/excluder.js';
+import { SoftRules } from '../../src/clear/soft-rules.js';
 import { TargetMap } from '../../src/clear/target-map.js';
 import type { PathRow, TargetRow } from '../../src/db/clear/targets.js';
 
@@ -25,8 +25,8 @@ export function mapOf(
 }
 
 /** @param rules `target url`; with a star a pattern, with a dash before it not enabled */
-export function excluderOf(map: TargetMap, ...rules: string[]): Excluder {
-  return new Excluder(
+export function softRulesOf(map: TargetMap, ...rules: string[]): SoftRules {
+  return new SoftRules(
     rules.map(text => {
       const [target = '', url = ''] = text.replace(/^-/, '').split(' ');
       const [isPattern, enabled] = [text.includes('*') ? 1 : 0, text.startsWith('-') ? 0 : 1] as const;

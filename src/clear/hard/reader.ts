@@ -148,7 +148,7 @@ export class RequestReader {
     const { contentId, contentType, target } = row;
     const published: TargetPage[] = [];
     const pages = resolved.pages.filter(page => {
-      const isSoft = fleet.excluder.isSoft(page);
+      const isSoft = fleet.softRules.isSoft(page);
       // One that is cleared all the same is published, too: what the other daemon puts last is newer then. A publication that
       // came after the request is there when the request was sent before, by a process that was killed.
       if (isSoft || db.soft.isUnderWaySince(page, row.enqueuedMs)) published.push(page);

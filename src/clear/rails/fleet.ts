@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { isPutOn } from '../drivers/index.js';
-import { Excluder } from '../excluder.js';
+import { SoftRules } from '../soft-rules.js';
 import type { ClearOptions } from '../options.js';
 import { folderOf } from '../path-map.js';
 import { readTargetMap, TargetMap } from '../target-map.js';
@@ -56,7 +56,7 @@ export class Fleet implements RailLedger {
   #version: number | undefined;
   #whenQuiet: (() => void) | undefined;
   map = new TargetMap([], [], []);
-  excluder = new Excluder([], this.map);
+  softRules = new SoftRules([], this.map);
 
   /** @throws LccError `config` for the file of secrets; as ClearDatabase.read */
   constructor(options: FleetOptions) {
@@ -255,7 +255,7 @@ export class Fleet implements RailLedger {
     this.#refreshRails(db.rails.all());
     if (version !== this.#version) {
       this.map = readTargetMap(db);
-      this.excluder = new Excluder(db.soft.rules(), this.map);
+      this.softRules = new SoftRules(db.soft.rules(), this.map);
     }
     this.#version = version;
   }

@@ -22,13 +22,11 @@ import type { ClearOptions } from '../options.js';
 import type { Commits } from '../rails/commits.js';
 import type { Fleet } from '../rails/fleet.js';
 import type { PageBody } from '../rails/unit.js';
-import type { TargetMap } from '../target-map.js';
 import type { Bodies } from './bodies.js';
 import { DuePages } from './due-pages.js';
 import { originOf, type Generated, type PageOrigin } from './generator.js';
 import { nextStamp, stampedUrl } from './names.js';
 import { publishOn, removeNames, removeOn } from './on-rails.js';
-import { SoftRules } from './rules.js';
 
 export interface PublisherOptions {
   db: ClearDatabase;
@@ -89,7 +87,6 @@ export class Publisher {
   #storingCount = 0;
   /** There may be more that is due. */
   #hasMore = true;
-  #rules: { map: TargetMap; rules: SoftRules } | undefined;
   #isStopped = false;
   generatingCount = 0;
   /** Publications on their way to rails. */
@@ -145,7 +142,6 @@ export class Publisher {
       const due = this.#readDue(nowMs, Math.min(room, ahead - named));
       // A rail or a rule that came before a publication is there for it.
       if (due.length > 0) fleet.follow();
-      this.#readRules();
       return due;
     });
     const namings: Naming[] = [];
@@ -179,17 +175,11 @@ export class Publisher {
     return !page.isBusy && row.publishSeq > page.sentSeq;
   }
 
-  #readRules(): void {
-    const { db, fleet } = this.#options;
-    if (this.#rules?.map !== fleet.map)
-      this.#rules = { map: fleet.map, rules: new SoftRules(db.soft.rules(), fleet.map) };
-  }
-
   /** @param namings where it is put if it is to be generated */
   #consider(row: PublishedPage, nowMs: number, namings: Naming[]): void {
     const { db, fleet } = this.#options;
     const page = this.#enter(row);
-    const intervalMs = this.#rules?.rules.intervalMs(row) ?? 0;
+    const intervalMs = fleet.softRules.intervalMs(row);
     if (intervalMs === 'disabled')
       return this.#note(row, page, () =>
         db.soft.failed(row, nowMs + DISABLED_RETRY_MS, 'its rules are disabled: lccrail soft'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { compileGlob } from '../../src/lib/glob.js';
-import { excluderOf, mapOf } from './support.js';
+import { softRulesOf, mapOf } from './support.js';
 
 describe('a pattern of paths', () => {
   it('has stars for a part of a segment, and double stars for anything', () => {
@@ -39,8 +39,8 @@ describe('a page is soft', () => {
   const map = mapOf({ world: ['us', 'europe'], europe: ['eu1', 'eu2'] });
 
   it('when a rule of its target, or of a group above, names it or has a pattern for it', () => {
-    const excluder = excluderOf(map, 'europe /index.html', 'world /news/*.html', 'eu1 /x');
-    const soft = (target: string, url: string) => excluder.isSoft({ target, url });
+    const rules = softRulesOf(map, 'europe /index.html', 'world /news/*.html', 'eu1 /x');
+    const soft = (target: string, url: string) => rules.isSoft({ target, url });
     assert.deepEqual(
       [soft('eu1', '/index.html'), soft('eu2', '/index.html'), soft('us', '/index.html')],
       [true, true, false],
@@ -50,9 +50,9 @@ describe('a page is soft', () => {
   });
 
   it('only by rules that are enabled', () => {
-    const excluder = excluderOf(map, '-us /a', '-us /b*');
+    const rules = softRulesOf(map, '-us /a', '-us /b*');
     assert.deepEqual(
-      [excluder.isSoft({ target: 'us', url: '/a' }), excluder.isSoft({ target: 'us', url: '/b' })],
+      [rules.isSoft({ target: 'us', url: '/a' }), rules.isSoft({ target: 'us', url: '/b' })],
       [false, false],
     );
   });
