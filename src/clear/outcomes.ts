@@ -1,5 +1,5 @@
 /** What an answer of a rail, or none, means for the page that was sent: one table by what was to be done. */
-import type { FetchFailure } from '../fetch/failure.js';
+import { familyOf, type FetchFailure } from '../fetch/failure.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 
 /** Take the page away; put it there; let the rail get it itself. */
@@ -72,18 +72,11 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
   if (failure.kind === 'sink' || failure.kind === 'source')
     return { kind: 'retry', error: `${failure.kind}: ${String(failure.error)}` };
   const error = `${failure.kind}: ${failure.detail}`;
-  switch (failure.kind) {
-    case 'dns':
-    case 'dns-temporary':
-    case 'refused':
-    case 'unreachable':
-    case 'connect-timeout':
-    case 'connect-failed':
+  switch (familyOf(failure.kind)) {
+    case 'no-connection':
     case 'tls':
       return { kind: 'unreachable', error };
-    case 'headers-timeout':
-    case 'idle-timeout':
-    case 'too-slow':
+    case 'silence':
       return { kind: 'unanswered', error };
     case 'total-timeout':
       // A rail that hangs meets a timeout above, which is the shorter one (config/agreeing-settings.ts): a long page was coming.
@@ -91,29 +84,15 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
     case 'bad-url':
       return { kind: 'dead', error };
     case 'guard':
-    case 'redirect-loop':
-    case 'too-many-redirects':
-    case 'redirect-outside':
-    case 'redirect-downgrade':
+    case 'redirect':
       return { kind: 'config', error };
     case 'exhausted':
-    case 'reset':
-    case 'cut':
-    case 'too-large':
-    case 'flood':
-    case 'headers-flood':
-    case 'malformed':
-    case 'headers-too-big':
-    case 'content-length':
-    case 'framing':
-    case 'interim':
-    case 'coding':
-    case 'no-location':
-    case 'bad-location':
+    case 'broken':
+    case 'size':
+    case 'headers':
+    case 'location':
     case 'unexpected-status':
-    case 'other-type':
-    case 'unaccepted-type':
-    case 'differs':
+    case 'content':
     case 'cancelled':
     case 'bug':
       return { kind: 'retry', error };

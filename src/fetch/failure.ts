@@ -54,6 +54,21 @@ export type PlainKind =
   /** An exception in this code. */
   | 'bug';
 
+/** Kinds that mean the same to most callers, by what they have in common. */
+const FAMILIES = {
+  'no-connection': ['dns', 'dns-temporary', 'refused', 'unreachable', 'connect-timeout', 'connect-failed'],
+  silence: ['headers-timeout', 'idle-timeout', 'too-slow'],
+  size: ['too-large', 'flood'],
+  headers: ['headers-flood', 'headers-too-big'],
+  broken: ['reset', 'cut', 'malformed', 'content-length', 'framing', 'interim', 'coding'],
+  redirect: ['redirect-loop', 'too-many-redirects', 'redirect-outside', 'redirect-downgrade'],
+  location: ['no-location', 'bad-location'],
+  content: ['other-type', 'unaccepted-type', 'differs'],
+} as const satisfies Record<string, readonly PlainKind[]>;
+
+type Families = typeof FAMILIES;
+type Family = keyof Families;
+
 /** `detail` is a phrase for people that goes with a text for the kind. */
 export type FetchFailure =
   | { kind: PlainKind; detail: string }
@@ -63,6 +78,15 @@ export type FetchFailure =
   | { kind: 'sink'; error: unknown }
   /** The body to send could not be read. */
   | { kind: 'source'; error: unknown };
+
+/** The family of a kind; one that has none stands for itself. */
+export function familyOf<K extends FetchFailure['kind']>(
+  kind: K,
+): Family | Exclude<K, Families[Family][number]> {
+  for (const family of Object.keys(FAMILIES) as Family[])
+    if ((FAMILIES[family] as readonly string[]).includes(kind)) return family;
+  return kind as Exclude<K, Families[Family][number]>;
+}
 
 export function fail(kind: PlainKind, detail: string): FetchFailure {
   return { kind, detail };

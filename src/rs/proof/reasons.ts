@@ -1,6 +1,6 @@
 /** Why a proof fails, and what the owner of the site does about it. What a site has answered is never shown. */
 import type { RegistrationReason } from '../../db/rs/registrations.js';
-import type { FetchFailure } from '../../fetch/failure.js';
+import { familyOf, type FetchFailure } from '../../fetch/failure.js';
 
 const REASONS = {
   missing: ['the file is not there (404)', 'put it into that directory, and look at it with a browser'],
@@ -74,51 +74,29 @@ export function proofReason(code: ProofCode): RegistrationReason {
 
 /** What the failure of a fetch means. Refused, filtered, unknown and inner addresses look alike. */
 export function codeOfFailure(failure: FetchFailure): ProofCode {
-  switch (failure.kind) {
-    case 'status':
-      return codeOfStatus(failure.status);
-    case 'dns':
-    case 'dns-temporary':
+  if (failure.kind === 'status') return codeOfStatus(failure.status);
+  switch (familyOf(failure.kind)) {
+    case 'no-connection':
     case 'guard':
-    case 'refused':
-    case 'unreachable':
-    case 'connect-timeout':
-    case 'connect-failed':
       return 'unreachable';
-    case 'headers-timeout':
-    case 'idle-timeout':
-    case 'too-slow':
+    case 'silence':
     case 'total-timeout':
     case 'cancelled':
     case 'exhausted':
       return 'slow';
     case 'tls':
       return 'tls';
-    case 'too-large':
-    case 'flood':
+    case 'size':
       return 'long';
-    case 'redirect-outside':
-    case 'redirect-loop':
-    case 'redirect-downgrade':
-    case 'too-many-redirects':
+    case 'redirect':
       return 'elsewhere';
     case 'unexpected-status':
       return 'status';
-    case 'reset':
-    case 'cut':
-    case 'malformed':
-    case 'headers-flood':
-    case 'headers-too-big':
-    case 'content-length':
-    case 'framing':
-    case 'interim':
-    case 'coding':
-    case 'no-location':
-    case 'bad-location':
+    case 'broken':
+    case 'headers':
+    case 'location':
     case 'bad-url':
-    case 'other-type':
-    case 'unaccepted-type':
-    case 'differs':
+    case 'content':
     case 'sink':
     case 'source':
     case 'bug':
