@@ -4,7 +4,7 @@
  * end is one that both sides agree on. What the bytes mean is for a reader to say: XML of the edge, or lines (lines.ts).
  *
  *     open ──the peer's last word──▶ half-closed ──finish──▶ over
- *       ├──interrupt──▶ interrupted ──calm──▶ open: for a last word of ours
+ *       ├──interrupt──▶ interrupted ──calm, part──▶ open: for a last word of ours
  *       ╰──broken, closed, destroy──▶ over: whatever waits, now or later, throws
  *
  * What is said goes out together when the peer is waited for: one that has sent all it has to say gets all of its answer at
@@ -301,6 +301,13 @@ export class Conversation {
     } finally {
       this.destroy();
     }
+  }
+
+  /** As `finish`, within `lingerMs`, and whatever has interrupted the conversation before. */
+  part(lingerMs: number, parting?: Parting): Promise<boolean> {
+    this.calm();
+    this.limit(lingerMs, () => broken(this.#peer, 'does not part'));
+    return this.finish(parting);
   }
 
   /** Ends the conversation here and now; what was said is sent as far as that takes no waiting. */

@@ -88,9 +88,7 @@ export class RsLinks {
     } finally {
       this.#talks.delete(talk);
     }
-    talk.calm();
-    talk.limit(LINGER_MS, silent);
-    await talk.finish({ maxBytes: MAX_PASSED_BYTES });
+    await talk.part(LINGER_MS, { maxBytes: MAX_PASSED_BYTES });
   }
 
   async #answer(line: string): Promise<RsAnswer> {

@@ -106,10 +106,8 @@ export class UnsLinks {
       session.cut();
       this.#sessions.delete(session);
     }
-    talk.calm();
     // What it still sends would cut its reading of the last word short.
-    talk.limit(LINGER_MS, () => new LccError('limit', `${where}: does not close`));
-    await talk.finish({ maxBytes: session.uns === '' ? maxHelloBytes : Infinity });
+    await talk.part(LINGER_MS, { maxBytes: session.uns === '' ? maxHelloBytes : Infinity });
   }
 
   #shutOut(reason: string, told: ConnectedUns): void {

@@ -276,23 +276,14 @@ export class CpSession {
 
   /** Gives the CP time to read what was said last; its own words no longer matter. */
   async #lastWords(): Promise<void> {
-    const { clock, options } = this.#parts;
+    const { limits, xml } = this.#parts.options;
+    // Who has not even tried to log in sends nothing that must not be cut off.
+    const isNoise = this.#claimed === undefined;
+    const maxBytes = isNoise ? xml.maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes : Infinity;
+    const parting = { reading: this.#reading, maxBytes, isCertain: true };
     // An interruption that came while the last word was decided on must not cut it off.
-    this.#talk.calm();
-    const cancel = clock.after(options.limits['uns.linger_timeout_ms'], () =>
-      this.#talk.interrupt(new Refusal(106)),
-    );
-    try {
-      // Who has not even tried to log in sends nothing that must not be cut off.
-      const isNoise = this.#claimed === undefined;
-      const maxBytes = isNoise
-        ? options.xml.maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes
-        : Infinity;
-      const received = await this.#talk.finish({ reading: this.#reading, maxBytes, isCertain: true });
-      this.#receivedUpTo = receivedUpTo(this.#admission?.shownUpTo ?? 0, { received, isCut: this.#isCut });
-    } finally {
-      cancel();
-    }
+    const received = await this.#talk.part(limits['uns.linger_timeout_ms'], parting);
+    this.#receivedUpTo = receivedUpTo(this.#admission?.shownUpTo ?? 0, { received, isCut: this.#isCut });
   }
 
   /** The answer to the CP for an error; undefined when the CP is gone, or the error is a bug. */

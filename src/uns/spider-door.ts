@@ -80,8 +80,7 @@ export class SpiderDoor {
     talk.calm();
     await visit.answered();
     if (refusal !== undefined) talk.say(setRejected(refusal.code, refusal.message, false));
-    talk.limit(LINGER_MS, () => new LccError('peer.unavailable', 'it does not read'));
-    await talk.finish({ maxBytes: options.xml.maxHelloBytes }).catch(() => undefined);
+    await talk.part(LINGER_MS, { maxBytes: options.xml.maxHelloBytes });
   }
 }
 

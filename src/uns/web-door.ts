@@ -48,9 +48,7 @@ export class WebDoor {
         talk.say(initRejected(error.code, error.message));
       } else if (!(error instanceof LccError)) throw error;
     }
-    talk.calm();
-    talk.limit(LINGER_MS, late);
-    await talk.finish({ maxBytes: options.xml.maxHelloBytes });
+    await talk.part(LINGER_MS, { maxBytes: options.xml.maxHelloBytes });
   }
 
   /** @throws Refusal; LccError when the client has gone */

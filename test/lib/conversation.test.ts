@@ -185,6 +185,17 @@ describe('the end', () => {
     assert.equal(heard.join(''), 'last word');
   });
 
+  it('is a parting after an interruption, too: the last word is heard, and the peer may stay so long', async () => {
+    talk.interrupt(new LccError('limit', 'enough'));
+    talk.say('last word');
+    peer.allowHalfOpen = true;
+    const parted = talk.part(100);
+    await once(peer, 'end');
+    clock.advance(100);
+    assert.equal(await parted, false);
+    assert.equal(heard.join(''), 'last word');
+  });
+
   it('leaves with the system what a stranger sends beyond what is passed over', async () => {
     talk.destroy();
     const maxBytes = 172 * 1024;

@@ -69,9 +69,8 @@ export class CuSession {
       this.#talk.say(refused(why.code, why.message));
     }
     this.#isParting = true;
-    this.#talk.calm();
-    this.#talk.limit(this.#parts.options.limits['cu.stall_timeout_ms'], gone);
-    await this.#talk.finish({ reading: this.#reading, maxBytes: PARTING_BYTES });
+    const lingerMs = this.#parts.options.limits['cu.stall_timeout_ms'];
+    await this.#talk.part(lingerMs, { reading: this.#reading, maxBytes: PARTING_BYTES });
   }
 
   /** Sends the client away, in the middle of an answer if need be; not one that has its last word. */

@@ -206,7 +206,6 @@ export class StoreSession {
       return this.#talk.destroy();
     }
     this.#acknowledge();
-    this.#talk.limit(PARTING_MS, () => new LccError('peer.unavailable', 'the spider stays'));
-    await this.#talk.finish({ reading: this.#reading, maxBytes: PARTING_BYTES });
+    await this.#talk.part(PARTING_MS, { reading: this.#reading, maxBytes: PARTING_BYTES });
   }
 }

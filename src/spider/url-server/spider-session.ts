@@ -78,8 +78,7 @@ export class SpiderSession implements SpiderLink {
     this.#talk.calm();
     if (why !== undefined) this.#unsent += formatErr(why.message);
     this.#flush();
-    this.#talk.limit(PARTING_MS, () => new LccError('peer.unavailable', `${this.peer}: does not read`));
-    await this.#talk.finish({ reading: this.#reading, maxBytes: PARTING_BYTES });
+    await this.#talk.part(PARTING_MS, { reading: this.#reading, maxBytes: PARTING_BYTES });
   }
 
   /** Makes `run` return: there are no more urls, or its place is another's. @param why said last */
