@@ -4,7 +4,7 @@ import type { DaemonSpec } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, type ExitStatus } from '../lib/errors.js';
 import { openMetrics, type Metrics } from '../web/metrics.js';
-import { textOf } from './options.js';
+import { flagOf, textOf } from './options.js';
 import type { CommandContext } from './run.js';
 import { VERSION } from './version.js';
 
@@ -30,9 +30,7 @@ export function runAsDaemon(
 export function endpointsOf(context: CommandContext, option: string, defaultPort?: number): Endpoint[] {
   const given = context.options[option];
   const texts = Array.isArray(given) ? given : typeof given === 'string' ? [given] : [];
-  if (texts.length === 0) {
-    const flag = option.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
-    throw new LccError('usage', `--${flag}=ENDPOINT is missing; write host:port or unix:/path`);
-  }
+  if (texts.length === 0)
+    throw new LccError('usage', `${flagOf(option)}=ENDPOINT is missing; write host:port or unix:/path`);
   return texts.map(text => parseEndpoint(text, defaultPort));
 }

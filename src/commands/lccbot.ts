@@ -7,7 +7,7 @@ import { createLog } from '../lib/log.js';
 import { BOT_FIGURES } from '../bot/figures.js';
 import { robotOf, startRobot } from '../bot/start.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, configOf } from './options.js';
+import { CONFIG_OPTION, configOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -91,6 +91,5 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
 
 /** Networks given on the command line, beside those configured. */
 function allowedOf({ options }: CommandContext): readonly string[] {
-  const { allowAddress } = options;
-  return Array.isArray(allowAddress) ? allowAddress : [];
+  return textsOf(options, 'allowAddress') ?? [];
 }

@@ -4,9 +4,11 @@ import { amount, formatDuration } from '../config/words.js';
 import type { BacklogRow } from '../db/clear/backlog.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
+import type { RejectedRow, RequestRow } from '../db/clear/queue.js';
+import type { PublishedPage } from '../db/clear/soft.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { CONFIG_OPTION, configOf, textOf } from './options.js';
+import { CONFIG_OPTION, configOf, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const PAGE_ROWS = 1000;
@@ -138,7 +140,8 @@ function summary(db: ClearDatabase, context: CommandContext): void {
 
 function list(db: ClearDatabase, context: CommandContext, word: string): void {
   const { rail, url } = whereOf(db, context);
-  const limit = limitOf(context);
+  const limit =
+    numberOf(context.options, 'limit', 'give a number from 1', { max: 999_999_999 }) ?? SHOWN_ROWS;
   const isJson = context.options['json'] === true;
   let shown = 0;
   for (const row of LISTS[word]?.(db) ?? []) {
@@ -152,54 +155,44 @@ function list(db: ClearDatabase, context: CommandContext, word: string): void {
   }
 }
 
-function* listPending(db: ClearDatabase): Generator<Row, void> {
-  for (let after = 0; ;) {
-    const rows = db.queue.after(after, PAGE_ROWS);
-    for (const { id, contentId, contentType, target, force, enqueuedMs } of rows)
-      yield { id, content_id: contentId, content_type: contentType, target, force, enqueued_ms: enqueuedMs };
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) return;
-    after = last.id;
+/** A page at a time: each is what comes after the last row of the one before. */
+function* allOf<T>(pageAfter: (last: T | undefined) => readonly T[]): Generator<T, void> {
+  for (let last: T | undefined; ;) {
+    const rows = pageAfter(last);
+    yield* rows;
+    if (rows.length < PAGE_ROWS) return;
+    last = rows.at(-1);
   }
+}
+
+function* listPending(db: ClearDatabase): Generator<Row, void> {
+  const rows = allOf<RequestRow>(last => db.queue.after(last?.id ?? 0, PAGE_ROWS));
+  for (const { id, contentId, contentType, target, force, enqueuedMs } of rows)
+    yield { id, content_id: contentId, content_type: contentType, target, force, enqueued_ms: enqueuedMs };
 }
 
 function* listUnpublished(db: ClearDatabase): Generator<Row, void> {
-  for (let after = { nextTryMs: 0, publishSeq: 0 }; ;) {
-    const rows = db.soft.due(Number.MAX_SAFE_INTEGER, PAGE_ROWS, after);
-    for (const { url, target, publishedMs, attempts, nextTryMs, lastError } of rows)
-      yield {
-        url,
-        target,
-        published_ms: publishedMs,
-        attempts,
-        next_try_ms: nextTryMs,
-        last_error: lastError ?? '',
-      };
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) return;
-    after = last;
-  }
+  const rows = allOf<PublishedPage>(last => db.soft.due(Number.MAX_SAFE_INTEGER, PAGE_ROWS, last));
+  for (const { url, target, publishedMs, attempts, nextTryMs, lastError } of rows)
+    yield {
+      url,
+      target,
+      published_ms: publishedMs,
+      attempts,
+      next_try_ms: nextTryMs,
+      last_error: lastError ?? '',
+    };
 }
 
 function* listRejected(db: ClearDatabase): Generator<Row, void> {
-  for (let after = 0; ;) {
-    const rows = db.queue.rejections(after, PAGE_ROWS);
-    for (const { id, contentId, contentType, target, error, atMs } of rows)
-      yield { id, content_id: contentId, content_type: contentType, target, error, at_ms: atMs };
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) return;
-    after = last.id;
-  }
+  const rows = allOf<RejectedRow>(last => db.queue.rejections(last?.id ?? 0, PAGE_ROWS));
+  for (const { id, contentId, contentType, target, error, atMs } of rows)
+    yield { id, content_id: contentId, content_type: contentType, target, error, at_ms: atMs };
 }
 
 function* listBacklog(db: ClearDatabase, dead: boolean): Generator<Row, void> {
-  for (let after: Pick<BacklogRow, 'rail' | 'url'> = { rail: '', url: '' }; ;) {
-    const rows = db.backlog.list(after, PAGE_ROWS);
-    for (const row of rows) if ((row.dead === 1) === dead) yield backlogRow(row);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) return;
-    after = last;
-  }
+  for (const row of allOf<BacklogRow>(last => db.backlog.list(last ?? { rail: '', url: '' }, PAGE_ROWS)))
+    if ((row.dead === 1) === dead) yield backlogRow(row);
 }
 
 function backlogRow({ rail, url, op, firstMs, attempts, nextMs, lastError }: BacklogRow): Row {
@@ -215,13 +208,6 @@ function whereOf(
   const rail = textOf(options, 'rail');
   if (rail !== undefined) db.rails.demand(rail);
   return { rail, url: textOf(options, 'url') };
-}
-
-function limitOf({ options }: CommandContext): number {
-  const text = options['limit'];
-  if (text === undefined) return SHOWN_ROWS;
-  if (typeof text === 'string' && /^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new LccError('usage', `--limit=${String(text)}: give a number from 1`);
 }
 
 function print(value: unknown): void {

@@ -5,6 +5,7 @@ import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../daemon/ask.js';
 import { formatUntil } from '../config/words.js';
 import { systemClock } from '../lib/clock.js';
 import { actionOf } from './actions.js';
+import { numberOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Verb {
@@ -82,7 +83,7 @@ export const command: CommandSpec = {
 async function run(context: CommandContext): Promise<ExitStatus> {
   const word = context.operands.join(' ');
   const verb = actionOf(VERBS, word);
-  const pid = pidOf(context);
+  const pid = numberOf(context.options, 'pid', "give the provider's number, 1 or more");
   const timeoutMs = timeoutMsOf(context);
   const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`, timeoutMs);
   const { providers, changed, lccUntilMs } = countsOf(answer);
@@ -165,12 +166,4 @@ function timeoutMsOf(context: CommandContext): number {
   if (seconds <= 0 || seconds > MAX_TIMEOUT_S)
     throw new LccError('usage', `--timeout=${String(text)}: give seconds, 0.001 to ${MAX_TIMEOUT_S}`);
   return seconds * 1000;
-}
-
-function pidOf(context: CommandContext): number | undefined {
-  const text = context.options['pid'];
-  if (text === undefined) return undefined;
-  const pid = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (pid < 1) throw new LccError('usage', `--pid=${String(text)}: give the provider's number, 1 or more`);
-  return pid;
 }

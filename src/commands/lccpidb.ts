@@ -37,7 +37,7 @@ import { failuresNow, retriesNow, waitingNow } from '../run/look/providers-now.j
 import { setsInSpools } from '../uns/spool-names.js';
 import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';
-import { CONFIG_OPTION, configOf } from './options.js';
+import { CONFIG_OPTION, configOf, flagOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import { sitesOf } from './pidb-sites.js';
 import { providerLine, providerText } from './pidb-text.js';
@@ -159,7 +159,7 @@ function addList(
     if (given !== undefined && !(Array.isArray(given) && given.length === 0))
       throw new LccError('usage', `--${option} is for one provider; give --pid-from beside --sites`);
   }
-  const firstPid = pidOf(context, 'pid-from');
+  const firstPid = pidOf(context, 'pidFrom');
   if (firstPid >= endPid) throw tooHigh('pid-from', firstPid, endPid);
   const terms = termsOf(context.options, slots);
   const isInput = sites === '-';
@@ -315,13 +315,10 @@ function jsonLine(provider: Provider): string {
   return `${JSON.stringify(rest)}\n`;
 }
 
-function pidOf(context: CommandContext, option: 'pid' | 'pid-from' = 'pid'): number {
-  const text = context.options[option === 'pid' ? 'pid' : 'pidFrom'];
-  if (text === undefined)
-    throw new LccError('usage', `--${option}=N is missing: give the provider's number, 1 or more`);
-  const pid = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (pid < 1)
-    throw new LccError('usage', `--${option}=${String(text ?? '')}: give the provider's number, 1 or more`);
+function pidOf({ options }: CommandContext, name: 'pid' | 'pidFrom' = 'pid'): number {
+  const advice = "give the provider's number, 1 or more";
+  const pid = numberOf(options, name, advice);
+  if (pid === undefined) throw new LccError('usage', `${flagOf(name)}=N is missing: ${advice}`);
   return pid;
 }
 

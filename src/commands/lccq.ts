@@ -15,7 +15,7 @@ import { EXIT, LccError } from '../lib/errors.js';
 import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
 import { parseWhen } from '../lib/when.js';
-import { configOf, textOf } from './options.js';
+import { configOf, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -158,6 +158,7 @@ function commit(context: CommandContext, file: string): number {
 /** @throws LccError `usage` for options that contradict each other */
 function deliveryOf(context: CommandContext): Delivery {
   const text = (name: string) => textOf(context.options, name);
+  const number = (name: string) => numberOf(context.options, name, 'give a number from 1');
   const cursor = text('cursor');
   const format = formatNamed(text('format') ?? 'xml');
   const fields = text('fields');
@@ -174,7 +175,7 @@ function deliveryOf(context: CommandContext): Delivery {
   const follows = context.options['follow'] === true;
   if (follows && (context.options['count'] === true || text('until') !== undefined))
     throw new LccError('usage', '--follow has no end that --count or --until could wait for; leave them out');
-  const batch = wholeNumber('--batch', text('batch'));
+  const batch = number('batch');
   if (batch !== undefined && (context.afterDashes === undefined || context.options['count'] === true))
     throw new LccError('usage', '--batch is how many records a run of a program gets; give -- CMD');
   if (context.afterDashes?.length === 0) throw new LccError('usage', 'no program after --');
@@ -201,7 +202,7 @@ function deliveryOf(context: CommandContext): Delivery {
         sides,
         since: when('since'),
         until: when('until'),
-        pid: wholeNumber('--pid', text('pid')),
+        pid: number('pid'),
         prefix: text('prefix'),
         mime: text('mime'),
       },
@@ -209,7 +210,7 @@ function deliveryOf(context: CommandContext): Delivery {
       fields: fields === undefined ? undefined : parseFields(fields),
       content,
       text: wanted,
-      limit: wholeNumber('--limit', text('limit')),
+      limit: number('limit'),
       storeDir: config.home.store,
       maxTextBytes: config.get('cu.max_text_bytes'),
       nowMs,
@@ -225,7 +226,6 @@ function deliveryOf(context: CommandContext): Delivery {
   };
 }
 
-/** A change stream has the deletions in it; a listing of what is held has none. */
 /** @throws LccError `usage` */
 function textWanted(option: unknown): TextWanted | undefined {
   if (option === undefined) return undefined;
@@ -234,14 +234,9 @@ function textWanted(option: unknown): TextWanted | undefined {
   throw new LccError('usage', `--text=${JSON.stringify(option)}: give readable or all`);
 }
 
+/** A change stream has the deletions in it; a listing of what is held has none. */
 function sidesOf(context: CommandContext, isChangeStream: boolean): TableSide[] {
   const asked = context.options['deleted'];
   if (asked === undefined) return isChangeStream ? ['held', 'gone'] : ['held'];
   return asked === true ? ['gone'] : ['held'];
-}
-
-function wholeNumber(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new LccError('usage', `${option}=${text}: give a number from 1`);
-  return Number(text);
 }

@@ -16,6 +16,7 @@ import { readAuthorities } from '../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { textOf, textsOf, waitMsOf } from './options.js';
 import { ACCOUNT_ACTIONS } from './register-account.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -95,7 +96,7 @@ async function prove(context: CommandContext, kind: 'root' | 'reset'): Promise<E
     kind,
     url,
     pwdfile,
-    docroots: docrootsOf(context),
+    docroots: textsOf(context.options, 'docroot') ?? [],
     make: () => (kind === 'root' ? server.makeRoot(url, loginOf(account)) : server.makeReset(pid, url)),
     givesUp: context.options['giveUp'] === true,
   };
@@ -120,16 +121,9 @@ function sayWhere(context: CommandContext, pending: PendingRegistration, next: s
   );
 }
 
-function docrootsOf({ options }: CommandContext): string[] {
-  const docroots = options['docroot'];
-  return Array.isArray(docroots) ? docroots : [];
-}
-
 function waitOf(context: CommandContext): Pick<RegisterOptions, 'waitMs' | 'nowMs' | 'sleep'> {
-  const wait = context.options['wait'];
   return {
-    waitMs:
-      wait === undefined ? 0 : wait === true ? Infinity : secondsOf('wait', textOf(context, 'wait')) * 1000,
+    waitMs: waitMsOf('--wait', context.options['wait']) ?? 0,
     nowMs: () => systemClock.monotonicMs(),
     sleep: ms => sleep(ms),
   };
@@ -150,11 +144,11 @@ function accountOf(context: CommandContext): SiteAccount {
 }
 
 function serverOf(context: CommandContext, url: string): RegistrationServer {
-  const cafile = textOf(context, 'cafile');
+  const cafile = textOf(context.options, 'cafile');
   const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
   return new RegistrationServer({
     url,
-    timeoutMs: secondsOf('timeout', textOf(context, 'timeout')) * 1000,
+    timeoutMs: waitMsOf('--timeout', context.options['timeout'], 1) ?? 0,
     ca,
   });
 }
@@ -195,24 +189,19 @@ function conclude(
   return status;
 }
 
-function textOf({ options }: CommandContext, name: string): string | undefined {
-  const value = options[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
 function demand(context: CommandContext, name: string, what: string): string {
-  const value = textOf(context, name);
+  const value = textOf(context.options, name);
   if (value === undefined || value === '') throw new LccError('usage', `--${name} is missing: ${what}`);
   return value;
 }
 
 function optionsOf(context: CommandContext, pending: PendingRegistration | undefined): RegisterOptions {
-  const text = (name: string) => textOf(context, name);
+  const text = (name: string) => textOf(context.options, name);
   const given = (name: string, what: string) => httpUrl(name, demand(context, name, what));
   const serverUrl = pending?.server ?? given('server', 'the address of the Registration Server');
   const url = pending?.asked ?? given('url', 'the directory of the site');
   const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
-  const docroots = docrootsOf(context);
+  const docroots = textsOf(context.options, 'docroot') ?? [];
   if (docroots.length > 1)
     throw new LccError('usage', '--docroot: give one; a new provider has one directory');
   const server = serverOf(context, serverUrl);
@@ -244,14 +233,4 @@ function httpUrl(option: string, text: string): string {
 
 function isLocal(url: string): boolean {
   return /^(?:localhost|\[::1\]|127(?:\.\d+){3})$/.test(new URL(url).hostname);
-}
-
-function secondsOf(option: string, text: string | undefined): number {
-  if (
-    text === undefined ||
-    !/^\d{1,7}(\.\d{1,3})?$/.test(text) ||
-    (Number(text) === 0 && option === 'timeout')
-  )
-    throw new LccError('usage', `--${option}=${text}: give seconds, such as 10 or 0.5`);
-  return Number(text);
 }

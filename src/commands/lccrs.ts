@@ -6,7 +6,6 @@ import { crawlersOf } from '../db/providers/crawlers.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
-import { openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { rsOptions } from '../rs/options.js';
@@ -14,7 +13,8 @@ import { aboveMost, mostTermsOf } from '../rs/terms.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
-import { CONFIG_OPTION, configOf } from './options.js';
+import { readLcc } from './lcc-db.js';
+import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { changeOperators } from './rs-operators.js';
 import { testMail } from './rs-mail.js';
@@ -42,6 +42,8 @@ const ACTIONS: Record<
   mail: { operand: '', action: waitingMails },
 };
 
+const SHOWN_ROWS = 100;
+
 /** Terms that an approval may give. */
 const TERMS = ['--filesmax', '--spacemax', '--fullsetsallowed', '--bandwidth', '--priority'];
 
@@ -67,7 +69,11 @@ export const command: CommandSpec = {
     },
     { flags: '--test <ADDRESS>', help: 'mail: send one there, and say what the server answers' },
     { flags: '--pid <N>', help: 'audit: of this provider' },
-    { flags: '--limit <N>', help: 'list, audit: the last N; mail: the oldest N', default: '100' },
+    {
+      flags: '--limit <N>',
+      help: 'list, audit: the last N; mail: the oldest N',
+      default: String(SHOWN_ROWS),
+    },
     { flags: '--json', help: 'list, show, audit, mail: one JSON object a line' },
     CONFIG_OPTION,
   ],
@@ -116,7 +122,7 @@ function list({ db, context, config }: Given): ExitStatus | void {
 /** After one of the two databases was put back from a backup. */
 function differs(db: RsDatabase, config: Config): ExitStatus {
   const here = new Set(db.providers.all().map(({ pid }) => pid));
-  const there = new Set(pidsOf(config.home.db));
+  const there = new Set(readLcc(config.home.db, readRegisteredPids));
   const lines = [
     ...[...here]
       .filter(pid => !there.has(pid))
@@ -127,17 +133,6 @@ function differs(db: RsDatabase, config: Config): ExitStatus {
   ];
   process.stdout.write(lines.join(''));
   return lines.length === 0 ? EXIT.ok : EXIT.someRejected;
-}
-
-function pidsOf(path: string): number[] {
-  const db = openReadOnly(path);
-  try {
-    return readRegisteredPids(db);
-  } catch (error) {
-    throw readingError(path, error);
-  } finally {
-    db.close();
-  }
 }
 
 function show({ db, context, config, operand }: Given): void {
@@ -154,17 +149,14 @@ function show({ db, context, config, operand }: Given): void {
 
 /** Other providers that crawl what it has, or wants; undefined where lcc.db cannot be read. */
 function crawlersIn(path: string, registration: Registration): number[] | undefined {
-  let db: Db | undefined;
   try {
-    const lcc = (db = openReadOnly(path));
-    const pids = directoriesOf(registration).flatMap(directory => crawlersOf(lcc, directory));
+    const pids = readLcc(path, lcc =>
+      directoriesOf(registration).flatMap(directory => crawlersOf(lcc, directory)),
+    );
     return [...new Set(pids)].filter(pid => pid !== registration.pid).sort((a, b) => a - b);
   } catch (error) {
-    const named = readingError(path, error);
-    if (named instanceof LccError) return undefined;
-    throw named;
-  } finally {
-    db?.close();
+    if (error instanceof LccError) return undefined;
+    throw error;
   }
 }
 
@@ -238,8 +230,5 @@ function idOf(text: string): number {
 }
 
 function limitOf({ options }: CommandContext): number {
-  const { limit } = options;
-  if (typeof limit !== 'string' || !/^[1-9]\d{0,6}$/.test(limit))
-    throw new LccError('usage', `--limit=${String(limit)}: give a number, 1 or more`);
-  return Number(limit);
+  return numberOf(options, 'limit', 'give a number, 1 or more', { max: 9_999_999 }) ?? SHOWN_ROWS;
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import type { Home } from '../config/load.js';
 import { amount } from '../config/words.js';
-import { isDamaged, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
+import { isDamaged } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { TruthReader } from '../db/truth/reader.js';
@@ -23,7 +23,8 @@ import { formatTruth, truthJson } from '../run/look/truth.js';
 import { formatOverview } from '../run/look/table.js';
 import { setsInSpools } from '../uns/spool-names.js';
 import { FIGURES } from './figures.js';
-import { CONFIG_OPTION, configOf, textOf, waitMsOf } from './options.js';
+import { readLcc } from './lcc-db.js';
+import { CONFIG_OPTION, configOf, numberOf, textOf, waitMsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
@@ -101,7 +102,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   }
   if (options['cursor'] !== undefined)
     throw new LccError('usage', '--cursor goes with --until-idle: it says whose turn is waited for as well');
-  const limit = limitOf(options['limit']);
+  const limit =
+    numberOf(options, 'limit', 'give a number of providers, 1 or more', { max: 999_999 }) ?? SHOWN_PROVIDERS;
   const watch = options['watch'] === true;
   const show = options['queue'] === true ? queueText : overviewText;
   let before: Moment | undefined;
@@ -130,7 +132,7 @@ function showTruth(home: Home, options: CommandContext['options']): ExitStatus {
     if (options[other] !== undefined && options[other] !== false)
       throw new LccError('usage', '--truth goes with --json alone');
   const nowS = Math.floor(systemClock.nowMs() / 1000);
-  const all = reading(home, db => new TruthReader(db).read(nowS));
+  const all = readLcc(home.db, db => new TruthReader(db).read(nowS));
   process.stdout.write(
     options['json'] === true ? `${JSON.stringify({ providers: truthJson(all) })}\n` : formatTruth(all),
   );
@@ -201,7 +203,7 @@ async function queueText({ home, slots, limit, json }: Sight): Promise<string> {
   for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
   for (const [pid, wait] of await waitingNow(home.run)) told.set(pid, { ...told.get(pid), wait });
   const nowMs = systemClock.nowMs();
-  const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
+  const shape = readLcc(home.db, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
   if (!json) return formatShape(shape, told, nowMs, slots);
   const providers = shape.providers.map(provider => ({
     ...provider,
@@ -222,23 +224,11 @@ function summaryOf(
   context: CommandContext,
 ): QueueSummary | undefined {
   try {
-    return reading(home, db => readQueueSummary(db, nowMs, slots));
+    return readLcc(home.db, db => readQueueSummary(db, nowMs, slots));
   } catch (error) {
     if (isDamaged(error)) context.complain(error.message);
     else if (context.verbose) context.say(error instanceof Error ? error.message : String(error));
     return undefined;
-  }
-}
-
-function reading<T>(home: Home, read: (db: Db) => T): T {
-  let db: Db | undefined;
-  try {
-    db = openReadOnly(home.db);
-    return read(db);
-  } catch (error) {
-    throw readingError(home.db, error);
-  } finally {
-    db?.close();
   }
 }
 
@@ -262,13 +252,6 @@ async function alive<T>(work: Promise<T>): Promise<T> {
   } finally {
     clearInterval(timer);
   }
-}
-
-function limitOf(value: CommandContext['options'][string]): number {
-  if (value === undefined) return SHOWN_PROVIDERS;
-  if (typeof value !== 'string' || !/^[1-9]\d{0,5}$/.test(value))
-    throw new LccError('usage', `--limit=${String(value)}: give a number of providers, 1 or more`);
-  return Number(value);
 }
 
 function noneRuns(runDir: string): LccError {

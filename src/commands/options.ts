@@ -27,6 +27,25 @@ export function textsOf(options: OptionValues, name: string): string[] | undefin
   return Array.isArray(value) ? value : undefined;
 }
 
+/** `--pid-from` for `pidFrom`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
+}
+
+/** A whole number. @returns undefined where it is not given @throws LccError `usage` that says the advice */
+export function numberOf(
+  options: OptionValues,
+  name: string,
+  advice: string,
+  { min = 1, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {},
+): number | undefined {
+  const given = options[name];
+  if (given === undefined) return undefined;
+  const value = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
+  if (value >= min && value <= max) return value;
+  throw new LccError('usage', `${flagOf(name)}=${String(given)}: ${advice}`);
+}
+
 /** A duration with its unit, such as `7d`. @returns milliseconds, undefined where it is not given @throws LccError `usage` */
 export function durationMsOf(flag: string, value: OptionValues[string]): number | undefined {
   if (value === undefined) return undefined;
@@ -45,11 +64,12 @@ export function configOf(
 
 /**
  * How long to wait, in milliseconds: Infinity where no seconds are given, undefined where the option is not.
- * @throws LccError `usage` for what is no time
+ * @throws LccError `usage` for what is no time, or too short
  */
-export function waitMsOf(flag: string, value: OptionValues[string]): number | undefined {
+export function waitMsOf(flag: string, value: OptionValues[string], leastMs = 0): number | undefined {
   if (value === undefined) return undefined;
   if (value === true) return Infinity;
-  if (typeof value === 'string' && /^\d{1,7}(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  const ms = typeof value === 'string' && /^\d{1,7}(\.\d+)?$/.test(value) ? Number(value) * 1000 : NaN;
+  if (ms >= leastMs) return ms;
   throw new LccError('usage', `${flag}=${String(value)}: give seconds, such as 10 or 0.5`);
 }

@@ -12,7 +12,7 @@ import type { RailSetup } from '../db/clear/rails.js';
 import type { SoftRule } from '../db/clear/soft.js';
 import type { PathRow, TargetRow } from '../db/clear/targets.js';
 import { LccError } from '../lib/errors.js';
-import { textOf } from './options.js';
+import { numberOf, textOf } from './options.js';
 import type { CommandContext, OptionValues } from './run.js';
 
 export interface RailAction {
@@ -116,13 +116,15 @@ export function railTerms(
   const cleanup = textOf(options, 'cleanup') ?? known?.cleanup ?? 'exact';
   if (cleanup !== 'exact' && cleanup !== 'wildcard')
     throw new LccError('usage', `--cleanup=${cleanup}: give exact or wildcard`);
+  const number = (option: string, min: number, max: number) =>
+    numberOf(options, option, `give a number from ${min} to ${max}`, { min, max });
   const rail: RailSetup = {
     name,
     target,
     url: url === undefined ? (known?.url ?? '') : httpUrl('--url', url),
     driver: textOf(options, 'driver') ?? known?.driver ?? 'apache-dav',
-    tier: numberOf(options, 'tier', known?.tier ?? 0, 0, MAX_TIER),
-    workers: numberOf(options, 'workers', known?.workers ?? 4, 1, MAX_WORKERS),
+    tier: number('tier', 0, MAX_TIER) ?? known?.tier ?? 0,
+    workers: number('workers', 1, MAX_WORKERS) ?? known?.workers ?? 4,
     host: hostOf(options, known?.host),
     authRef: auth === 'none' ? null : (auth ?? known?.authRef ?? null),
     cleanup,
@@ -170,14 +172,6 @@ function hostOf(options: OptionValues, known: string | null = null): string | nu
   if (!HOST.test(host))
     throw new LccError('usage', `--host=${host}: give the name of a host, with a port where it has one`);
   return host;
-}
-
-function numberOf(options: OptionValues, key: string, otherwise: number, min: number, max: number): number {
-  const text = textOf(options, key);
-  if (text === undefined) return otherwise;
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : NaN;
-  if (value >= min && value <= max) return value;
-  throw new LccError('usage', `--${key}=${text}: give a number from ${min} to ${max}`);
 }
 
 function missing(option: string, what: string): LccError {
