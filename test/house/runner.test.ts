@@ -78,7 +78,8 @@ test('counts a file that is killed, hangs, exits early or is empty as a failure 
 
 test('kills a file that hangs with all that it has started, names it, the test that waits, and what it said last', () => {
   const done = runTests({
-    waiting: `setInterval(() => {}, 1000);
+    waiting: `import { createServer } from 'node:net';
+      createServer().listen(0, '127.0.0.1');
       describe('s', () => { test('w', () => {}); test('for nothing', () => new Promise(() => {})); });`,
     hanging: `import { spawn } from 'node:child_process';
       console.log('child', spawn('sleep', ['1000']).pid);
