@@ -69,3 +69,21 @@ function unescaped(_escape: string, hex?: string, lineBreak?: string, character?
   }
   return lineBreak === undefined ? (character ?? '') : '';
 }
+
+/** What `urlsOf` finds in the beginning of a value that is longer: whole urls. */
+export function urlsOfBeginning(
+  text: string,
+  urlsOf: (text: string) => Iterable<string>,
+): { urls: string[]; isData: boolean } {
+  const urls = [...urlsOf(text)];
+  const last = urls.at(-1);
+  if (last !== undefined && text.endsWith(last)) urls.pop();
+  const call = text.lastIndexOf('url(');
+  const rest = call < 0 ? (text.split(/\s/).at(-1) ?? '') : text.slice(call + 'url('.length);
+  return { urls, isData: isData(rest.replace(/^\s*["']?/, '')) };
+}
+
+/** What stands in the page itself. */
+export function isData(url: string): boolean {
+  return /^\s*data:/i.test(url);
+}

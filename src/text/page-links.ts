@@ -5,7 +5,7 @@
 import { decodeHTMLAttribute } from 'entities';
 import { Tokenizer } from 'htmlparser2';
 import { CDATA, hideCdata } from './cdata.js';
-import { urlOfRefresh, urlsOfCss, urlsOfSrcset } from './link-values.js';
+import { isData, urlOfRefresh, urlsOfBeginning, urlsOfCss, urlsOfSrcset } from './link-values.js';
 import { hiddenScriptEnd } from './script-end.js';
 import { Tree, type Beginning } from './tree.js';
 
@@ -29,7 +29,7 @@ export interface PageLinks {
   robots: readonly string[];
   /** Why links may be missing: a limit was reached. */
   cut: 'links' | 'time' | undefined;
-  /** Values that were longer than the limit; their links are left out. */
+  /** Values that were longer than the limit, and what is left out of them is no `data:`. */
   long: number;
 }
 
@@ -280,8 +280,7 @@ class LinksPage implements PageLinks {
   #take(name: string): void {
     if (this.#part === 'frames' && name !== 'frame') return;
     const style = this.#values.get('style');
-    if (style !== undefined && this.#options.assets)
-      for (const url of urlsOfCss(this.#decoded(style) ?? '')) this.#add(url, 'asset');
+    if (style !== undefined && this.#options.assets) this.#takeListed(style, urlsOfCss);
     switch (name) {
       case 'a':
       case 'area':
@@ -307,11 +306,23 @@ class LinksPage implements PageLinks {
 
   #takeAssets(name: string): void {
     if (name === 'input' && this.#get('type')?.toLowerCase() !== 'image') return;
-    for (const attribute of this.#values.keys()) {
-      if (attribute === 'srcset')
-        for (const url of urlsOfSrcset(this.#get(attribute) ?? '')) this.#add(url, 'asset');
+    for (const [attribute, value] of this.#values) {
+      if (attribute === 'srcset') this.#takeListed(value, urlsOfSrcset);
       else if (attribute !== 'style' && attribute !== 'type') this.#add(this.#get(attribute), 'asset');
     }
+  }
+
+  /** Of a value with several urls that is longer than the limit its beginning counts. */
+  #takeListed(value: string, urlsOf: (text: string) => Iterable<string>): void {
+    const most = this.#options.maxValueLength;
+    const text = decoded(value.slice(0, most));
+    if (value.length <= most) {
+      for (const url of urlsOf(text)) this.#add(url, 'asset');
+      return;
+    }
+    const { urls, isData: isInPage } = urlsOfBeginning(text, urlsOf);
+    for (const url of urls) this.#add(url, 'asset');
+    if (!isInPage) this.long++;
   }
 
   #takeLink(): void {
@@ -333,15 +344,10 @@ class LinksPage implements PageLinks {
 
   #get(attribute: string): string | undefined {
     const value = this.#values.get(attribute);
-    return value === undefined ? undefined : this.#decoded(value);
-  }
-
-  #decoded(value: string): string | undefined {
-    if (value.length > this.#options.maxValueLength) {
-      this.long++;
-      return undefined;
-    }
-    return withoutNul(value.includes('&') ? decodeHTMLAttribute(value) : value);
+    if (value === undefined) return undefined;
+    if (value.length <= this.#options.maxValueLength) return decoded(value);
+    if (!isData(value)) this.long++;
+    return undefined;
   }
 
   #add(href: string | undefined, kind: LinkKind): void {
@@ -361,6 +367,10 @@ class LinksPage implements PageLinks {
 
 function isInTemplate({ name, foreign }: Beginning, around: boolean): boolean {
   return around || (name === 'template' && foreign === undefined);
+}
+
+function decoded(value: string): string {
+  return withoutNul(value.includes('&') ? decodeHTMLAttribute(value) : value);
 }
 
 function withoutNul(text: string): string {
