@@ -6,18 +6,19 @@ import type { CrawlReader } from '../db/cache/crawl.js';
 import type { Clock } from '../lib/clock.js';
 import { decodedOf } from '../text/content.js';
 import { urlsOfCss } from '../text/link-values.js';
-import { jsonFeedLinks, xmlListLinks } from '../text/list-links.js';
+import { jsonFeedLinks, listLinks, xmlListLinks } from '../text/list-links.js';
 import { pageLinks, type PageLink } from '../text/page-links.js';
 import { SITE_WISHES } from '../wire/codes.js';
 import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { LinkOwners } from './owners.js';
+import { BEGINNING_BYTES, beginsAsList, isMaybeList, isXml, unpacked } from './packed-list.js';
 import type { FoundLink, ExpandOptions, LinksSink } from './options.js';
 import { PathQueries } from './path-queries.js';
 import { baseOf, resolveLink } from './resolve.js';
 import { robotsSaid } from './robots-said.js';
 import { SentLinks } from './sent-links.js';
-import { readPage } from './stored-page.js';
+import { readBeginning, readPage } from './stored-page.js';
 import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
 export interface ExpanderParts {
@@ -75,8 +76,15 @@ export class Expander {
     const pid = Number(record.pid);
     if (isDelete(record) || record.file === undefined || !this.#parts.owners.isFollowed(pid)) return;
     const isCss = record.mimetype === 'text/css';
-    if (!HTML.test(record.mimetype) && !LIST.test(record.mimetype) && !(isCss && this.#parts.options.assets))
+    const isMaybe = isMaybeList(record.mimetype);
+    if (
+      !HTML.test(record.mimetype) &&
+      !LIST.test(record.mimetype) &&
+      !isMaybe &&
+      !(isCss && this.#parts.options.assets)
+    )
       return;
+    if (isMaybe && !beginsAsList(readBeginning(record.file, BEGINNING_BYTES))) return;
     if (this.#isCopy(pid, record)) return;
     const page = this.#read(record, record.file);
     if (page === undefined) return;
@@ -152,10 +160,14 @@ export class Expander {
   }
 
   #read(record: UrlRecord, file: string): { text: string; charset: string } | undefined {
-    const bytes = readPage(file, record.md5, this.#parts.options.maxPageBytes);
+    const { maxPageBytes } = this.#parts.options;
+    const stored = readPage(file, record.md5, maxPageBytes);
+    const mayBePacked = isMaybeList(record.mimetype) || LIST.test(record.mimetype);
+    const bytes = mayBePacked && typeof stored !== 'string' ? unpacked(stored, maxPageBytes) : stored;
     if (bytes === 'large')
       this.#parts.complain(`${record.curl}: larger than spider.max_page_bytes, its links are not looked at`);
-    const source = { mimetype: record.mimetype, charset: record.http_charset };
+    const isMarkup = isMaybeList(record.mimetype) && typeof bytes !== 'string' && isXml(bytes);
+    const source = { mimetype: isMarkup ? 'application/xml' : record.mimetype, charset: record.http_charset };
     const decoded = typeof bytes === 'string' ? undefined : decodedOf(bytes, source);
     if (decoded === undefined) this.counts.unread++;
     return decoded;
@@ -204,9 +216,11 @@ export class Expander {
   #ofList(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound | undefined {
     const { mimetype } = record;
     if (mimetype === 'text/html') return undefined;
-    const read = mimetype.endsWith('json') ? jsonFeedLinks : xmlListLinks;
+    const isMaybe = isMaybeList(mimetype);
+    const read = isMaybe ? listLinks : mimetype.endsWith('json') ? jsonFeedLinks : xmlListLinks;
     const list = read(text, this.#parts.options.maxPageLinks);
-    if (list === undefined) return mimetype.endsWith('json') ? { links: [], isUnwanted: false } : undefined;
+    if (list === undefined)
+      return isMaybe || mimetype.endsWith('json') ? { links: [], isUnwanted: false } : undefined;
     this.counts.links += list.hrefs.length;
     if (list.isCut) this.#parts.complain(`${record.curl}: ${CUT.links}; those found so far count`);
     const base = baseOf(list.base, urlOf(record));

@@ -36,6 +36,23 @@ export function readPage(file: string, md5: string | undefined, maxBytes: number
   }
 }
 
+/** The first bytes of it, none where it is missing. @throws as `readPage` */
+export function readBeginning(file: string, most: number): Buffer {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch (error) {
+    missingOf(file, error);
+    return Buffer.alloc(0);
+  }
+  try {
+    const bytes = Buffer.allocUnsafe(most);
+    return bytes.subarray(0, readSync(fd, bytes, 0, most, 0));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 function missingOf(file: string, error: unknown): NoPage {
   const errno = errnoOf(error);
   if (errno === undefined) throw error;

@@ -19,6 +19,10 @@ const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'fe
 /** What is between two tags is looked at this far. */
 const MAX_TEXT_LENGTH = 8192;
 
+const FIRST_URL = /^\s*https?:\/\/\S+[^\S\r\n]*(?:[\r\n]|$)/i;
+const URL_LINE = /^https?:\/\/\S+$/i;
+const LINE = /[^\r\n]+/g;
+
 /** @returns undefined for an XML document that is no list */
 export function xmlListLinks(document: string, maxLinks: number): ListLinks | undefined {
   const list = new XmlList(maxLinks);
@@ -45,6 +49,36 @@ export function jsonFeedLinks(document: string, maxLinks: number): ListLinks | u
   return { hrefs: urls.slice(0, maxLinks), base: undefined, isCut: urls.length > maxLinks };
 }
 
+/** Of a list of whatever kind, by what it begins with. */
+export function listLinks(document: string, maxLinks: number): ListLinks | undefined {
+  const start = document.trimStart();
+  if (start.startsWith('<')) return xmlListLinks(start, maxLinks);
+  return start.startsWith('{') ? jsonFeedLinks(start, maxLinks) : textListLinks(start, maxLinks);
+}
+
+/** Of a text with a url a line; undefined where the first line with something is none. */
+export function textListLinks(document: string, maxLinks: number): ListLinks | undefined {
+  if (!FIRST_URL.test(document)) return undefined;
+  const hrefs: string[] = [];
+  for (const [line] of document.matchAll(LINE)) {
+    const href = line.trim();
+    if (!URL_LINE.test(href)) continue;
+    if (hrefs.length >= maxLinks) return { hrefs, base: undefined, isCut: true };
+    hrefs.push(href);
+  }
+  return { hrefs, base: undefined, isCut: false };
+}
+
+/** What the item that is being read says of where it is. */
+interface Item {
+  link?: string | undefined;
+  guid?: string | undefined;
+  about?: string | undefined;
+  /** Atom: its pages, those in HTML apart. */
+  html?: string | undefined;
+  page?: string | undefined;
+}
+
 class XmlList implements ListLinks {
   readonly hrefs: string[] = [];
   base: string | undefined;
@@ -58,6 +92,7 @@ class XmlList implements ListLinks {
   /** Of the element whose text is read. */
   #text: string | undefined;
   #isPermalink = true;
+  #item: Item | undefined;
 
   constructor(maxLinks: number) {
     this.#maxLinks = maxLinks;
@@ -100,6 +135,8 @@ class XmlList implements ListLinks {
     );
     tokenizer.write(source);
     tokenizer.end();
+    // One that is cut off.
+    this.#endItem();
   }
 
   #begin(name: string): void {
@@ -115,9 +152,33 @@ class XmlList implements ListLinks {
     if (this.#open.length < MAX_TEXT_LENGTH) this.#open.push(name);
     this.#text = this.#isLocation(name, parent) ? '' : undefined;
     if (name === 'guid') this.#isPermalink = this.#get('ispermalink')?.trim().toLowerCase() !== 'false';
-    if (this.#root === 'feed' && name === 'link') {
-      const rel = this.#get('rel')?.trim().toLowerCase() ?? 'alternate';
-      if (rel === 'alternate' || rel === 'next') this.#add(this.#get('href'));
+    if (name === 'item' || (name === 'entry' && this.#root === 'feed')) this.#beginItem();
+    if (this.#root === 'feed' && name === 'link') this.#atomLink(parent);
+  }
+
+  #beginItem(): void {
+    this.#endItem();
+    this.#item = this.#root === 'rdf' ? { about: this.#get('rdf:about') ?? this.#get('about') } : {};
+  }
+
+  /** An item is one page. */
+  #endItem(): void {
+    if (this.#item === undefined) return;
+    const { link, guid, about, html, page } = this.#item;
+    this.#item = undefined;
+    this.#add(link ?? guid ?? about ?? html ?? page);
+  }
+
+  #atomLink(parent: string | undefined): void {
+    const rel = this.#get('rel')?.trim().toLowerCase() ?? 'alternate';
+    const href = this.#get('href');
+    const item = parent === 'entry' ? this.#item : undefined;
+    if (item === undefined) {
+      if (rel === 'alternate' || rel === 'next') this.#add(href);
+    } else if (rel === 'alternate' && href !== undefined && href !== '') {
+      const type = this.#get('type');
+      item.page ??= href;
+      if (type === undefined || /html/i.test(type)) item.html ??= href;
     }
   }
 
@@ -133,7 +194,16 @@ class XmlList implements ListLinks {
     const name = this.#open.pop();
     const text = this.#text;
     this.#text = undefined;
-    if (text !== undefined && !(name === 'guid' && !this.#isPermalink)) this.#add(decodeXML(text).trim());
+    if (text !== undefined) this.#located(name, decodeXML(text).trim());
+    if (name === 'item' || name === 'entry') this.#endItem();
+  }
+
+  #located(name: string | undefined, url: string): void {
+    const item = this.#open.at(-1) === 'item' ? this.#item : undefined;
+    if (item === undefined) this.#add(url);
+    else if (url === '') return;
+    else if (name === 'link') item.link ??= url;
+    else if (this.#isPermalink) item.guid ??= url;
   }
 
   #get(attribute: string): string | undefined {

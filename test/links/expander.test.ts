@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { CrawlReader } from '../../src/db/cache/crawl.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { compileGlob } from '../../src/lib/glob.js';
@@ -208,6 +209,38 @@ describe('links of stored pages', () => {
     await all.expand(page(JSON.stringify(feed), { path: 'f', mimetype: 'application/feed+json' }));
     assert.deepEqual(curls(), ['1', '2', '3', '4']);
     assert.equal(all.counts.unread, 0);
+  });
+
+  it('of sitemaps that are packed, up to twice, and of those in plain text', async () => {
+    const { all, curls, complaints } = expander({ maxPageBytes: 2000 });
+    const gz = 'application/gzip';
+    const urlset = (n: number) => `<urlset><url><loc>${SITE}${n}</loc></url></urlset>`;
+    await all.expand(page(gzipSync(urlset(1)), { path: '1.gz', mimetype: gz }));
+    await all.expand(
+      page(gzipSync(gzipSync(`\n${urlset(2)}`)), { path: '2.gz', mimetype: 'application/x-gzip' }),
+    );
+    await all.expand(page(gzipSync(urlset(3)), { path: 'x', mimetype: 'application/xml' }));
+    await all.expand(page(gzipSync(`${SITE}4\n`), { path: '4.gz', mimetype: gz }));
+    await all.expand(page(`${SITE}5\n${SITE}6\n`, { path: 't', mimetype: 'text/plain' }));
+    await all.expand(page(gzipSync(urlset(7)).subarray(0, -8), { path: 'cut.gz', mimetype: gz }));
+    assert.deepEqual(curls(), ['1', '2', '3', '4', '5', '6', '7']);
+    assert.deepEqual([all.counts.pages, all.counts.unread, complaints], [6, 0, []]);
+    // One that is a bomb.
+    await all.expand(page(gzipSync(urlset(8) + ' '.repeat(3000)), { path: '8.gz', mimetype: gz }));
+    assert.deepEqual([curls().length, all.counts.unread, complaints.length], [7, 1, 1]);
+    assert.match(complaints[0] ?? '', /8\.gz: larger than spider\.max_page_bytes/);
+  });
+
+  it('are not looked for in what is no list: archives, texts, and not said to be too large either', async () => {
+    const { all, curls, complaints } = expander({ maxPageBytes: 2000 });
+    const noise = randomBytes(3000);
+    const gz = 'application/gzip';
+    await all.expand(page(gzipSync(noise), { path: 'a.tgz', mimetype: gz }));
+    await all.expand(page(gzipSync('<html><a href=no>'), { path: 'h.gz', mimetype: gz }));
+    await all.expand(page(Buffer.from('1f8b0800', 'hex'), { path: 'b.gz', mimetype: gz }));
+    await all.expand(page(Buffer.from('1f8bffff', 'hex'), { path: 'c.gz', mimetype: gz }));
+    await all.expand(page(`See ${SITE}1\n${'text '.repeat(1000)}`, { path: 't', mimetype: 'text/plain' }));
+    assert.deepEqual([curls(), all.counts.unread, complaints], [[], 0, []]);
   });
 
   it('keep a session in what is fetched', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { jsonFeedLinks, xmlListLinks } from '../../src/text/list-links.js';
+import { jsonFeedLinks, textListLinks, xmlListLinks } from '../../src/text/list-links.js';
 
 const xml = (document: string) => xmlListLinks(document, 100)?.hrefs;
 
@@ -35,6 +35,45 @@ describe('links of lists', () => {
       items: [{ url: '/1' }, { id: 'x' }, { url: '/2' }],
     };
     assert.deepEqual(jsonFeedLinks(JSON.stringify(json), 100)?.hrefs, ['/1', '/2']);
+  });
+
+  it('of an item are one: its link, else its guid that is one, else what it is about', () => {
+    const item = (content: string) => xml(`<rss><channel><item>${content}</item></channel></rss>`);
+    assert.deepEqual(item('<link>http://x/1</link><guid>post-4711</guid>'), ['http://x/1']);
+    assert.deepEqual(item('<guid>http://x/2</guid><link>http://x/1</link>'), ['http://x/1']);
+    assert.deepEqual(item('<guid isPermaLink=" False ">http://x/2</guid>'), []);
+    assert.deepEqual(item('<link/><guid>http://x/2</guid>'), ['http://x/2']);
+    assert.deepEqual(item('<link>http://x/1</link><source><link>no</link></source>'), ['http://x/1']);
+    assert.deepEqual(xml('<rss><channel><item><link>http://x/1</link><guid>cut'), ['http://x/1']);
+    assert.deepEqual(xml('<rss><item><guid>http://x/1</guid><item><link>http://x/2</link></item>'), [
+      'http://x/1',
+      'http://x/2',
+    ]);
+    assert.deepEqual(
+      xml(`<rdf:RDF><channel rdf:about="no"/><item rdf:about="http://x/1?a&amp;b"><title>t</title></item>
+        <item rdf:about="no"><link>http://x/2</link></item></rdf:RDF>`),
+      ['http://x/1?a&b', 'http://x/2'],
+    );
+  });
+
+  it('of an entry of Atom are one: the page, of several the one in HTML', () => {
+    const entry = (...links: string[]) =>
+      xml(`<feed><entry>${links.map(link => `<link ${link}/>`).join('')}</entry></feed>`);
+    assert.deepEqual(entry('rel="self" href="s"', 'type="application/json" href="j"', 'href="h"'), ['h']);
+    assert.deepEqual(
+      entry('rel="alternate" type="application/pdf" href="p"', 'rel="Alternate" type="text/HTML" href="h"'),
+      ['h'],
+    );
+    assert.deepEqual(entry('type="application/pdf" href="p"', 'type="text/plain" href="t"'), ['p']);
+    assert.deepEqual(xml('<feed><link rel="next" href="2"/><entry><link href="1"/>'), ['2', '1']);
+  });
+
+  it('of a text are its lines, if the first is a url', () => {
+    const text = '\ufeff\n http://x/1 \r\nHTTPS://x/2\nno url\n\nhttp://x/3';
+    assert.deepEqual(textListLinks(text, 100)?.hrefs, ['http://x/1', 'HTTPS://x/2', 'http://x/3']);
+    assert.equal(textListLinks(text, 2)?.isCut, true);
+    for (const none of ['', 'read http://x/1', 'http://x/1 is a page\nhttp://x/2', 'ftp://x/'])
+      assert.equal(textListLinks(none, 100), undefined);
   });
 
   it('are none of other documents', () => {
