@@ -125,6 +125,46 @@ describe('lccregister', { skip: noNginx }, () => {
     assert.equal((await by('check')).status, 66, 'nothing is under way any more');
   });
 
+  it('puts the file where the last run says: that directory is in the line', async () => {
+    const one = await scene('check_interval_ms = 0\nchecks_per_hour = 99\n');
+    const { lcc, site, pwdfile, server } = one;
+    const [wrong, also] = ['wrong', 'also-wrong'].map(name => join(lcc.dir, name)) as [string, string];
+    for (const dir of [wrong, also]) mkdirSync(dir);
+    const words = `--server=${server} --url=${site.url} --pwdfile=${pwdfile}`;
+    const lost = await lcc.sh(`lccregister new ${words} --docroot=${wrong}`);
+    assert.equal(lost.status, 66, lost.stderr);
+    const [name = ''] = readdirSync(wrong);
+    assert.ok(
+      lost.stderr.endsWith(
+        `/${name}: the file is not there (404); lccregister put it at ${wrong}/${name}; is ${wrong} the directory that ${site.url} shows? run this again, with another --docroot if it is not; the file stays there until then\n`,
+      ),
+      lost.stderr,
+    );
+    const again = await lcc.sh(`lccregister check --pwdfile=${pwdfile} --docroot=${also}`);
+    assert.deepEqual([again.status, readdirSync(wrong), readdirSync(also)], [66, [], [name]], again.stderr);
+
+    const found = await lcc.sh(`lccregister new ${words} --docroot=${site.docroot}`);
+    assert.equal(found.status, 75, found.stderr);
+    assert.deepEqual([readdirSync(also), readdirSync(site.docroot)], [[], []]);
+    assert.equal((await lcc.sh(`lccregister new ${words} --docroot=${wrong}`)).status, 75);
+    await lcc.run('lccrs approve 1');
+    const done = await lcc.sh(`lccregister check --pwdfile=${pwdfile} --wait=60`);
+    assert.equal(done.status, 0, done.stderr);
+    assert.ok(done.stdout.includes(` cd ${site.docroot} && `), done.stdout);
+  });
+
+  it('writes the file of the secret anew where it holds another text', async () => {
+    const one = await scene('mode = "open"\ncheck_interval_ms = 0\nchecks_per_hour = 99\n');
+    const { lcc, site, pwdfile, server } = one;
+    const begun = await lcc.sh(`lccregister new --server=${server} --url=${site.url} --pwdfile=${pwdfile}`);
+    const [, secret = '', name = ''] = /'%s\\n' (\S+) > (\S+)\n/.exec(begun.stdout) ?? [];
+    const path = join(site.docroot, name);
+    writeFileSync(path, `${secret}\nand more\n`, { mode: 0o600 });
+    const done = await one.register('--wait=60');
+    assert.equal(done.status, 0, done.stderr);
+    assert.deepEqual(readdirSync(site.docroot), []);
+  });
+
   it('refuses what cannot be, and changes nothing', async () => {
     const one = await scene('mode = "closed"\ncontact = "hostmaster@example.org"\n');
     const { lcc, site, server } = one;

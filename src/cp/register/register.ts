@@ -5,9 +5,10 @@
  *                                          │                   ╰──▶ waits for approval: later
  *                                          ╰──not proven: mend it, later
  */
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
+import { writeFileDurably } from '../../lib/durable.js';
+import { EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
 import {
   dropPending,
@@ -93,6 +94,7 @@ export async function continueRegistration(
   pending: PendingRegistration,
   options: RegisterOptions,
 ): Promise<Registered> {
+  for (const docroot of options.docroots) requireSafe(docroot, options.pwdfile);
   keepPassword(options.pwdfile, options.kind, pending);
   return goOn(pending, options);
 }
@@ -100,7 +102,6 @@ export async function continueRegistration(
 async function pairOf(options: RegisterOptions): Promise<PendingRegistration> {
   const { serverUrl, kind, url, pwdfile, docroots, make } = options;
   for (const docroot of docroots) requireSafe(docroot, pwdfile);
-  const here = docroots.map(docroot => resolve(docroot));
   const known = readPending(pwdfile, kind);
   if (known !== undefined) {
     if (known.server !== serverUrl || known.asked !== url)
@@ -108,8 +109,8 @@ async function pairOf(options: RegisterOptions): Promise<PendingRegistration> {
         'usage',
         `${pendingFileOf(pwdfile, kind)}: ${known.asked} is being registered at ${known.server}; give another --pwdfile, or remove that`,
       );
-    const all = [...new Set([...(known.docroots ?? []), ...here])];
-    return keep({ ...known, ...(all.length > 0 && { docroots: all }) }, options);
+    keepPassword(pwdfile, kind, known);
+    return known;
   }
   if (kind === 'pair' && existsSync(pwdfile))
     throw new LccError(
@@ -127,7 +128,7 @@ async function pairOf(options: RegisterOptions): Promise<PendingRegistration> {
     file,
     secret,
     password,
-    ...(here.length > 0 && { docroots: here }),
+    ...(docroots.length > 0 && { docroots: docroots.map(docroot => resolve(docroot)) }),
   };
   return keep(pending, options);
 }
@@ -152,10 +153,30 @@ function requireSafe(docroot: string, pwdfile: string): void {
     );
 }
 
-async function goOn(pending: PendingRegistration, options: RegisterOptions): Promise<Registered> {
+/**
+ * The directories of this run take the place of those before, which may be wrong; those of a reset are added, as it has several.
+ * One that a site was proven by stays.
+ */
+function moved(
+  pending: PendingRegistration,
+  options: RegisterOptions,
+  isProven: boolean,
+): PendingRegistration {
+  const { docroots: before } = pending;
+  const here = options.docroots.map(docroot => resolve(docroot));
+  if (here.length === 0 || (isProven && before !== undefined)) return pending;
+  const docroots = [...new Set(options.kind === 'reset' ? [...(before ?? []), ...here] : here)];
+  const left = before?.filter(docroot => !docroots.includes(docroot)) ?? [];
+  takeAway({ ...pending, docroots: left });
+  return keep({ ...pending, docroots }, options);
+}
+
+async function goOn(begun: PendingRegistration, options: RegisterOptions): Promise<Registered> {
   const endMs = options.nowMs() + options.waitMs;
+  let pending = begun;
   try {
     let standing = await options.server.look(pending.id);
+    pending = moved(pending, options, standing.state !== 'issued');
     if (standing.state === 'issued') {
       place(pending);
       standing = await check(pending, options, endMs);
@@ -254,7 +275,7 @@ function outcome(
       return {
         ...of,
         status: STATUS_OF_REASON[reason?.code ?? ''] ?? EXIT.tempfail,
-        message: `${pending.file}${why}; then run this again${pending.docroots === undefined ? '' : '; the file stays there until then'}`,
+        message: unproven(pending, standing),
       };
     default:
       return {
@@ -265,21 +286,34 @@ function outcome(
   }
 }
 
-/** Puts the file of the secret in place, readable for everybody; leaves alone what has that name and is another. */
+/** What is wrong with the file, and what to do. */
+function unproven(pending: PendingRegistration, { reason }: PairStanding): string {
+  const { file, url, docroots } = pending;
+  if (reason === undefined) return `${file}; run this again`;
+  const [what, advice] = [clean(reason.what), clean(reason.do)];
+  if (docroots === undefined) return `${file}: ${what}; ${advice}; then run this again`;
+  const paths = pathsOf(pending).join(', ');
+  return reason.code === 'missing'
+    ? `${file}: ${what}; lccregister put it at ${paths}; is ${docroots.join(', ')} the directory that ${url} shows? run this again, with another --docroot if it is not; the file stays there until then`
+    : `${file}: ${what}; ${advice}; then run this again; the file stays at ${paths} until then`;
+}
+
+/** Puts the file of the secret in place, readable for everybody. Its name is random: whatever has it is of an earlier run. */
 function place(pending: PendingRegistration): void {
   const text = `${pending.secret}\n`;
   for (const path of pathsOf(pending)) {
     try {
-      writeFileSync(path, text, { flag: 'wx' });
+      if (!isThere(path, text)) writeFileDurably(path, text);
+      chmodSync(path, 0o644);
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST')
-        throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
-      // Of a run that was cut off.
-      if (text.startsWith(readFileSync(path, 'utf8'))) writeFileSync(path, text);
+      throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
     }
-    chmodSync(path, 0o644);
     step('register.file.placed');
   }
+}
+
+function isThere(path: string, text: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true && readFileSync(path, 'utf8') === text;
 }
 
 /** The file has done what it is for. */
