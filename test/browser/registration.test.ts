@@ -189,7 +189,7 @@ describe('registration in a browser', { skip }, () => {
     assert.equal(new URL(page.url()).pathname, '/me');
   });
 
-  it('has nothing that axe complains of, light and dark, 1280 and 320 px wide', async () => {
+  it('has nothing that axe complains of, light and dark, 1280, 768 and 320 px wide', async () => {
     assert.ok(seen.size >= 13, [...seen.keys()].join('; '));
     // As the page of a private address it may load its style from there.
     const here = scene.server.replace(NAME, '127.0.0.1');

@@ -1,9 +1,9 @@
 /** Where links of mails lead, and where another password is asked for, as a browser without JavaScript sees it. */
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { linkIn } from '../support/smtp.js';
 import { freePort } from '../support/nginx.js';
 import { ground } from '../web/support.js';
+import { waitingLink } from './mail-support.js';
 import { PagesScene } from './pages-support.js';
 import { RsScene } from './support.js';
 
@@ -28,20 +28,7 @@ afterEach(async () => {
   scene.close();
 });
 
-/** The latest mail of this kind that waits. */
-function waiting(kind: 'confirm' | 'reset') {
-  const all = scene.db.mails.over(Infinity, 100);
-  return linkIn(
-    {
-      body: all
-        .map(({ body }) => body)
-        .toReversed()
-        .join('\n'),
-    },
-    kind,
-  );
-}
-
+const waiting = (kind: 'confirm' | 'reset') => waitingLink(scene, kind);
 const register = (email: string) => pages.ask('/base/register', { url: scene.site.urlOf('/'), email });
 
 /** A provider with a confirmed address. */

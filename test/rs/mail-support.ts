@@ -76,6 +76,12 @@ export class MailScene {
   }
 }
 
+/** The link in the latest mail of this kind that waits to be sent. */
+export function waitingLink({ db }: RsScene, kind: 'confirm' | 'reset'): string {
+  const bodies = db.mails.over(Infinity, 100).map(({ body }) => body);
+  return linkIn({ body: bodies.toReversed().join('\n') }, kind);
+}
+
 /** The word that something is refused with. */
 export function refusalOf(action: () => unknown): string {
   try {

@@ -23,8 +23,9 @@ export class MeScene {
   static async start(
     on: Pick<Ground, 'services' | 'limits'>,
     share?: { keepMs: number; maxLength: number },
+    overrides?: Parameters<typeof AccountScene.start>[0],
   ): Promise<MeScene> {
-    const accounts = await AccountScene.start();
+    const accounts = await AccountScene.start(overrides);
     const scene = new MeScene(accounts);
     await accounts.register('/docs/');
     const change = { op: 'root-add', pid: PID, roots: [ROOT] } as const;
