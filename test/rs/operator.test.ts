@@ -3,22 +3,13 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { Hono } from 'hono';
-import { AccountFile } from '../../src/lib/account-file.js';
-import type { NodeBindings } from '../../src/rs/api.js';
-import { listenerOf } from '../../src/rs/listener.js';
-import { operatorApiOf } from '../../src/rs/operator/api.js';
-import { Decisions } from '../../src/rs/operator/decisions.js';
-import { OperatorLogins } from '../../src/rs/operator/operators.js';
-import { operatorPages } from '../../src/rs/operator/pages.js';
-import { SeriesRecorder } from '../../src/rs/operator/recorder.js';
-import { OperatorViews } from '../../src/rs/operator/views.js';
+import type { AccountFile } from '../../src/lib/account-file.js';
 import type { IssuedPair } from '../../src/rs/registrar.js';
-import { WebSessions } from '../../src/rs/sessions.js';
-import { serveWeb, type WebServer } from '../../src/web/server.js';
+import type { WebServer } from '../../src/web/server.js';
 import { RS_CONTROLS } from '../../src/wire/qm-rs.js';
 import type { RsOverview } from '../../src/wire/rs-looks.js';
 import { ground } from '../web/support.js';
+import { serveOperators } from './operator-pages.js';
 import { overviewAt, PROVIDER, ROW } from './overviews.js';
 import { RsScene } from './support.js';
 
@@ -44,13 +35,9 @@ afterEach(async () => {
 
 async function start(url = ''): Promise<void> {
   scene = await RsScene.start({ 'rs.pairs_per_network': '10' });
-  const { db, options, clock, transitions } = scene;
-  accounts = new AccountFile(`${scene.dir}/operators`, { one: 'operator', madeBy: 'lccrs operator add' });
-  password = accounts.add('ada');
   overview = undefined;
   problem = undefined;
   mailTrouble = undefined;
-  failed = [];
   crawlers = {};
   const looks = {
     get overview() {
@@ -62,34 +49,14 @@ async function start(url = ''): Promise<void> {
     providers: (search: string) =>
       Promise.resolve(search === 'away' ? undefined : { providers: [ROW], next: 7 }),
   };
-  const nowMs = () => clock.nowMs();
-  const times = options.operator.series;
-  const recorder = new SeriesRecorder(db, times);
   const ask = (question: { op: string; pid?: number; url?: string }) =>
     Promise.resolve(
       question.op === 'find'
         ? crawlers && { pids: [], crawlers: crawlers[question.url ?? ''] ?? [] }
         : { provider: question.pid === 7 ? PROVIDER : null },
     );
-  const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble: () => mailTrouble, nowMs });
-  const sessions = new WebSessions(db, nowMs, options.sessions);
-  const logins = new OperatorLogins({ accounts, clock });
-  const { most, first } = options;
-  const decisions = new Decisions({
-    transitions,
-    kindOf: id => db.registrations.get(id)?.kind,
-    most,
-    applied: () => void scene.applied++,
-  });
-  const more = { views, decisions, logins, url, maxBodyBytes: 2000 };
-  const noted = (path: string, error: unknown) => void failed.push([path, error]);
-  const pages = operatorPages({ ...more, sessions, most, first, nowMs, failed: noted });
-  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false })
-    .route('/api/v1/op', operatorApiOf({ ...more, failed: noted }))
-    .route(pages.base, pages.app);
-  app.onError(pages.onError);
-  const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
-  server = await serveWeb(services, [endpoint], listenerOf(app, services.log), limits);
+  const seen = { looks, ask, mailTrouble: () => mailTrouble };
+  ({ server, accounts, password, failed } = await serveOperators(scene, { services, limits }, seen, url));
   pair = scene.issue('/docs/');
   scene.place(pair);
   await scene.registrar.check(pair.capability);
