@@ -164,6 +164,11 @@ const GRAPH_SCRIPT = `'use strict';
     }
     setTimeout(look, Number(document.querySelector('main').dataset.refresh) * 1000 || 10000);
   };
+  // Of a pointer that leaves while the page is loaded again around them the graphs are not told.
+  addEventListener('mousemove', ({ target }) => {
+    if (target instanceof Element && target.closest('.u-over')) return;
+    for (const { chart } of charts.values()) if (chart.cursor.left >= 0) chart.setCursor({ left: -10, top: -10 });
+  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     for (const { chart } of charts.values()) chart.redraw(false, true);
   });
