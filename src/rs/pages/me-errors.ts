@@ -137,7 +137,7 @@ function table(errors: readonly KeptError[]): Markup {
       <thead>
         <tr>
           <th scope="col">Address</th>
-          <th scope="col">Code</th>
+          <th scope="col" class="number">Code</th>
           <th scope="col">What the cache says</th>
         </tr>
       </thead>

@@ -128,7 +128,8 @@ const PARTS = `
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 caption { text-align: left; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1.1rem; }
-td time { white-space: nowrap; }
+td time, tbody th { white-space: nowrap; }
+tbody th time { font-weight: 400; }
 td a { text-decoration-color: color-mix(in srgb, var(--link) 40%, transparent); } td a:hover { text-decoration-color: var(--link); }
 th { font-weight: 600; }
 thead th { font-size: .84rem; color: var(--soft); white-space: nowrap; background: color-mix(in srgb, var(--sunk) 45%, var(--card)); }
@@ -172,6 +173,7 @@ ol.steps > li { position: relative; counter-increment: step; padding: 0 0 1.2rem
 ol.steps > li::before { content: counter(step); position: absolute; left: 0; top: -.1rem; width: 1.9rem; height: 1.9rem; border-radius: 50%; background: var(--brand-wash); color: var(--brand-strong); font-weight: 700; display: grid; place-items: center; font-variant-numeric: tabular-nums; }
 ol.steps > li:not(:last-child)::after { content: ""; position: absolute; left: .92rem; top: 2.1rem; bottom: .35rem; width: 1px; background: var(--line); }
 ol.steps > li > :last-child { margin-bottom: 0; }
+ol.steps .code, ol.steps .hint { margin-top: .55rem; }
 ol.steps h3 { margin: 0 0 .15rem; font-size: 1.02rem; }`;
 
 const FORMS = `
@@ -198,6 +200,8 @@ button.danger:hover { background: var(--bad-wash); }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; }
 .actions form { margin: 0; }
 .after { margin-top: 1.5rem; }
+/* Where there is little beside them they are as wide as tables and lines to copy. */
+@media (max-width: 50rem) { .narrow, .note, form { max-width: none; } }
 .filter { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1.25rem; max-width: none; }
 .filter .field { margin: 0; flex: 1 1 12rem; }
 @media (prefers-reduced-motion: no-preference) { a, button, input { transition: background-color .12s, border-color .12s, color .12s; } }
