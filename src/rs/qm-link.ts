@@ -21,7 +21,11 @@ export class QmRsLink {
       chunk => {
         for (const line of lines.read(chunk)) this.#answers.push(readRsAnswer(line));
       },
-      () => new LccError('peer.unavailable', 'the Queue Manager: connection closed'),
+      () => {
+        // Its end alone does not close our side, and what connects again waits for that.
+        this.close();
+        return new LccError('peer.unavailable', 'the Queue Manager: connection closed');
+      },
     );
   }
 
@@ -43,13 +47,16 @@ export class QmRsLink {
   }
 
   async #ask(line: string): Promise<RsAnswer> {
-    const late = () => {
-      // A late answer would be taken for that of the next question.
+    const late = () =>
+      new LccError('peer.unavailable', 'the Queue Manager: no answer in time (rs.qm_timeout_ms)');
+    try {
+      await this.#talk.write(line, this.#timeoutMs, late);
+      await this.#talk.until(() => this.#answers.length > 0, this.#timeoutMs, late);
+    } catch (error) {
+      // A late answer would be taken for that of the next question, and a connection that is broken answers none.
       this.close();
-      return new LccError('peer.unavailable', 'the Queue Manager: no answer in time (rs.qm_timeout_ms)');
-    };
-    await this.#talk.write(line, this.#timeoutMs, late);
-    await this.#talk.until(() => this.#answers.length > 0, this.#timeoutMs, late);
+      throw error;
+    }
     const answer = this.#answers.shift();
     if (answer === undefined) throw new LccError('bug', 'an answer that was there is gone');
     return answer;

@@ -86,6 +86,8 @@ describe('lccd-rs', () => {
     await untilSaid('200 ok');
     await qm.stop('SIGKILL');
     await untilSaid('503 the Queue Manager is away');
+    await begin('lccd-qm', listening);
+    await untilSaid('200 ok');
   });
 
   it('does not start without an endpoint or a public address, or with one that is none', () => {
