@@ -1,6 +1,6 @@
 /** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
-import type { Db } from './sqlite/open.js';
 import { pagesByNumber } from './sqlite/paging.js';
+import { SqlStore } from './sqlite/sql-store.js';
 import type { ContentRow } from './queue/refetch.js';
 
 export interface WrongCount {
@@ -20,46 +20,34 @@ const MAX_INTEGRITY_LINES = 20;
 /** Numbers reported of each kind. */
 const MAX_NUMBERS = 1000;
 
-export class FsckLook {
-  readonly #db: Db;
-  readonly #contentPage;
-  readonly #current;
-  readonly #freedPage;
-  readonly #heldThough;
-  readonly #holders;
-
-  constructor(db: Db) {
-    this.#db = db;
-    this.#contentPage = db.prepare<[number, number], ContentRow>(
-      'SELECT * FROM lccurl WHERE id > ? ORDER BY id LIMIT ?',
-    );
-    this.#current = db
-      .prepare<[number, string], number>('SELECT 1 FROM lccurl WHERE id = ? AND fetched_fileid = ?')
-      .pluck();
-    this.#freedPage = db.prepare<[string, number, number], { fid: number; fileid: string }>(
-      'SELECT fid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?',
-    );
-    this.#heldThough = db
-      .prepare<[number], number>(
-        `SELECT 1 FROM freed JOIN lccurl ON fetched_fileid = fileid AND fetched_machineid = machineid WHERE fid = ?`,
-      )
-      .pluck();
-    this.#holders = db
-      .prepare<[string, string], number>(
-        'SELECT count(*) FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?',
-      )
-      .pluck();
-  }
+export class FsckLook extends SqlStore {
+  readonly #contentPage = this.sql.rows<[afterId: number, limit: number], ContentRow>(
+    'SELECT * FROM lccurl WHERE id > ? ORDER BY id LIMIT ?',
+  );
+  readonly #freedPage = this.sql.rows<
+    [machineid: string, afterFid: number, limit: number],
+    { fid: number; fileid: string }
+  >('SELECT fid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?');
 
   /** Whether that file waits to be deleted and a row points to it, both now. */
-  isHeldThough(fid: number): boolean {
-    return this.#heldThough.get(fid) !== undefined;
-  }
+  readonly isHeldThough = this.sql.has<[fid: number]>(
+    'SELECT 1 FROM freed JOIN lccurl ON fetched_fileid = fileid AND fetched_machineid = machineid WHERE fid = ?',
+  );
 
   /** Whether several rows point to a file of a machine now. */
-  isShared(machineid: string, fileid: string): boolean {
-    return Number(this.#holders.get(fileid, machineid)) > 1;
-  }
+  readonly isShared = this.sql.has<[machineid: string, fileid: string]>(
+    'SELECT 1 FROM lccurl WHERE fetched_machineid = ? AND fetched_fileid = ? LIMIT 1 OFFSET 1',
+  );
+
+  /** Whether any row points to a file of that machine. */
+  readonly holds = this.sql.has<[machineid: string]>(
+    'SELECT 1 FROM lccurl WHERE fetched_machineid = ? LIMIT 1',
+  );
+
+  /** Whether the row points to that file now. */
+  readonly isCurrent = this.sql.has<[row: Pick<ContentRow, 'id' | 'fetched_fileid'>]>(
+    'SELECT 1 FROM lccurl WHERE id = $id AND fetched_fileid = $fetched_fileid',
+  );
 
   /**
    * What `look` finds. It may ask several questions, and a database that is written meanwhile answers each as it is then: what
@@ -68,45 +56,32 @@ export class FsckLook {
   *surely<T>(look: () => Iterable<T>): Generator<T, void> {
     const [suspicion] = look();
     if (suspicion === undefined) return;
-    this.#db.exec('SAVEPOINT look');
+    this.db.exec('SAVEPOINT look');
     try {
       yield* look();
     } finally {
-      this.#db.exec('RELEASE look');
+      this.db.exec('RELEASE look');
     }
   }
 
   /** What SQLite finds by itself. */
   integrity(): string[] {
-    const lines = this.#db.pragma(`integrity_check(${MAX_INTEGRITY_LINES})`) as { integrity_check: string }[];
+    const lines = this.db.pragma(`integrity_check(${MAX_INTEGRITY_LINES})`) as { integrity_check: string }[];
     return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
   }
 
   /** Rows of lccurl, page by page, in the order of their ids. */
   content(pageRows: number): Generator<ContentRow[], void> {
     return pagesByNumber(
-      after => this.#contentPage.all(after, pageRows),
+      after => this.#contentPage(after, pageRows),
       row => row.id,
     );
-  }
-
-  /** Whether any row points to a file of that machine. */
-  holds(machineid: string): boolean {
-    return (
-      this.#db.prepare('SELECT 1 FROM lccurl WHERE fetched_machineid = ? LIMIT 1').get(machineid) !==
-      undefined
-    );
-  }
-
-  /** Whether the row points to that file now. */
-  isCurrent(row: Pick<ContentRow, 'id' | 'fetched_fileid'>): boolean {
-    return this.#current.get(row.id, row.fetched_fileid) !== undefined;
   }
 
   /** Files of a machine that wait to be deleted. */
   *freed(machineid: string, pageRows: number): Generator<{ fid: number; fileid: string }, void> {
     const pages = pagesByNumber(
-      after => this.#freedPage.all(machineid, after, pageRows),
+      after => this.#freedPage(machineid, after, pageRows),
       row => row.fid,
     );
     for (const rows of pages) yield* rows;
@@ -115,16 +90,14 @@ export class FsckLook {
   /** Counters of providers that are not what the tables say. Errors may have been counted without being kept. */
   wrongCounts(): WrongCount[] {
     type Counts = Record<WrongCount['column'] | 'files' | 'space' | 'errors' | 'waiting' | 'pid', number>;
-    const providers = this.#db
-      .prepare<[], Counts>(
-        `WITH c AS (SELECT pid, count(*) AS files, CAST(total(len) AS INTEGER) AS space FROM lccurl GROUP BY pid),
+    const providers = this.sql.rows<[], Counts>(
+      `WITH c AS (SELECT pid, count(*) AS files, CAST(total(len) AS INTEGER) AS space FROM lccurl GROUP BY pid),
            q AS (SELECT pid, count(*) AS waiting FROM qdb GROUP BY pid),
            e AS (SELECT pid, count(*) AS errors FROM pierr GROUP BY pid)
          SELECT pid, filesused, spaceused, nurlerrs, nurlproc, coalesce(files, 0) AS files, coalesce(space, 0) AS space,
            coalesce(errors, 0) AS errors, coalesce(waiting, 0) AS waiting
          FROM pidb LEFT JOIN c USING (pid) LEFT JOIN q USING (pid) LEFT JOIN e USING (pid) ORDER BY pid`,
-      )
-      .all();
+    )();
     return providers.flatMap(row => {
       const { pid, files, space, errors, waiting } = row;
       const errorsFit = row.nurlerrs === errors || (errors > 0 && row.nurlerrs > errors);
@@ -142,14 +115,10 @@ export class FsckLook {
 
   /** Numbers of the change sequence that are not as they were given out. */
   *wrongNumbers(): Generator<WrongNumber, void> {
-    const counter = (name: string) =>
-      Number(this.#db.prepare('SELECT value FROM counter WHERE name = ?').pluck().get(name) ?? NaN);
-    const seq = counter('seq');
+    const seq = this.sql.value<[], number>("SELECT value FROM counter WHERE name = 'seq'")() ?? NaN;
     const found = (what: string, sql: string, ...values: number[]): WrongNumber[] =>
-      this.#db
-        .prepare<number[], string>(`SELECT place FROM (${sql}) LIMIT ${MAX_NUMBERS}`)
-        .pluck()
-        .all(...values)
+      this.sql
+        .values<number[], string>(`SELECT place FROM (${sql}) LIMIT ${MAX_NUMBERS}`)(...values)
         .map(where => ({ where, what }));
     yield* found(
       `beyond the last number given out, ${seq}`,

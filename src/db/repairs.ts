@@ -3,18 +3,18 @@ import type { WrongCount } from './fsck-look.js';
 import { Counter, raiseCounters } from './sqlite/counters.js';
 import { forgetMarks } from './sqlite/marks.js';
 import type { Db } from './sqlite/open.js';
+import { SqlStore } from './sqlite/sql-store.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
 import { beginAnew } from './sqlite/restored.js';
 
-export class Repairs {
-  readonly #db: Db;
+export class Repairs extends SqlStore {
   readonly #store: QueueStore;
   readonly #nowS: () => number;
 
   constructor(db: Db, store: QueueStore, nowS: () => number) {
-    this.#db = db;
+    super(db);
     this.#store = store;
     this.#nowS = nowS;
   }
@@ -26,13 +26,13 @@ export class Repairs {
 
   /** All content of all machines will be read again when they connect (qm/sync-points.ts). */
   recheck(): void {
-    this.#store.transaction(() => this.#db.prepare('UPDATE store SET syncedseq = 0').run());
+    this.#store.transaction(() => this.db.prepare('UPDATE store SET syncedseq = 0').run());
   }
 
   /** The database was put back from a backup: nobody may rely on what was known of it since. */
   beginAnew(): void {
-    this.#store.transaction(() => beginAnew(this.#db));
-    forgetMarks(this.#db.name);
+    this.#store.transaction(() => beginAnew(this.db));
+    forgetMarks(this.db.name);
   }
 
   /**
@@ -40,11 +40,9 @@ export class Repairs {
    * @returns files that waited for deletion
    */
   forgetStore(machineid: string): number {
-    const forget = (table: string) =>
-      this.#db.prepare(`DELETE FROM ${table} WHERE machineid = ?`).run(machineid).changes;
     return this.#store.transaction(() => {
-      forget('store');
-      return forget('freed');
+      this.sql.run<[machineid: string]>('DELETE FROM store WHERE machineid = ?')(machineid);
+      return this.sql.changes<[machineid: string]>('DELETE FROM freed WHERE machineid = ?')(machineid);
     });
   }
 
@@ -56,15 +54,15 @@ export class Repairs {
   /** Rebuilds the sets of the queue from its urls. */
   rebuildSets(): void {
     this.#store.transaction(() => {
-      adoptStrayRows(this.#db);
-      rebuildSets(this.#db);
+      adoptStrayRows(this.db);
+      rebuildSets(this.db);
     });
   }
 
   setCounts(wrong: readonly WrongCount[]): void {
     this.#store.transaction(() => {
       for (const { pid, column, should } of wrong)
-        this.#db.prepare(`UPDATE pidb SET ${column} = ? WHERE pid = ?`).run(should, pid);
+        this.db.prepare(`UPDATE pidb SET ${column} = ? WHERE pid = ?`).run(should, pid);
     });
   }
 
@@ -74,13 +72,11 @@ export class Repairs {
    */
   mendNumbers(): void {
     this.#store.transaction(() => {
-      raiseCounters(this.#db);
-      const doubled = this.#db
-        .prepare<[], number>('SELECT seq FROM tombstone JOIN lccurl USING (seq)')
-        .pluck();
-      const renumber = this.#db.prepare<[number, number]>('UPDATE tombstone SET seq = ? WHERE seq = ?');
-      const seqs = new Counter(this.#db, 'seq');
-      for (const seq of doubled.all()) renumber.run(seqs.take(), seq);
+      raiseCounters(this.db);
+      const doubled = this.sql.values<[], number>('SELECT seq FROM tombstone JOIN lccurl USING (seq)');
+      const renumber = this.db.prepare<[number, number]>('UPDATE tombstone SET seq = ? WHERE seq = ?');
+      const seqs = new Counter(this.db, 'seq');
+      for (const seq of doubled()) renumber.run(seqs.take(), seq);
     });
   }
 }

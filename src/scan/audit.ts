@@ -17,7 +17,7 @@ export async function audit(
   random?: (below: number) => number,
 ): Promise<ScanCounts> {
   const samples = new Map<number, Reservoir>();
-  for (const { pid, held, settled, silent, open, today } of db.auditProviders(nowS)) {
+  for (const { pid, held, settled, silent, open, today } of db.auditProviders({ nowS })) {
     if (options.pids.size > 0 && !options.pids.has(pid)) continue;
     const wanted = Math.min(sampleSize(held, silent) - settled - open, dailySample(held) - today);
     const size = Math.min(wanted, options.limit ?? Infinity);

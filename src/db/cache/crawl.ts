@@ -36,20 +36,15 @@ export class CrawlReader extends LccReader {
   readonly #queuedQueries = this.sql.number<[values: { pid: number; path: string; most: number }]>(
     queries('qdb'),
   );
-  readonly #copies = this.sql.number<[pid: number, md5: string, most: number]>(
-    'SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND md5 = ? AND hops IS NOT NULL LIMIT ?)',
+  readonly #spiderRoots = this.sql.rows<[], { pid: number; root: string }>(
+    'SELECT pid, root FROM pidb JOIN proots USING (pid) WHERE spider = 1 ORDER BY pid',
   );
 
   /** Providers whose pages are followed, and their roots. */
   spiderProviders(): { pid: number; roots: string[] }[] {
     return this.guard(() => {
-      const rows = this.db
-        .prepare<[], { pid: number; root: string }>(
-          'SELECT pid, root FROM pidb JOIN proots USING (pid) WHERE spider = 1 ORDER BY pid',
-        )
-        .all();
       const roots = new Map<number, string[]>();
-      for (const { pid, root } of rows) roots.set(pid, [...(roots.get(pid) ?? []), root]);
+      for (const { pid, root } of this.#spiderRoots()) roots.set(pid, [...(roots.get(pid) ?? []), root]);
       return [...roots].map(([pid, its]) => ({ pid, roots: its }));
     });
   }
@@ -81,7 +76,9 @@ export class CrawlReader extends LccReader {
   }
 
   /** Pages of a crawl with this content. @param most counted */
-  copiesOf(pid: number, md5: string, most: number): number {
-    return this.guard(() => this.#copies(pid, md5, most));
-  }
+  readonly copiesOf = this.guarded(
+    this.sql.number<[pid: number, md5: string, most: number]>(
+      'SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND md5 = ? AND hops IS NOT NULL LIMIT ?)',
+    ),
+  );
 }

@@ -120,13 +120,16 @@ export class CacheReader {
     this.#present?.close();
   }
 
-  #value(sql: string): unknown {
-    return this.#statements.prepare(sql).pluck().get();
+  #value(sql: string, ...values: unknown[]): unknown {
+    return this.#statements
+      .prepare(sql)
+      .pluck()
+      .get(...values);
   }
 
   count(selection: Selection): number {
     const { sql, values } = union(selection, () => '1');
-    return Number(this.#statements.prepare(`SELECT count(*) FROM (${sql})`).pluck().get(this.#bound(values)));
+    return Number(this.#value(`SELECT count(*) FROM (${sql})`, this.#bound(values)));
   }
 
   /** The values of `columns` of each row, in the order of the change sequence. @throws what SQLite says of damage */
@@ -232,16 +235,7 @@ export class CacheReader {
     if (pid === undefined) return selection;
     const most = Math.floor(Math.sqrt(32 * Math.max(0, toSeq - sinceSeq)));
     const sql = 'SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? LIMIT ?)';
-    return {
-      ...selection,
-      fewOfPid:
-        Number(
-          this.#statements
-            .prepare(sql)
-            .pluck()
-            .get(pid, most + 1),
-        ) <= most,
-    };
+    return { ...selection, fewOfPid: Number(this.#value(sql, pid, most + 1)) <= most };
   }
 
   #knownProviders(): Providers {

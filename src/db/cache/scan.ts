@@ -58,56 +58,26 @@ export interface KnownUrl {
 }
 
 export class ScanReader extends LccReader {
-  readonly #url = this.sql.row<[id: number], ScanUrl>(
-    'SELECT pid, curl, mimetype, givenfurl AS furl, served, hops FROM lccurl WHERE id = ?',
-  );
-  readonly #waiting = this.sql.has<[pid: number, curl: string]>(
-    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1',
-  );
-  readonly #known = this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
-    `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
-     AND code NOT IN (${ROBOTS_FORBID}, ${UNPERMITTED}) AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
-  );
-
-  readonly #forbidden = this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
-    `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
-     AND code = ${ROBOTS_FORBID} AND NOT EXISTS
-       (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
-  );
-  readonly #isForbidden = this.sql.has<[pid: number, curl: string]>(
-    `SELECT 1 FROM known WHERE pid = ? AND curl = ? AND code = ${ROBOTS_FORBID}`,
-  );
-
-  hasProvider(pid: number): boolean {
-    return this.guard(() => this.db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined);
-  }
+  readonly hasProvider = this.guarded(this.sql.has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?'));
 
   /** Providers that are scanned, in the order of their numbers. */
-  providers(): ScanProvider[] {
-    return this.guard(() =>
-      this.db
-        .prepare<[], ScanProvider>(
-          `SELECT pid, filesused AS held, scanperday AS perDay FROM pidb
-           WHERE coalesce(scan, spider) = 1 AND enabled = 1 ORDER BY pid`,
-        )
-        .all(),
-    );
-  }
+  readonly providers = this.guarded(
+    this.sql.rows<[], ScanProvider>(
+      `SELECT pid, filesused AS held, scanperday AS perDay FROM pidb
+       WHERE coalesce(scan, spider) = 1 AND enabled = 1 ORDER BY pid`,
+    ),
+  );
 
   /** Providers whose audit is due, or goes on, in the order of their numbers. */
-  auditProviders(nowS: number): AuditProvider[] {
-    return this.guard(() =>
-      this.db
-        .prepare<{ now: number }, AuditProvider>(
-          `SELECT p.pid, (SELECT count(*) FROM lccurl WHERE lccurl.pid = p.pid AND hops IS NULL) AS held,
-             coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
-             coalesce(sum(state < 2), 0) AS open, coalesce(sum(state = 0 OR asked > $now - 86400), 0) AS today
-           FROM pidb p LEFT JOIN audit a ON a.pid = p.pid AND a.began > p.auditdue
-           WHERE p.auditdue <= $now AND p.enabled = 1 GROUP BY p.pid ORDER BY p.pid`,
-        )
-        .all({ now: nowS }),
-    );
-  }
+  readonly auditProviders = this.guarded(
+    this.sql.rows<[{ nowS: number }], AuditProvider>(
+      `SELECT p.pid, (SELECT count(*) FROM lccurl WHERE lccurl.pid = p.pid AND hops IS NULL) AS held,
+         coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
+         coalesce(sum(state < 2), 0) AS open, coalesce(sum(state = 0 OR asked > $nowS - 86400), 0) AS today
+       FROM pidb p LEFT JOIN audit a ON a.pid = p.pid AND a.began > p.auditdue
+       WHERE p.auditdue <= $nowS AND p.enabled = 1 GROUP BY p.pid ORDER BY p.pid`,
+    ),
+  );
 
   /** Rows that their owners announced, those of an audit that goes on left out: id, provider, when it was asked for last. */
   *announced(): Generator<[id: number, pid: number, checkedS: number]> {
@@ -127,28 +97,38 @@ export class ScanReader extends LccReader {
     );
   }
 
-  url(id: number): ScanUrl | undefined {
-    return this.guard(() => this.#url(id));
-  }
+  readonly url = this.guarded(
+    this.sql.row<[id: number], ScanUrl>(
+      'SELECT pid, curl, mimetype, givenfurl AS furl, served, hops FROM lccurl WHERE id = ?',
+    ),
+  );
 
   /** Whether something of that url waits. */
-  isWaiting(pid: number, curl: string): boolean {
-    return this.guard(() => this.#waiting(pid, curl));
-  }
+  readonly isWaiting = this.guarded(
+    this.sql.has<[pid: number, curl: string]>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1'),
+  );
 
   /** Whether robots.txt forbade it when its turn came last. */
-  isForbidden(pid: number, curl: string): boolean {
-    return this.guard(() => this.#isForbidden(pid, curl));
-  }
+  readonly isForbidden = this.guarded(
+    this.sql.has<[pid: number, curl: string]>(
+      `SELECT 1 FROM known WHERE pid = ? AND curl = ? AND code = ${ROBOTS_FORBID}`,
+    ),
+  );
 
   /** What robots.txt forbade, and is to be judged again, longest first. */
-  forbidden(pid: number, nowS: number, most: number): KnownUrl[] {
-    return this.guard(() => this.#forbidden(pid, nowS, most));
-  }
+  readonly forbidden = this.#knownOf(`code = ${ROBOTS_FORBID}`);
 
   /** What was asked for and was not to be had, and may be asked for again, longest first. */
-  known(pid: number, nowS: number, most: number): KnownUrl[] {
-    return this.guard(() => this.#known(pid, nowS, most));
+  readonly known = this.#knownOf(`code NOT IN (${ROBOTS_FORBID}, ${UNPERMITTED})`);
+
+  #knownOf(which: string) {
+    return this.guarded(
+      this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
+        `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
+         AND ${which} AND NOT EXISTS
+           (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+      ),
+    );
   }
 
   *#each<T>(sql: string): Generator<T> {

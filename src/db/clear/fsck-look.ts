@@ -1,5 +1,6 @@
 /** What lccfsck asks of clear.db, and changes in it: the caller has the locks of both daemons then. */
 import type { Db } from '../../lib/sqlite.js';
+import { Sql } from '../sqlite/sql-store.js';
 
 /** Lines of each check of SQLite that are reported; damage seldom comes alone. */
 const MAX_LINES = 20;
@@ -30,11 +31,11 @@ export function faultsOf(db: Db, nowMs: number): ClearFault[] {
       what: `table ${table} has rows without their ${parent}`,
       mend: () => removeStrays(db, table),
     });
-  const stateless = db
-    .prepare<[], string>('SELECT name FROM rail WHERE name NOT IN (SELECT rail FROM rail_status)')
-    .pluck()
-    .all();
-  for (const name of stateless)
+  const sql = new Sql(db);
+  const stateless = sql.values<[], string>(
+    'SELECT name FROM rail WHERE name NOT IN (SELECT rail FROM rail_status)',
+  );
+  for (const name of stateless())
     faults.push({
       kind: 'database',
       what: `rail ${name} has no state, and is not cleared`,
@@ -49,11 +50,8 @@ export function faultsOf(db: Db, nowMs: number): ClearFault[] {
     ],
     ['last_stamp', '(SELECT coalesce(max(made_ms), 0) FROM generated_page)'],
   ] as const) {
-    const { is, should } = db
-      .prepare<[], { is: number; should: number }>(
-        `SELECT coalesce((SELECT value FROM counter WHERE name = '${counter}'), -1) AS "is", ${given} AS should`,
-      )
-      .get() ?? { is: 0, should: 0 };
+    const is = sql.value<[], number>(`SELECT value FROM counter WHERE name = '${counter}'`)() ?? -1;
+    const should = sql.number(`SELECT ${given}`)();
     if (is < should)
       faults.push({
         kind: 'counter',
@@ -72,7 +70,7 @@ export function faultsOf(db: Db, nowMs: number): ClearFault[] {
  */
 export function beginClearAnew(db: Db, nowMs: number): void {
   db.exec("INSERT OR REPLACE INTO meta VALUES ('store_id', lower(hex(randomblob(16))))");
-  const last = Number(db.prepare("SELECT value FROM counter WHERE name = 'publish_seq'").pluck().get() ?? 0);
+  const last = new Sql(db).number("SELECT value FROM counter WHERE name = 'publish_seq'")();
   const base = last + SKIPPED_SEQS;
   const pages = db
     .prepare<{ base: number; nowMs: number }>(

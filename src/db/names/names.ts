@@ -19,10 +19,11 @@
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { holderOf } from '../../lib/lock.js';
 import { isOnReadOnlyDisk, openCopy } from '../../lib/sqlite-read.js';
-import { openSqlite, type Db, type Statement } from '../../lib/sqlite.js';
+import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 import { pagesByNumber } from '../sqlite/paging.js';
 import { upgrade, versionOf } from '../sqlite/schema-version.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface Name {
   id: number;
@@ -62,17 +63,25 @@ CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 `;
 const STEPS = [SCHEMA];
 
-export class NamesDb {
-  readonly #db: Db;
-  readonly #pickFree: Statement;
-  readonly #markTaken: Statement;
-  readonly #readNext: Statement;
-  readonly #writeNext: Statement;
-  readonly #selectName: Statement;
-  readonly #writeName: Statement;
-  readonly #pickDue: Statement;
-  #freeCount: number;
-  #goneCount: number;
+export class NamesDb extends SqlStore {
+  readonly #pickFree = this.sql.rows<[limit: number], Name>(
+    'SELECT id, gen FROM names WHERE state = 2 ORDER BY id LIMIT ?',
+  );
+  readonly #markTaken = this.sql.run<[id: number]>('UPDATE names SET state = 0 WHERE id = ?');
+  readonly #readNext = this.sql.number('SELECT id FROM next');
+  readonly #writeNext = this.sql.run<[id: number]>('UPDATE next SET id = ?');
+  readonly #selectName = this.sql.row<[id: number], Row>('SELECT id, gen, state FROM names WHERE id = ?');
+  readonly #write = this.sql.run<[id: number, gen: number, state: number, atMs: number]>(
+    'INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)',
+  );
+  readonly #pickDue = this.sql.rows<[atMs: number, limit: number], Name>(
+    'SELECT id, gen FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
+  );
+  readonly #page = this.sql.rows<[afterId: number, limit: number], Row>(
+    'SELECT id, gen, state FROM names WHERE id > ? ORDER BY id LIMIT ?',
+  );
+  #freeCount = this.#count(FREE);
+  #goneCount = this.#count(GONE);
 
   /**
    * Opens (or, with `firstId`, creates) the names; no other process can while this one is open.
@@ -82,23 +91,7 @@ export class NamesDb {
    *   `config` when a newer LCC wrote it
    */
   constructor(path: string, firstId: number, isLook = false) {
-    try {
-      this.#db = isLook && isOnReadOnlyDisk(path) ? openForLook(path) : openExclusively(path, firstId);
-    } catch (error) {
-      throw explained(path, error);
-    }
-    const db = this.#db;
-    this.#pickFree = db.prepare('SELECT id, gen, state FROM names WHERE state = 2 ORDER BY id LIMIT ?');
-    this.#markTaken = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
-    this.#readNext = db.prepare('SELECT id FROM next').pluck();
-    this.#writeNext = db.prepare('UPDATE next SET id = ?');
-    this.#selectName = db.prepare('SELECT id, gen, state FROM names WHERE id = ?');
-    this.#writeName = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
-    this.#pickDue = db.prepare(
-      'SELECT id, gen, state FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
-    );
-    this.#freeCount = this.#count(FREE);
-    this.#goneCount = this.#count(GONE);
+    super(opened(path, firstId, isLook));
   }
 
   get freeCount(): number {
@@ -109,23 +102,23 @@ export class NamesDb {
   }
   /** Ids from here on were never given out. */
   get nextId(): number {
-    return this.#readNext.get() as number;
+    return this.#readNext();
   }
   /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs. */
   get lastAtMs(): number {
-    return Number(this.#db.prepare('SELECT coalesce(max(at), 0) FROM names WHERE state = 1').pluck().get());
+    return this.sql.number('SELECT max(at) FROM names WHERE state = 1')();
   }
 
   /** `count` names to hand out, free ones first, durably noted as taken. */
   reserve(count: number): Name[] {
     const names = this.#inTransaction(() => {
-      const free: Name[] = this.#pickFree.all(count) as Row[];
-      for (const { id } of free) this.#markTaken.run(id);
+      const free = this.#pickFree(count);
+      for (const { id } of free) this.#markTaken(id);
       const fresh = count - free.length;
       if (fresh > 0) {
         const next = this.nextId;
         for (let i = 0; i < fresh; i++) free.push({ id: next + i, gen: 0 });
-        this.#writeNext.run(next + fresh);
+        this.#writeNext(next + fresh);
       }
       this.#freeCount -= count - fresh;
       return free;
@@ -171,7 +164,7 @@ export class NamesDb {
 
   /** Names that went at `atMs` or before, the longest gone first. */
   due(atMs: number, limit: number): Name[] {
-    return this.#inTransaction(() => this.#pickDue.all(atMs, limit) as Row[]);
+    return this.#inTransaction(() => this.#pickDue(atMs, limit));
   }
 
   /** The files of these gone names have been removed: their ids are free at the next generation. */
@@ -197,9 +190,8 @@ export class NamesDb {
 
   /** Every row, a page at a time. */
   *rows(pageRows: number): Generator<NameRow, void> {
-    const page = this.#db.prepare('SELECT id, gen, state FROM names WHERE id > ? ORDER BY id LIMIT ?');
     const pages = pagesByNumber(
-      after => page.all(after, pageRows) as Row[],
+      after => this.#page(after, pageRows),
       row => row.id,
       -1,
     );
@@ -208,7 +200,7 @@ export class NamesDb {
 
   /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */
   row(id: number): NameRow | undefined {
-    const row = this.#selectName.get(id) as Row | undefined;
+    const row = this.#selectName(id);
     return row && nameRow(row);
   }
 
@@ -217,7 +209,7 @@ export class NamesDb {
     if (names.length === 0) return;
     this.#inTransaction(() => {
       const beyond = names.reduce((most, { id }) => Math.max(most, id), 0) + 1;
-      if (beyond > this.nextId) this.#writeNext.run(beyond);
+      if (beyond > this.nextId) this.#writeNext(beyond);
       for (const { id, gen } of names) this.#write(id, gen, TAKEN, 0);
     });
     this.#freeCount = this.#count(FREE);
@@ -225,16 +217,16 @@ export class NamesDb {
   }
 
   close(): void {
-    this.#db.close();
+    this.db.close();
   }
 
   /** 2 = FULL: what a commit promises. */
   get synchronous(): unknown {
-    return this.#db.pragma('synchronous', { simple: true });
+    return this.db.pragma('synchronous', { simple: true });
   }
 
   #isTaken({ id, gen }: Name, next: number): boolean {
-    const current = (this.#selectName.get(id) as Row | undefined) ?? { gen: 0, state: TAKEN };
+    const current = this.#selectName(id) ?? { gen: 0, state: TAKEN };
     return id < next && current.gen === gen && current.state === TAKEN;
   }
 
@@ -245,22 +237,18 @@ export class NamesDb {
       throw new Error(`name ${id}.${gen} is not ${state}: it is ${row.state} at generation ${row.gen}`);
   }
 
-  #write(id: number, gen: number, state: number, atMs: number): void {
-    this.#writeName.run(id, gen, state, atMs);
-  }
-
   #count(state: number): number {
-    return Number(this.#db.prepare(`SELECT count(*) FROM names WHERE state = ${state}`).pluck().get());
+    return this.sql.number(`SELECT count(*) FROM names WHERE state = ${state}`)();
   }
 
   #inTransaction<T>(work: () => T): T {
     try {
-      return this.#db.transaction(work).immediate();
+      return this.db.transaction(work).immediate();
     } catch (error) {
-      const reason = explained(this.#db.name, error);
+      const reason = explained(this.db.name, error);
       // Nothing in it can be trusted from here on: the next process to open it finds it damaged and sets it aside.
       if (reason instanceof LccError && reason.code === 'data.malformed') {
-        this.#db.pragma(`user_version = ${CONDEMNED}`);
+        this.db.pragma(`user_version = ${CONDEMNED}`);
       }
       throw reason;
     }
@@ -271,32 +259,30 @@ function nameRow({ id, gen, state }: Row): NameRow {
   return { id, gen, state: STATES[state] ?? 'taken' };
 }
 
-function openExclusively(path: string, firstId: number): Db {
-  const db = openSqlite(path, { timeout: 1000 });
+function opened(path: string, firstId: number, isLook: boolean): Db {
+  let db: Db | undefined;
   try {
-    // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
-    upgrade(db, path, STEPS, () => db.prepare('INSERT INTO next VALUES (?)').run(firstId));
+    if (isLook && isOnReadOnlyDisk(path)) {
+      db = openCopy(path);
+      if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: empty`);
+    } else {
+      db = openSqlite(path, { timeout: 1000 });
+      makeExclusive(db, path, firstId);
+    }
     requireSound(db, path);
     return db;
   } catch (error) {
-    db.close();
-    throw error;
+    db?.close();
+    throw explained(path, error);
   }
 }
 
-function openForLook(path: string): Db {
-  const db = openCopy(path);
-  try {
-    if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: empty`);
-    requireSound(db, path);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+function makeExclusive(db: Db, path: string, firstId: number): void {
+  // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
+  db.pragma('locking_mode = EXCLUSIVE');
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  upgrade(db, path, STEPS, () => db.prepare('INSERT INTO next VALUES (?)').run(firstId));
 }
 
 function requireSound(db: Db, path: string): void {

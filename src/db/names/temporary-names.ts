@@ -3,6 +3,7 @@
  * memory is that of its cache.
  */
 import { openSqlite } from '../../lib/sqlite.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import type { Name } from './names.js';
 
 /** `held`: a row of lccurl points to it. `freed`: it waits to be deleted. */
@@ -13,28 +14,27 @@ const HELD = 1;
 /** Names put in one transaction. */
 const BATCH = 10_000;
 
-export class TemporaryNames {
-  readonly #db = openSqlite('');
-  readonly #upsertName;
-  readonly #selectUse;
-  readonly #heldGens;
+export class TemporaryNames extends SqlStore {
+  // A row wins: what it points to must not be taken for deleted.
+  readonly #upsertName = this.sql.run<[id: number, gen: number, use: number]>(
+    'INSERT INTO names VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET use = max(use, excluded.use)',
+  );
+  readonly #selectUse = this.sql.value<[id: number, gen: number], number>(
+    'SELECT use FROM names WHERE id = ? AND gen = ?',
+  );
+  readonly #heldGens = this.sql.values<[id: number], number>(
+    `SELECT gen FROM names WHERE id = ? AND use = ${HELD} ORDER BY gen`,
+  );
+  readonly #heldPage = this.sql.rows<[afterId: number, afterGen: number], Name>(
+    `SELECT id, gen FROM names WHERE (id, gen) > (?, ?) AND use = ${HELD} ORDER BY id, gen LIMIT 1000`,
+  );
   /** Not yet written, by name. */
   #pending = new Map<string, [id: number, gen: number, use: number]>();
 
   constructor() {
-    this.#db.exec(
-      'CREATE TABLE names(id INTEGER, gen INTEGER, use INTEGER, PRIMARY KEY (id, gen)) WITHOUT ROWID',
-    );
-    // A row wins: what it points to must not be taken for deleted.
-    this.#upsertName = this.#db.prepare(
-      'INSERT INTO names VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET use = max(use, excluded.use)',
-    );
-    this.#selectUse = this.#db
-      .prepare<[number, number], number>('SELECT use FROM names WHERE id = ? AND gen = ?')
-      .pluck();
-    this.#heldGens = this.#db
-      .prepare<[number], number>(`SELECT gen FROM names WHERE id = ? AND use = ${HELD} ORDER BY gen`)
-      .pluck();
+    const db = openSqlite('');
+    db.exec('CREATE TABLE names(id INTEGER, gen INTEGER, use INTEGER, PRIMARY KEY (id, gen)) WITHOUT ROWID');
+    super(db);
   }
 
   add({ id, gen }: Name, use: NameUse): void {
@@ -46,24 +46,21 @@ export class TemporaryNames {
 
   useOf({ id, gen }: Name): NameUse | undefined {
     const pending = this.#pending.get(`${id}.${gen}`)?.[2];
-    const use = pending === HELD ? HELD : (this.#selectUse.get(id, gen) ?? pending);
+    const use = pending === HELD ? HELD : (this.#selectUse(id, gen) ?? pending);
     return use === undefined ? undefined : use === HELD ? 'held' : 'freed';
   }
 
   /** Generations of the id that rows hold. */
   heldGenerations(id: number): number[] {
     this.#flush();
-    return this.#heldGens.all(id);
+    return this.#heldGens(id);
   }
 
   /** All names that rows hold, by id. */
   *held(): Generator<Name, void> {
     this.#flush();
-    const page = this.#db.prepare<[number, number], Name>(
-      `SELECT id, gen FROM names WHERE (id, gen) > (?, ?) AND use = ${HELD} ORDER BY id, gen LIMIT 1000`,
-    );
     for (let last: Name | undefined; ;) {
-      const rows: Name[] = page.all(last?.id ?? -1, last?.gen ?? -1);
+      const rows: Name[] = this.#heldPage(last?.id ?? -1, last?.gen ?? -1);
       yield* rows;
       last = rows.at(-1);
       if (last === undefined) return;
@@ -71,15 +68,15 @@ export class TemporaryNames {
   }
 
   close(): void {
-    this.#db.close();
+    this.db.close();
   }
 
   #flush(): void {
     if (this.#pending.size === 0) return;
     const pending = this.#pending;
     this.#pending = new Map();
-    this.#db.transaction(() => {
-      for (const one of pending.values()) this.#upsertName.run(...one);
+    this.db.transaction(() => {
+      for (const one of pending.values()) this.#upsertName(...one);
     })();
   }
 }

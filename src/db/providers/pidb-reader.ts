@@ -5,7 +5,8 @@
 import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
 import { corrupt, isInteger, isText } from '../sqlite/row-checks.js';
-import { openReadOnly, storageError, type Db } from '../sqlite/open.js';
+import { openReadOnly, storageError } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { TruthReader, type ProviderTruth } from '../truth/reader.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
 import { AS_SERVED } from '../../wire/url.js';
@@ -48,7 +49,7 @@ export class PidbReader {
    */
   latestSet(pid: number): number | undefined {
     try {
-      return this.#guard(({ latest }) => latest.get(pid));
+      return this.#guard(({ latest }) => latest(pid));
     } catch (error) {
       if (error instanceof LccError) return 0;
       throw error;
@@ -62,12 +63,12 @@ export class PidbReader {
    */
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
     return this.#guard(({ errors, total }) => {
-      const shown = errors.all(pid, mark, limit);
+      const shown = errors(pid, mark, limit);
       for (const { errseq, code, text, attrs } of shown)
         if (!isInteger(code) || !isText(text) || !isText(attrs))
           throw corrupt(`row ${errseq} of pierr has a value of another type`);
       // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
-      return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
+      return { shown, total: shown.length === 0 ? 0 : total({ pid, mark }) };
     });
   }
 
@@ -84,21 +85,21 @@ export class PidbReader {
   /** What the provider's content will grow by when all that waits arrives as announced; nothing when too many wait. */
   waitingGrowth(pid: number): { files: number; space: number } {
     return this.#guard(({ waiting, waitingGrowth }) => {
-      const isFew = (waiting.get(pid) ?? 0) <= MAX_SUMMED;
-      return (isFew ? waitingGrowth.get(pid, 0, -1) : undefined) ?? { files: 0, space: 0 };
+      const isFew = waiting(pid) <= MAX_SUMMED;
+      return (isFew ? waitingGrowth(pid, 0, -1) : undefined) ?? { files: 0, space: 0 };
     });
   }
 
   /** What is held of a url, and whether it is going to be fetched. */
   lookUp(pid: number, curl: string, mimetype: string): { heldBytes: number | undefined; isWaiting: boolean } {
     return this.#guard(({ held, isQueued }) => ({
-      heldBytes: held.get({ pid, curl, mimetype }),
-      isWaiting: isQueued.get(pid, curl, mimetype) !== undefined,
+      heldBytes: held({ pid, curl, mimetype }),
+      isWaiting: isQueued(pid, curl, mimetype),
     }));
   }
 
   close(): void {
-    this.#view?.db.close();
+    this.#view?.close();
     this.#view = undefined;
   }
 
@@ -118,42 +119,38 @@ export class PidbReader {
     if (this.#view !== undefined && inode === this.#inode) return this.#view;
     this.close();
     this.#inode = inode;
-    return (this.#view = viewOf(openReadOnly(this.#path)));
+    return (this.#view = new View(openReadOnly(this.#path)));
   }
 }
 
-type View = ReturnType<typeof viewOf>;
-
 /** A database, and what the UNS asks it. */
-function viewOf(db: Db) {
-  return {
-    db,
-    provider: db.prepare<[number], unknown[]>(PROVIDER).raw(),
-    latest: db.prepare<[number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?').pluck(),
-    truth: new TruthReader(db),
-    waiting: db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck(),
-    waitingGrowth: db.prepare<[number, number, number], { files: number; space: number }>(WAITING_GROWTH),
-    held: db
-      .prepare<{ pid: number; curl: string; mimetype: string }, number>(
-        `SELECT len FROM lccurl WHERE pid = $pid AND curl = $curl
-           AND (mimetype = $mimetype OR (served AND $mimetype = '${AS_SERVED}'))`,
-      )
-      .pluck(),
-    isQueued: db
-      .prepare<[number, string, string], number>(
-        'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1',
-      )
-      .pluck(),
-    errors: db.prepare<[number, number, number], ProviderError>(
-      'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
-    ),
-    total: db
-      .prepare<[{ pid: number; mark: number }], number>(
-        `SELECT max(above, nurlerrs - below) FROM pidb,
-           (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
-            FROM pierr WHERE pid = $pid)
-         WHERE pid = $pid`,
-      )
-      .pluck(),
-  };
+class View extends SqlStore {
+  readonly provider = this.db.prepare<[pid: number], unknown[]>(PROVIDER).raw();
+  readonly latest = this.sql.value<[pid: number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?');
+  readonly truth = new TruthReader(this.db);
+  readonly waiting = this.sql.number<[pid: number]>('SELECT nurlproc FROM pidb WHERE pid = ?');
+  readonly waitingGrowth = this.sql.row<
+    [pid: number, from: number, limit: number],
+    { files: number; space: number }
+  >(WAITING_GROWTH);
+  readonly held = this.sql.value<[{ pid: number; curl: string; mimetype: string }], number>(
+    `SELECT len FROM lccurl WHERE pid = $pid AND curl = $curl
+       AND (mimetype = $mimetype OR (served AND $mimetype = '${AS_SERVED}'))`,
+  );
+  readonly isQueued = this.sql.has<[pid: number, curl: string, mimetype: string]>(
+    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1',
+  );
+  readonly errors = this.sql.rows<[pid: number, mark: number, limit: number], ProviderError>(
+    'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+  );
+  readonly total = this.sql.number<[{ pid: number; mark: number }]>(
+    `SELECT max(above, nurlerrs - below) FROM pidb,
+       (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
+        FROM pierr WHERE pid = $pid)
+     WHERE pid = $pid`,
+  );
+
+  close(): void {
+    this.db.close();
+  }
 }

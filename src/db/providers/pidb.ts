@@ -2,6 +2,7 @@
 import { amount } from '../../config/words.js';
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 
 /** What an operator decides of a provider. */
@@ -215,17 +216,14 @@ const MAX_ABSENT = 100_000;
 /** @returns undefined where there is none */
 export function readAbsentPages(db: Db, pid: number): AbsentPages | undefined {
   const rows = `FROM (SELECT * FROM known WHERE pid = ? AND NOT (code BETWEEN 300 AND 399 AND code <> 303) LIMIT ${MAX_ABSENT})`;
-  const codes = db
-    .prepare<[number], { code: number; errors: number }>(
-      `SELECT code, count(*) AS errors ${rows} GROUP BY code ORDER BY 2 DESC, 1`,
-    )
-    .all(pid);
+  const sql = new Sql(db);
+  const codes = sql.rows<[pid: number], { code: number; errors: number }>(
+    `SELECT code, count(*) AS errors ${rows} GROUP BY code ORDER BY 2 DESC, 1`,
+  )(pid);
   if (codes.length === 0) return undefined;
-  const last = db
-    .prepare<[number], { curl: string; code: number }>(
-      `SELECT curl, code ${rows} ORDER BY asked DESC, curl LIMIT 1`,
-    )
-    .get(pid);
+  const last = sql.row<[pid: number], { curl: string; code: number }>(
+    `SELECT curl, code ${rows} ORDER BY asked DESC, curl LIMIT 1`,
+  )(pid);
   return { codes, last, isCut: codes.reduce((sum, { errors }) => sum + errors, 0) >= MAX_ABSENT };
 }
 
@@ -302,10 +300,13 @@ export function addRoots(db: Db, pid: number, roots: readonly string[]): void {
 
 /** @throws LccError `usage` for an unknown pid or a root it does not have */
 export function removeRoots(db: Db, pid: number, roots: readonly string[]): void {
+  const remove = new Sql(db).changed<[pid: number, root: string]>(
+    'DELETE FROM proots WHERE pid = ? AND root = ?',
+  );
   change(db, pid, () => {
     for (const root of roots) {
-      const { changes } = db.prepare('DELETE FROM proots WHERE pid = ? AND root = ?').run(pid, root);
-      if (changes === 0) throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
+      if (!remove(pid, root))
+        throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
     }
   });
 }
@@ -318,7 +319,7 @@ export function removeProvider(db: Db, pid: number): void {
   db.transaction(() => {
     demand(db, pid);
     const held = (table: string) =>
-      db.prepare(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
+      new Sql(db).number<[pid: number]>(`SELECT count(*) FROM ${table} WHERE pid = ?`)(pid);
     const [urls, queued] = [held('lccurl'), held('qdb')];
     if (urls + queued > 0) {
       throw new LccError(
@@ -345,10 +346,8 @@ export function changeLogin(db: Db, pid: number, login: string | undefined): voi
 
 /** The user of its login; undefined when it has none. */
 export function readLoginUser(db: Db, pid: number): string | undefined {
-  return db
-    .prepare<[number], string>("SELECT substr(login, 1, instr(login, ':') - 1) FROM sitelogin WHERE pid = ?")
-    .pluck()
-    .get(pid);
+  const user = "SELECT substr(login, 1, instr(login, ':') - 1) FROM sitelogin WHERE pid = ?";
+  return new Sql(db).value<[pid: number], string>(user)(pid);
 }
 
 function change(db: Db, pid: number, then: () => void): void {
@@ -362,10 +361,8 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
   for (const name of TERMS) {
     const value = terms[name];
     if (value === undefined) continue;
-    db.prepare(`UPDATE pidb SET ${name} = ? WHERE pid = ?`).run(
-      typeof value === 'boolean' ? Number(value) : value,
-      pid,
-    );
+    const stored = typeof value === 'boolean' ? Number(value) : value;
+    db.prepare(`UPDATE pidb SET ${name} = ? WHERE pid = ?`).run(stored, pid);
   }
   if (terms.enabled !== undefined) {
     // The operator's word: it stays, or is not let in again by itself.
@@ -384,7 +381,7 @@ function insertRoot(db: Db, pid: number, root: string): void {
 }
 
 function exists(db: Db, pid: number): boolean {
-  return db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined;
+  return new Sql(db).has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?')(pid);
 }
 
 function demand(db: Db, pid: number): void {

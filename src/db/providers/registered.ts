@@ -4,7 +4,7 @@
  */
 import type { Db } from '../sqlite/open.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { Sql, SqlStore } from '../sqlite/sql-store.js';
 import { TruthReader } from '../truth/reader.js';
 import { shownTruth, type ShownTruth } from '../truth/shown.js';
 import {
@@ -251,5 +251,5 @@ export class RegisteredStore extends SqlStore {
 /** Numbers of the providers that registered by themselves and have not left, ascending. */
 export function readRegisteredPids(db: Db): number[] {
   const sql = "SELECT pid FROM pidb WHERE origin = 'rs' AND password <> '' ORDER BY pid";
-  return db.prepare<[], number>(sql).pluck().all();
+  return new Sql(db).values<[], number>(sql)();
 }

@@ -1,6 +1,7 @@
 /** Providers for a list of sites, one each. */
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 import { addProvider, type ProviderTerms } from './pidb.js';
 
 export interface ListedSite {
@@ -27,14 +28,15 @@ export function addSites(
   sites: readonly ListedSite[],
   { firstPid, endPid }: { firstPid: number; endPid: number },
 ): AddedSite[] {
-  const ofRoot = db.prepare<[string], number | null>('SELECT min(pid) FROM proots WHERE root = ?').pluck();
-  const isTaken = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
+  const sql = new Sql(db);
+  const ofRoot = sql.value<[root: string], number>('SELECT min(pid) FROM proots WHERE root = ?');
+  const isTaken = sql.has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?');
   let next = firstPid;
   const addAll = db.transaction(() =>
     sites.map(({ root, terms, password }): AddedSite => {
-      const there = ofRoot.get(root) ?? undefined;
+      const there = ofRoot(root);
       if (there !== undefined) return { pid: there, root, isNew: false };
-      while (isTaken.get(next) !== undefined) next++;
+      while (isTaken(next)) next++;
       if (next >= endPid)
         throw new LccError('limit', `no number from ${firstPid} to ${endPid - 1} is left for ${root}`);
       addProvider(db, next, password(), terms, [root]);

@@ -3,6 +3,7 @@
  * may be a million sets. What is in the first ones is looked up and counted; SQLite sums up the places of the others.
  */
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 
 /** Upper bounds of the age groups in minutes; one more group holds what is older. */
 export const AGE_MINUTES: readonly number[] = [5, 10, 20, 40, 80, 160, 320, 640, 1280];
@@ -98,48 +99,42 @@ function readSets(db: Db, nowS: number, countedRows: number, lookedUpSets: numbe
     found.set(pid, known);
     return known;
   };
-  const first = db
-    .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1')
-    .pluck();
-  const last = db
-    .prepare<[number, number], number>(
-      'SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos DESC LIMIT 1',
-    )
-    .pluck();
-  const count = db
-    .prepare<[number, number], number>('SELECT count(*) FROM qdb WHERE pos BETWEEN ? AND ?')
-    .pluck();
+  const sql = new Sql(db);
+  const within = 'FROM qdb WHERE pos BETWEEN ? AND ?';
+  const first = sql.value<[from: number, to: number], number>(`SELECT pos ${within} ORDER BY pos LIMIT 1`);
+  const last = sql.value<[from: number, to: number], number>(
+    `SELECT pos ${within} ORDER BY pos DESC LIMIT 1`,
+  );
+  const count = sql.number<[from: number, to: number]>(`SELECT count(*) ${within}`);
   let toCount = countedRows;
   /** @returns false when there are too many places */
   const counted = ({ pid, firstpos, lastpos, age }: AgedSet, places: number): boolean => {
     if (places > toCount) return false;
     toCount -= places;
-    if (places > 0) add(of(pid).counted, age, count.get(firstpos, lastpos) ?? 0);
+    if (places > 0) add(of(pid).counted, age, count(firstpos, lastpos));
     return true;
   };
 
-  const begun = db
-    .prepare<{ nowS: number; after: number; limit: number }, AgedSet>(`${AGED_SETS} LIMIT $limit`)
-    .all({ nowS, after: Number.MIN_SAFE_INTEGER, limit: lookedUpSets });
+  type Bind = [{ nowS: number; after: number; most?: number }];
+  let after = Number.MIN_SAFE_INTEGER;
+  const begun = sql.rows<Bind, AgedSet>(`${AGED_SETS} LIMIT $most`)({ nowS, after, most: lookedUpSets });
   for (const set of begun) {
-    const head = first.get(set.firstpos, set.lastpos);
-    const places = head === undefined ? 0 : (last.get(head, set.lastpos) ?? head) - head + 1;
+    const head = first(set.firstpos, set.lastpos);
+    const places = head === undefined ? 0 : (last(head, set.lastpos) ?? head) - head + 1;
     if (!counted(set, places)) add(of(set.pid).guessed, set.age, places);
   }
   if (begun.length < lookedUpSets) return found;
 
-  let after = begun.at(-1)?.psetid ?? Number.MIN_SAFE_INTEGER;
-  const others = db
-    .prepare<{ nowS: number; after: number }, { pid: number; age: number; places: number }>(
-      `SELECT pid, age, sum(max(0, lastpos - firstpos + 1)) AS places FROM (${AGED_SETS}) GROUP BY pid, age`,
-    )
-    .all({ nowS, after });
-  for (const { pid, age, places } of others) add(of(pid).guessed, age, places);
-  const few = db.prepare<{ nowS: number; after: number; most: number }, AgedSet>(
+  after = begun.at(-1)?.psetid ?? after;
+  const others = sql.rows<Bind, { pid: number; age: number; places: number }>(
+    `SELECT pid, age, sum(max(0, lastpos - firstpos + 1)) AS places FROM (${AGED_SETS}) GROUP BY pid, age`,
+  );
+  for (const { pid, age, places } of others({ nowS, after })) add(of(pid).guessed, age, places);
+  const few = sql.rows<Bind, AgedSet>(
     `${AGED_SETS} HAVING max(lastpos) - min(firstpos) + 1 BETWEEN 1 AND $most LIMIT ${PAGE_SETS}`,
   );
   for (;;) {
-    const page = toCount === 0 ? [] : few.all({ nowS, after, most: toCount });
+    const page = toCount === 0 ? [] : few({ nowS, after, most: toCount });
     for (const set of page) {
       const places = set.lastpos - set.firstpos + 1;
       if (counted(set, places)) add(of(set.pid).guessed, set.age, -places);

@@ -1,6 +1,7 @@
 /** Urls that failed and wait to be tried again, counted from an index beside the Queue Manager. */
 import { hoursOfMask, permits, slotOf, type Slots } from '../../config/hours.js';
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 
 /** Rows looked at; further ones are not counted. */
 export const COUNTED_FAILED = 10_000;
@@ -24,12 +25,10 @@ export interface FailedUrls {
 
 /** @param slots of the period, as the Queue Manager has it */
 export function sumUpFailed(db: Db, nowMs: number, slots: Slots): FailedUrls {
-  const rows = db
-    .prepare<[number], { urls: number; timeofday: string }>(
-      `SELECT count(*) AS urls, timeofday FROM (${FAILED}) JOIN pidb USING (pid)
+  const rows = new Sql(db).rows<[nowS: number], { urls: number; timeofday: string }>(
+    `SELECT count(*) AS urls, timeofday FROM (${FAILED}) JOIN pidb USING (pid)
        WHERE enabled <> 0 AND paused = 0 AND backoffuntil <= ? GROUP BY pid`,
-    )
-    .all(Math.floor(nowMs / 1000));
+  )(Math.floor(nowMs / 1000));
   const slot = slotOf(nowMs, slots);
   const open = rows.filter(({ timeofday }) => permits(hoursOfMask(timeofday, slots), slot));
   return {

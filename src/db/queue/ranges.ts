@@ -6,6 +6,7 @@
  * the first sets (place-checks.ts). The others are looked at while it runs, and lccfsck reads every row.
  */
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 import { lookAtPlaces } from './place-checks.js';
 import { CLASS_OF_ROW } from './row.js';
 import type { WaitingSet } from './sets.js';
@@ -31,7 +32,7 @@ export function rebuildSets(db: Db): number {
     INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
       SELECT psetid, slot, pid, firstpos, lastpos, absorbedat, class FROM rebuilt;
     DROP TABLE rebuilt;`);
-  return Number(db.prepare('SELECT count(*) FROM qpsdb').pluck().get());
+  return new Sql(db).number('SELECT count(*) FROM qpsdb')();
 }
 
 /** The first thing in which qpsdb and qdb are found to disagree; undefined when nothing is. */
@@ -50,7 +51,7 @@ export function askToRetell(db: Db, reason: string): void {
 
 /** What was noted; undefined: nothing, or the sets have been rebuilt since. */
 export function retellReason(db: Db): string | undefined {
-  return db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck().get(ASKED_KEY);
+  return new Sql(db).value<[key: string], string>('SELECT value FROM meta WHERE key = ?')(ASKED_KEY);
 }
 
 /** Rebuilds the sets for this reason. Inside a transaction. @returns sets */
@@ -74,12 +75,13 @@ export interface StrayRow {
 
 /** Reads every row of the queue; in the order of places. Those that are given out may be changed meanwhile. */
 export function* strayRows(db: Db): Generator<StrayRow, void> {
-  const others = db.prepare<[number, number, number, number], { pos: number; psetid: number }>(
-    'SELECT pos, psetid FROM qdb WHERE pos BETWEEN ? AND ? AND psetid <> ? ORDER BY pos LIMIT ?',
-  );
+  const others = new Sql(db).rows<
+    [from: number, to: number, but: number, limit: number],
+    Omit<StrayRow, 'range'>
+  >('SELECT pos, psetid FROM qdb WHERE pos BETWEEN ? AND ? AND psetid <> ? ORDER BY pos LIMIT ?');
   const within = function* (first: number, last: number, psetid: number | null): Generator<StrayRow, void> {
     for (let from = first; from <= last;) {
-      const rows = others.all(from, last, psetid ?? -1, PAGE_ROWS);
+      const rows = others(from, last, psetid ?? -1, PAGE_ROWS);
       for (const row of rows) yield { ...row, range: psetid };
       if (rows.length < PAGE_ROWS) return;
       from = (rows.at(-1)?.pos ?? last) + 1;
@@ -96,21 +98,21 @@ export function* strayRows(db: Db): Generator<StrayRow, void> {
 
 /** Gives rows at the places of a set, of which others say that it is theirs and which no other set claims, to that set. Inside a transaction. */
 export function adoptStrayRows(db: Db): void {
-  const agrees = db.prepare('SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND psetid = ? LIMIT 1');
+  const agrees = new Sql(db).has<[from: number, to: number, psetid: number]>(
+    'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND psetid = ? LIMIT 1',
+  );
   const adopt = db.prepare(`UPDATE qdb SET psetid = ? WHERE pos BETWEEN ? AND ? AND psetid <> ? AND NOT EXISTS
        (SELECT 1 FROM qpsdb WHERE qpsdb.psetid = qdb.psetid AND qdb.pos BETWEEN firstpos AND lastpos)`);
   for (const { psetid, firstpos, lastpos } of allRanges(db))
-    if (agrees.get(firstpos, lastpos, psetid) !== undefined) adopt.run(psetid, firstpos, lastpos, psetid);
+    if (agrees(firstpos, lastpos, psetid)) adopt.run(psetid, firstpos, lastpos, psetid);
 }
 
 /** Places of every set, complete or not, in their order. A damaged set whose parts begin at different places comes more than once. */
 function* allRanges(db: Db): Generator<Places, void> {
-  const open = db
-    .prepare<[], Places>(
-      `SELECT psetid, firstpos, lastpos FROM absorbed WHERE complete = 0 AND lastpos >= firstpos
-       ORDER BY firstpos, psetid`,
-    )
-    .all();
+  const open = new Sql(db).rows<[], Places>(
+    `SELECT psetid, firstpos, lastpos FROM absorbed WHERE complete = 0 AND lastpos >= firstpos
+     ORDER BY firstpos, psetid`,
+  )();
   for (const set of completeRanges(db)) {
     const before = open.findIndex(({ firstpos }) => firstpos > set.firstpos);
     yield* open.splice(0, before < 0 ? open.length : before);
@@ -121,12 +123,12 @@ function* allRanges(db: Db): Generator<Places, void> {
 
 /** Page by page, along an index. */
 function* completeRanges(db: Db): Generator<Places, void> {
-  const page = db.prepare<[number, number, number], Places>(
+  const page = new Sql(db).rows<[firstpos: number, psetid: number, limit: number], Places>(
     `SELECT psetid, firstpos, max(lastpos) AS lastpos FROM qpsdb
      WHERE (firstpos, psetid) > (?, ?) GROUP BY firstpos, psetid ORDER BY firstpos, psetid LIMIT ?`,
   );
   for (let last: Places | undefined; ;) {
-    const rows: Places[] = page.all(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
+    const rows: Places[] = page(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
     yield* rows;
     last = rows.at(-1);
     if (last === undefined || rows.length < PAGE_ROWS) return;

@@ -12,6 +12,7 @@ import {
   type Slots,
 } from '../../config/hours.js';
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 import { AGE_GROUPS, readAges } from './ages.js';
 import { readFailed, sumUpFailed, type FailedUrls } from './failed.js';
 import { HELD_STATE } from './held-removals.js';
@@ -103,37 +104,32 @@ export interface QueueShape {
 /** @param slots of the period, as the Queue Manager has it */
 export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSummary {
   const nowS = Math.floor(nowMs / 1000);
+  const sql = new Sql(db);
   const read = db.transaction(() => {
-    const pidb = db
-      .prepare(
-        `SELECT count(*) AS providers, coalesce(sum(nurlproc), 0) AS urls, count(nullif(nurlproc, 0)) AS waiting,
-           coalesce(sum(nurlproc > 0 AND enabled <> 0 AND paused <> 0), 0) AS paused,
-           coalesce(sum(nurlproc > 0 AND enabled = 0), 0) AS disabled,
-           coalesce(sum(${ACTIVE} AND backoffuntil > $nowS), 0) AS backed_off,
-           count(fullsetwanted) AS full_sets_wanted, coalesce(sum(nurlerrs), 0) AS errors
-         FROM pidb`,
-      )
-      .get({ nowS }) as PidbSummary;
-    const held = db
-      .prepare(
-        `SELECT count(DISTINCT pid) AS held_providers, coalesce(sum(urls), 0) AS held_urls
-         FROM held WHERE state = ${HELD_STATE.held} AND urls > 0`,
-      )
-      .get() as Pick<QueueSummary, 'held_providers' | 'held_urls'>;
-    const first = (sql: string) => db.prepare<[], number>(sql).pluck().get();
+    const pidb = sql.row(
+      `SELECT count(*) AS providers, coalesce(sum(nurlproc), 0) AS urls, count(nullif(nurlproc, 0)) AS waiting,
+         coalesce(sum(nurlproc > 0 AND enabled <> 0 AND paused <> 0), 0) AS paused,
+         coalesce(sum(nurlproc > 0 AND enabled = 0), 0) AS disabled,
+         coalesce(sum(${ACTIVE} AND backoffuntil > $nowS), 0) AS backed_off,
+         count(fullsetwanted) AS full_sets_wanted, coalesce(sum(nurlerrs), 0) AS errors
+       FROM pidb`,
+    )({ nowS }) as PidbSummary;
+    const held = sql.row(
+      `SELECT count(DISTINCT pid) AS held_providers, coalesce(sum(urls), 0) AS held_urls
+       FROM held WHERE state = ${HELD_STATE.held} AND urls > 0`,
+    )() as Pick<QueueSummary, 'held_providers' | 'held_urls'>;
     return {
       ...pidb,
       later_only:
-        first('SELECT 1 FROM qpsdb LIMIT 1') !== undefined &&
-        first('SELECT 1 FROM qpsdb WHERE starttimeslot < 0 LIMIT 1') === undefined,
+        sql.has('SELECT 1 FROM qpsdb LIMIT 1')() &&
+        !sql.has('SELECT 1 FROM qpsdb WHERE starttimeslot < 0 LIMIT 1')(),
       ...readHours(db, nowMs, slots),
       ...sumUpFailed(db, nowMs, slots),
       // Sets whose urls went otherwise than by being fetched may still be there.
-      oldest:
-        first(
-          `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos)
-           ORDER BY psetid LIMIT 1`,
-        ) ?? 0,
+      oldest: sql.number(
+        `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos)
+         ORDER BY psetid LIMIT 1`,
+      )(),
       ...held,
     };
   });
@@ -154,13 +150,14 @@ function readHours(
   let delayedUntilMs: number | null = null;
   const begin = new Set<number>();
   const laterOf = readLater(db);
-  const providers = db
-    .prepare<[number, number], { pid: number; nurlproc: number; timeofday: string; dueat: number }>(
-      `SELECT pid, nurlproc, timeofday, ${DUE_AT} AS dueat FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
+  const providers = new Sql(db).rows<
+    [nowS: number, nowMs: number],
+    { pid: number; nurlproc: number; timeofday: string; dueat: number }
+  >(
+    `SELECT pid, nurlproc, timeofday, ${DUE_AT} AS dueat FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
          AND (timeofday <> '' OR ${DUE_AT} > ? OR pid IN (SELECT pid FROM qpsdb WHERE starttimeslot >= 0))`,
-    )
-    .all(Math.floor(nowMs / 1000), nowMs);
-  for (const { pid, nurlproc, timeofday, dueat } of providers) {
+  );
+  for (const { pid, nurlproc, timeofday, dueat } of providers(Math.floor(nowMs / 1000), nowMs)) {
     const hours = hoursOfMask(timeofday, slots);
     if (isNever(hours)) found.never_open++;
     if (!permits(hours, slot)) {
@@ -186,16 +183,13 @@ const NONE_LATER: Later = { later: 0, later_slots: [] };
 
 /** The urls that wait for a slot by provider, counted from an index. */
 function readLater(db: Db): Map<number, Later> {
-  const parts = db
-    .prepare<[], [number, number, number]>(
-      `SELECT qpsdb.pid, starttimeslot, count(*) FROM qpsdb JOIN qdb
-         ON slot = starttimeslot AND slot >= 0 AND qdb.psetid = qpsdb.psetid
+  const parts = new Sql(db).rows<[], { pid: number; slot: number; urls: number }>(
+    `SELECT qpsdb.pid, starttimeslot AS slot, count(*) AS urls FROM qpsdb JOIN qdb
+         ON qdb.slot = starttimeslot AND qdb.slot >= 0 AND qdb.psetid = qpsdb.psetid
        WHERE starttimeslot >= 0 GROUP BY qpsdb.pid, starttimeslot`,
-    )
-    .raw()
-    .all();
+  );
   const found = new Map<number, Later>();
-  for (const [pid, slot, urls] of parts) {
+  for (const { pid, slot, urls } of parts()) {
     const { later, later_slots } = found.get(pid) ?? NONE_LATER;
     found.set(pid, { later: later + urls, later_slots: [...later_slots, slot] });
   }
@@ -204,9 +198,9 @@ function readLater(db: Db): Map<number, Later> {
 
 /** One provider as in the shape, but for its ages; undefined when there is none. */
 export function readProviderQueue(db: Db, pid: number): ProviderStanding | undefined {
-  const row = db
-    .prepare<[number], ProviderRow>(`SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE pid = ?`)
-    .get(pid);
+  const row = new Sql(db).row<[pid: number], ProviderRow>(
+    `SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE pid = ?`,
+  )(pid);
   return row && { ...row, ...(readLater(db).get(pid) ?? NONE_LATER), failed: readFailed(db).get(pid) ?? 0 };
 }
 
@@ -226,7 +220,11 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows?
       of?.ages.forEach((count, group) => (total.ages[group] = (total.ages[group] ?? 0) + count));
       total.exact &&= of?.exact ?? true;
     }
-    const rows = remarkable(db, nowS, limit);
+    const sql = new Sql(db);
+    const rows = sql.rows<[{ nowS: number; limit: number }], ProviderRow>(
+      `SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE ${REMARKABLE} ORDER BY nurlproc DESC, pid LIMIT $limit`,
+    )({ nowS, limit });
+    const remarkable = sql.number<[{ nowS: number }]>(`SELECT count(*) FROM pidb WHERE ${REMARKABLE}`);
     const later = readLater(db);
     const failed = readFailed(db);
     const providers = rows.map((row): ProviderQueue => {
@@ -240,7 +238,7 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows?
     });
     const shown = providers.reduce((sum, { waiting: urls }) => sum + urls, 0);
     const left_off = {
-      providers: countRemarkable(db, nowS) - providers.length,
+      providers: remarkable({ nowS }) - providers.length,
       waiting: total.waiting - shown,
     };
     return { providers, left_off, total };
@@ -253,16 +251,3 @@ const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fulls
 
 const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, ${DUE_AT} AS dueat, fullsetwanted,
   nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD_STATE.held}) AS held`;
-
-function remarkable(db: Db, nowS: number, limit: number): ProviderRow[] {
-  return db
-    .prepare<{ nowS: number; limit: number }, ProviderRow>(
-      `SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE ${REMARKABLE} ORDER BY nurlproc DESC, pid LIMIT $limit`,
-    )
-    .all({ nowS, limit });
-}
-
-function countRemarkable(db: Db, nowS: number): number {
-  const count = db.prepare<{ nowS: number }, number>(`SELECT count(*) FROM pidb WHERE ${REMARKABLE}`);
-  return count.pluck().get({ nowS }) ?? 0;
-}

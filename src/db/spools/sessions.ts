@@ -11,6 +11,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { syncDirectory } from '../../lib/durable.js';
 import { LccError, messageOf } from '../../lib/errors.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
 /** Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside. */
@@ -62,14 +63,31 @@ export interface Unnoted {
   errseen: number;
 }
 
-export class SessionStore {
+export class SessionStore extends SqlStore {
   /** The same in all that number connections together. */
-  readonly numbering: string;
+  readonly numbering = String(this.sql.value('SELECT id FROM numbering')());
+  readonly #newest = this.sql.number<[pid: number]>('SELECT seq FROM session WHERE pid = ?');
+  readonly #raise = this.sql.run<[pid: number, seq: number]>(
+    "INSERT INTO session(pid, seq, ip) VALUES (?, ?, '') ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)",
+  );
+  readonly #get = this.sql.row<[pid: number], Unnoted>(
+    'SELECT pid, seq, ip, errseen FROM session WHERE pid = ?',
+  );
+  readonly #put = this.sql.run<[pid: number, seq: number, ip: string]>(
+    'INSERT INTO session(pid, seq, ip) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, ip = excluded.ip',
+  );
+  readonly #seen = this.sql.run<[errseen: number, pid: number]>(
+    'UPDATE session SET errseen = max(errseen, ?) WHERE pid = ?',
+  );
+  readonly #noted = this.sql.run<[seq: number, errseen: number, pid: number]>(
+    'UPDATE session SET notedseq = max(notedseq, ?), notederrseen = max(notederrseen, ?) WHERE pid = ?',
+  );
+  readonly #unnoted = this.sql.rows<[limit: number], Unnoted>(`${UNNOTED} ORDER BY pid LIMIT ?`);
+  readonly #unnotedOf = this.sql.row<[pid: number], Unnoted>(`${UNNOTED} AND pid = ?`);
   readonly #path: string;
   readonly #database: SpoolDatabase;
   /** Added to a provider's first number. */
   readonly #skipped: number;
-  readonly #statements;
   /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is closed. */
   readonly #log: number;
   /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
@@ -79,35 +97,19 @@ export class SessionStore {
 
   /** Opens or makes the database. */
   constructor(path: string, caretaker?: Caretaker) {
-    this.#path = path;
-    this.#database = new SpoolDatabase(path, {
+    const database = new SpoolDatabase(path, {
       steps: [SCHEMA],
       // Commits are synced aside, by `synced`: SQLite would have everybody wait.
       synchronous: 'NORMAL',
       afterLoss: SESSIONS_DB.afterLoss,
       caretaker,
     });
-    this.#skipped = this.#database.isLost ? SKIPPED_NUMBERS : 0;
+    super(database.db);
+    this.#path = path;
+    this.#database = database;
+    this.#skipped = database.isLost ? SKIPPED_NUMBERS : 0;
     this.#log = openSync(`${path}-wal`, 'r');
     syncDirectory(dirname(path));
-    const prepare = (sql: string) => this.#database.db.prepare(sql);
-    this.numbering = String(prepare('SELECT id FROM numbering').pluck().get());
-    this.#statements = {
-      newest: prepare('SELECT seq FROM session WHERE pid = ?').pluck(),
-      raise: prepare(
-        "INSERT INTO session(pid, seq, ip) VALUES (?, ?, '') ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)",
-      ),
-      get: prepare('SELECT pid, seq, ip, errseen FROM session WHERE pid = ?'),
-      put: prepare(
-        'INSERT INTO session(pid, seq, ip) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, ip = excluded.ip',
-      ),
-      seen: prepare('UPDATE session SET errseen = max(errseen, ?) WHERE pid = ?'),
-      noted: prepare(
-        'UPDATE session SET notedseq = max(notedseq, ?), notederrseen = max(notederrseen, ?) WHERE pid = ?',
-      ),
-      unnoted: prepare(`${UNNOTED} ORDER BY pid LIMIT ?`),
-      unnotedOf: prepare(`${UNNOTED} AND pid = ?`),
-    };
   }
 
   /** Makes what `change` does, all or nothing; a power cut may take it back until it is `synced`. */
@@ -126,25 +128,25 @@ export class SessionStore {
 
   /** Numbers a connection. Inside a commit. */
   number({ pid, ip, known }: AdmittedLogin): SessionBegun {
-    const row = this.#statements.get.get(pid) as Unnoted | undefined;
+    const row = this.#get(pid);
     const ours = row ?? { seq: 0, ip: '', errseen: 0 };
     const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
     const last = { seq: row === undefined ? seq + this.#skipped : seq, ip: lastIp };
-    this.#statements.put.run(pid, last.seq + 1, ip);
+    this.#put(pid, last.seq + 1, ip);
     this.#told.set(pid, { seq: last.seq + 1, errseen: ours.errseen });
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
 
   /** The last connection of a provider, without a new one. */
   last(pid: number): SessionBegun {
-    const row = this.#statements.get.get(pid) as Unnoted | undefined;
+    const row = this.#get(pid);
     return { seq: row?.seq ?? 0, lastIp: row?.ip ?? '', errseen: row?.errseen ?? 0 };
   }
 
   /** The provider's newest connection, to whichever UNS; 0 = none. @throws LccError `data.malformed`, `io` */
   newest(pid: number): number {
     try {
-      return this.#database.guard(() => Number(this.#statements.newest.get(pid) ?? 0));
+      return this.#database.guard(() => this.#newest(pid));
     } catch (error) {
       if (error instanceof LccError) throw error;
       throw new LccError('io', `${this.#path}: ${messageOf(error)}`, { cause: error });
@@ -158,12 +160,12 @@ export class SessionStore {
   raise(named: ReadonlyMap<number, number>): void {
     // In place of a damaged one they go on far above, and cannot be compared.
     if (named.size === 0 || this.#skipped > 0) return;
-    this.#transaction(() => named.forEach((seq, pid) => this.#statements.raise.run(pid, seq)));
+    this.#transaction(() => named.forEach((seq, pid) => this.#raise(pid, seq)));
   }
 
   /** The provider has received its errors up to `errseen`. Inside a commit. */
   received(pid: number, errseen: number): void {
-    this.#statements.seen.run(errseen, pid);
+    this.#seen(errseen, pid);
     const told = this.#told.get(pid);
     this.#told.set(pid, { seq: told?.seq ?? 0, errseen: Math.max(errseen, told?.errseen ?? 0) });
   }
@@ -172,13 +174,13 @@ export class SessionStore {
   unnotedOf(pid: number): Unnoted | undefined {
     // Most sessions bring a set, which tells the QM of them.
     if (!this.#told.has(pid)) return undefined;
-    const row = this.#statements.unnotedOf.get(pid) as Unnoted | undefined;
+    const row = this.#unnotedOf(pid);
     return row !== undefined && this.#isUnconfirmed(row) ? row : undefined;
   }
 
   /** Sessions the QM has not confirmed, at most `limit`. */
   unnoted(limit: number): Unnoted[] {
-    const rows = this.#statements.unnoted.all(limit + this.#confirmed.size) as Unnoted[];
+    const rows = this.#unnoted(limit + this.#confirmed.size);
     return rows.filter(row => this.#isUnconfirmed(row)).slice(0, limit);
   }
 
@@ -202,12 +204,12 @@ export class SessionStore {
   close(): void {
     if (this.#confirmed.size > 0) this.#transaction(() => undefined);
     closeSync(this.#log);
-    this.#database.db.close();
+    this.db.close();
   }
 
   #transaction<T>(action: () => T): T {
     const result = this.#database.write(() => {
-      for (const [pid, { seq, errseen }] of this.#confirmed) this.#statements.noted.run(seq, errseen, pid);
+      for (const [pid, { seq, errseen }] of this.#confirmed) this.#noted(seq, errseen, pid);
       return action();
     });
     this.#confirmed.clear();

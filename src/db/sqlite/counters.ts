@@ -1,6 +1,7 @@
 /** Numbers that are given out once: change sequence, places in the queue, set ids. */
 import { corrupt, isInteger } from './row-checks.js';
 import type { Db } from '../../lib/sqlite.js';
+import { Sql } from './sql-store.js';
 
 export type CounterName = 'seq' | 'pos' | 'psetid';
 
@@ -21,14 +22,11 @@ const GIVEN = {
 export function raiseCounters(db: Db): CounterName[] {
   for (const name of Object.keys(GIVEN) as CounterName[])
     if (!isInteger(lastGiven(db, name))) throw corrupt(`counter ${name} is ${lastGiven(db, name)}`);
-  return (Object.keys(GIVEN) as CounterName[]).filter(
-    name =>
-      db
-        .prepare(
-          `INSERT INTO counter VALUES ('${name}', ${GIVEN[name]})
-           ON CONFLICT(name) DO UPDATE SET value = excluded.value WHERE value < excluded.value`,
-        )
-        .run().changes > 0,
+  return (Object.keys(GIVEN) as CounterName[]).filter(name =>
+    new Sql(db).changed(
+      `INSERT INTO counter VALUES ('${name}', ${GIVEN[name]})
+       ON CONFLICT(name) DO UPDATE SET value = excluded.value WHERE value < excluded.value`,
+    )(),
   );
 }
 

@@ -15,6 +15,13 @@ export abstract class LccReader extends SqlStore {
     this.db.close();
   }
 
+  /** The same statement, which throws as `guard`. */
+  protected guarded<Bind extends unknown[], Result>(
+    ask: (...bind: Bind) => Result,
+  ): (...bind: Bind) => Result {
+    return (...bind) => this.guard(() => ask(...bind));
+  }
+
   /** @throws LccError as `readingError` */
   protected guard<T>(read: () => T): T {
     try {

@@ -19,6 +19,7 @@ import { forgetMarks } from './marks.js';
 import { isLaterTable, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
 import { rebuildSets } from '../queue/ranges.js';
 import { beginAnew } from './restored.js';
+import { Sql } from './sql-store.js';
 import { forgetSuspicion, isTrusted } from './suspicion.js';
 
 /** Tables copied, providers first; of qpsdb only what the urls do not tell is kept. */
@@ -233,10 +234,7 @@ const MOST_ERRORS = 2 ** 52;
  */
 function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
   try {
-    const last = old
-      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'pierr'")
-      .pluck()
-      .get();
+    const last = new Sql(old).value<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'pierr'")();
     if (last !== undefined && last < MOST_ERRORS)
       db.prepare("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'pierr'").run(last);
   } catch (error) {
@@ -246,19 +244,14 @@ function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
 
 /** Columns that are stored, not generated. */
 function columnsOf(db: Db, table: string): string[] {
-  return db
-    .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
-    .pluck()
-    .all(table);
+  const stored = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
+  return new Sql(db).values<[table: string], string>(stored)(table);
 }
 
 /** Its rowid's name, or the columns of its primary key. */
 function keyOf(db: Db, table: string): string {
-  return db
-    .prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk')
-    .pluck()
-    .all(table)
-    .join(', ');
+  const key = 'SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk';
+  return new Sql(db).values<[table: string], string>(key)(table).join(', ');
 }
 
 /** Makes what was copied agree with itself, and asks for the rest. */
