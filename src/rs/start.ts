@@ -5,6 +5,7 @@ import { endpointsToListen } from '../daemon/listen-all.js';
 import { startLocked } from '../daemon/locked.js';
 import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
+import type { ShownProvider } from '../db/providers/registered.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -99,7 +100,14 @@ async function run(
   const ask = (question: RsQuestion) => sender.ask(question);
   const shared = new SharedAnswers({ ...options.share, ask, clock });
   const applied = () => sender.stir();
-  const door = new UnsDoor({ ...options.unsDoor, clock });
+  const door = new UnsDoor({
+    ...options.unsDoor,
+    clock,
+    async leaveAt(pid) {
+      const told = await ask({ op: 'show', pid });
+      return told === undefined ? undefined : ((told['provider'] as ShownProvider | null)?.leaveat ?? null);
+    },
+  });
   const mail = startMail({
     db,
     options: options.mail,

@@ -14,6 +14,8 @@ export interface UnsDoorOptions {
   xml: XmlLimits;
   timeoutMs: number;
   clock: Clock;
+  /** When a provider that leaves is gone, in seconds; null: it does not leave; undefined: the Queue Manager is away. */
+  leaveAt: (pid: number) => Promise<number | null | undefined>;
 }
 
 export interface ProviderLook {
@@ -31,12 +33,21 @@ export class UnsDoor {
 
   /**
    * @param address of the client
-   * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password, 503
+   * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password, 503; 403 for one that leaves,
+   *   to whoever has its password
    */
   async look(pid: string, password: string, address: string): Promise<ProviderLook> {
     const { report, errors, rejected } = await this.#ask(pid, password, address);
     if (report !== undefined) return { report, errors };
-    throw rejected === NOT_TOGETHER || rejected === DISABLED ? notTogether() : busy();
+    if (rejected === DISABLED) throw await this.#notEnabled(pid);
+    throw rejected === NOT_TOGETHER ? notTogether() : busy();
+  }
+
+  /** The UNS says so only after the right password. */
+  async #notEnabled(pid: string): Promise<RsRequestRefused> {
+    const leaveat = await this.#options.leaveAt(Number(pid));
+    if (leaveat === undefined) return busy();
+    return leaveat === null ? notTogether() : leaving(pid, leaveat);
   }
 
   /**
@@ -111,4 +122,14 @@ const DISABLED = 105;
 /** Alike for a number that is unknown, disabled or has another password. */
 export function notTogether(): RsRequestRefused {
   return new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
+}
+
+function leaving(pid: string, leaveat: number): RsRequestRefused {
+  const gone = new Date(leaveat * 1000).toISOString().slice(0, 16).replace('T', ' ');
+  return new RsRequestRefused(
+    403,
+    'leaving',
+    `provider ${pid} leaves, and is gone at ${gone} UTC`,
+    'lccregister leave --undo, or DELETE me/leave, brings it back until then',
+  );
 }

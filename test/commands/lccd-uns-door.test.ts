@@ -73,11 +73,18 @@ test('a look takes no number, receives no errors, and sends nothing; strangers a
   for (const socket of silent) socket.end();
   await until('a place is free', async () => !/max_doors/.test(await say(doors, init('7', password))));
 
-  const door = new UnsDoor({ path: doors, xml: XML, timeoutMs: 30_000, clock: systemClock });
+  const leaveAt = () => Promise.resolve(null);
+  const door = new UnsDoor({ path: doors, xml: XML, timeoutMs: 30_000, clock: systemClock, leaveAt });
   const { report, errors } = await door.look('7', password, '192.0.2.8');
   assert.deepEqual([report.errors, report.processing, errors[0]?.code], [1, 3, '404']);
   await assert.rejects(door.look('7', 'wrong', '192.0.2.8'), { status: 401 });
-  const nobody = new UnsDoor({ path: `${doors}.not`, xml: XML, timeoutMs: 30_000, clock: systemClock });
+  const nobody = new UnsDoor({
+    path: `${doors}.not`,
+    xml: XML,
+    timeoutMs: 30_000,
+    clock: systemClock,
+    leaveAt,
+  });
   await assert.rejects(nobody.look('7', password, ''), { status: 503 });
 
   // A CP comes as the first.

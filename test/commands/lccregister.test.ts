@@ -298,7 +298,24 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
       await lcc.run('lccpidb show --pid=100000'),
       /^origin: .*registered by itself.*\n(?:.*\n)*leaves: /m,
     );
-    assert.equal((await as('status')).status, 77);
+    for (const [verb, more] of [
+      ['status', ''],
+      ['leave', '--urls=0'],
+      ['passwd', ''],
+    ] as const) {
+      const told = await as(verb, more);
+      assert.equal(told.status, 77, told.stderr);
+      assert.match(
+        told.stderr,
+        /provider 100000 leaves, and is gone at \d{4}-\d\d-\d\d \d\d:\d\d UTC; lccregister leave --undo, .* brings it back until then\n$/,
+      );
+    }
+    const strangers = ['100000:wrong', '100001:wrong'].map(login =>
+      lcc.run(`curl -s -u ${login} ${server}api/v1/me`),
+    );
+    const [wrong, unknown] = await Promise.all(strangers);
+    assert.equal(wrong, unknown);
+    assert.match(unknown ?? '', /number and password do not belong together/);
     assert.equal((await as('leave', '--undo')).status, 0);
     assert.ok(await holds());
 
