@@ -1,7 +1,15 @@
 /** What an applicant asks for besides a site: a bandwidth, and hours of the day. */
 import { formatAmount, parseAmount } from '../config/amounts.js';
 import { limitText } from '../config/settings/index.js';
-import { areRanges, hoursOfMask, isNever, maskOf, type Hours, type Slots } from '../config/hours.js';
+import {
+  areRanges,
+  hoursOfMask,
+  isNever,
+  isTooFine,
+  maskOf,
+  type Hours,
+  type Slots,
+} from '../config/hours.js';
 import type { Wishes } from '../db/rs/registrations.js';
 import { RsRequestRefused } from './refusal.js';
 import { hoursFromZone, isZone } from './zone-hours.js';
@@ -40,18 +48,29 @@ export function wishesOf(
   if (zone !== '' && !isZone(zone))
     throw new RsRequestRefused(400, 'zone', 'the time zone is none', 'give a name such as Europe/Berlin');
   if (hours === '' || hours === 'always') return wishes;
-  if (!areRanges(hours))
-    throw new RsRequestRefused(400, 'hours', 'the hours are none', 'give hours such as 0-7,22-23, or always');
+  if (!areRanges(hours)) throw noHours('the hours are none', slots);
   wishes.hours = maskOf(hours);
   if (zone !== '') wishes.zone = zone;
-  if (isNever(timeofdayOf(wishes, slots, nowMs)))
-    throw new RsRequestRefused(
-      400,
-      'hours',
-      'no whole hour of this cache lies in them',
-      'permit two hours in a row',
-    );
-  return wishes;
+  if (!isNever(timeofdayOf(wishes, slots, nowMs))) return wishes;
+  // Of the week, where an hour counts if it is permitted on every day.
+  if (isTooFine(wishes.hours, slots))
+    throw noHours('this cache knows the hours of a day, and hours over 23 are those of a week', slots);
+  throw new RsRequestRefused(
+    400,
+    'hours',
+    'no whole hour of this cache lies in them',
+    'permit two hours in a row',
+  );
+}
+
+function noHours(what: string, slots: Slots): RsRequestRefused {
+  const accepted = slots === 24 ? '' : ', or of the week, 0 to 167 from Monday on';
+  return new RsRequestRefused(
+    400,
+    'hours',
+    what,
+    `give hours of the day, 0 to 23${accepted}, such as 0-7,22-23, or always`,
+  );
 }
 
 /** As forms begin. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { formatHours, maskOf, type Slots } from '../../src/config/hours.js';
+import { wishesOf } from '../../src/rs/wishes.js';
 import { hoursFromZone, isZone, zoneOffsetMinutes } from '../../src/rs/zone-hours.js';
 import { RsScene } from './support.js';
 
@@ -43,6 +44,25 @@ test('hours of the week go over its end, and are read strictly where the LCC kno
   const monday = '0-1,48';
   assert.equal(mapped('UTC', monday, 'Asia/Tokyo', JANUARY, 168), '39,159-160');
   assert.equal(mapped('UTC', monday, 'Asia/Tokyo', JANUARY, 24), 'never');
+});
+
+test('hours that are none are refused with those that are accepted', () => {
+  const refusal = (hours: string, slots: Slots) => {
+    try {
+      return wishesOf({ hours }, slots, JANUARY);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const ofDay = 'give hours of the day, 0 to 23, such as 0-7,22-23, or always';
+  const tooFine = `this cache knows the hours of a day, and hours over 23 are those of a week; ${ofDay}`;
+  assert.equal(refusal('0-99', 24), tooFine);
+  assert.equal(refusal('0-200', 24), `the hours are none; ${ofDay}`);
+  assert.match(
+    String(refusal('x', 168)),
+    /; give hours of the day, 0 to 23, or of the week, 0 to 167 from Monday on, such as /,
+  );
+  assert.equal(typeof refusal('0-99', 168), 'object');
 });
 
 test('a zone is one that has a name', () => {
