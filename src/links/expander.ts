@@ -4,7 +4,8 @@
  */
 import type { CrawlReader } from '../db/cache/crawl.js';
 import type { Clock } from '../lib/clock.js';
-import { decodedOf } from '../text/content.js';
+import { decodedOf, rawOf } from '../text/content.js';
+import type { Raw } from '../text/decode.js';
 import { urlsOfCss } from '../text/link-values.js';
 import { jsonFeedLinks, listLinks, xmlListLinks } from '../text/list-links.js';
 import { pageLinks, type PageLink } from '../text/page-links.js';
@@ -15,7 +16,7 @@ import type { LinkOwners } from './owners.js';
 import { BEGINNING_BYTES, beginsAsList, isMaybeList, isXml, unpacked } from './packed-list.js';
 import type { FoundLink, ExpandOptions, LinksSink } from './options.js';
 import { PathQueries } from './path-queries.js';
-import { baseOf, resolveLink } from './resolve.js';
+import { baseOf, resolveLink, spellings } from './resolve.js';
 import { robotsSaid } from './robots-said.js';
 import { SentLinks } from './sent-links.js';
 import { readBeginning, readPage } from './stored-page.js';
@@ -57,17 +58,22 @@ export interface LinksCounts {
 const LIST =
   /^(?:(?:text|application)\/xml|application\/(?:rss|atom|rdf|feed)\+(?:xml|json)|application\/json)$/;
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/;
+/** Of links as they are written, remembered. */
+const WRITTEN_PLACES = 2 ** 17;
 const SECONDS_MS = 1000;
 
 export class Expander {
   readonly counts: LinksCounts = { pages: 0, links: 0, sent: 0, unwanted: 0, unread: 0, traps: new Map() };
   readonly #parts: ExpanderParts;
   readonly #sent: SentLinks;
+  /** Links as they were written: what was looked at once need not be resolved again. */
+  readonly #written: SentLinks;
   readonly #queries: PathQueries;
 
   constructor(parts: ExpanderParts) {
     this.#parts = parts;
     this.#sent = new SentLinks(parts.options.sentPlaces);
+    this.#written = new SentLinks(Math.min(parts.options.sentPlaces, WRITTEN_PLACES));
     this.#queries = new PathQueries(parts.db, parts.options.maxQueries);
   }
 
@@ -94,10 +100,8 @@ export class Expander {
       : (this.#ofList(record, page) ?? this.#ofPage(record, page));
     const hops = Number(valueOf(record, 'hops') ?? 0) + 1;
     const limits = this.#trapLimits();
-    const wanted = this.#parts.db.atOnce(() =>
-      found.links.flatMap(({ url }) => this.#wanted(url, hops, limits) ?? []),
-    );
-    for (const link of wanted) {
+    const look = () => found.links.flatMap(({ url }) => this.#wanted(url, hops, limits) ?? []);
+    for (const link of found.links.length === 0 ? [] : this.#parts.db.atOnce(look)) {
       const sent = this.#parts.sink.add(link);
       if (sent !== undefined) await sent;
     }
@@ -159,7 +163,7 @@ export class Expander {
     return true;
   }
 
-  #read(record: UrlRecord, file: string): { text: string; charset: string } | undefined {
+  #read(record: UrlRecord, file: string): Raw | undefined {
     const { maxPageBytes } = this.#parts.options;
     const stored = readPage(file, record.md5, maxPageBytes);
     const mayBePacked = isMaybeList(record.mimetype) || LIST.test(record.mimetype);
@@ -168,15 +172,20 @@ export class Expander {
       this.#parts.complain(`${record.curl}: larger than spider.max_page_bytes, its links are not looked at`);
     const isMarkup = isMaybeList(record.mimetype) && typeof bytes !== 'string' && isXml(bytes);
     const source = { mimetype: isMarkup ? 'application/xml' : record.mimetype, charset: record.http_charset };
-    const decoded = typeof bytes === 'string' ? undefined : decodedOf(bytes, source);
-    if (decoded === undefined) this.counts.unread++;
-    return decoded;
+    if (typeof bytes !== 'string') {
+      // Anything but HTML may be a list, whose text is needed.
+      const page = record.mimetype === 'text/html' ? rawOf(bytes, source) : decodedOf(bytes, source);
+      if (page !== undefined) return { isBytes: false, ...page };
+    }
+    this.counts.unread++;
+    return undefined;
   }
 
-  #ofPage(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound {
+  #ofPage(record: UrlRecord, { text, charset, isBytes }: Raw): PageFound {
     const { options, clock } = this.#parts;
     const page = pageLinks(text, {
       isXml: record.mimetype !== 'text/html',
+      isBytes,
       assets: options.assets,
       robotName: options.robotName,
       maxLinks: options.maxPageLinks,
@@ -192,9 +201,13 @@ export class Expander {
     const isUnwanted = said.noindex;
     if (said.nofollow && options.nofollow !== 'none') return { links: [], isUnwanted };
     const base = baseOf(page.base, urlOf(record));
+    // A page that names another as its own is looked at with all of its links.
+    const spelled = record.curl.includes('?') ? () => undefined : spellings(base, charset);
     const links: PageFoundLink[] = [];
     for (const link of page.links) {
       if (link.isNofollow && options.nofollow === 'all') continue;
+      const spelling = spelled(link.href);
+      if (spelling !== undefined && this.#written.wasSent(spelling)) continue;
       const url = resolveLink(link.href, base, charset);
       if (url !== undefined) links.push({ url, kind: link.kind });
     }
@@ -213,7 +226,7 @@ export class Expander {
   }
 
   /** A feed or a sitemap; undefined for anything else. */
-  #ofList(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound | undefined {
+  #ofList(record: UrlRecord, { text, charset }: Raw): PageFound | undefined {
     const { mimetype } = record;
     if (mimetype === 'text/html') return undefined;
     const isMaybe = isMaybeList(mimetype);
@@ -232,7 +245,7 @@ export class Expander {
     return { links, isUnwanted: false };
   }
 
-  #ofStyleSheet(record: UrlRecord, { text, charset }: { text: string; charset: string }): PageFound {
+  #ofStyleSheet(record: UrlRecord, { text, charset }: Raw): PageFound {
     const links: PageFoundLink[] = [];
     for (const href of urlsOfCss(text)) {
       if (links.length >= this.#parts.options.maxPageLinks) break;

@@ -3,6 +3,8 @@ import '@exodus/bytes/encoding.js';
 import { percentEncodeAfterEncoding } from '@exodus/bytes/whatwg.js';
 import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
 
+/** Leads to the same page from each page of a folder: it has a path or a host of its own, which `?a` and `http:?a` have not. */
+const FROM_FOLDER = /^[\w./~%-](?:[^:]*$|[^:]*:\/\/)/;
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 /** The special-query percent-encode set of the URL Standard. */
 const QUERY_SET = ' "#\'<>';
@@ -24,6 +26,15 @@ export function baseOf(written: string | undefined, url: string): string {
   } catch {
     return url;
   }
+}
+
+/** Names links as the pages of a folder write them: what has one name leads to one page; undefined for a link without. */
+export function spellings(base: string, charset: string): (href: string) => string | undefined {
+  if (!URL.canParse(base)) return () => undefined;
+  const url = new URL(base);
+  url.search = url.hash = '';
+  const folder = `${charset} ${url.href.slice(0, url.href.lastIndexOf('/') + 1)} `;
+  return href => (FROM_FOLDER.test(href) ? folder + href : undefined);
 }
 
 function inCharset(href: string, charset: string): string {

@@ -1,4 +1,4 @@
-/** Links that were sent a moment ago: a page's navigation is on every page of its site. A newer one takes an older one's place. */
+/** Links that were sent a moment ago, or texts of links: a page's navigation is on every page of its site. A newer one takes an older one's place. */
 export class SentLinks {
   readonly #hashes: Uint32Array;
   readonly #mask: number;

@@ -1,6 +1,6 @@
 /** The text in content, by its type. */
 import { getBOMEncoding } from '@exodus/bytes/encoding-lite.js';
-import { decodeDocument, latin1, type Decoded } from './decode.js';
+import { decodeDocument, latin1, rawDocument, type Declared, type Decoded, type Raw } from './decode.js';
 import { isBinaryByte, wideCharset } from './detect.js';
 import { pageText, type PageText, type TextWanted } from './html.js';
 import { tidy, tidyLines } from './tidy.js';
@@ -42,11 +42,23 @@ export function textOf(
 }
 
 /** The document as text, with its markup; undefined where it is not text. */
-export function decodedOf(bytes: Uint8Array, { mimetype, charset }: TextSource): Decoded | undefined {
+export function decodedOf(bytes: Uint8Array, source: TextSource): Decoded | undefined {
+  const declared = declaredOf(bytes, source);
+  return declared && decodeDocument(bytes, declared);
+}
+
+/** The same for who needs little of it. */
+export function rawOf(bytes: Uint8Array, source: TextSource): Raw | undefined {
+  const declared = declaredOf(bytes, source);
+  return declared && rawDocument(bytes, declared);
+}
+
+/** What is known of it besides its bytes; undefined where it is not text. */
+function declaredOf(bytes: Uint8Array, { mimetype, charset }: TextSource): Declared | undefined {
   const markup = !isMarkup(mimetype) ? undefined : mimetype === 'text/html' ? 'html' : 'xml';
   const wide = charset?.startsWith('utf-16') === true ? charset : wideCharset(bytes);
   if (wide === undefined && isBinary(bytes, markup !== undefined)) return undefined;
-  return decodeDocument(bytes, { markup, charset: wide ?? charset ?? undefined });
+  return { markup, charset: wide ?? charset ?? undefined };
 }
 
 /** Whether content of this type is HTML or XML. */

@@ -14,6 +14,12 @@ export interface Decoded {
   charset: string;
 }
 
+/** A document of which little is needed. */
+export interface Raw extends Decoded {
+  /** Whether each character of `text` is a byte of UTF-8 (`ofBytes`). */
+  isBytes: boolean;
+}
+
 /** What is known of a document besides its bytes. */
 export interface Declared {
   /** Whether it can name its encoding itself. */
@@ -32,9 +38,26 @@ const DECLARATION_BYTES = 1024;
 /** A shift of ISO-2022-JP: its bytes are those of ASCII, and valid UTF-8. */
 const SHIFT = Buffer.from('\x1b$', 'latin1');
 
-export function decodeDocument(bytes: Uint8Array, { markup, charset }: Declared): Decoded {
+export function decodeDocument(bytes: Uint8Array, declared: Declared): Decoded {
+  return decodeAs(charsetOf(bytes, declared), bytes);
+}
+
+/** The document without the work of decoding where it is in UTF-8, in which what is ASCII stands for itself: markup. */
+export function rawDocument(bytes: Uint8Array, declared: Declared): Raw {
+  const charset = charsetOf(bytes, declared);
+  if (charset === 'utf-8') return { text: latin1(bytes), charset, isBytes: true };
+  return { ...decodeAs(charset, bytes), isBytes: false };
+}
+
+/** What a part of such a text says, where its characters are bytes. */
+export function ofBytes(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- all of ASCII
+  return /[^\0-\x7f]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
+}
+
+function charsetOf(bytes: Uint8Array, { markup, charset }: Declared): string {
   const mark = getBOMEncoding(bytes);
-  if (mark !== null) return decodeAs(mark, bytes);
+  if (mark !== null) return mark;
   let mostly: boolean | undefined;
   // UTF-8 is named by many documents that are in another encoding, and no other one is valid UTF-8 by chance.
   const isMostly = () => (mostly ??= isMostlyUtf8(bytes));
@@ -42,14 +65,11 @@ export function decodeDocument(bytes: Uint8Array, { markup, charset }: Declared)
   for (const named of [() => charset, declared]) {
     const name = named();
     if (name === undefined) continue;
-    if (name !== 'utf-8') return decodeAs(name, bytes);
-    if (isMostly()) return decodeAs(name, bytes);
+    if (name !== 'utf-8' || isMostly()) return name;
   }
   const isShifted = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(SHIFT);
-  if (!isShifted && isMostly()) return decodeAs('utf-8', bytes);
-  const detected = detectCharset(bytes);
-  if (detected === undefined && isMostly()) return decodeAs('utf-8', bytes);
-  return decodeAs(detected ?? 'windows-1252', bytes);
+  if (!isShifted && isMostly()) return 'utf-8';
+  return detectCharset(bytes) ?? (isMostly() ? 'utf-8' : 'windows-1252');
 }
 
 function decodeAs(charset: string, bytes: Uint8Array): Decoded {

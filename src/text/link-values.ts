@@ -87,3 +87,11 @@ export function urlsOfBeginning(
 export function isData(url: string): boolean {
   return /^\s*data:/i.test(url);
 }
+
+const BLANK = 0x20;
+
+/** Many links of a page lead to places in one other page. Blanks in front of a fragment are no part of a url without it. */
+export function withoutFragment(href: string): string {
+  const mark = href.indexOf('#');
+  return mark < 0 || href.charCodeAt(mark - 1) <= BLANK ? href : href.slice(0, mark);
+}

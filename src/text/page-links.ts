@@ -5,7 +5,16 @@
 import { decodeHTMLAttribute } from 'entities';
 import { Tokenizer } from 'htmlparser2';
 import { CDATA, hideCdata } from './cdata.js';
-import { isData, urlOfRefresh, urlsOfBeginning, urlsOfCss, urlsOfSrcset } from './link-values.js';
+import { ofBytes } from './decode.js';
+import { KnownNames } from './known-names.js';
+import {
+  isData,
+  urlOfRefresh,
+  urlsOfBeginning,
+  urlsOfCss,
+  urlsOfSrcset,
+  withoutFragment,
+} from './link-values.js';
 import { hiddenScriptEnd } from './script-end.js';
 import { Tree, type Beginning } from './tree.js';
 
@@ -13,7 +22,7 @@ import { Tree, type Beginning } from './tree.js';
 export type LinkKind = 'page' | 'asset' | 'canonical';
 
 export interface PageLink {
-  /** As written, without entities: relative, and not checked. */
+  /** As written, without entities and fragment: relative, and not checked. */
   href: string;
   kind: LinkKind;
   /** The page says not to follow it (`rel`). */
@@ -36,6 +45,8 @@ export interface PageLinks {
 export interface PageLinksOptions {
   /** XML rather than HTML: empty elements, no scripts that hide tags. */
   isXml: boolean;
+  /** Each character of the document is a byte of UTF-8. */
+  isBytes?: boolean;
   /** Also what a browser loads to show the page. */
   assets: boolean;
   /** The name by which pages speak to our robot, in lower case, besides `robots`. */
@@ -80,7 +91,8 @@ const ATTRIBUTES = new Map(
 );
 /** Elements whose names are needed besides. */
 const OTHERS = new Set(['template', 'frameset', 'noframes', 'style', 'svg', 'math']);
-const LONGEST_NAME = 8;
+const ELEMENT_NAMES = new KnownNames([...ATTRIBUTES.keys(), ...OTHERS]);
+const ATTRIBUTE_NAMES = new KnownNames(['style', ...[...ATTRIBUTES.values()].flatMap(names => [...names])]);
 const NO_ATTRIBUTES: ReadonlySet<string> = new Set();
 const STYLE: ReadonlySet<string> = new Set(['style']);
 /** What `rel` of a link element says of a page; the page of a search is often named nowhere else. */
@@ -169,6 +181,7 @@ class LinksPage implements PageLinks {
         onattribname: (start, end) => {
           this.#attribute = '';
           if (this.#wanted === NO_ATTRIBUTES && !this.#options.assets) return;
+          if (!ATTRIBUTE_NAMES.mayBe(source, start, end)) return;
           const name = nameIn(source, start, end);
           if (this.#wanted.has(name) || (name === 'style' && this.#options.assets)) this.#attribute = name;
           this.#value = '';
@@ -189,7 +202,10 @@ class LinksPage implements PageLinks {
           if (end !== undefined) tokenizer.pause();
         },
         onselfclosingtag: () => this.#opened(true),
-        onclosetag: (start, end) => this.#closeTag(nameIn(source, start, end)),
+        onclosetag: (start, end) => {
+          this.#raw = undefined;
+          if (this.#tree !== undefined || this.#templates > 0) this.#closeTag(nameIn(source, start, end));
+        },
         ontextentity: nothing,
         oncdata: (start, at, offset) => {
           if (this.#raw === 'style' && isForeign()) this.#rawText(source, start, at - offset);
@@ -222,7 +238,7 @@ class LinksPage implements PageLinks {
     this.#name = '';
     this.#wanted = NO_ATTRIBUTES;
     if (this.#values.size > 0) this.#values.clear();
-    if (end - start > LONGEST_NAME && this.#tree === undefined) return;
+    if (this.#tree === undefined && !this.#options.isXml && !ELEMENT_NAMES.mayBe(source, start, end)) return;
     const name = this.#ownName(nameIn(source, start, end));
     this.#name = name;
     this.#wanted = ATTRIBUTES.get(name) ?? (OTHERS.has(name) ? STYLE : NO_ATTRIBUTES);
@@ -253,7 +269,6 @@ class LinksPage implements PageLinks {
   }
 
   #closeTag(name: string): void {
-    this.#raw = undefined;
     const own = this.#ownName(name);
     if (own === 'template' && this.#templates > 0) this.#templates--;
     this.#tree?.end(own);
@@ -262,12 +277,10 @@ class LinksPage implements PageLinks {
   #rawText(source: string, start: number, end: number): void {
     const raw = this.#raw;
     if (this.#isHidden || this.cut !== undefined) return;
-    const text = withoutNul(source.slice(start, end));
-    if (raw === 'style') {
-      if (this.#options.assets) for (const url of urlsOfCss(text)) this.#add(url, 'asset');
-      return;
-    }
-    this.#takeAll(text, 'noframes');
+    const text = source.slice(start, end);
+    if (raw === 'noframes') this.#takeAll(text, 'noframes');
+    else if (this.#options.assets)
+      for (const url of urlsOfCss(withoutNul(this.#written(text)))) this.#add(url, 'asset');
   }
 
   #takeAll(document: string, part: Part): void {
@@ -315,7 +328,7 @@ class LinksPage implements PageLinks {
   /** Of a value with several urls that is longer than the limit its beginning counts. */
   #takeListed(value: string, urlsOf: (text: string) => Iterable<string>): void {
     const most = this.#options.maxValueLength;
-    const text = decoded(value.slice(0, most));
+    const text = this.#decoded(value.slice(0, most));
     if (value.length <= most) {
       for (const url of urlsOf(text)) this.#add(url, 'asset');
       return;
@@ -345,14 +358,24 @@ class LinksPage implements PageLinks {
   #get(attribute: string): string | undefined {
     const value = this.#values.get(attribute);
     if (value === undefined) return undefined;
-    if (value.length <= this.#options.maxValueLength) return decoded(value);
+    if (value.length <= this.#options.maxValueLength) return this.#decoded(value);
     if (!isData(value)) this.long++;
     return undefined;
   }
 
+  #decoded(value: string): string {
+    const text = this.#written(value);
+    return withoutNul(text.includes('&') ? decodeHTMLAttribute(text) : text);
+  }
+
+  #written(text: string): string {
+    return this.#options.isBytes === true ? ofBytes(text) : text;
+  }
+
   #add(href: string | undefined, kind: LinkKind): void {
     if (href === undefined) return;
-    this.#put({ href, kind, isNofollow: kind === 'page' && NOFOLLOW.test(this.#values.get('rel') ?? '') });
+    const isNofollow = kind === 'page' && NOFOLLOW.test(this.#values.get('rel') ?? '');
+    this.#put({ href: withoutFragment(href), kind, isNofollow });
   }
 
   #put(link: PageLink): void {
@@ -367,10 +390,6 @@ class LinksPage implements PageLinks {
 
 function isInTemplate({ name, foreign }: Beginning, around: boolean): boolean {
   return around || (name === 'template' && foreign === undefined);
-}
-
-function decoded(value: string): string {
-  return withoutNul(value.includes('&') ? decodeHTMLAttribute(value) : value);
 }
 
 function withoutNul(text: string): string {

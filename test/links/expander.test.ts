@@ -104,6 +104,13 @@ describe('links of stored pages', () => {
     );
   });
 
+  it('lead elsewhere from another folder, however alike they are written', async () => {
+    const { all, curls } = expander();
+    for (const path of ['a/1', 'a/2', 'b/1', 'b/2?q'])
+      await all.expand(page(`<a href=x><a href=?y>${path}`, { path }));
+    assert.deepEqual(curls(), ['a/x', 'a/1?y', 'a/2?y', 'b/x', 'b/1?y', 'b/2?y']);
+  });
+
   it('are not sent when they are held, wait, or are known not to be had', async () => {
     cache.put({ curl: `${SITE}held`, mimetype: 'application/pdf' });
     cache.db.exec(`INSERT INTO qdb(pos, pid, curl, mimetype, psetid) VALUES (1, 1, '${SITE}waits', '*/*', 1);

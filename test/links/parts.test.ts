@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LinkOwners } from '../../src/links/owners.js';
 import { PathQueries } from '../../src/links/path-queries.js';
-import { baseOf, resolveLink } from '../../src/links/resolve.js';
+import { baseOf, resolveLink, spellings } from '../../src/links/resolve.js';
 import { robotsSaid } from '../../src/links/robots-said.js';
 import { SentLinks } from '../../src/links/sent-links.js';
 
@@ -51,6 +51,41 @@ describe('where a link leads', () => {
     assert.equal(baseOf('/x/', 'http://example.org/a/b'), 'http://example.org/x/');
     for (const none of [undefined, 'javascript:1', 'http://', 'data:text/html,x'])
       assert.equal(baseOf(none, 'http://example.org/a/b'), 'http://example.org/a/b');
+  });
+});
+
+describe('how a link is written', () => {
+  const spelled = (href: string, base = 'http://example.org/a/b?c/d', charset = 'utf-8') =>
+    spellings(base, charset)(href);
+
+  it('says where it leads from each page of a folder', () => {
+    const same = ['http://example.org/a/', 'http://example.org/a/x#y', 'http://EXAMPLE.org/b/../a/'];
+    for (const href of ['x', '../x', '/x', '//x.org/y', 'https://x.org/?y', '%41', 'x?y=http://z', 'x?'])
+      for (const base of same) {
+        assert.notEqual(spelled(href), undefined);
+        assert.equal(spelled(href, base), spelled(href));
+        assert.equal(
+          resolveLink(href, base, 'utf-8')?.curl,
+          resolveLink(href, 'http://example.org/a/b?c/d', 'utf-8')?.curl,
+        );
+      }
+  });
+
+  it('is another from another folder, host or encoding', () => {
+    const others = [
+      'http://example.org/a',
+      'http://example.com',
+      'http://example.org/a/b/c',
+      'http://u@example.org/a/',
+    ];
+    for (const base of others) assert.notEqual(spelled('x', base), spelled('x'));
+    assert.notEqual(spelled('x', undefined, 'big5'), spelled('x'));
+    assert.equal(spelled('x', 'http://'), undefined);
+  });
+
+  it('says nothing where it leads to the page itself, or is odd', () => {
+    for (const href of ['', '?x', 'http:', 'http:?x', ' ?x', '\\x', 'http:?x=://y', 'mailto:a'])
+      assert.equal(spelled(href), undefined);
   });
 });
 

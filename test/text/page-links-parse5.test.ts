@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { urlOfRefresh, urlsOfCss, urlsOfSrcset } from '../../src/text/link-values.js';
-import { pageLinks } from '../../src/text/page-links.js';
+import { pageLinks, type PageLinksOptions } from '../../src/text/page-links.js';
 
 /** Mutated pages. */
 const PAGES = Number(process.env['LCC_TEST_LINK_PAGES'] ?? 300);
@@ -124,7 +124,7 @@ test(`${PAGES} mutated pages: all that parse5 finds is found`, () => {
   const random = randomOf(SEED);
   for (let run = 0; run < PAGES; run++) {
     const page = mutatedPage(random);
-    const { links, cut } = pageLinks(page, {
+    const options: PageLinksOptions = {
       isXml: false,
       assets: true,
       robotName: 'x',
@@ -132,8 +132,11 @@ test(`${PAGES} mutated pages: all that parse5 finds is found`, () => {
       maxValueLength: 8192,
       timeoutMs: 60_000,
       nowMs: () => 0,
-    });
+    };
+    const { links, cut } = pageLinks(page, options);
     assert.equal(cut, undefined);
+    const bytes = Buffer.from(page).toString('latin1');
+    assert.deepEqual(pageLinks(bytes, { ...options, isBytes: true }).links, links);
     const found = new Set(links.map(({ href }) => href));
     const missed = [...linksOfTree(page)].filter(
       href => href !== '' && !href.includes('<![CDATA[') && !found.has(href),

@@ -53,6 +53,29 @@ describe('the links of a page', () => {
     assert.deepEqual(hrefs('<a href="a\0b">'), ['a\ufffdb']);
   });
 
+  it('are read from the bytes of UTF-8', () => {
+    const page = `<title>\u65e5</title><a href="caf\u00e9.html?&eacute;">\u00b6</a><style>a { background: url(\u65e5.png) }</style>
+      <noframes><a href="\u00fc\0"></noframes><img srcset="\u00e0.png 1x, b.png 2x">`;
+    const bytes = `${Buffer.from(page).toString('latin1')}<a href="a\xe9b\xff">`;
+    const found = [
+      'caf\u00e9.html?\u00e9',
+      '\u65e5.png',
+      '\u00fc\ufffd',
+      '\u00e0.png',
+      'b.png',
+      'a\ufffdb\ufffd',
+    ];
+    assert.deepEqual(hrefs(bytes, { isBytes: true, assets: true }), found);
+  });
+
+  it('have no fragments: those to one page are one', () => {
+    assert.deepEqual(
+      hrefs('<a href=#top><a href=1#a><a href=1#b><a href=1><a href="2 #a"><a href="&num;3">'),
+      ['', '1', '2 #a'],
+    );
+    assert.equal(read('<a rel=nofollow href=1#a><a href=1#b>').links[0]?.isNofollow, false);
+  });
+
   it('count once each, and are followed where one of them may be', () => {
     const { links } = read(
       '<a rel=nofollow href=1><a href=1><a href=2 rel="x UGC"><a href=3 rel="sponsored">',
