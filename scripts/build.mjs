@@ -86,6 +86,10 @@ const USUAL_WORK = {
   lcccpstate: [['--statefile=SCRATCH/state', '--quiet', '--commit-now'], SITE],
   lcccp: [['--dry-run', '--quiet'], SITE],
   lccq: [['--cursor=SCRATCH/cursor'], ''],
+  lcclinks: [
+    ['--assets'],
+    `<?lcc from="build"?>\n${'<url curl="http://a/" mimetype="text/html" pid="1" file="SCRATCH/links.html"/>\n'.repeat(100)}<?lcc end?>\n`,
+  ],
   lccbot: [
     ['--stdio', '--allow-address=127.0.0.1', '--slots=16'],
     Array.from({ length: 100 }, (_, i) => `<fetch id="${i}" url="PAGE" file="SCRATCH/${i}.html"/>\n`).join(
@@ -93,10 +97,15 @@ const USUAL_WORK = {
     ),
   ],
 };
-/** What lccq finds. */
+/** What lcclinks reads. */
+const LINKS = `<!doctype html><html><head><title>a</title><link rel="stylesheet" href="/a.css"></head><body>
+${'<p class="a"><a class="b" href="../b/c.html#d">c</a><img src="/d.png" alt=""><span>e</span></p>\n'.repeat(20)}`;
+/** What lccq finds, and the provider whose links lcclinks follows. */
 const ROW = `INSERT INTO lccurl(pid, curl, mimetype, md5, len, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
   VALUES (1, 'http://a/', 'text/html', '', 0, 0, 'local', '', 1, 1);
-  UPDATE counter SET value = 1 WHERE name = 'seq'`;
+  UPDATE counter SET value = 1 WHERE name = 'seq';
+  INSERT INTO pidb(pid, password, spider) VALUES (1, '', 1);
+  INSERT INTO proots(pid, root) VALUES (1, 'http://a/')`;
 
 /** One CommonJS file of what `contents`, a module in src/commands, imports. */
 const bundle = (outName, contents) =>
@@ -136,6 +145,7 @@ await Promise.all([
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));
 writeFileSync(join(scratch, 'page.html'), '');
+writeFileSync(join(scratch, 'links.html'), LINKS);
 if (tsc.status === 0) {
   const { openDatabase } = await import('../dist/src/db/sqlite/open.js');
   openDatabase(join(scratch, 'lcc.db')).exec(ROW).close();

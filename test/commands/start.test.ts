@@ -21,7 +21,7 @@ function versionOf(name: string): string {
   return stdout.toString();
 }
 
-for (const name of [...FILTERS, 'lccq']) {
+for (const name of [...FILTERS, 'lccq', 'lcclinks']) {
   test(`V8 takes the cached code of ${name}, which holds what it calls`, () => {
     const source = Module.wrap(readFileSync(join(built, `${name}.bundle.cjs`), 'latin1'));
     const cachedData = readFileSync(join(built, cacheOf(name)));
