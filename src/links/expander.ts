@@ -19,7 +19,7 @@ import { PathQueries } from './path-queries.js';
 import { baseOf, resolveLink, spellings } from './resolve.js';
 import { robotsSaid } from './robots-said.js';
 import { SentLinks } from './sent-links.js';
-import { readBeginning, readPage } from './stored-page.js';
+import { readBeginning, StoredPages } from './stored-page.js';
 import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
 export interface ExpanderParts {
@@ -69,12 +69,14 @@ export class Expander {
   /** Links as they were written: what was looked at once need not be resolved again. */
   readonly #written: SentLinks;
   readonly #queries: PathQueries;
+  readonly #stored: StoredPages;
 
   constructor(parts: ExpanderParts) {
     this.#parts = parts;
     this.#sent = new SentLinks(parts.options.sentPlaces);
     this.#written = new SentLinks(Math.min(parts.options.sentPlaces, WRITTEN_PLACES));
     this.#queries = new PathQueries(parts.db, parts.options.maxQueries);
+    this.#stored = new StoredPages(parts.options.maxPageBytes);
   }
 
   /** Sends the links of a page. @param record of lccq @throws LccError `try.later`; what the sink throws */
@@ -165,7 +167,7 @@ export class Expander {
 
   #read(record: UrlRecord, file: string): Raw | undefined {
     const { maxPageBytes } = this.#parts.options;
-    const stored = readPage(file, record.md5, maxPageBytes);
+    const stored = this.#stored.read(file, record.md5);
     const mayBePacked = isMaybeList(record.mimetype) || LIST.test(record.mimetype);
     const bytes = mayBePacked && typeof stored !== 'string' ? unpacked(stored, maxPageBytes) : stored;
     if (bytes === 'large')

@@ -95,3 +95,7 @@ export function withoutFragment(href: string): string {
   const mark = href.indexOf('#');
   return mark < 0 || href.charCodeAt(mark - 1) <= BLANK ? href : href.slice(0, mark);
 }
+
+export function withoutNul(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+}

@@ -14,6 +14,7 @@ import {
   urlsOfCss,
   urlsOfSrcset,
   withoutFragment,
+  withoutNul,
 } from './link-values.js';
 import { hiddenScriptEnd } from './script-end.js';
 import { Tree, type Beginning } from './tree.js';
@@ -390,10 +391,6 @@ class LinksPage implements PageLinks {
 
 function isInTemplate({ name, foreign }: Beginning, around: boolean): boolean {
   return around || (name === 'template' && foreign === undefined);
-}
-
-function withoutNul(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
 }
 
 function nothing(): void {}

@@ -3,7 +3,7 @@ import { HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
 import { bytes, count, ms, type Section } from './rows.js';
 
 export const CRAWL = {
-  'spider.max_page_bytes': bytes(16 * MB, KB, 256 * MB, 'length of a page whose links are looked at'),
+  'spider.max_page_bytes': bytes(8 * MB, KB, 256 * MB, 'length of a page whose links are looked at'),
   'spider.max_page_links': count(10_000, 1, 1_000_000, 'links of a page'),
   'spider.max_value_bytes': bytes(8 * KB, 256, MB, 'length of a value in a page that is looked at'),
   'spider.page_timeout_ms': ms(
