@@ -74,7 +74,7 @@ for (const old of readdirSync(outDir)) rmSync(join(outDir, old), { recursive: tr
 writeFileSync(join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
 
 /**
- * What starts with cached code, since it is started often or for little: the filters, lccq and the robot; with the
+ * What starts with cached code, since it is started often or for little: the filters, lccq, lcclinks and the robot; with the
  * arguments and the input of its usual work below SCRATCH.
  */
 const SITE = `<?lcc from="build"?>
