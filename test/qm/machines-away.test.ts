@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readProjectFile } from '../support/tree.js';
 import { Bm, Qm, Uns } from '../support/queue-manager.js';
+import { until } from '../support/until.js';
 import { ok, url } from './support.js';
 import { fileIdOf } from '../../src/db/names/naming.js';
 
@@ -30,7 +31,7 @@ test('a machine that is away is told of, with the deletions that wait for it, un
   const beforeMs = Date.now();
   first.close();
   await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
-  assert.match(qm.log, /"event":"Bot Manager disconnected"[^\n]*"machines":"m2"/);
+  await until('the log has what went', () => /"Bot Manager disconnected"[^\n]*"machines":"m2"/.test(qm.log));
   const [gone] = away(await qm.control('status'));
   assert.deepEqual([gone?.machine, gone?.files, gone?.pages], ['m2', 0, 0], 'its content cannot be read');
   await uns.set('e2', [{ ...url('p1'), op: 'delete' }]);
