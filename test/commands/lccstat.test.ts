@@ -201,6 +201,7 @@ describe('lccstat and an LCC whose site is away', () => {
       'lcc',
       'pace',
       'host',
+      'unasked',
       'closed',
       'later',
       'up',
