@@ -34,7 +34,7 @@ export class UnsDoor {
   /**
    * @param address of the client
    * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password, 503; 403 for one that leaves,
-   *   to whoever has its password
+   *   to a client that has its password
    */
   async look(pid: string, password: string, address: string): Promise<ProviderLook> {
     const { report, errors, rejected } = await this.#ask(pid, password, address);

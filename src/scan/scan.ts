@@ -11,7 +11,7 @@ import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
 const HOURS = 24;
 const HOUR_S = 3600;
-/** Forbidden urls of a provider that are judged again in a run: should they be permitted meanwhile, so many are fetched. */
+/** Forbidden urls of a provider that are judged again in a run: that number is fetched if they have been permitted meanwhile. */
 const MOST_FORBIDDEN = 100;
 
 /** Urls that a run may ask of a provider: a day's, in the share of its hour (UTC). Those of a day's hours are as many as the day's. */

@@ -369,7 +369,7 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
     db.prepare(
       'UPDATE pidb SET leaveat = iif($enabled, NULL, leaveat), leaveenabled = $enabled, enabled = $enabled WHERE pid = $pid AND leaveat IS NOT NULL',
     ).run({ enabled: Number(terms.enabled), pid });
-    // Whoever disabled it before.
+    // This counts from now on, whether or not the Registration Server had disabled it.
     db.prepare('UPDATE pidb SET rsdisabled = 0 WHERE pid = ?').run(pid);
   }
   // What is owed of another limit is no measure of this one.

@@ -11,7 +11,7 @@ import type { ProviderOrder } from '../schedule/url-order.js';
 
 type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'again'>;
 
-/** Urls of a provider that are aside; further ones keep their turn, and what is behind them waits too. */
+/** Urls of a provider that are aside; further ones keep their turn, and what comes after them waits too. */
 const MOST_ASIDE = 100_000;
 
 interface Aside {
