@@ -70,24 +70,27 @@ describe('lccd-rs', () => {
       const inside = await new Promise<IncomingMessage>((resolve, reject) => {
         get({ socketPath: join(run, 'op.sock'), path: '/healthz' }, resolve).on('error', reject);
       });
-      assert.equal(inside.resume().statusCode, outside.status);
-      return `${outside.status} ${(await outside.text()).trim().replace('\n', ', ')}`;
+      const said = (await outside.text()).trim().replace('\n', ', ');
+      return `${outside.status}, operators ${inside.resume().statusCode}: ${said}`;
     };
-    const untilSaid = (said: string) => until(`/healthz says ${said}`, async () => (await look()) === said);
-    assert.equal(await look(), '503 the Queue Manager is away, the UNS is away');
+    const untilSaid = async (status: number, said: string) => {
+      const all = `${status}, operators ${status}: ${said}`;
+      await until(`/healthz says ${all}`, async () => (await look()) === all);
+    };
+    await untilSaid(503, 'the Queue Manager is away, the UNS is away');
     const listening = ['uns', 'bm', 'rs'].map(kind => `--listen-${kind}=unix:${run}/qm-${kind}.sock`);
     const qm = await begin('lccd-qm', listening);
-    await untilSaid('503 the UNS is away');
+    await untilSaid(503, 'the UNS is away');
     await begin('lccd-uns', [
       `--listen=unix:${run}/cp.sock`,
       `--listen-door=unix:${run}/uns-door.sock`,
       `--qm=unix:${run}/qm-uns.sock`,
     ]);
-    await untilSaid('200 ok');
+    await untilSaid(200, 'ok');
     await qm.stop('SIGKILL');
-    await untilSaid('503 the Queue Manager is away');
+    await untilSaid(503, 'the Queue Manager is away');
     await begin('lccd-qm', listening);
-    await untilSaid('200 ok');
+    await untilSaid(200, 'ok');
   });
 
   it('does not start without an endpoint or a public address, or with one that is none', () => {

@@ -15,6 +15,7 @@ import { until } from '../support/until.js';
 export let site: TestSite;
 export let docroot: string;
 const dirs: string[] = [];
+const pairs: Pair[] = [];
 export const daemons: Daemon[] = [];
 
 before(async () => {
@@ -28,6 +29,8 @@ before(async () => {
   });
 });
 after(async () => {
+  // One whose test failed must not start what is killed here.
+  for (const pair of pairs) pair.isOver = true;
   await Promise.all(daemons.map(daemon => daemon.stop('SIGKILL')));
   site.close();
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
@@ -48,6 +51,7 @@ export class Pair {
   readonly #env: NodeJS.ProcessEnv;
 
   constructor(port: number, mode: string, step: string) {
+    pairs.push(this);
     this.server = `http://127.0.0.1:${port}/`;
     this.#env = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(this.home, 'crashed') };
     mkdirSync(join(this.home, 'run'));

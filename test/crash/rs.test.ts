@@ -82,7 +82,7 @@ describe('a registration', () => {
     const login = `100000:${pair.password()}`;
     await until('it leaves', async () => {
       await pair.ask('POST', 'me/leave', { urls: 0 }, login);
-      return (await pair.ask('GET', 'me', undefined, login))['status'] === 401;
+      return (await pair.ask('GET', 'me', undefined, login))['status'] === 403;
     });
     pair.isOver = true;
     assert.equal(pair.crashed, 'rs.change.committed');

@@ -86,8 +86,12 @@ describe('lccscan', () => {
       [0, 0, null],
       [1, 0, null],
       [0, 1, 404],
-      [0, 1, 615],
     ]);
+    assert.deepEqual(
+      all('SELECT curl FROM known WHERE code = 615').map(([curl]) => curl),
+      [crawled.urlOf('/secret')],
+      'what is forbidden has not failed',
+    );
     assert.deepEqual(paths(2), names, 'once is not gone');
     age(3601);
     await lcc.run('lccscan --limit=10 --deliver');

@@ -27,7 +27,7 @@ function prepare(qm: Qm): void {
      VALUES (?, ?, 1, 'http://127.0.0.1/' || ?, 'text/html', 'aa', 1, 'm1', ?, ?)`,
   );
   const audit = db.prepare(
-    "INSERT INTO audit SELECT pid, ?, id, curl, mimetype, ?, ?, ? FROM lccurl WHERE curl = 'http://127.0.0.1/' || ?",
+    "INSERT INTO audit(pid, began, id, curl, mimetype, state, asked, again) SELECT pid, ?, id, curl, mimetype, ?, ?, ? FROM lccurl WHERE curl = 'http://127.0.0.1/' || ?",
   );
   const began = nowS - 3 * HOUR_S;
   const put = (pid: number, name: string, state: number, askedS: number | null, againS: number | null) => {
@@ -41,6 +41,7 @@ function prepare(qm: Qm): void {
   put(7, 'lost', 0, null, null);
   for (let i = 0; i < 10; i++) put(8, `p${i}`, i < 9 ? 4 : 2, nowS - 2 * HOUR_S, null);
   db.exec(`DELETE FROM lccurl WHERE curl = 'http://127.0.0.1/dead';
+    UPDATE audit SET gone = 1 WHERE curl = 'http://127.0.0.1/dead';
     UPDATE pidb SET filesused = (SELECT count(*) FROM lccurl WHERE lccurl.pid = pidb.pid),
       spaceused = (SELECT coalesce(sum(len), 0) FROM lccurl WHERE lccurl.pid = pidb.pid);
 `);
