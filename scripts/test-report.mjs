@@ -11,14 +11,28 @@ export default async function* report(events) {
 }
 
 async function* noted(events) {
+  let ofFile = 0;
   for await (const event of events) {
     const outcome = outcomeOf(event);
     if (outcome !== undefined) writeSync(COUNTS, `${outcome}\n`);
+    if (outcome !== undefined) ofFile++;
+    if (endsFile(event)) {
+      // A file without a test, among others that have some.
+      if (ofFile === 0) writeSync(COUNTS, 'failed\n');
+      ofFile = 0;
+    }
     if (event.type === 'test:dequeue') writeSync(COUNTS, `begun ${event.data.name}\n`);
     // The sums of a single file.
     if (event.type !== 'test:diagnostic' || event.data.nesting > 0) yield event;
   }
   writeSync(COUNTS, 'end\n');
+}
+
+/** Of several that run in one process (test-together.mjs). */
+function endsFile({ type, data }) {
+  return (
+    (type === 'test:pass' || type === 'test:fail') && data.nesting === 0 && data.name.startsWith('test/')
+  );
 }
 
 /** A test marked `todo` is a failure, for nothing unfinished is kept. */

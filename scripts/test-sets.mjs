@@ -13,22 +13,26 @@ const REST = [
   'commands',
   'crash',
   'db/sqlite/flips',
-  'demo-crawl',
+  'demo-',
   'examples',
   'faults',
   'fetch/hostile',
   'fetch/nginx',
+  'fsck',
   'indexers',
   'line',
   'machines',
   'qm/crash',
+  'qm/day',
   'qm/deletion-spool',
   'qm/owners',
+  'qm/set-order',
   'rs/mail',
   'rs/vantages',
   'spider/faults',
   'spider/hostile',
   'spider/transaction/records',
+  'web/metrics',
 ];
 /** Tests that only the long set has. */
 const LONG_ONLY = ['acceptance/crawl-docs', 'bot/endurance', 'qm/mutants'];
@@ -55,6 +59,12 @@ const LONG = [
   'spider/faults/kills',
   'text/page-links-parse5',
 ];
+
+/** Rooms whose test files change nothing of their process that another would see: those of a folder share a few processes. */
+const TOGETHER = ['bm', 'clear', 'config', 'cp', 'cu', 'db', 'fetch', 'lib', 'links', 'text', 'wire'];
+/** Of these rooms, tests that take long. */
+const ALONE = ['cu/ranges', 'db/sqlite/salvage', 'db/sqlite/checkpoints', 'fetch/hostile', 'fetch/nginx'];
+const FILES_A_PROCESS = 12;
 
 const isIn = (name, prefixes) => prefixes.some(prefix => name.startsWith(prefix));
 
@@ -90,3 +100,17 @@ export const AMOUNTS = {
     LCC_TEST_URLS: '200000',
   },
 };
+
+/** @param names sorted @returns names of the files of each process, one after the other */
+export function processesOf(names) {
+  const processes = [];
+  for (const name of names) {
+    const room = name.split('/', 1)[0];
+    const last = processes.at(-1);
+    const isTogether = TOGETHER.includes(room) && !isIn(name, ALONE);
+    const isNext = isTogether && last?.room === room && last.names.length < FILES_A_PROCESS;
+    if (isNext) last.names.push(name);
+    else processes.push({ room: isTogether ? room : undefined, names: [name] });
+  }
+  return processes.map(({ names: together }) => together);
+}

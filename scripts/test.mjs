@@ -2,16 +2,16 @@
 // extension; of all sets (test-sets.mjs) unless one is named. Prints node:test's report of each file when that ends, the
 // files that took longest, those that failed and, last and alone on its line, `N passed, N failed, N skipped`.
 //
-// A file is a process with a group of its own, killed with all in it when its time is over: Node 24 asks a test to end in
-// a way that one that is busy does not hear. A file that crashes, hangs, ends before its tests have run or has none is one
-// failure; a test marked `todo` is a failure, for nothing unfinished is kept (test-report.mjs).
+// A file, or a few files of a room (test-together.mjs), are a process with a group of its own, killed with all in it when its
+// time is over: Node 24 asks a test to end in a way that one that is busy does not hear. A file that crashes, hangs, ends before
+// its tests have run or has none is one failure; a test marked `todo` is a failure, for nothing unfinished is kept (test-report.mjs).
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { AMOUNTS, SETS } from './test-sets.mjs';
+import { AMOUNTS, processesOf, SETS } from './test-sets.mjs';
 
 const { values, positionals } = parseArgs({ options: { set: { type: 'string' } }, allowPositionals: true });
 if (values.set !== undefined && !(values.set in SETS)) {
@@ -73,8 +73,8 @@ for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTER
     process.exit(status);
   });
 
-/** Runs one file. @returns its counts, the time it took and what is wrong with it as a whole */
-function runFile(name, print) {
+/** Runs the files of a process. @returns their counts, the time they took and what is wrong with them as a whole */
+function runFiles(files, print) {
   return new Promise((resolve, reject) => {
     const startMs = performance.now();
     const child = spawn(
@@ -82,7 +82,9 @@ function runFile(name, print) {
       [
         `--test-reporter=${join(root, 'scripts/test-report.mjs')}`,
         '--test-reporter-destination=stdout',
-        join(compiledDir, `${name}.test.js`),
+        ...(files.length === 1
+          ? [join(compiledDir, `${files[0]}.test.js`)]
+          : [join(root, 'scripts/test-together.mjs'), ...files]),
       ],
       { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
     );
@@ -107,7 +109,7 @@ function runFile(name, print) {
       const counts = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') };
       const problem = problemOf({ timedOut, status, signal, lines, counts });
       if (problem !== undefined) counts.failed ||= 1;
-      resolve({ name, counts, problem, ms: performance.now() - startMs });
+      resolve({ name: labelOf(files), counts, problem, ms: performance.now() - startMs });
     });
   });
 }
@@ -124,8 +126,11 @@ function problemOf({ timedOut, status, signal, lines, counts }) {
   return status !== 0 && counts.failed === 0 ? `ended with status ${status}` : undefined;
 }
 
-/** Runs a file and prints its report: at once where it is the only one. */
-async function report(name) {
+/** `lib/clock … lib/conversation`. */
+const labelOf = files => (files.length === 1 ? files[0] : `${files[0]} … ${files.at(-1)}`);
+
+/** Runs the files of a process and prints their report: at once where there are no others. */
+async function report(files) {
   const kept = [];
   let bytes = 0;
   const keep = chunk => {
@@ -133,24 +138,24 @@ async function report(name) {
     bytes += chunk.length;
     while (bytes > MAX_OUTPUT_BYTES) bytes -= kept.shift().length;
   };
-  const isAlone = names.length === 1;
-  const ran = await runFile(name, isAlone ? chunk => process.stdout.write(chunk) : keep);
-  console.log(`${isAlone ? '' : Buffer.concat(kept)}── ${name} ${seconds(ran)}`);
-  if (ran.problem !== undefined) console.log(`✖ test/${name}: ${ran.problem}`);
+  const isAlone = files.length === names.length;
+  const ran = await runFiles(files, isAlone ? chunk => process.stdout.write(chunk) : keep);
+  console.log(`${isAlone ? '' : Buffer.concat(kept)}── ${ran.name} ${seconds(ran)}`);
+  if (ran.problem !== undefined) console.log(`✖ test/${ran.name}: ${ran.problem}`);
   return ran;
 }
 
 const seconds = ({ ms }) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Files at a time: a test mostly waits for what it has started, so more of them than processors. */
-const FILES_AT_A_TIME = availableParallelism() * 2;
+/** Processes at a time: a test mostly waits for what it has started, so more of them than processors. */
+const PROCESSES_AT_A_TIME = availableParallelism() * 2;
 
 const done = [];
-const queue = [...names];
+const queue = processesOf(names);
 const work = async () => {
-  for (let name; (name = queue.shift()) !== undefined;) done.push(await report(name));
+  for (let files; (files = queue.shift()) !== undefined;) done.push(await report(files));
 };
-await Promise.all(Array.from({ length: FILES_AT_A_TIME }, work));
+await Promise.all(Array.from({ length: PROCESSES_AT_A_TIME }, work));
 
 const sum = outcome => done.reduce((total, { counts }) => total + counts[outcome], 0);
 const slowest = done.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);

@@ -19,7 +19,7 @@ function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'lcc-runner-'));
   try {
     for (const dir of ['scripts', 'test', 'dist/test']) mkdirSync(join(root, dir), { recursive: true });
-    for (const script of ['test.mjs', 'test-report.mjs', 'test-sets.mjs'])
+    for (const script of ['test.mjs', 'test-report.mjs', 'test-sets.mjs', 'test-together.mjs'])
       copyFileSync(join(ROOT, 'scripts', script), join(root, 'scripts', script));
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
     for (const [name, body] of Object.entries(bodies)) {
@@ -74,6 +74,23 @@ test('counts a file that is killed, hangs, exits early or is empty as a failure 
   });
   assert.equal(done.last, '1 passed, 5 failed, 0 skipped');
   assert.equal(done.status, 1);
+});
+
+test('runs files of such a room in one process, each with its own hooks, and goes on after one that is broken', () => {
+  const done = runTests({
+    'lib/a': `import { beforeEach } from 'node:test';
+      beforeEach(() => console.log('for a', process.pid)); test('x', () => {});`,
+    'lib/b': `test('x', () => {}); describe('s', () => { test('y', () => { throw new Error('no'); }); });`,
+    'lib/empty': '',
+    'lib/throwing': `throw new Error('at load time');`,
+    'lib/z': `test('x', () => console.log('for z', process.pid));`,
+  });
+  const [, first] = /^for a (\d+)$/m.exec(done.stdout) ?? [];
+  assert.equal(done.stdout.match(/^for a/gm)?.length, 1);
+  assert.match(done.stdout, new RegExp(`^for z ${first}$`, 'm'));
+  assert.match(done.stdout, /^── lib\/a … lib\/z /m);
+  assert.match(done.stdout, /at load time/);
+  assert.equal(done.last, '3 passed, 3 failed, 0 skipped');
 });
 
 test('kills a file that hangs with all that it has started, names it, the test that waits, and what it said last', () => {
