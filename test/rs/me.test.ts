@@ -70,7 +70,7 @@ test('the score is said in words: what was found, of how many at which confidenc
   const nowS = Math.floor(scene.accounts.rs.clock.nowMs() / 1000);
   const { db } = scene.qm;
   const truth = async () =>
-    /How true your announcements are (.*?) (?:Your|Next: the)/.exec(
+    /How true your announcements are (.*?) (?:Day by day|Your|Next: the)/.exec(
       textOf((await scene.get('/me')).html),
     )?.[1];
   assert.equal(await truth(), undefined, 'of one that has announced nothing');
@@ -106,6 +106,37 @@ test('the score is said in words: what was found, of how many at which confidenc
     (await truth()) ?? '',
     /What it changes for you at 5\d: your pages wait one priority lower, until the score is 60\. /,
   );
+});
+
+test('what was counted stands in a line a day, the newest first, of the last thirty that have any', async () => {
+  const nowS = Math.floor(scene.accounts.rs.clock.nowMs() / 1000);
+  const today = Math.floor(nowS / 86_400);
+  set(`lastconntime = ${nowS}`);
+  const { db } = scene.qm;
+  db.exec(`DELETE FROM truth; DELETE FROM audit`);
+  const table = async () => {
+    const [, rows = ''] = /Day by day(.*?)<\/table>/s.exec((await scene.get('/me')).html) ?? [];
+    return rows
+      .split('<tr>')
+      .slice(2)
+      .map(row => [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => textOf(cell).trim()));
+  };
+  assert.deepEqual(await table(), []);
+  const add = db.prepare(
+    `INSERT INTO truth(pid, day, changed, same, failed, fresh, audited, silent, late) VALUES (${PID}, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  add.run(today, 1234, 2, 3, 4, 5, 6, 7);
+  add.run(today - 2, 1, 0, 0, 0, 0, 0, 0);
+  // Of a day with new pages alone nothing is in a score.
+  add.run(today - 1, 0, 0, 0, 9, 0, 0, 0);
+  const dateOf = (day: number) => new Date(day * 86_400_000).toISOString().slice(0, 10);
+  assert.deepEqual(await table(), [
+    [dateOf(today), '1,234', '2', '3', '5', '6', '7'],
+    [dateOf(today - 2), '1', '0', '0', '0', '0', '0'],
+  ]);
+  for (let age = 3; age < 50; age++) add.run(today - age, 1, 0, 0, 0, 0, 0, 0);
+  const rows = await table();
+  assert.deepEqual([rows.length, rows.at(-1)?.[0]], [30, dateOf(today - 30)]);
 });
 
 test('errors are shown by code with advice, a hundred a page, of one code, below one address, and as CSV', async () => {

@@ -12,6 +12,8 @@ export interface ProviderTruth {
   precision: number;
   recall: number;
   counts: DayCounts;
+  /** The counts of each day that has any, the newest first, as they are. */
+  days: readonly DayRow[];
   /** Whether it has effects. */
   hasEffects: boolean;
   /** Whether its priority is one lower for its score. */
@@ -31,7 +33,8 @@ interface Of {
   pid?: number;
 }
 
-type DayRow = DayCounts & { pid: number; day: number };
+/** `day` is of those since 1970. */
+export type DayRow = DayCounts & { pid: number; day: number };
 
 /** Below this a score has effects. */
 export const LOW_SCORE = 50;
@@ -71,7 +74,8 @@ export class TruthReader {
     const days = grouped(select.days.all({ ...of, since: today - KEPT_DAYS }));
     const audits = new Map(select.audits.all(of).map(audit => [audit.pid, audit]));
     return select.providers.all(of).map(({ pid: one, truthmode }) => {
-      const counts = weighted(days.get(one) ?? [], today);
+      const own = days.get(one) ?? [];
+      const counts = weighted(own, today);
       const { score, precision, recall } = truthOf(counts);
       const audit = audits.get(one);
       return {
@@ -80,6 +84,7 @@ export class TruthReader {
         precision,
         recall,
         counts,
+        days: own,
         hasEffects: truthmode > 0,
         isLowered: truthmode === 2,
         audit: audit && {
@@ -100,7 +105,9 @@ function statements(db: Db, which: string) {
     providers: db.prepare<Of, { pid: number; truthmode: number }>(
       `SELECT pid, truthmode FROM pidb WHERE ${which} ORDER BY pid`,
     ),
-    days: db.prepare<Of & { since: number }, DayRow>(`SELECT * FROM truth WHERE ${which} AND day > $since`),
+    days: db.prepare<Of & { since: number }, DayRow>(
+      `SELECT * FROM truth WHERE ${which} AND day > $since ORDER BY pid, day DESC`,
+    ),
     audits: db.prepare<Of, AuditRow>(
       `SELECT pid, coalesce(max(asked), 0) AS at, sum(state BETWEEN 2 AND 5) AS settled, sum(state IN (4, 5)) AS silent
        FROM audit WHERE ${which} GROUP BY pid HAVING settled > 0`,

@@ -1,6 +1,7 @@
 /** What a provider's announcements were worth, in its own words: the score, what it was made of, and what it changes. */
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
+import type { ShownDay } from '../../db/truth/shown.js';
 import type { Markup } from './layout.js';
 import { countText } from './numbers.js';
 import { agoOf } from './times.js';
@@ -22,7 +23,8 @@ export function truthSection(
             ${audited(truthfulness, nowMs, zone)}`
         : html`<p>Nothing has been compared yet. Everybody begins with ${score} of 100.</p>`
     }
-    <p>${effects(truthfulness, fullsetsallowed)}</p>`;
+    <p>${effects(truthfulness, fullsetsallowed)}</p>
+    ${daysTable(truthfulness.days)}`;
 }
 
 function announced({ changed, same, failed }: Truth): string {
@@ -45,6 +47,48 @@ function audited({ audit, late, noisy }: Truth, nowMs: number, zone: string | un
     pages${silent === 0 ? '' : html`, and at least ${least} %`}. ${more}
   </p>`;
 }
+
+/** A line a day; a Queue Manager of an earlier version tells of none. */
+function daysTable(days: readonly ShownDay[] = []): Markup | string {
+  if (days.length === 0) return '';
+  return html`<h3 id="days">Day by day</h3>
+    <div class="table stacks">
+      <table aria-labelledby="days">
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            ${DAY_COLUMNS.map(([title]) => html`<th scope="col" class="number">${title}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${days.map(
+            one =>
+              html`<tr>
+                <td><time datetime="${one.day}">${one.day}</time></td>
+                ${DAY_COLUMNS.map(
+                  ([title, name]) =>
+                    html`<td class="number" data-label="${title}">${countText(one[name])}</td>`,
+                )}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="soft">
+      Pages of each day (UTC) on which anything was counted, the newest first: announced as changed that had
+      changed, had not, or could not be fetched; compared at random, those of them that had changed or gone
+      without a word, and those that were announced late.
+    </p>`;
+}
+
+const DAY_COLUMNS = [
+  ['Changed', 'changed'],
+  ['Unchanged', 'same'],
+  ['Not fetched', 'failed'],
+  ['Compared', 'audited'],
+  ['Silent', 'silent'],
+  ['Late', 'late'],
+] as const;
 
 function effects({ effects: kind, lowered, full_sets: fullSets, score }: Truth, full: number): string {
   if (kind === 'off') return 'It changes nothing for you: the operator has switched that off.';
