@@ -117,6 +117,45 @@ describe('the spider door', () => {
 });
 
 describe('a set that comes by the spider door', () => {
+  it('is refused by 102 while the spool is at its limit, without an end of the connection, and has room again', async () => {
+    const home = newHome();
+    home.configure('[uns]\nmax_spool_bytes = "1MB"\n');
+    home.addProvider(7, {}, 'UPDATE pidb SET spider = 1');
+    const door = join(home.dir, 'spider.sock');
+    await home.start({}, [`--listen-spider=unix:${door}`]);
+    const spider = new Cp(door);
+    const long = 'x'.repeat(1000);
+    const taken: string[] = [];
+    /** @returns what is answered to a set of 300 links */
+    const send = async (n: number): Promise<number | 'accepted'> => {
+      const curls = Array.from({ length: 300 }, (_, i) => `${SITE}${n}-${i}-${long}`);
+      spider.heard = '';
+      spider.send(
+        links(
+          7,
+          curls.map(curl => url(curl)),
+        ),
+      );
+      await until('the set is answered', () => spider.heard.includes(END));
+      const answer = spider.heard;
+      if (accepted(answer) !== 300) return codeOf(answer);
+      taken.push(...curls);
+      return 'accepted';
+    };
+    let n = 0;
+    while ((await send(n)) === 'accepted') n++;
+    assert.ok(n > 1, 'several had room');
+    assert.equal(await send(++n), 102);
+    assert.equal(home.spooled().length, taken.length / 300);
+    await home.startQm();
+    await until('the spool is empty', () => home.spooled().length === 0);
+    await until('there is room', async () => (await send(++n)) === 'accepted');
+    await until('the sets are absorbed', () => home.spooled().length === 0);
+    const db = openReadOnly(join(home.dir, 'lcc.db'));
+    assert.deepEqual(db.prepare('SELECT curl FROM qdb ORDER BY pos').pluck().all(), taken);
+    db.close();
+  });
+
   it('is there once when the daemon is killed before the answer, and the same set comes again', async () => {
     const home = newHome();
     home.addProvider(7, {}, 'UPDATE pidb SET spider = 1');

@@ -15,6 +15,46 @@ interface Page {
 const CHILDREN = 20;
 const PER_CHILD = 3;
 
+interface FeedItem {
+  id: string;
+  url: string;
+  title: string;
+}
+
+/** Path of a feed → the document, in the format of that name. */
+const FEEDS: Record<string, (items: readonly FeedItem[], self: string) => Page> = {
+  '/feed.json': items => ({
+    type: 'application/json',
+    content: JSON.stringify({ version: 'https://jsonfeed.org/version/1.1', title: 't', items }),
+  }),
+  '/feed.rss': items => ({
+    type: 'application/rss+xml',
+    content: `<rss version="2.0"><channel><title>t</title><link>/</link><description/>${items
+      .map(
+        ({ id, url, title }) => `<item><guid>${id}</guid><link>${url}</link><title>${title}</title></item>`,
+      )
+      .join('')}</channel></rss>`,
+  }),
+  // The link to the entry itself is no page of it.
+  '/feed.atom': (items, self) => ({
+    type: 'application/atom+xml',
+    content: `<feed xmlns="http://www.w3.org/2005/Atom"><id>${self}</id><title>t</title><link rel="self" href="${self}"/>${items
+      .map(
+        ({ id, url, title }) =>
+          `<entry><id>${id}</id><link rel="self" href="${self}?${id}"/><link href="${url}"/><title>${title}</title></entry>`,
+      )
+      .join('')}</feed>`,
+  }),
+  '/feed.rdf': (items, self) => ({
+    type: 'application/rdf+xml',
+    content: `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><channel rdf:about="${self}"><title>t</title></channel>${items
+      .map(
+        ({ id, url, title }) => `<item rdf:about="${id}"><title>${title}</title><link>${url}</link></item>`,
+      )
+      .join('')}</rdf:RDF>`,
+  }),
+};
+
 describe('a site with a sitemap', () => {
   let site: TestSite;
   let lcc: Lcc;
@@ -31,7 +71,7 @@ describe('a site with a sitemap', () => {
       const path = request.url ?? '';
       const fault = faults.get(path);
       response.on('finish', () => answered.push(`${path} ${response.statusCode}`));
-      if (!/^\/(robots|s|c\d+)\.(txt|xml|gz)$|^\/feed/.test(path)) asked.push(path);
+      if (!/^\/(robots|s|c\d+)\.(txt|xml|gz)$/.test(path) && !(path in FEEDS)) asked.push(path);
       if (typeof fault === 'number') return void response.writeHead(fault).end();
       const found = typeof fault === 'string' ? { type: 'text/html', content: fault } : documentAt(path);
       if (found === undefined) return void response.writeHead(404).end();
@@ -55,7 +95,7 @@ describe('a site with a sitemap', () => {
     answered = [];
   });
 
-  const feed = { items: [] as { id: string; url: string; title: string }[] };
+  let feedItems: readonly FeedItem[] = [];
 
   function documentAt(path: string): Page | undefined {
     const child = /^\/c(\d+)\.gz$/.exec(path)?.[1];
@@ -76,11 +116,8 @@ describe('a site with a sitemap', () => {
       );
       return { type: 'application/gzip', content: gzipSync(`<urlset>${urls.join('')}</urlset>`) };
     }
-    if (path === '/feed.json')
-      return {
-        type: 'application/json',
-        content: JSON.stringify({ version: 'https://jsonfeed.org/version/1.1', title: 't', ...feed }),
-      };
+    const write = FEEDS[path];
+    if (write !== undefined) return write(feedItems, site.url + path);
     return pages.get(path);
   }
 
@@ -216,26 +253,27 @@ describe('a site with a sitemap', () => {
     assert.equal(await lcc.run('lccq --format=jsonl --fields=curl,seq | sort'), before);
   });
 
-  it('has the items of a feed fetched, and again after a silent edit; what leaves the window stays', async () => {
-    const items = () =>
-      lcc.sh(
-        `feed2url --state=feeds ${site.url}/feed.json | lcccpstate -q --statefile=feed --forget=90d | lcccp -q --uns=${lcc.uns} --pid=1`,
-      );
-    pages.set('/f1', { type: 'text/html', content: '<p>one' });
-    pages.set('/f2', { type: 'text/html', content: '<p>two' });
-    feed.items = [
-      { id: '1', url: '/f1', title: 'one' },
-      { id: '2', url: '/f2', title: 'two' },
-    ];
-    assert.equal((await items()).status, 0);
-    await lcc.idle();
-    assert.deepEqual(asked.sort(), ['/f1', '/f2']);
-    asked = [];
-    pages.set('/f2', { type: 'text/html', content: '<p>two, edited' });
-    feed.items = [{ id: '2', url: '/f2', title: 'two!' }];
-    assert.equal((await items()).status, 0);
-    await lcc.idle();
-    assert.deepEqual(asked, ['/f2']);
-    assert.deepEqual(await held(), served());
-  });
+  for (const path of Object.keys(FEEDS))
+    it(`has the items of ${path} fetched, and again after a silent edit; what leaves the window stays`, async () => {
+      const items = async () => {
+        const done = await lcc.sh(
+          `feed2url --state=feeds ${site.url}${path} | lcccpstate -q --statefile=feed --forget=90d | lcccp -q --uns=${lcc.uns} --pid=1`,
+        );
+        assert.equal(done.status, 0, done.stderr);
+        await lcc.idle();
+      };
+      const [one, two] = [`${path}-1`, `${path}-2`];
+      pages.set(one, { type: 'text/html', content: `<p>one of ${path}` });
+      pages.set(two, { type: 'text/html', content: `<p>two of ${path}` });
+      const second = { id: `${path}:2`, url: two, title: 'two' };
+      feedItems = [{ id: `${path}:1`, url: one, title: 'one' }, second];
+      await items();
+      assert.deepEqual(asked.sort(), [one, two]);
+      asked = [];
+      pages.set(two, { type: 'text/html', content: `<p>two of ${path}, edited` });
+      feedItems = [{ ...second, title: 'two!' }];
+      await items();
+      assert.deepEqual(asked, [two]);
+      assert.deepEqual(await held(), served());
+    });
 });
