@@ -122,4 +122,36 @@ describe('lccscan', () => {
       [1, null],
     ]);
   });
+
+  it('--audit asks for a page as when its owner announces it: no header differs', async () => {
+    const heads: string[][] = [];
+    const lastModified = new Date(0).toUTCString();
+    owned.answer = (request, response) => {
+      heads.push([request.method ?? '', request.url ?? '', ...request.rawHeaders]);
+      response.writeHead(request.headers['if-none-match'] === '"1"' ? 304 : 200, {
+        'content-type': 'text/html',
+        'last-modified': lastModified,
+        etag: '"1"',
+      });
+      response.end(request.headers['if-none-match'] === '"1"' ? undefined : 'the same');
+    };
+    const asked = async (work: () => Promise<unknown>) => {
+      heads.length = 0;
+      await work();
+      await lcc.idle();
+      return heads.splice(0);
+    };
+    const announce = () => lcc.deliver('partial', ['<url curl="page" mimetype="text/html"/>']);
+    const [first] = await asked(announce);
+    assert.ok(first?.includes('/page') === true && !first.includes('"1"'));
+    const announced = await asked(announce);
+    assert.ok(announced[0]?.includes('"1"') === true && announced[0].includes(lastModified), 'conditional');
+    age(DAY_S);
+    inDb(db => void db.exec('UPDATE pidb SET auditdue = 0; DELETE FROM audit'), openDatabase);
+    const audited = await asked(() => lcc.run('lccscan --audit --deliver'));
+    assert.deepEqual(
+      audited.filter(([, path]) => path === '/page'),
+      announced,
+    );
+  });
 });

@@ -1,5 +1,5 @@
 /**
- * Five owners over months of simulated time, through the real intake, dispatcher, store, audit and chores: each gets the score that
+ * Seven owners over months of simulated time, through the real intake, dispatcher, store, audit and chores: each gets the score that
  * the table computes of what it did, which is counted here apart.
  */
 import assert from 'node:assert/strict';
@@ -21,8 +21,20 @@ const PAGES = 12;
 const HALF_LIFE_DAYS = 30;
 const NOISY_DAYS = 30;
 
-type Behaviour = 'honest' | 'crying' | 'silent' | 'late' | 'noisy';
-const BEHAVIOURS: readonly Behaviour[] = ['honest', 'crying', 'silent', 'late', 'noisy'];
+const BEHAVIOURS = [
+  'honest',
+  'crying',
+  'silent',
+  'late',
+  'noisy',
+  // New pages every day, and nothing else.
+  'flooding',
+  // Silent. It announces unchanged pages too, without a word of what they are, and learns how such ones are asked for, and all
+  // that it announces; whatever is asked for otherwise is an audit, to which it answers as if nothing had changed.
+  'cloaking',
+] as const;
+type Behaviour = (typeof BEHAVIOURS)[number];
+const FLOOD = 5;
 
 /** What counts, as spidering.md has it. */
 interface Counts {
@@ -49,6 +61,12 @@ class Owner {
   readonly claims = new Set<string>();
   /** What an audit asks for today, and what came of it. */
   readonly audited = new Map<string, 'true' | 'changed' | 'gone' | 'late' | 'none'>();
+  /** As `claims`, and in no score: of these it said nothing but the url. */
+  readonly bare = new Set<string>();
+  /** What requests look like that it brought about. */
+  readonly seen = new Set<string>();
+  /** Requests that were answered as it was. */
+  cloaked = 0;
 
   constructor(behaviour: Behaviour) {
     this.behaviour = behaviour;
@@ -77,7 +95,17 @@ class Owner {
   }
 }
 
-test('an honest owner, one that cries wolf, a silent, a late and a noisy one get the computed score over months', async t => {
+/** All that a site, or its provider, could tell requests apart by; not what they are for. */
+function lookOf({ url: address, id: _id, etag, lastModified, md5: _md5, len: _len, ...rest }: FetchRequest) {
+  const validators = [etag !== undefined, lastModified !== undefined];
+  return JSON.stringify([
+    new URL(address).origin,
+    validators,
+    Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
+}
+
+test('an honest owner, one that cries wolf, a silent, a late, a noisy, a flooding and a cloaking one get the computed score over months', async t => {
   const random = randomFrom(29);
   const owners = BEHAVIOURS.map(behaviour => new Owner(behaviour));
   const ownerOf = (pid: number) => owners[pid - 1] ?? assert.fail(`no provider ${pid}`);
@@ -88,12 +116,19 @@ test('an honest owner, one that cries wolf, a silent, a late and a noisy one get
     const path = new URL(request.url).pathname.slice(1);
     const held = owner.held.get(path);
     const page = owner.pages.get(path);
-    const served = page !== undefined && owner.behaviour === 'noisy' ? `n${++fetches}` : page;
     const isClaim = owner.claims.delete(path);
-    const look = owner.audited.get(path);
+    const look = lookOf(request);
+    const isBare = owner.bare.delete(path);
+    if (isClaim || isBare) owner.seen.add(look);
+    const cloaks = owner.behaviour === 'cloaking' && !owner.seen.has(look);
+    if (cloaks) owner.cloaked++;
+    const fresh = page !== undefined && owner.behaviour === 'noisy' ? `n${++fetches}` : page;
+    const served = cloaks ? held : fresh;
+    const settled = owner.audited.get(path);
     if (isClaim && held !== undefined && !owner.isNoisy(path))
       owner.today[served === undefined ? 'f' : served === held ? 's' : 'c']++;
-    if (!isClaim && look !== undefined) owner.audited.set(path, looked(owner, path, look, served, held));
+    if (!isClaim && !isBare && settled !== undefined)
+      owner.audited.set(path, looked(owner, path, settled, served, held));
     if (served === undefined) {
       owner.held.delete(path);
       return failure(isClaim ? 404 : 410, 'real');
@@ -156,21 +191,42 @@ test('an honest owner, one that cries wolf, a silent, a late and a noisy one get
       );
   };
 
+  /** Some that have not changed. */
+  async function announceBare(owner: Owner, count: number): Promise<void> {
+    const same = [...owner.pages].filter(
+      ([path, page]) => owner.held.get(path) === page && !owner.claims.has(path),
+    );
+    for (const [path] of same.slice(0, count)) owner.bare.add(path);
+    await sim.send(
+      owner.pid,
+      [...owner.bare].map(path => url(path)),
+    );
+  }
+
   function change(owner: Owner, day: number): void {
     const { pages, behaviour } = owner;
     owner.toAnnounce = new Set();
     for (const path of pages.keys()) {
-      const isChanged = behaviour !== 'noisy' && random() < (behaviour === 'crying' ? 0.05 : 0.15);
+      const isChanged =
+        behaviour !== 'noisy' &&
+        behaviour !== 'flooding' &&
+        random() < (behaviour === 'crying' ? 0.05 : 0.15);
       if (isChanged) pages.set(path, `v${day}`);
       const isSaid =
         behaviour === 'honest'
           ? isChanged
-          : behaviour === 'silent'
+          : behaviour === 'silent' || behaviour === 'cloaking'
             ? isChanged && random() < 0.3
             : behaviour === 'crying'
               ? random() < 0.8
               : behaviour === 'noisy' && random() < 0.1;
       if (isSaid) owner.toAnnounce.add(path);
+    }
+    const flood = behaviour === 'flooding' ? FLOOD : 0;
+    for (let i = 0; i < flood; i++) {
+      const path = `${owner.pid}/d${day}-${i}`;
+      pages.set(path, 'v0');
+      owner.toAnnounce.add(path);
     }
     const [first] = pages.keys();
     if (day % 20 !== 0 || first === undefined || pages.size < 9) return;
@@ -207,6 +263,7 @@ test('an honest owner, one that cries wolf, a silent, a late and a noisy one get
       owner.audited.clear();
       change(owner, day);
       await announce(owner, owner.toAnnounce);
+      if (owner.behaviour === 'cloaking') await announceBare(owner, 3);
     }
     assert.ok(await idle(sim));
     clock.advance(2 * HOUR);
@@ -236,10 +293,21 @@ test('an honest owner, one that cries wolf, a silent, a late and a noisy one get
       assert.equal(known?.truth, owner.score(), `${owner.behaviour} on day ${day}`);
     }
   }
-  const [honest = 0, crying = 0, silent = 0, tardy = 0, noisy = 0] = owners.map(owner => owner.score());
-  t.diagnostic(JSON.stringify({ honest, crying, silent, late: tardy, noisy, fetches }));
+  const scores = owners.map(owner => owner.score());
+  const [honest = 0, crying = 0, silent = 0, tardy = 0, noisy = 0, flooding = 0, cloaking = 0] = scores;
+  t.diagnostic(JSON.stringify({ honest, crying, silent, late: tardy, noisy, flooding, cloaking, fetches }));
   assert.ok(honest >= 95 && noisy >= 80, `of no harm to those that are right: ${honest} ${noisy}`);
   assert.ok(crying < 50 && silent < honest && tardy < honest, `${crying} ${silent} ${tardy}`);
+  const [flood] = store.scores(nowS(), 6);
+  assert.deepEqual([flood?.precision, flood?.counts.changed], [0.8, 0], 'new pages are in no score');
+  assert.ok(
+    (flood?.counts.fresh ?? 0) > FLOOD * 20 && flooding < honest,
+    `${flood?.counts.fresh} ${flooding}`,
+  );
+  const cloaked = owners[6];
+  assert.ok(cloaked !== undefined && cloaked.seen.size > 0);
+  assert.equal(cloaked.cloaked, 0, 'an audit asks as for what is announced');
+  assert.ok(cloaking < honest, `${cloaking}`);
   assert.deepEqual([...lowered].includes(2), true);
   const priorities = bench
     .all<{ priority: number }>('SELECT priority FROM pidb ORDER BY pid')
@@ -251,7 +319,7 @@ test('an honest owner, one that cries wolf, a silent, a late and a noisy one get
   const told = (pid: number) => owners[pid - 1]?.days.reduce((sum, day) => sum + day.q, 0);
   assert.deepEqual(
     [...new Set(codes.map(one => one['pid']))],
-    [3],
+    [3, 7],
     'those that are silent are told, and nobody else',
   );
   assert.ok((told(3) ?? 0) > 20);
