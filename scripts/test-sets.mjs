@@ -61,7 +61,22 @@ const LONG = [
 ];
 
 /** Rooms whose test files change nothing of their process that another would see: those of a folder share a few processes. */
-const TOGETHER = ['bm', 'clear', 'config', 'cp', 'cu', 'db', 'fetch', 'lib', 'links', 'text', 'wire'];
+const TOGETHER = [
+  'bm',
+  'clear',
+  'config',
+  'cp',
+  'cu',
+  'db',
+  'fetch',
+  'lib',
+  'links',
+  'run',
+  'scan',
+  'spider',
+  'text',
+  'wire',
+];
 /** Of these rooms, tests that take long. */
 const ALONE = ['cu/ranges', 'db/sqlite/salvage', 'db/sqlite/checkpoints', 'fetch/hostile', 'fetch/nginx'];
 const FILES_A_PROCESS = 12;

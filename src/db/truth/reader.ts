@@ -12,7 +12,7 @@ export interface ProviderTruth {
   precision: number;
   recall: number;
   counts: DayCounts;
-  /** The counts of each day that has any, the newest first, as they are. */
+  /** The counts of each day that has any, the oldest first, as they are. */
   days: readonly DayRow[];
   /** Whether it has effects. */
   hasEffects: boolean;
@@ -106,7 +106,7 @@ function statements(db: Db, which: string) {
       `SELECT pid, truthmode FROM pidb WHERE ${which} ORDER BY pid`,
     ),
     days: db.prepare<Of & { since: number }, DayRow>(
-      `SELECT * FROM truth WHERE ${which} AND day > $since ORDER BY pid, day DESC`,
+      `SELECT * FROM truth WHERE ${which} AND day > $since ORDER BY pid, day`,
     ),
     audits: db.prepare<Of, AuditRow>(
       `SELECT pid, coalesce(max(asked), 0) AS at, sum(state BETWEEN 2 AND 5) AS settled, sum(state IN (4, 5)) AS silent

@@ -53,7 +53,7 @@ export function shownTruth(known: ProviderTruth, fullsetsallowed: number): Shown
     score: known.truth,
     known: Object.values(counts).some(count => count > 0),
     ...whole,
-    days: known.days.map(shownDay).filter(isCounted).slice(0, DAYS_SHOWN),
+    days: known.days.map(shownDay).filter(isCounted).slice(-DAYS_SHOWN).toReversed(),
     audit:
       audit === undefined
         ? null
