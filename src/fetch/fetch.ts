@@ -33,6 +33,9 @@ import { targetOf, targetOfUrl, type Target } from './target.js';
 
 type AnyExchange = Exchange | Http2Exchange | LenientExchange;
 
+/** A server that is being restarted may close a connection or two that it has just taken. */
+const MOST_STALE = 2;
+
 export class Fetch {
   readonly #context: FetchContext;
   readonly #job: FetchJob;
@@ -52,6 +55,8 @@ export class Fetch {
   #exchange: AnyExchange | undefined;
   #place: HostPlace | undefined;
   #wireBytesBefore = 0;
+  /** Connections in a row on which this url was not answered. */
+  #stale = 0;
   #head: ResponseHead | undefined;
   /** The last that came, of any answer; 0: none did. */
   #status = 0;
@@ -113,6 +118,7 @@ export class Fetch {
   }
 
   #request(url: Target, fresh: boolean): void {
+    if (!fresh) this.#stale = 0;
     this.#url = url;
     this.#phase = 'place';
     this.#head = undefined;
@@ -207,7 +213,8 @@ export class Fetch {
 
   onFailure(reason: FetchFailure, stale = false): void {
     if (this.#phase === 'drain') this.#endDraining();
-    else if (stale && this.#url !== undefined) {
+    else if (stale && this.#url !== undefined && this.#stale < MOST_STALE) {
+      this.#stale++;
       this.#leaveExchange();
       this.#request(this.#url, true);
     } else if (this.#url !== undefined && this.#isAskedLeniently(reason, this.#url)) {

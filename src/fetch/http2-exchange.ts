@@ -32,6 +32,8 @@ export class Http2Exchange {
   #over = false;
   #hasHead = false;
   #early: Buffer[] = [];
+  /** Asking twice does what asking once does (RFC 9110, 9.2.2), and nothing is sent with it. */
+  #isRepeatable = false;
   #reason: Error | undefined;
   #received = 0;
 
@@ -45,6 +47,7 @@ export class Http2Exchange {
 
   start({ method, path, headers, body }: Question): void {
     const { session, origin } = this.#link;
+    this.#isRepeatable = method === 'GET' || method === 'HEAD';
     const { protocol, host } = new URL(origin);
     const all: Record<string, string> = {
       ':method': method,
@@ -191,8 +194,11 @@ export class Http2Exchange {
     const wantsHttp1 = rstCode === constants.NGHTTP2_HTTP_1_1_REQUIRED;
     if (wantsHttp1) this.#links.avoidHttp2(this.#link.origin);
     this.#links.discard(this.#link);
-    // What was refused or never answered has not been looked at: a connection that was idle may have been closed.
-    const stale = !this.#answered && (wantsHttp1 || (this.#link.reused && reason.kind === 'reset'));
+    // What was refused or never answered has not been looked at: a connection that was idle may have been closed, and a server
+    // that is being restarted may close one that it has just taken.
+    const stale =
+      !this.#answered &&
+      (wantsHttp1 || (reason.kind === 'reset' && (this.#link.reused || this.#isRepeatable)));
     guarded(this, this.#owner, () => this.#owner.onFailure(reason, stale));
   }
 
