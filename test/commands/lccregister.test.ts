@@ -104,8 +104,8 @@ describe('lccregister', { skip: noNginx }, () => {
     assert.equal((await lcc.sh('lccrs backup rs.copy')).status, 73);
   });
 
-  it('says what is wrong with the file, and goes on where it stopped', async () => {
-    const one = await scene('mode = "open"\ncheck_interval_ms = 0\n');
+  it('says what is wrong with the file, and goes on where it stopped, after the pause between two checks', async () => {
+    const one = await scene('mode = "open"\ncheck_interval_ms = 1500\n');
     const { lcc, site, pwdfile, server } = one;
     const by = (verb: string) => lcc.sh(`lccregister ${verb} --pwdfile=${pwdfile}`);
     const begun = await by(`new --server=${server} --url=${site.url}`);

@@ -57,6 +57,8 @@ const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 2 * SECOND;
 /** One that is applied for is a provider in a moment, as a rule. */
 const MOMENT_MS = 3 * SECOND;
+/** Between two checks a server wants ten seconds (`rs.check_interval_ms`): nobody has to run this again for that. */
+const CHECK_PAUSE_MS = 11 * SECOND;
 
 /** What is wrong with the file, by the server's code → exit status. */
 const STATUS_OF_REASON: Readonly<Record<string, ExitStatus>> = {
@@ -193,12 +195,13 @@ async function goOn(begun: PendingRegistration, options: RegisterOptions): Promi
   }
 }
 
-/** Asks for the check; one that is too early is asked for again while there is time. */
+/** Asks for the check; one that is too early is asked for again in a few seconds, or while there is time. */
 async function check(
   pending: PendingRegistration,
   { server, givesUp, nowMs, sleep }: RegisterOptions,
   endMs: number,
 ): Promise<PairStanding> {
+  const patientMs = Math.max(endMs, nowMs() + CHECK_PAUSE_MS);
   for (;;) {
     try {
       let standing = await server.check(pending.id, givesUp);
@@ -210,7 +213,7 @@ async function check(
     } catch (error) {
       if (!(error instanceof RegistrationRefused) || error.status !== 429) throw error;
       const waitMs = (error.retryAfterS ?? 1) * SECOND;
-      if (nowMs() + waitMs > endMs) throw error;
+      if (nowMs() + waitMs > patientMs) throw error;
       await sleep(waitMs);
     }
   }
