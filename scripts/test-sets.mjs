@@ -43,6 +43,7 @@ const LONG = [
   'acceptance/clear-readers',
   'acceptance/crawl-hosts',
   'acceptance/crawl-kills',
+  'acceptance/real-trees',
   'browser/inner-text',
   'commands/lcccp-histories',
   'commands/lccd-hard-acceptance',
@@ -112,6 +113,7 @@ export const AMOUNTS = {
     LCC_TEST_SPIDER_URLS: '3000',
     LCC_TEST_STREAMS: '10000',
     LCC_TEST_TIMEOUT_MS: '14400000',
+    LCC_TEST_TREES: 'whole',
     LCC_TEST_URLS: '200000',
   },
 };

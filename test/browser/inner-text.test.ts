@@ -23,7 +23,7 @@ const REAL_PAGES = [
   { tree: '/usr/share/doc/openjdk-17-jre-headless/api', from: 'openjdk-17-doc', pages: 25 },
 ] as const;
 /** Of each tree, of a hundred. */
-const PERCENT = Number(process.env['LCC_TEST_SHOWN_PERCENT'] ?? 50);
+const PERCENT = Number(process.env['LCC_TEST_SHOWN_PERCENT'] ?? 25);
 /** The time it takes is that of the largest. */
 const MAX_BYTES = 100_000;
 
