@@ -26,13 +26,13 @@ describe('a robot among hostile HTTP/2 servers', () => {
       config,
       '[bot]\nconnect_timeout_ms = "2min"\nheaders_timeout_ms = "2min"\nidle_timeout_ms = "2min"\ntotal_timeout_ms = "2min"\nmax_content_bytes = "1MB"\n',
     );
-    const parts = { first: '', then: '' };
+    const parts = { first: '', crowd: '' };
     await Promise.all(
       HTTP2_CASES.map(async (wanted, id) => {
         const { url, server } = await serveHttp2(certificate, wanted);
         servers.push(server);
         const timeout = expectedOf(wanted).includes(603) ? TIMEOUT : '';
-        const part = wanted.isAskedAgain === true ? 'first' : 'then';
+        const part = wanted.isAskedAgain === true ? 'first' : 'crowd';
         parts[part] += `<fetch id="${id}" url="${url}" file="${join(folder, String(id))}"${timeout}/>\n`;
       }),
     );
@@ -45,9 +45,9 @@ describe('a robot among hostile HTTP/2 servers', () => {
     servers.push(mutants.server);
     for (let n = 0; n < MUTANTS; n++) {
       const id = HTTP2_CASES.length + n;
-      parts.then += `<fetch id="${id}" url="${mutants.url}${n}" file="${join(folder, String(id))}"${TIMEOUT}/>\n`;
+      parts.crowd += `<fetch id="${id}" url="${mutants.url}${n}" file="${join(folder, String(id))}"${TIMEOUT}/>\n`;
     }
-    for (const fetches of [parts.first, parts.then]) {
+    for (const fetches of [parts.first, parts.crowd]) {
       const { out, status } = await talk(fetches, [`--config=${config}`, '--slots=64'], authority.env);
       assert.equal(status, 0);
       for (const line of out.split('\n')) {
