@@ -18,7 +18,7 @@ import { fail, failedStatus, type FetchFailure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
 import { isBodiless, isContent, isRedirect, retryAfterMs, type ResponseHead } from './head.js';
 import type { HostPlace } from './host-places.js';
-import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
+import { isRead, type FetchContext, type FetchEvents, type FetchJob, type Method } from './job.js';
 import { isAskedLeniently, LenientExchange } from './lenient-exchange.js';
 import type { Link } from './kept-connections.js';
 import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
@@ -361,9 +361,8 @@ export class Fetch {
     return isBodiless(head) || this.#method === 'HEAD';
   }
 
-  /** Whether the answer is the thing itself, and not what the server says about what it did. */
   get #isRead(): boolean {
-    return this.#method === 'GET' || this.#method === 'HEAD';
+    return isRead(this.#method);
   }
 
   #isConditional(): boolean {

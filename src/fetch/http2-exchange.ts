@@ -14,7 +14,7 @@ import {
 } from './exchange-owner.js';
 import { fail, http2Failure, type FetchFailure } from './failure.js';
 import { readHead } from './head.js';
-import type { BodyToSend } from './job.js';
+import { isRead, type BodyToSend } from './job.js';
 import { readable, type Question } from './question.js';
 import type { Link, Links } from './kept-connections.js';
 
@@ -32,8 +32,7 @@ export class Http2Exchange {
   #over = false;
   #hasHead = false;
   #early: Buffer[] = [];
-  /** Asking twice does what asking once does (RFC 9110, 9.2.2), and nothing is sent with it. */
-  #isRepeatable = false;
+  #isRead = false;
   #reason: Error | undefined;
   #received = 0;
 
@@ -47,7 +46,7 @@ export class Http2Exchange {
 
   start({ method, path, headers, body }: Question): void {
     const { session, origin } = this.#link;
-    this.#isRepeatable = method === 'GET' || method === 'HEAD';
+    this.#isRead = isRead(method);
     const { protocol, host } = new URL(origin);
     const all: Record<string, string> = {
       ':method': method,
@@ -197,8 +196,7 @@ export class Http2Exchange {
     // What was refused or never answered has not been looked at: a connection that was idle may have been closed, and a server
     // that is being restarted may close one that it has just taken.
     const stale =
-      !this.#answered &&
-      (wantsHttp1 || (reason.kind === 'reset' && (this.#link.reused || this.#isRepeatable)));
+      !this.#answered && (wantsHttp1 || (reason.kind === 'reset' && (this.#link.reused || this.#isRead)));
     guarded(this, this.#owner, () => this.#owner.onFailure(reason, stale));
   }
 

@@ -11,6 +11,11 @@ import type { SpeedLimits } from './speed.js';
 /** As it is sent: GET, HEAD, PUT, DELETE, PURGE, MKCOL, … Of all but GET and HEAD the answer says what was done. */
 export type Method = Uppercase<string>;
 
+/** Whether the answer is the thing itself, and asking twice does what asking once does (RFC 9110, 9.2). */
+export function isRead(method: Method): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 /** Sent whole, with its length; from the beginning again when a connection turns out to have been closed. */
 export type BodyToSend = { bytes: Uint8Array } | { file: string; length: number };
 

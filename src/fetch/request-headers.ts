@@ -1,6 +1,6 @@
 /** What a server is told with a request. */
 import { acceptEncoding } from './decode.js';
-import type { FetchJob } from './job.js';
+import { isRead, type FetchJob } from './job.js';
 import type { Wording } from './manners.js';
 import { lengthOf } from './question.js';
 
@@ -36,10 +36,10 @@ export function requestHeaders(
   )
     return usual.headers;
   const headers = [...usual.headers];
-  const isRead = job.method === undefined || job.method === 'GET' || job.method === 'HEAD';
-  if (isRead && lastModified !== undefined && isPlain(lastModified))
+  const canBeUnchanged = isRead(job.method ?? 'GET');
+  if (canBeUnchanged && lastModified !== undefined && isPlain(lastModified))
     headers.push('if-modified-since', lastModified);
-  if (isRead && etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
+  if (canBeUnchanged && etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
   if (login !== undefined && origin === loginOrigin) headers.push('authorization', basic(login));
   if (body !== undefined) headers.push('content-length', String(lengthOf(body)));
   if (more !== undefined) addPlain(headers, more);
