@@ -55,6 +55,11 @@ export function dayOf(nowS: number): number {
   return Math.floor(nowS / DAY_S);
 }
 
+/** `2026-11-26`, of days since 1970. */
+export function dateOf(day: number): string {
+  return new Date(day * DAY_S * 1000).toISOString().slice(0, 10);
+}
+
 interface Pending {
   pid: number;
   day: number;

@@ -1,36 +1,25 @@
 /** What a provider is shown of its score, in whole numbers. Counts are of days, the older the less they count. */
+import { dateOf, type DayCounts } from './days.js';
 import { isDoubted, type DayRow, type ProviderTruth } from './reader.js';
 
-/** A day in UTC, `2026-11-26`, and what was counted on it. */
-export interface ShownDay {
+/** New pages and removed ones are in no score. */
+const SHOWN = ['changed', 'same', 'failed', 'audited', 'silent', 'late', 'dead', 'noisy'] as const;
+
+type ShownCounts = Pick<DayCounts, (typeof SHOWN)[number]>;
+
+/** What was counted on a day in UTC, `2026-11-26`. */
+export interface ShownDay extends ShownCounts {
   day: string;
-  changed: number;
-  same: number;
-  failed: number;
-  audited: number;
-  silent: number;
-  late: number;
-  dead: number;
-  noisy: number;
 }
 
 /** Days of which each is shown, of those on which anything was counted. */
 const DAYS_SHOWN = 30;
-const DAY_MS = 86_400_000;
 
-export interface ShownTruth {
+export interface ShownTruth extends ShownCounts {
   /** 0 to 100. */
   score: number;
   /** Whether anything has been counted yet; if not, the score is the one that all begin with. */
   known: boolean;
-  changed: number;
-  same: number;
-  failed: number;
-  audited: number;
-  silent: number;
-  late: number;
-  dead: number;
-  noisy: number;
   /** The last ones on which anything was counted, the newest first. */
   days: ShownDay[];
   /** The last audit of which anything is settled; seconds, and which share of what is held is silent, each bound at 95 %. */
@@ -44,16 +33,12 @@ export interface ShownTruth {
 }
 
 export function shownTruth(known: ProviderTruth, fullsetsallowed: number): ShownTruth {
-  const counts = shownCounts(known.counts);
-  const whole = Object.fromEntries(
-    Object.entries(counts).map(([name, count]) => [name, Math.round(count)]),
-  ) as typeof counts;
   const { audit } = known;
   return {
     score: known.truth,
-    known: Object.values(counts).some(count => count > 0),
-    ...whole,
-    days: known.days.map(shownDay).filter(isCounted).slice(-DAYS_SHOWN).toReversed(),
+    known: isCounted(known.counts),
+    ...shownCounts(known.counts),
+    days: known.days.filter(isCounted).slice(-DAYS_SHOWN).map(shownDay).toReversed(),
     audit:
       audit === undefined
         ? null
@@ -75,18 +60,16 @@ export function fullSetsFor(known: ProviderTruth, fullsetsallowed: number): numb
   return isDoubted(known) ? Math.ceil(fullsetsallowed * known.precision) : fullsetsallowed;
 }
 
-function shownCounts(counts: Omit<ShownDay, 'day'>): Omit<ShownDay, 'day'> {
-  const { changed, same, failed, audited, silent, late, dead, noisy } = counts;
-  return { changed, same, failed, audited, silent, late, dead, noisy };
+function shownCounts(counts: DayCounts): ShownCounts {
+  return Object.fromEntries(SHOWN.map(name => [name, Math.round(counts[name])])) as ShownCounts;
+}
+
+function isCounted(counts: DayCounts): boolean {
+  return SHOWN.some(name => counts[name] > 0);
 }
 
 function shownDay(row: DayRow): ShownDay {
-  return { day: new Date(row.day * DAY_MS).toISOString().slice(0, 10), ...shownCounts(row) };
-}
-
-/** New pages and removed ones are in no score. */
-function isCounted({ day: _day, ...counts }: ShownDay): boolean {
-  return Object.values(counts).some(count => count > 0);
+  return { day: dateOf(row.day), ...shownCounts(row) };
 }
 
 function percent(share: number): number {

@@ -48,8 +48,8 @@ function audited({ audit, late, noisy }: Truth, nowMs: number, zone: string | un
   </p>`;
 }
 
-/** A line a day; a Queue Manager of an earlier version tells of none. */
-function daysTable(days: readonly ShownDay[] = []): Markup | string {
+/** What was counted on each day; there is no table before anything has been counted. */
+function daysTable(days: readonly ShownDay[]): Markup | string {
   if (days.length === 0) return '';
   return html`<h3 id="days">Day by day</h3>
     <div class="table stacks">
