@@ -14,8 +14,10 @@ async function* noted(events) {
   let ofFile = 0;
   for await (const event of events) {
     const outcome = outcomeOf(event);
-    if (outcome !== undefined) writeSync(COUNTS, `${outcome}\n`);
-    if (outcome !== undefined) ofFile++;
+    if (outcome !== undefined) {
+      writeSync(COUNTS, `${outcome}\n`);
+      ofFile++;
+    }
     if (endsFile(event)) {
       // A file without a test, among others that have some.
       if (ofFile === 0) writeSync(COUNTS, 'failed\n');

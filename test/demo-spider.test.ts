@@ -4,12 +4,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DemoHome, finish } from './support/demo.js';
 
 let home: DemoHome;
-let temporary: string;
 
-beforeEach(() => {
-  home = new DemoHome();
-  ({ temporary } = home);
-});
+beforeEach(() => void (home = new DemoHome()));
 afterEach(() => home.remove());
 
 describe('the demo of the Spider', () => {
@@ -22,6 +18,6 @@ describe('the demo of the Spider', () => {
     assert.match(output, /^\d+\t0\t10\t404\t0\thttp:\S+\/missing\.html$/m);
     assert.match(output, /^The spider has fetched all of it, and says that nothing is done/m);
     assert.ok(Number(/^All of it took (\d+) seconds/m.exec(output)?.[1]) < 60);
-    assert.deepEqual(readdirSync(temporary), []);
+    assert.deepEqual(readdirSync(home.temporary), []);
   });
 });

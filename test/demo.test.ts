@@ -4,12 +4,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DemoHome, finish } from './support/demo.js';
 
 let home: DemoHome;
-let temporary: string;
 
-beforeEach(() => {
-  home = new DemoHome();
-  ({ temporary } = home);
-});
+beforeEach(() => void (home = new DemoHome()));
 afterEach(() => home.remove());
 
 describe('the demo', () => {
@@ -25,6 +21,6 @@ describe('the demo', () => {
     assert.match(output, /MATCH 'axolotl'.*\nhttp:\/\/127\.0\.0\.1:\d+\/new\.html\n/);
     assert.match(output, /MATCH 'quokka'.*\nhttp:/);
     assert.match(output, /ORDER BY rank"\n\(nothing\)\n/);
-    assert.deepEqual(readdirSync(temporary), []);
+    assert.deepEqual(readdirSync(home.temporary), []);
   });
 });
