@@ -21,6 +21,12 @@ export const command: CommandSpec = {
       help: `where operators connect, loopback or unix:/path; may be repeated (rs.operator_listen; port ${DEFAULT_OPERATOR_PORT})`,
       repeat: true,
     },
+    {
+      flags: '--allow-address <CIDR>',
+      sets: 'bot.allow_addresses',
+      help: 'network that sites may be in although it is not public; may be repeated (bot.allow_addresses)',
+      repeat: true,
+    },
     CONFIG_OPTION,
   ],
   example: 'lccd-rs --listen=tls:0.0.0.0:9080',

@@ -15,6 +15,11 @@ export interface DaemonKind {
   children: (config: Config, socket: (file: string) => string) => string[][];
 }
 
+/** For those that fetch from sites. */
+function allowedAddresses(config: Config): string[] {
+  return config.get('bot.allow_addresses').map(network => `--allow-address=${network}`);
+}
+
 /** In the order in which they are started: what is connected to comes before what connects. */
 export const KINDS: readonly DaemonKind[] = [
   {
@@ -47,7 +52,7 @@ export const KINDS: readonly DaemonKind[] = [
       Array.from({ length: config.get('bm.bots') }, () => [
         `--bm=${socket('bm.sock')}`,
         `--slots=${config.get('bm.slots')}`,
-        ...config.get('bot.allow_addresses').map(network => `--allow-address=${network}`),
+        ...allowedAddresses(config),
       ]),
   },
   {
@@ -82,6 +87,7 @@ export const KINDS: readonly DaemonKind[] = [
             [
               ...endpoints.map(endpoint => `--listen=${endpoint}`),
               ...operators.map(endpoint => `--operator-listen=${endpoint}`),
+              ...allowedAddresses(config),
             ],
           ];
     },

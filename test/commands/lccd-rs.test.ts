@@ -93,6 +93,25 @@ describe('lccd-rs', () => {
     await untilSaid(200, 'ok');
   });
 
+  it('lets sites of a network register that --allow-address names', async () => {
+    const ask = async (...args: string[]) => {
+      const daemon = startDaemon('lccd-rs', newHome(`${RS}ports = ["8080"]\n`), [
+        '--listen=127.0.0.1:0',
+        ...args,
+      ]);
+      daemons.push(daemon);
+      await daemon.ready;
+      const { status } = await fetch(`http://127.0.0.1:${daemon.port}/lcc/api/v1/pairs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ url: 'http://127.0.0.1:8080/' }),
+      });
+      return status;
+    };
+    assert.equal(await ask(), 400);
+    assert.equal(await ask('--allow-address=127.0.0.0/8'), 201);
+  });
+
   it('does not start without an endpoint or a public address, or with one that is none', () => {
     const cases: [number, RegExp, string, string[]][] = [
       [64, /--listen=ENDPOINT is missing/, RS, []],

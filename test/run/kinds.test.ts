@@ -53,6 +53,20 @@ describe('The kinds of daemons', () => {
     ]);
   });
 
+  it('that ask sites for anything are told which networks are permitted', () => {
+    const overrides = { 'bot.allow_addresses': ['10.0.0.0/8', '::1'], 'rs.listen': ['127.0.0.1:0'] };
+    const config = loadConfig({ env: { LCC_HOME: '/nowhere' }, overrides });
+    const told = KINDS.filter(kind =>
+      kind
+        .children(config, file => file)
+        .some(args => ['10.0.0.0/8', '::1'].every(network => args.includes(`--allow-address=${network}`))),
+    );
+    assert.deepEqual(
+      told.map(({ name }) => name),
+      ['lccbot', 'lccd-rs'],
+    );
+  });
+
   it('that have not been asked for are not started', () => {
     const config = loadConfig({ env: { LCC_HOME: '/nowhere' } });
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);
