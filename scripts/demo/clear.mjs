@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileOn, makeBalancer, makeRail, read, Reader } from './rails.mjs';
-import { freePort, say, title } from './scene.mjs';
+import { say, title } from './scene.mjs';
 
-const PORT = 8180;
+/** Of rails, and of what divides the readers among them. */
+const PORT = 8181;
 
 export async function showClearing(scene) {
   const { dir, sh } = scene;
@@ -16,14 +17,11 @@ export async function showClearing(scene) {
   const base = `http://127.0.0.1:${web.port}/`;
   const password = randomBytes(12).toString('hex');
   const rails = [];
-  let port = PORT;
-  for (const name of ['www1', 'www2', 'www3']) {
-    port = await freePort(port + 1);
-    rails.push(makeRail(scene, name, port, base.slice(0, -1), password));
-  }
+  for (const name of ['www1', 'www2', 'www3'])
+    rails.push(makeRail(scene, name, await scene.freePort(PORT), base.slice(0, -1), password));
   const [, , third] = rails;
-  const balancer = makeBalancer(scene, await freePort(port + 1), rails);
-  const uns = `127.0.0.1:${await freePort(9000)}`;
+  const balancer = makeBalancer(scene, await scene.freePort(PORT), rails);
+  const uns = `127.0.0.1:${await scene.freePort(9000)}`;
   /** Reads a page on these servers. @throws Error when one has another text */
   const expect = async (page, text, servers = [...rails, balancer]) => {
     for (const server of servers) {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { freePort, quoted, root, say, show, title } from './scene.mjs';
+import { quoted, root, say, show, title } from './scene.mjs';
 
 const LATER = quoted(join(root, 'scripts/demo/later.mjs'));
 const HOUR_S = 3600;
@@ -37,7 +37,7 @@ export async function showCrawl(scene) {
   const site = await scene.serve(join(dir, 'site'));
   const shop = await scene.serve(join(dir, 'shop'));
   const [base, shopBase] = [site, shop].map(({ port }) => `http://127.0.0.1:${port}/`);
-  const uns = `127.0.0.1:${await freePort(9000)}`;
+  const uns = `127.0.0.1:${await scene.freePort(9000)}`;
   const crawled = () => sh('lccstat --until-idle=60 --cursor=links.cursor');
   const later = async (seconds, text) => {
     say(text);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { freePort, quoted, root, say, title } from './scene.mjs';
+import { quoted, root, say, title } from './scene.mjs';
 import { copyDocumentation, copyTree, countFiles } from './site.mjs';
 
 /** @param given a directory; without one, this project's documentation */
@@ -12,7 +12,7 @@ export async function showDocuments(scene, given) {
   prepareSite(site, given);
   const web = await scene.serve(site);
   const base = `http://127.0.0.1:${web.port}/`;
-  const uns = `127.0.0.1:${await freePort(9000)}`;
+  const uns = `127.0.0.1:${await scene.freePort(9000)}`;
   const sqlite =
     (await sh('command -v sqlite3', { quiet: true, accept: [0, 1, 127] })).status === 0
       ? 'sqlite3'

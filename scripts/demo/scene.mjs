@@ -10,6 +10,10 @@ import { listen, serve } from './web.mjs';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
+/** Of the first web server of a demo that is played alone. */
+const WEB_PORT = 8080;
+const PORTS_OF_A_DEMO = 20;
+
 export class Scene {
   dir = mkdtempSync(join(tmpdir(), 'lcc-demo-'));
   #env = {
@@ -25,6 +29,8 @@ export class Scene {
   /** Servers and daemons, in the order in which they were started. */
   #servers = [];
   #webs = [];
+  /** Where ports were looked for from → the last one that was given. */
+  #ports = new Map();
   #ending;
 
   async build() {
@@ -33,11 +39,25 @@ export class Scene {
     await this.sh('npm run --silent build', { cwd: root, quiet: true });
   }
 
-  /** A small web server over a directory, on the first free port from 8080 up; see web.mjs. */
+  /** A small web server over a directory, on the first free port from WEB_PORT up; see web.mjs. */
   async serve(site) {
-    const web = await serve(site, 8080);
+    const web = await serve(site, WEB_PORT);
     this.#webs.push(web);
     return web;
+  }
+
+  /**
+   * A port from `from` up that is free and was not given before, for a server that is started later. Another demo that is
+   * played meanwhile does not take it: the port of a demo's web server is its own, and so are the ports counted from it.
+   */
+  async freePort(from) {
+    const [web] = this.#webs;
+    const last = this.#ports.get(from) ?? from + (web.port - WEB_PORT) * PORTS_OF_A_DEMO - 1;
+    const probe = createServer();
+    const port = await listen(probe, last + 1);
+    await new Promise(resolve => probe.close(resolve));
+    this.#ports.set(from, port);
+    return port;
   }
 
   /** Runs a shell line as printed; its output is printed too, unless quiet. @returns its status and standard output */
@@ -144,14 +164,6 @@ function kill(send) {
 
 export function isAlive({ child }) {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-}
-
-/** The first port from `from` up that is free. */
-export async function freePort(from) {
-  const probe = createServer();
-  const port = await listen(probe, from);
-  await new Promise(resolve => probe.close(resolve));
-  return port;
 }
 
 export function quoted(text) {

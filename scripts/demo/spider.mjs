@@ -1,12 +1,12 @@
 // The Spider: a URL server in Python, which is no part of LCC, has a small site fetched; the store server is killed meanwhile.
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, isAlive, root, say, show, title } from './scene.mjs';
+import { isAlive, root, say, show, title } from './scene.mjs';
 
 const EXAMPLES = join(root, 'examples/spider');
 const PAGES_FROM = join(root, 'docs/design');
-const URL_SERVER_PORT = 9021;
-const STORE_PORT = 9022;
+/** Of the URL server, and of the store server. */
+const PORT = 9021;
 
 export async function showSpider(scene) {
   const { dir, sh } = scene;
@@ -20,8 +20,8 @@ export async function showSpider(scene) {
   const base = `http://127.0.0.1:${web.port}/`;
   const urls = [...pages, 'missing.html'].map(page => base + page);
   writeFileSync(join(dir, 'urls'), urls.map(url => `${url}\n`).join(''));
-  const urlServer = await freePort(URL_SERVER_PORT);
-  const store = await freePort(Math.max(STORE_PORT, urlServer + 1));
+  const urlServer = await scene.freePort(PORT);
+  const store = await scene.freePort(PORT);
   const startStore = () => start(scene, 'lccstored', [`--listen=127.0.0.1:${store}`, '--dir=store']);
 
   title('A site, a spider, a store server');

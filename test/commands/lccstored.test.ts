@@ -257,6 +257,7 @@ describe('lccstored', () => {
     await home.keep(
       ...Array.from({ length: 50 }, (_, i) => recordBytes({ docId: i % 20, doc: randomBytes(i * 7000) })),
     );
+    assert.equal(await home.daemon.stop(), 0);
     const before = home.documents();
     const stream = Buffer.concat(home.files().map(file => readFileSync(join(home.store, file))));
     const other = await started();

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { errnoOf } from '../../src/lib/errors.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { formatRecordHead, type SpiderRecord } from '../../src/wire/spider-record.js';
 import { statusOf, startDaemon, type Daemon } from './daemon.js';
@@ -214,10 +215,24 @@ export class StoreHome {
   documents(): Map<number, Buffer> {
     return new Map(
       this.rows().flatMap(row => {
-        const document = this.document(row);
+        const document = this.#documentNow(row);
         return document === undefined ? [] : [[row.doc_id, document]];
       }),
     );
+  }
+
+  /** The same for a row that is some moments old: its file may have been removed meanwhile, after the row was changed. */
+  #documentNow(row: SeenRow): Buffer | undefined {
+    for (let seen: SeenRow | undefined = row; ;) {
+      try {
+        return this.document(seen);
+      } catch (error) {
+        if (errnoOf(error) !== 'ENOENT') throw error;
+        const again: SeenRow | undefined = this.rows().find(({ doc_id }) => doc_id === row.doc_id);
+        if (again?.path === seen?.path) throw error;
+        seen = again;
+      }
+    }
   }
 
   /** Files of records, below the folder of the store. */
