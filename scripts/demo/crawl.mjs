@@ -63,7 +63,7 @@ export async function showCrawl(scene) {
   say(
     'A service follows the LCC: what is fetched is read for links, which are fetched, until nothing is new.',
   );
-  const service = ['--follow', '--cursor=links.cursor', '--', 'lcclinks', '--deliver'];
+  const service = ['--follow', '--stay', '--cursor=links.cursor', '--', 'lcclinks', '--deliver', '--stay'];
   show(`lccq ${service.join(' ')} &`);
   scene.start(join(root, 'bin/lccq'), service, 'links.log');
   await sh(`echo ${base}index.html | lcclinks --seeds --deliver`);

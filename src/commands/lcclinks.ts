@@ -6,14 +6,15 @@ import { CrawlReader } from '../db/cache/crawl.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
-import { Output } from '../lib/stdio.js';
+import { Output, writeFully } from '../lib/stdio.js';
 import { Expander, type LinksCounts } from '../links/expander.js';
 import type { ExpandOptions, LinksSink, NofollowRule } from '../links/options.js';
 import { LinkOwners } from '../links/owners.js';
-import { expandPages, seedUrls } from '../links/run.js';
+import { expandPages, expandStreams, seedUrls } from '../links/run.js';
 import { DoorLinks } from '../links/door-links.js';
 import { complaintOf, SeedCounts } from '../links/seeds.js';
 import { StdoutLinks } from '../links/stdout-links.js';
+import type { DoorSetsOptions } from '../wire/door-sets.js';
 import { productToken } from '../wire/robots-txt.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
 import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
@@ -21,6 +22,8 @@ import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 
 /** Pages of which not everything was read that are named; the others are counted. */
 const MOST_NAMED = 10;
+/** Of a stream whose links are delivered (`lccq --stay`). */
+const ANSWER = 'ok\n';
 
 export const command: CommandSpec = {
   name: 'lcclinks',
@@ -40,52 +43,101 @@ export const command: CommandSpec = {
       help: 'leave out urls that match: * within a segment, ** anything',
       repeat: true,
     },
+    {
+      flags: '--stay',
+      help: 'with --deliver, below lccq --stay: read one stream after the other, answer each with ok',
+    },
     { flags: '--max-hops <N>', help: 'links between a page and where the crawl began', default: '64' },
     CONFIG_OPTION,
   ],
   example: `echo https://www.example.org/ | lcclinks --seeds --deliver
-lccq --follow --cursor=links.cursor --batch=10000 -- lcclinks --deliver`,
+lccq --follow --stay --cursor=links.cursor --batch=10000 -- lcclinks --deliver --stay`,
   run,
 };
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const config = configOf(context);
   const options = linksOptions(context.options, config);
+  const isSeeds = context.options['seeds'] === true;
+  const stays = context.options['stay'] === true;
+  const deliver = doorOptionsOf(context.options, config);
+  if (stays && (deliver === undefined || isSeeds))
+    throw new LccError(
+      'usage',
+      '--stay is for lccq --stay, and answers on standard output; give --deliver, and no --seeds',
+    );
   const db = new CrawlReader(config.home.db);
+  const begin = () => new Expansion(context, db, options, deliver);
+  const input: AsyncIterable<Buffer> = process.stdin;
+  const limits = xmlLimitsOf(config);
   try {
-    const owners = new LinkOwners(db.spiderProviders());
-    const deliver = doorOptionsOf(context.options, config);
-    const door = deliver && new DoorLinks(deliver);
-    const sink: LinksSink = door ?? new StdoutLinks(new Output(1));
-    const complaints = new Complaints(context);
-    const expander = new Expander({
-      options,
-      db,
-      owners,
-      sink,
-      clock: systemClock,
-      complain: message => complaints.add(message),
-    });
-    const input: AsyncIterable<Buffer> = process.stdin;
-    const seeds = new SeedCounts();
-    if (context.options['seeds'] === true)
-      await seedUrls(input, expander, sink, (url, outcome) => {
-        seeds.add(outcome);
-        const complaint = complaintOf(url, outcome, systemClock.nowMs());
-        if (complaint !== undefined) complaints.add(complaint);
+    if (stays) {
+      await expandStreams(input, limits, begin, stream => {
+        stream.tell();
+        writeFully(1, Buffer.from(ANSWER), 'standard output');
       });
-    else await expandPages(input, expander, sink, xmlLimitsOf(config));
-    complaints.tellRest();
-    const seedLine = seeds.line();
-    if (seedLine !== undefined) context.say(seedLine);
-    for (const line of [...countLines(expander.counts), ...doorLines(door?.counts, 'link')])
-      if (context.verbose) context.say(line);
-    const trapped = trapsLine(expander.counts);
-    if (trapped !== undefined) context.say(trapped);
-    return seeds.rejected > 0 ? EXIT.someRejected : EXIT.ok;
+      return EXIT.ok;
+    }
+    const stream = begin();
+    if (isSeeds) return await sendSeeds(input, stream);
+    await expandPages(input, stream, limits);
+    stream.tell();
+    return EXIT.ok;
   } finally {
     process.stdin.destroy();
     db.close();
+  }
+}
+
+async function sendSeeds(input: AsyncIterable<Buffer>, stream: Expansion): Promise<ExitStatus> {
+  const seeds = new SeedCounts();
+  const { expander, sink, complaints } = stream;
+  await seedUrls(input, expander, sink, (url, outcome) => {
+    seeds.add(outcome);
+    const complaint = complaintOf(url, outcome, systemClock.nowMs());
+    if (complaint !== undefined) complaints.add(complaint);
+  });
+  stream.tell(seeds.line());
+  return seeds.rejected > 0 ? EXIT.someRejected : EXIT.ok;
+}
+
+/** What is read, and where its links go. */
+class Expansion {
+  readonly complaints: Complaints;
+  readonly expander: Expander;
+  readonly sink: LinksSink;
+  readonly #context: CommandContext;
+  readonly #door: DoorLinks | undefined;
+
+  constructor(
+    context: CommandContext,
+    db: CrawlReader,
+    options: ExpandOptions,
+    deliver: DoorSetsOptions | undefined,
+  ) {
+    this.#context = context;
+    this.complaints = new Complaints(context);
+    this.#door = deliver && new DoorLinks(deliver);
+    this.sink = this.#door ?? new StdoutLinks(new Output(1));
+    this.expander = new Expander({
+      options,
+      db,
+      owners: new LinkOwners(db.spiderProviders()),
+      sink: this.sink,
+      clock: systemClock,
+      complain: message => this.complaints.add(message),
+    });
+  }
+
+  /** Says what became of it. @param line about it besides */
+  tell(line?: string): void {
+    const { counts } = this.expander;
+    this.complaints.tellRest();
+    if (line !== undefined) this.#context.say(line);
+    for (const each of [...countLines(counts), ...doorLines(this.#door?.counts, 'link')])
+      if (this.#context.verbose) this.#context.say(each);
+    const trapped = trapsLine(counts);
+    if (trapped !== undefined) this.#context.say(trapped);
   }
 }
 

@@ -55,6 +55,10 @@ export const command: CommandSpec = {
       flags: '--batch <N>',
       help: 'with -- CMD: run it for at most N records, move the cursor, and run it again',
     },
+    {
+      flags: '--stay',
+      help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl)',
+    },
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
   ],
@@ -178,6 +182,17 @@ function deliveryOf(context: CommandContext): Delivery {
   const batch = number('batch');
   if (batch !== undefined && (context.afterDashes === undefined || context.options['count'] === true))
     throw new LccError('usage', '--batch is how many records a run of a program gets; give -- CMD');
+  const stays = context.options['stay'] === true;
+  if (stays && (context.afterDashes === undefined || (!follows && batch === undefined)))
+    throw new LccError(
+      'usage',
+      '--stay is for a program that takes batch after batch; give -- CMD and --follow or --batch',
+    );
+  if (stays && format.betweenStreams === undefined)
+    throw new LccError(
+      'usage',
+      `--format=${text('format')} does not show where a batch ends; --stay is for xml and jsonl`,
+    );
   if (context.afterDashes?.length === 0) throw new LccError('usage', 'no program after --');
   const isChangeStream = follows || cursor !== undefined || text('since') !== undefined;
   const sides = sidesOf(context, isChangeStream || !format.sides.includes('held'));
@@ -217,6 +232,7 @@ function deliveryOf(context: CommandContext): Delivery {
     },
     cursor,
     consumer: context.afterDashes,
+    stays,
     batch,
     count: context.options['count'] === true,
     split: {

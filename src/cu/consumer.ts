@@ -1,5 +1,5 @@
 /** The program a stream is piped into: `lccq … -- CMD ARGS`. It has succeeded when it took everything and exited 0. */
-import { spawn } from 'node:child_process';
+import { spawn, type StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import { errnoOf } from '../lib/errors.js';
 import type { StreamSink } from './sink.js';
@@ -22,18 +22,47 @@ export interface ConsumerEnd {
   what: string;
 }
 
+/** A program that was started. */
+export interface StartedConsumer extends Consumer {
+  over: Promise<Omit<ConsumerEnd, 'tookAll'>>;
+}
+
+/** A program that takes streams. */
+export interface ConsumerProgram {
+  /** As it is called in messages. */
+  readonly name: string;
+  /** For one stream. */
+  start(): Consumer;
+}
+
 /** The program closed its input or ended before everything was written: nothing more need be made for it. */
 export class ConsumerGone extends Error {}
 
-/** Starts the program with a pipe as its standard input; its output goes where ours goes. */
-export function startConsumer(command: string, args: readonly string[]): Consumer {
-  const child = spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] });
-  const stdin = child.stdin;
+/** A program that is run once for each stream; its output goes where ours goes. */
+export function runForEach([name = '', ...args]: readonly string[]): ConsumerProgram {
+  return { name, start: () => startConsumer(name, args) };
+}
+
+/**
+ * Starts a program with a pipe as its standard input.
+ * @param said is given what it writes to its standard output; default: that goes where ours goes
+ */
+export function startConsumer(
+  command: string,
+  args: readonly string[],
+  said?: (chunk: Buffer) => void,
+): StartedConsumer {
+  const stdio: StdioOptions = ['pipe', said === undefined ? 'inherit' : 'pipe', 'inherit'];
+  const child = spawn(command, args, { stdio });
+  const { stdin } = child;
+  if (stdin === null) throw new Error('a consumer without a pipe');
+  if (said !== undefined) child.stdout?.on('data', said);
   let cut = false;
   stdin.on('error', () => (cut = true));
-  const ended = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
+  const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
-    child.on('exit', (status, signal) => resolve(endOf(status, signal)));
+    // Not before all that it said was read.
+    child.on(said === undefined ? 'exit' : 'close', (status, signal) => resolve(endOf(status, signal)));
   });
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));
   return {
@@ -47,8 +76,9 @@ export function startConsumer(command: string, args: readonly string[]): Consume
       if (!cut && !stdin.destroyed) stdin.end();
       else cut = true;
       await closed;
-      return { ...(await ended), tookAll: !cut };
+      return { ...(await over), tookAll: !cut };
     },
+    over,
     kill: signal => void child.kill(signal),
   };
 }

@@ -5,7 +5,8 @@
  *     locked       cursor read, checked against the snapshot          unmoved
  *     streaming    records into CMD, or to standard output            unmoved; FILE.next removed
  *     written      CMD: its input ended, waited for                   unmoved; pipe: FILE.next offered
- *     taken        CMD exited 0 and had read all; pipe: `commit`      moved, durably
+ *     taken        CMD exited 0 and had read all, or, where it stays,
+ *                  wrote `ok`; pipe: `commit`                         moved, durably
  *
  * With --follow the states repeat, with one run of CMD per round; on standard output it is one stream, and FILE.next
  * is offered when it was ended in good order (follow.ts). After a crash the cursor has not moved: the same changes are sent
@@ -13,7 +14,7 @@
  */
 import type { CacheReader } from '../db/cache/read.js';
 import { EXIT, LccError } from '../lib/errors.js';
-import { ConsumerGone, startConsumer, type Consumer } from './consumer.js';
+import { ConsumerGone, type Consumer, type ConsumerProgram } from './consumer.js';
 import { advanceCursor, dropNext, offerNext, type CursorPlace, type FileCursor } from './cursor.js';
 import type { QueryResult, QueryTalk } from './query.js';
 import type { StreamSink } from './sink.js';
@@ -51,13 +52,13 @@ export async function ontoStdout(
 export async function intoConsumer(
   reader: CacheReader,
   answer: (open: () => StreamSink) => Promise<QueryResult>,
-  [command = '', ...args]: readonly string[],
+  program: ConsumerProgram,
   place: CursorPlace | undefined,
   talk: DeliveryTalk,
 ): Promise<QueryResult | number> {
   let consumer: Consumer | undefined;
   const open = () => {
-    consumer = startConsumer(command, args);
+    consumer = program.start();
     talk.started(consumer);
     return consumer;
   };
@@ -76,11 +77,11 @@ export async function intoConsumer(
     const end = await consumer.finish();
     talk.ended();
     if (end.status !== 0) {
-      talk.reject(`${command} ${end.what}${unmoved}`);
+      talk.reject(`${program.name} ${end.what}${unmoved}`);
       return end.status;
     }
     if (!end.tookAll || result === undefined)
-      throw new LccError('io', `${command} ended before it had read everything${unmoved}`);
+      throw new LccError('io', `${program.name} ended before it had read everything${unmoved}`);
   }
   if (result === undefined) throw new LccError('bug', 'a stream without a consumer was cut');
   if (place !== undefined) advanceCursor(place.file, cursorOf(reader, result, place));

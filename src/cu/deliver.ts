@@ -4,6 +4,7 @@ import { EXIT } from '../lib/errors.js';
 import type { Lock } from '../lib/lock.js';
 import { countOf } from './count.js';
 import { adviceOnSelection, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
+import { runForEach } from './consumer.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { follow, inBatches, type Following } from './follow.js';
 import { runQuery } from './query.js';
@@ -83,7 +84,13 @@ async function once(
     const result =
       consumer === undefined
         ? await ontoStdout(reader, () => answer({ open: () => stdout, whenEmpty: true }), place, stdout)
-        : await intoConsumer(reader, open => answer({ open, whenEmpty: false }), consumer, place, talk);
+        : await intoConsumer(
+            reader,
+            open => answer({ open, whenEmpty: false }),
+            runForEach(consumer),
+            place,
+            talk,
+          );
     return typeof result === 'number' ? result : statusOf(result, talk);
   } finally {
     thread?.stop();

@@ -10,12 +10,14 @@ import { DatabaseWatch } from '../db/sqlite/watch.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
+import { runForEach, type ConsumerEnd, type ConsumerProgram } from './consumer.js';
 import { readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { isReachedTold } from './nothing-new.js';
 import { contextOf, kindOf, selectionOf, type QueryResult, type QueryTalk } from './query.js';
 import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';
+import { StayingProgram } from './staying-program.js';
 import type { PlacedDelivery, Query } from './types.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 
@@ -26,7 +28,10 @@ export interface Following {
   stop: AbortSignal;
 }
 
-/** On standard output one stream that goes on; a consumer is run for whatever has been committed since its last run. */
+/**
+ * On standard output one stream that goes on; a consumer is run for whatever has been committed since its last run, or stays and
+ * gets that as the next stream.
+ */
 export async function follow(
   reader: CacheReader,
   query: Query,
@@ -47,21 +52,23 @@ export async function follow(
       const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
       return statusOf(await ontoStdout(reader, answer, place, stdout), talk);
     }
-    const runs = new ConsumerRuns(reader, query, delivery, consumer, stop, talk);
-    for (;;) {
-      reader.rest();
-      const seen = reader.dataVersion();
-      const next = await runs.one();
-      if (typeof next === 'number') return next;
-      if (stop.aborted || runs.isFull) return runs.status;
-      if (next === 'all') await watch.changedSince(seen, stop);
-    }
+    return await intoProgram({ ...delivery, consumer }, { stop, talk }, async program => {
+      const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
+      for (;;) {
+        reader.rest();
+        const seen = reader.dataVersion();
+        const next = await runs.one();
+        if (typeof next === 'number') return next;
+        if (stop.aborted || runs.isFull) return runs.status;
+        if (next === 'all') await watch.changedSince(seen, stop);
+      }
+    });
   } finally {
     watch.close();
   }
 }
 
-/** What there is when it begins, in runs of the consumer with `batch` records at most. */
+/** What there is when it begins, in streams of `batch` records at most, each for a run of the consumer, or for one that stays. */
 export async function inBatches(
   reader: CacheReader,
   query: Query,
@@ -70,12 +77,41 @@ export async function inBatches(
 ): Promise<number> {
   const end = reader.highWater;
   const { consumer = [] } = delivery;
-  const runs = new ConsumerRuns(reader, query, delivery, consumer, new AbortController().signal, talk);
-  for (;;) {
-    const next = await runs.one();
-    if (typeof next === 'number') return next;
-    if (next === 'all' || runs.isFull || runs.reachedSeq >= end) return runs.status;
+  const { signal: stop } = new AbortController();
+  return await intoProgram({ ...delivery, consumer }, { stop, talk }, async program => {
+    const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
+    for (;;) {
+      const next = await runs.one();
+      if (typeof next === 'number') return next;
+      if (next === 'all' || runs.isFull || runs.reachedSeq >= end) return runs.status;
+    }
+  });
+}
+
+interface Sending {
+  stop: AbortSignal;
+  talk: DeliveryTalk;
+}
+
+/** Has streams taken by a program, and ends one that stays. @returns their status, or that of its end */
+async function intoProgram(
+  { consumer, stays, query }: PlacedDelivery & { consumer: readonly string[] },
+  { stop, talk }: Sending,
+  send: (program: ConsumerProgram) => Promise<number>,
+): Promise<number> {
+  if (stays !== true) return await send(runForEach(consumer));
+  const program = new StayingProgram(consumer, query.format.betweenStreams ?? '');
+  let end: ConsumerEnd | undefined;
+  let status: number;
+  try {
+    status = await send(program);
+  } finally {
+    end = await program.end();
   }
+  // A signal that stops us often goes to the program as well.
+  if (end === undefined || end.status === 0 || stop.aborted) return status;
+  talk.reject(`${program.name} ${end.what}, after it had taken everything`);
+  return end.status;
 }
 
 /** Runs of a consumer, one after the other, along the change sequence. */
@@ -92,9 +128,7 @@ class ConsumerRuns {
     reader: CacheReader,
     query: Query,
     { place, batch = Infinity }: PlacedDelivery,
-    consumer: readonly string[],
-    stop: AbortSignal,
-    talk: DeliveryTalk,
+    { program, stop, talk }: Sending & { program: ConsumerProgram },
   ) {
     this.#query = query;
     this.#batch = batch;
@@ -102,7 +136,7 @@ class ConsumerRuns {
     this.#left = query.limit ?? Infinity;
     this.reachedSeq = query.selection.sinceSeq ?? 0;
     this.#run = some =>
-      intoConsumer(reader, open => runInSlices(reader, some, open, stop, talk), consumer, place, talk);
+      intoConsumer(reader, open => runInSlices(reader, some, open, stop, talk), program, place, talk);
   }
 
   /** As many records as were asked for have been written. */

@@ -15,32 +15,86 @@ const LOOKED_AT_BYTES = 100;
 /** Longest line of urls to begin with. */
 const MAX_SEED_LENGTH = 64 * 1024;
 
+/** Whose links are sent where. */
+export interface Expanding {
+  expander: Pick<Expander, 'expand'>;
+  sink: Pick<LinksSink, 'finish'>;
+}
+
 /** Sends the links of all pages. @throws LccError `data.cut` where the input was cut: what was not sent then comes again */
 export async function expandPages(
   input: AsyncIterable<Buffer>,
-  expander: Expander,
-  sink: LinksSink,
+  expanding: Expanding,
   limits: XmlLimits,
 ): Promise<void> {
-  let records: UrlRecord[] = [];
-  const reader = new UrlStreamReader({ url: record => void records.push(record) }, limits, {
-    where: 'standard input',
-  });
-  let isFirst = true;
+  const pages = new PageStream(expanding, limits);
+  for await (const chunk of input) await pages.write(chunk);
+  await pages.end();
+}
+
+/**
+ * Sends the links of the pages of one stream after the other: the next one comes when it was said that all of the last is delivered.
+ * @param begin called at the beginning of each @param taken called when its links are delivered
+ * @throws LccError `data.cut` as expandPages
+ */
+export async function expandStreams<One extends Expanding>(
+  input: AsyncIterable<Buffer>,
+  limits: XmlLimits,
+  begin: () => One,
+  taken: (one: One) => void,
+): Promise<void> {
+  let now: { one: One; pages: PageStream } | undefined;
   for await (const chunk of input) {
-    if (isFirst && URL_FIRST.test(chunk.toString('latin1', 0, LOOKED_AT_BYTES)))
+    if (now === undefined) {
+      // What follows the end of a stream on its last line.
+      if (chunk.toString('latin1', 0, LOOKED_AT_BYTES).trim() === '') continue;
+      const one = begin();
+      now = { one, pages: new PageStream(one, limits) };
+    }
+    await now.pages.write(chunk);
+    if (!now.pages.sawEnd) continue;
+    await now.pages.end();
+    taken(now.one);
+    now = undefined;
+  }
+  await now?.pages.end();
+}
+
+/** One stream of pages. */
+class PageStream {
+  readonly #expanding: Expanding;
+  readonly #reader: UrlStreamReader;
+  #records: UrlRecord[] = [];
+  #isFirst = true;
+
+  constructor(expanding: Expanding, limits: XmlLimits) {
+    this.#expanding = expanding;
+    this.#reader = new UrlStreamReader({ url: record => void this.#records.push(record) }, limits, {
+      where: 'standard input',
+    });
+  }
+
+  get sawEnd(): boolean {
+    return this.#reader.sawEnd;
+  }
+
+  async write(chunk: Buffer): Promise<void> {
+    if (this.#isFirst && URL_FIRST.test(chunk.toString('latin1', 0, LOOKED_AT_BYTES)))
       throw new LccError(
         'data.malformed',
         'standard input: these are urls, no records of lccq; to begin with them give --seeds',
       );
-    isFirst = false;
-    reader.write(chunk);
-    const some = records;
-    records = [];
-    for (const record of some) await expander.expand(record);
+    this.#isFirst = false;
+    this.#reader.write(chunk);
+    const some = this.#records;
+    this.#records = [];
+    for (const record of some) await this.#expanding.expander.expand(record);
   }
-  reader.end();
-  await sink.finish();
+
+  async end(): Promise<void> {
+    this.#reader.end();
+    await this.#expanding.sink.finish();
+  }
 }
 
 /** Sends urls, or hosts, one a line; what becomes of each goes to `settled`. */

@@ -1,4 +1,4 @@
-/** The service that crawls, as lcclinks(1) has it: `lccq --follow … -- lcclinks --deliver`. */
+/** The service that crawls, as lcclinks(1) has it: `lccq --follow --stay … -- lcclinks --deliver --stay`. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -21,11 +21,13 @@ export class CrawlService {
   ) {
     const service = [
       '--follow',
+      '--stay',
       '--cursor=links.cursor',
       `--batch=${batch}`,
       '--',
       'lcclinks',
       '--deliver',
+      '--stay',
       '-v',
     ];
     this.#child = spawn('lccq', [...service, ...options], {
@@ -43,7 +45,7 @@ export class CrawlService {
     return this.#child.pid ?? Number.NaN;
   }
 
-  /** Of the lcclinks that reads a batch now. */
+  /** Of the lcclinks that it has started. */
   get filterPid(): number | undefined {
     return readdirSync('/proc')
       .map(Number)

@@ -17,6 +17,8 @@ export const jsonl: Format = {
   takesFields: true,
   takesContent: true,
   takesText: true,
+  // An empty line: no record is one.
+  betweenStreams: '\n',
   open(context) {
     const names = context.fields ?? USUAL_FIELDS;
     const keys = names.map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`);

@@ -107,6 +107,8 @@ export interface Format {
    * selected: by a stream without a record.
    */
   tellsReached?: boolean;
+  /** Written after each of several streams, one after the other: '' where their own end shows it. Undefined: they cannot be told apart. */
+  betweenStreams?: string;
   /** A compression of the whole stream; its end is written only after a complete stream. */
   encode?(sink: StreamSink): EncodedSink;
   open(context: FormatContext): Writer;

@@ -48,6 +48,7 @@ export const xml: Format = {
   independent: ['held', 'gone'],
   takesFields: true,
   takesContent: true,
+  betweenStreams: '',
   open(context) {
     const wanted = [...REQUIRED, ...(context.fields ?? DEFAULT)];
     const attributes = ATTRIBUTES.filter(([name]) => wanted.includes(name));

@@ -1,0 +1,122 @@
+/**
+ * A program that stays (`lccq --stay`): it gets one stream after the other on its standard input, and answers each with the
+ * line `ok` on its standard output when it has what it was sent.
+ *
+ *     none ──a stream begins──▶ taking ──its last byte is written, `ok`──▶ idle ──the next stream begins──▶ taking
+ *
+ * It goes on until its input ends: one that ends before has failed, which is noticed at the next stream.
+ */
+import { EXIT, LccError } from '../lib/errors.js';
+import { Lines } from '../lib/lines.js';
+import {
+  ConsumerGone,
+  startConsumer,
+  type Consumer,
+  type ConsumerEnd,
+  type ConsumerProgram,
+  type StartedConsumer,
+} from './consumer.js';
+
+const OK = 'ok';
+/** Characters of a line that it writes. */
+const MAX_LINE = 200;
+
+export class StayingProgram implements ConsumerProgram {
+  readonly name: string;
+  readonly #args: readonly string[];
+  readonly #streamEnd: string;
+  #run: Run | undefined;
+
+  /** @param streamEnd what is written after a stream whose format has no end of its own */
+  constructor([name = '', ...args]: readonly string[], streamEnd: string) {
+    this.name = name;
+    this.#args = args;
+    this.#streamEnd = streamEnd;
+  }
+
+  start(): Consumer {
+    const run = (this.#run ??= new Run(this.name, this.#args));
+    run.begin();
+    return {
+      write: chunk => run.write(chunk),
+      finish: async () => {
+        const end = await run.answered(this.#streamEnd);
+        if (end.status !== 0) this.#run = undefined;
+        return end;
+      },
+      kill: signal => run.consumer.kill(signal),
+    };
+  }
+
+  /** Ends its input and waits for its end. @returns how it ended; undefined where it did not run */
+  async end(): Promise<ConsumerEnd | undefined> {
+    const run = this.#run;
+    this.#run = undefined;
+    return await run?.consumer.finish();
+  }
+}
+
+/** From the start of the program to its end. */
+class Run {
+  readonly consumer: StartedConsumer;
+  readonly #lines = new Lines(MAX_LINE, () => new LccError('peer.protocol', 'a long line'));
+  #state: 'taking' | 'idle' = 'idle';
+  #hasAnswered = false;
+  /** What it did that no program does that stays. */
+  #wrong: string | undefined;
+  #stir = (): void => undefined;
+
+  constructor(name: string, args: readonly string[]) {
+    this.consumer = startConsumer(name, args, chunk => this.#said(chunk));
+  }
+
+  begin(): void {
+    this.#state = 'taking';
+    this.#hasAnswered = false;
+  }
+
+  async write(chunk: string | Uint8Array): Promise<void> {
+    if (this.#hasAnswered) this.#wrong ??= `wrote ${OK} before the end of what it was sent`;
+    if (this.#wrong !== undefined) throw new ConsumerGone();
+    await this.consumer.write(chunk);
+  }
+
+  /** Waits for its answer to the stream. */
+  async answered(streamEnd: string): Promise<ConsumerEnd> {
+    try {
+      if (streamEnd !== '') await this.write(streamEnd);
+    } catch (error) {
+      if (!(error instanceof ConsumerGone)) throw error;
+    }
+    const answer = new Promise<void>(resolve => (this.#stir = resolve));
+    if (!this.#hasAnswered && this.#wrong === undefined) await Promise.race([answer, this.consumer.over]);
+    if (this.#wrong !== undefined) {
+      this.consumer.kill('SIGTERM');
+      return { tookAll: false, status: EXIT.protocol, what: this.#wrong };
+    }
+    if (this.#hasAnswered) {
+      this.#state = 'idle';
+      return { tookAll: true, status: 0, what: `wrote ${OK}` };
+    }
+    const { status, what } = await this.consumer.over;
+    return status === 0
+      ? { tookAll: false, status: EXIT.protocol, what: `ended without the line ${OK}` }
+      : { tookAll: false, status, what };
+  }
+
+  #said(chunk: Buffer): void {
+    try {
+      for (const line of this.#lines.read(chunk)) this.#answer(line);
+    } catch {
+      this.#wrong ??= `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
+    }
+    this.#stir();
+  }
+
+  #answer(line: string): void {
+    if (line !== OK)
+      this.#wrong ??= `wrote ${JSON.stringify(line)} to its standard output, where ${OK} is the only line`;
+    else if (this.#state === 'idle' || this.#hasAnswered) this.#wrong ??= `wrote ${OK} twice`;
+    this.#hasAnswered = true;
+  }
+}

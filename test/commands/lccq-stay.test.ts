@@ -1,0 +1,192 @@
+/** lccq --stay: one program for batch after batch, which answers each. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, it } from 'node:test';
+import { cache, cursor, cursorSeq } from '../support/cursor.js';
+import { LCCQ, lccqSays } from '../support/lccq.js';
+import { until } from '../support/until.js';
+
+/** A program in bash that does `perUrl` with each line of a record, and `perEnd` at the end of each stream. */
+const program = (perEnd: string, perUrl = ':') =>
+  `echo $$ >>pids
+while IFS= read -r line; do
+  case $line in
+    '<url '*) printf '%s\\n' "$line" >>taken; ${perUrl};;
+    '<?lcc end?>') echo end >>taken; ${perEnd};;
+  esac
+done`;
+
+const children: ChildProcessByStdio<null, null, Readable>[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+});
+
+/** Runs it once to its end. */
+const lccq = (options: readonly string[], command: readonly string[]) =>
+  lccqSays(cache, [...options, '--stay', '--', ...command]);
+const bash = (script: string) => ['bash', '-c', `cd '${cache.home}'; ${script}`];
+const put = (from: number, to: number) => {
+  for (let i = from; i <= to; i++) cache.put({ curl: `http://x/${i}` });
+};
+const fileOf = (name: string) => {
+  const path = join(cache.home, name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+};
+const linesOf = (name: string) => fileOf(name).split('\n').slice(0, -1);
+/** What the program took: numbers of urls, and ends of streams. */
+const taken = () => linesOf('taken').map(line => /curl="http:\/\/x\/(\d+)"/.exec(line)?.[1] ?? line);
+
+function follow(script: string) {
+  const args = ['--follow', `--cursor=${cursor}`, '--stay', '--', ...bash(script)];
+  const child = spawn(LCCQ, args, {
+    env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  children.push(child);
+  const said = text(child.stderr);
+  return {
+    child,
+    end: async () => {
+      const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+      return { status: status ?? signal, stderr: await said };
+    },
+  };
+}
+
+describe('lccq --stay', () => {
+  const batches = () => [`--cursor=${cursor}`, '--batch=2'];
+
+  it('has one program take all batches, each a whole stream that it answers', () => {
+    put(1, 5);
+    const { status, stdout, stderr } = lccq(batches(), bash(program('echo ok')));
+    assert.deepEqual([status, stdout, stderr], [0, '', '']);
+    assert.deepEqual(taken(), ['1', '2', 'end', '3', '4', 'end', '5', 'end']);
+    assert.equal(linesOf('pids').length, 1);
+    assert.equal(cursorSeq(), 5);
+  });
+
+  it('moves the cursor with each answer, and gives what was not answered again', () => {
+    put(1, 5);
+    const third = `[ "$(grep -c end taken)" = 2 ] && exit 7; echo ok`;
+    const { status, stderr } = lccq(batches(), bash(program(third)));
+    assert.equal(status, 7);
+    assert.match(stderr, /^lccq: bash exited with 7; .*test.cursor not moved\n$/);
+    assert.equal(cursorSeq(), 2);
+    assert.equal(lccq(batches(), bash(program('echo ok'))).status, 0);
+    assert.deepEqual(taken().slice(3), ['3', '4', 'end', '3', '4', 'end', '5', 'end']);
+  });
+
+  it('shows the end of a batch of JSON by an empty line', () => {
+    put(1, 3);
+    const script = `while IFS= read -r line; do printf '%s\\n' "$line" >>taken; [ -n "$line" ] || echo ok; done`;
+    const { status, stderr } = lccq([...batches(), '--format=jsonl', '--fields=seq'], bash(script));
+    assert.equal(status, 0, stderr);
+    assert.equal(fileOf('taken'), '{"seq":1}\n{"seq":2}\n\n{"seq":3}\n\n');
+  });
+
+  for (const [what, script, complaint] of [
+    [
+      'says something else',
+      program('echo done'),
+      'wrote "done" to its standard output, where ok is the only line',
+    ],
+    ['says nothing and ends', program('exit 0'), 'ended without the line ok'],
+    [
+      'writes without end',
+      `head -c 100000 /dev/zero | tr '\\0' x; cat >/dev/null`,
+      'wrote a line of more than 200 characters, where ok is the only one',
+    ],
+  ] as const)
+    it(`does not take for an answer what is none: one that ${what}`, () => {
+      put(1, 2);
+      const { status, stderr } = lccq(batches(), bash(script));
+      assert.equal(status, 76);
+      assert.equal(stderr, `lccq: bash ${complaint}; ${cursor} not moved\n`);
+      assert.equal(existsSync(cursor), false);
+    });
+
+  it('refuses an answer that comes before all was written', () => {
+    // More than a pipe holds.
+    cache.put({ curl: 'http://x/1', content: 'x'.repeat(400_000) });
+    const early = bash('echo ok; cat >/dev/null');
+    const { status, stderr } = lccq([...batches(), '--content'], early);
+    assert.equal(status, 76);
+    assert.match(stderr, /^lccq: bash wrote ok before the end of what it was sent; /);
+    assert.equal(existsSync(cursor), false);
+  });
+
+  it('says so when the program fails after it has taken everything', () => {
+    put(1, 3);
+    const { status, stderr } = lccq(batches(), bash(`${program('echo ok')}; exit 5`));
+    assert.deepEqual([status, stderr], [5, 'lccq: bash exited with 5, after it had taken everything\n']);
+    assert.equal(cursorSeq(), 3);
+  });
+
+  it('says 127 of a program that is not there', () => {
+    put(1, 3);
+    const { status, stderr } = lccq(batches(), ['/nowhere/program']);
+    assert.equal(status, 127);
+    assert.match(stderr, /^lccq: \/nowhere\/program was not found; /);
+  });
+
+  it('goes on with each change, and ends the program on SIGTERM', async () => {
+    put(1, 1);
+    const { child, end } = follow(`${program('echo ok')}; echo end >>pids`);
+    await until('the first is taken', () => cursorSeq() === 1);
+    put(2, 2);
+    await until('the second is taken', () => cursorSeq() === 2);
+    assert.deepEqual(taken(), ['1', 'end', '2', 'end']);
+    child.kill('SIGTERM');
+    assert.deepEqual(await end(), { status: 0, stderr: '' });
+    assert.equal(linesOf('pids').length, 2, 'one program, and the end of its input has reached it');
+  });
+
+  it('fails with a program that has ended between two batches', async () => {
+    put(1, 1);
+    const { end } = follow(program('echo ok; exit 3'));
+    await until('the first is taken', () => cursorSeq() === 1);
+    put(2, 2);
+    const { status, stderr } = await end();
+    assert.equal(status, 3);
+    assert.match(stderr, /^lccq: bash exited with 3; .*test.cursor not moved\n$/);
+  });
+
+  it('is cut where lccq is killed: the program sees no end of the stream, the cursor stays', async () => {
+    put(1, 1);
+    const go = join(cache.home, 'go');
+    assert.equal(spawnSync('mkfifo', [go]).status, 0);
+    const { child } = follow(`${program('read -r _ <go')}; echo over >>pids`);
+    await until('the first is there', () => linesOf('taken').includes('end'));
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    writeFileSync(go, 'on\n');
+    await until('the program has ended', () => linesOf('pids').at(-1) === 'over');
+    assert.equal(existsSync(cursor), false);
+  });
+
+  it('is for programs, batches, and formats that show the end of one', () => {
+    const refused = (...args: string[]) => {
+      const { status, stderr } = lccqSays(cache, args);
+      assert.equal(status, 64);
+      return stderr.split('\n')[0];
+    };
+    const program =
+      'lccq: --stay is for a program that takes batch after batch; give -- CMD and --follow or --batch';
+    assert.equal(refused('--stay', '--follow'), program);
+    assert.equal(refused('--stay', '--', 'cat'), program);
+    assert.equal(
+      refused('--stay', '--batch=3', '--format=tsv', '--', 'cat'),
+      'lccq: --format=tsv does not show where a batch ends; --stay is for xml and jsonl',
+    );
+  });
+});
