@@ -88,8 +88,20 @@ test('a link that waits and is announced is its owner’s, at its place, with it
   const flying = bench.row(7, 'b', AS_SERVED);
   const said = { mimetype: AS_SERVED, len: '1' };
   assert.deepEqual(
-    await bench.send(7, [url('x'), url('b', said), url('b', said), url('a', said)]),
+    await bench.send(7, [
+      url('x'),
+      url('b', said),
+      url('b', { ...said, len: '2' }),
+      url('a', { ...said, md5: md5Of('a') }),
+    ]),
     counts(3, 1, 0),
+  );
+  assert.deepEqual(
+    bench.all('SELECT len, md5 FROM qdb WHERE psetid = 2 AND hops IS NULL ORDER BY pos').slice(1),
+    [
+      { len: 2, md5: null },
+      { len: 1, md5: md5Of('a') },
+    ],
   );
   assert.deepEqual(
     queue().map(({ curl, psetid, flags, hops }) => [curl, psetid, flags, hops]),
