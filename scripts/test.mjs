@@ -147,8 +147,8 @@ async function report(files) {
 
 const seconds = ({ ms }) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Processes at a time: a test mostly waits for what it has started, so more of them than processors. */
-const PROCESSES_AT_A_TIME = availableParallelism() * 2;
+/** Processes at a time: a test waits for what it has started, which is busy then. */
+const PROCESSES_AT_A_TIME = availableParallelism() + 1;
 
 const done = [];
 const queue = processesOf(names);

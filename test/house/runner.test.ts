@@ -131,15 +131,15 @@ test('leaves out what the compiler once made of a test that is gone, and what wa
 
 test('each file is in the fast set or in the rest or in the long one, which also has more of some others', () => {
   const bodies = Object.fromEntries(
-    ['wire/url', 'commands/lccq', 'qm/mutants', 'faults/kills', 'qm/model'].map(name => [
+    ['wire/url', 'commands/lccq', 'qm/mutants', 'faults/lost-answers', 'qm/model'].map(name => [
       name,
       `test('${name}', () => { console.log('runs ${name}', process.env.LCC_MODEL_RUNS); });`,
     ]),
   );
   const ran = (set: string) => runTests(bodies, `--set=${set}`).ran.sort();
   assert.deepEqual(ran('fast'), ['qm/model 50', 'wire/url 50']);
-  assert.deepEqual(ran('rest'), ['commands/lccq undefined', 'faults/kills undefined']);
-  assert.deepEqual(ran('long'), ['faults/kills 20000', 'qm/model 20000', 'qm/mutants 20000']);
+  assert.deepEqual(ran('rest'), ['commands/lccq undefined', 'faults/lost-answers undefined']);
+  assert.deepEqual(ran('long'), ['faults/lost-answers 20000', 'qm/model 20000', 'qm/mutants 20000']);
 });
 
 test('a set that is not there is named, with those that are', () => {

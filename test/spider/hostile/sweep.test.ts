@@ -17,7 +17,7 @@ import { httpText } from '../../../src/wire/spider-codes.js';
 import { PlayedStore, PlayedUrlServer, type Kept } from '../transaction/support.js';
 import { ENDS } from './ends.js';
 
-const TIMEOUT_REQ_MS = 3000;
+const TIMEOUT_REQ_MS = 6000;
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
 
 const home = mkdtempSync(join(tmpdir(), 'lccspider-'));
