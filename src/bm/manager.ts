@@ -22,7 +22,7 @@ import type { Log } from '../lib/log.js';
 import { RobotPeer } from '../wire/bm-bot.js';
 import { isForUnasked, type FetchFailed, type FetchRequest, type RobotResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
-import { ownerOf, Stops } from '../wire/retry-after.js';
+import { ownerOf, Stops } from '../wire/left-alone.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';

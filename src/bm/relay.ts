@@ -21,7 +21,7 @@ import { isForUnasked, type FetchRequest, type FetchResult } from '../wire/fetch
 import { Machines, refuseMachine, type RefusedMachine } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
-import { ownerOf, Stops } from '../wire/retry-after.js';
+import { ownerOf, Stops } from '../wire/left-alone.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';

@@ -18,7 +18,7 @@ import { ManagerPeer } from '../wire/bm-bot.js';
 import type { FetchInline, RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
-import { ownerOf, Stops } from '../wire/retry-after.js';
+import { ownerOf, Stops } from '../wire/left-alone.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { Fetched, FetchOutcome } from '../fetch/outcome.js';
 import { MemorySink, type Sink } from '../fetch/sink.js';

@@ -1,7 +1,7 @@
 /** What a robot keeps of a connection and of each request over it. */
 import type { ManagerPeer } from '../wire/bm-bot.js';
 import type { RobotRequest, RobotResult } from '../wire/fetch.js';
-import type { Stops } from '../wire/retry-after.js';
+import type { Stops } from '../wire/left-alone.js';
 import type { Cancellable, FetchEvents } from '../fetch/job.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import type { MemorySink } from '../fetch/sink.js';

@@ -1,6 +1,4 @@
 /** lccregister(1): a site becomes a provider of an LCC, without a browser. */
-import { dirname, resolve } from 'node:path';
-import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crontabLine } from '../wire/crontab.js';
 import {
@@ -17,7 +15,7 @@ import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { textOf, textsOf, waitMsOf } from './options.js';
-import { ACCOUNT_ACTIONS } from './register-account.js';
+import { ACCOUNT_ACTIONS, crontabTermsHere } from './register-account.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -160,7 +158,7 @@ function pendingOf(context: CommandContext): PendingRegistration {
   if (pending === undefined)
     throw new LccError(
       'input.missing',
-      `${pendingFileOf(pwdfile, 'pair')}: no registration is under way; begin one with lccregister new`,
+      `${pendingFileOf(pwdfile, 'pair')}: no registration is under way; begin one with lccregister new; how a provider stands is said by lccregister status`,
     );
   return pending;
 }
@@ -178,9 +176,7 @@ function conclude(
   );
   process.stdout.write(
     `${crontabLine({
-      bin: dirname(realpathSync(process.argv[1] ?? '')),
-      docroot: pending.docroots?.[0] ?? '/WHERE/THE/PAGES/ARE',
-      pwdfile: resolve(options.pwdfile),
+      ...crontabTermsHere(options.pwdfile, pending.docroots?.[0]),
       pid: standing.pid,
       uns: standing.uns,
       urlprefix: pending.url,

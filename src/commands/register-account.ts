@@ -1,6 +1,10 @@
 /** Actions of lccregister(1) for a site that is a provider already. */
+import { realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { changePassword, loginOf, type SiteAccount } from '../cp/register/account.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { crontabLines, type CrontabTerms } from '../wire/crontab.js';
+import { textsOf } from './options.js';
 import type { CommandContext } from './run.js';
 
 /** What each word does; `root` has two. */
@@ -8,7 +12,16 @@ export const ACCOUNT_ACTIONS: Readonly<
   Record<string, (context: CommandContext, account: SiteAccount) => Promise<ExitStatus>>
 > = { status, passwd, leave, 'root rm': removeRoot };
 
-async function status(_context: CommandContext, account: SiteAccount): Promise<ExitStatus> {
+/** Of a line for cron: what only this machine knows. @param docroot where the pages are, if that is known */
+export function crontabTermsHere(
+  pwdfile: string,
+  docroot = '/WHERE/THE/PAGES/ARE',
+): Pick<CrontabTerms, 'bin' | 'docroot' | 'pwdfile'> {
+  const bin = dirname(realpathSync(process.argv[1] ?? ''));
+  return { bin, docroot: resolve(docroot), pwdfile: resolve(pwdfile) };
+}
+
+async function status(context: CommandContext, account: SiteAccount): Promise<ExitStatus> {
   const told = await account.server.ask('GET', 'me', undefined, loginOf(account));
   const files = Object(told['files']) as { used?: unknown; free?: unknown };
   const space = Object(told['space_bytes']) as { used?: unknown; free?: unknown };
@@ -24,9 +37,17 @@ async function status(_context: CommandContext, account: SiteAccount): Promise<E
     ['errors', String(Number(told['errors']))],
   ];
   // What comes from a server must not move the cursor of a terminal.
-  for (const [name, value] of rows)
-    process.stdout.write(`${`${name}:`.padEnd(11)}${value.replace(/\p{Cc}+/gu, ' ')}\n`);
+  for (const [name, value] of rows) process.stdout.write(`${`${name}:`.padEnd(11)}${printable(value)}\n`);
+  const { uns } = told;
+  if (typeof uns !== 'string' || roots.length === 0) return EXIT.ok;
+  const here = crontabTermsHere(account.pwdfile, textsOf(context.options, 'docroot')?.[0]);
+  for (const { line } of crontabLines(roots, { ...here, pid: account.pid, uns }))
+    process.stdout.write(`${'crontab:'.padEnd(11)}${printable(line)}\n`);
   return EXIT.ok;
+}
+
+function printable(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ');
 }
 
 async function passwd(context: CommandContext, account: SiteAccount): Promise<ExitStatus> {

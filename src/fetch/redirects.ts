@@ -1,5 +1,5 @@
 /** Where redirects lead, and whether they may be followed. */
-import { isSameUrl } from '../wire/canonical.js';
+import { isSameUrl } from '../wire/canonical-url.js';
 import type { FetchTerms } from '../wire/fetch.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';

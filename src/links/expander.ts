@@ -10,7 +10,7 @@ import { urlsOfCss } from '../text/link-values.js';
 import { jsonFeedLinks, listLinks, xmlListLinks } from '../text/list-links.js';
 import { pageLinks, type PageLink } from '../text/page-links.js';
 import { SITE_WISHES } from '../wire/codes.js';
-import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
+import { canonicalUrl, type CanonicalUrl } from '../wire/canonical-url.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { LinkOwners } from './owners.js';
 import { BEGINNING_BYTES, beginsAsList, isMaybeList, isXml, unpacked } from './packed-list.js';

@@ -1,7 +1,7 @@
 /** Where a link leads, as browsers resolve it: letters of its query in the encoding of the page. */
 import '@exodus/bytes/encoding.js';
 import { percentEncodeAfterEncoding } from '@exodus/bytes/whatwg.js';
-import { canonicalUrl, type CanonicalUrl } from '../wire/canonical.js';
+import { canonicalUrl, type CanonicalUrl } from '../wire/canonical-url.js';
 
 /** Leads to the same page from each page of a folder: it has a path or a host of its own, which `?a` and `http:?a` have not. */
 const FROM_FOLDER = /^[\w./~%-](?:[^:]*$|[^:]*:\/\/)/;

@@ -5,7 +5,7 @@
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
 import type { FetchResult } from '../wire/fetch.js';
-import { patienceOf } from '../wire/retry-after.js';
+import { patienceOf } from '../wire/left-alone.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { flush } from './flush.js';

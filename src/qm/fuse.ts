@@ -26,6 +26,22 @@ export function fuseLimit(terms: FuseTerms | undefined, rules: FuseRules): numbe
   return Math.max(terms.fuseurls ?? rules.urls, (terms.filesused * percent) / 100);
 }
 
+/**
+ * Whether a set names so many deletes that these may exceed the fuse: then they are looked at before they are carried out. Not
+ * those of a full set, which names none; nor of one that was held back before, and came again.
+ */
+export function mayExceedFuse(store: QueueStore, head: SetHead, isFull: boolean, rules: FuseRules): boolean {
+  const { pid, received, deletes = received, digest = '' } = head;
+  if (isFull || head.origin !== undefined || deletes <= fuseLimit(store.held.terms(pid), rules)) return false;
+  return !store.held.matches(pid, false, digest);
+}
+
+/** Whether what a full set does not name may be removed without being counted: too little is held, or it came again. */
+export function isWithinFuse(store: QueueStore, { pid, digest = '' }: SetHead, rules: FuseRules): boolean {
+  const terms = store.held.terms(pid);
+  return (terms?.filesused ?? 0) <= fuseLimit(terms, rules) || store.held.matches(pid, true, digest);
+}
+
 /** Holds back the removals of a set that is complete but for them, and tells its provider. Inside a transaction. */
 export function holdRemovals(
   store: QueueStore,

@@ -20,7 +20,7 @@ import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { closeSet, giveUpSet } from './close-set.js';
-import { fuseLimit, holdRemovals } from './fuse.js';
+import { fuseLimit, holdRemovals, isWithinFuse, mayExceedFuse } from './fuse.js';
 import { mtimeOf } from '../wire/mtime.js';
 import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
@@ -85,7 +85,9 @@ export class SetAbsorption {
     // safeguard: memory of what was absorbed
     this.#state = options.store.absorb.sets.find(uns, head.entry);
     this.#withheld =
-      this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
+      this.#state === undefined
+        ? mayExceedFuse(options.store, head, this.#full, options.fuse)
+        : options.store.held.isOpen(this.#state.psetid);
     // safeguard: going on where a set was cut off
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
     this.#at = 'absorbing';
@@ -205,23 +207,11 @@ export class SetAbsorption {
     return state;
   }
 
-  /** Whether the deletes of a partial set may exceed the fuse, and must be looked at before they are carried out. */
-  #mayExceed(): boolean {
-    const { store, fuse } = this.#options;
-    const { pid, received, deletes = received, digest = '' } = this.#head;
-    if (this.#full || this.#head.origin !== undefined || deletes <= fuseLimit(store.held.terms(pid), fuse))
-      return false;
-    return !store.held.matches(pid, false, digest);
-  }
-
   /** How much content the set would remove; undefined when it may. */
   async #excess(): Promise<number | undefined> {
     const { store, fuse } = this.#options;
-    const { pid, digest = '' } = this.#head;
-    const terms = store.held.terms(pid);
-    const limit = fuseLimit(terms, fuse);
-    if (this.#full && ((terms?.filesused ?? 0) <= limit || store.held.matches(pid, true, digest)))
-      return undefined;
+    const limit = fuseLimit(store.held.terms(this.#head.pid), fuse);
+    if (this.#full && isWithinFuse(store, this.#head, fuse)) return undefined;
     const content = this.#full ? await this.#countUnnamed() : await this.#siftDeletes();
     // safeguard: the fuse
     return content > limit ? content : undefined;

@@ -48,7 +48,7 @@ export function meApi({ guard, account, view, options }: MeApiOptions) {
   api.get('/', async c => {
     credentialsOf(c.req.header('authorization'));
     const look = () => providerView(c.req.header('authorization'), addressOf(c), view);
-    return c.json(await attempt(c, look));
+    return c.json({ ...(await attempt(c, look)), uns: options.uns });
   });
 
   api.get('/errors', async c => {

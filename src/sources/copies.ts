@@ -26,7 +26,7 @@ import { Output } from '../lib/stdio.js';
 import type { DocumentFormat } from './document.js';
 import { entryLine, entryOf, type Entry } from './entry-lines.js';
 import type { Validators } from './fetcher.js';
-import { isCommon, Majority, makingOf, type Making } from './making.js';
+import { isCommon, Majority, makingOf, type Making } from './times-of-making.js';
 
 /** Longest last line of a file. Validators that make it longer are forgotten. */
 const TAIL_BYTES = 16 * 1024;

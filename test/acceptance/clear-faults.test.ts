@@ -162,10 +162,8 @@ describe('rails with faults', { skip: noRails }, () => {
     for (const [name, rail] of bad) {
       assert.deepEqual([...rail.pages], [], name);
       // The login is shown to rails, and to nobody that has no right certificate.
-      assert.ok(
-        rail.asked.every(({ authorization }) => authorization === 'Basic Y2FjaGVib3Q6c2VjcmV0'),
-        name,
-      );
+      const others = rail.asked.filter(({ authorization }) => authorization !== 'Basic Y2FjaGVib3Q6c2VjcmV0');
+      assert.deepEqual(others, [], name);
     }
     assert.deepEqual(home.db.queue.rejections(0, 9), []);
   });

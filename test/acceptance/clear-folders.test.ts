@@ -74,9 +74,10 @@ describe('the page of a folder', { skip: noRails }, () => {
       home.rails.some(rail => rail.pages().includes('/x/index.html')) ? ' too early' : '',
     );
     home.db.targets.addPath(INDEX);
-    await home.startHard().ready;
+    const daemon = home.startHard();
+    await daemon.ready;
     await cleared('/x/');
-    assert.deepEqual(asked, ['PURGE /x/index.html', 'PURGE /x/']);
+    assert.deepEqual(asked, ['PURGE /x/index.html', 'PURGE /x/'], daemon.log);
     for (const rail of rails) {
       assert.deepEqual(rail.pages(), ['/index.html', '/x/y.html', '/x/z/deep.html']);
       assert.deepEqual(await rail.requests(1), ['DELETE /x/index.html 204']);

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { canonicalUrl } from '../../src/wire/canonical.js';
+import { canonicalUrl } from '../../src/wire/canonical-url.js';
 import { CrawlService } from '../support/crawl-service.js';
 import { Lcc } from '../support/lcc.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
@@ -53,7 +53,7 @@ describe('a crawl of linux-doc', { skip: noNginx || noWget || noDocs }, () => {
 
   it('asks for exactly what wget -m asks for, each once, and holds what was there', async () => {
     spawnSync('wget', ['-q', '-m', '-P', join(dir, 'wget'), `${site.url}index.html`]);
-    // wget takes `x.eot?` and `x.eot` for two urls; one form of a url has no empty query (wire/canonical).
+    // wget takes `x.eot?` and `x.eot` for two urls; one form of a url has no empty query (wire/canonical-url).
     const forms = (await asked()).map(({ path, status }) => ({
       path: canonicalUrl(path, site.url)?.curl.slice(site.url.length - 1) ?? path,
       status,

@@ -38,7 +38,8 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
   it('shows how it stands, has another password, also when it is killed, leaves and stays after all', async () => {
     const one = await scene('mode = "open"\npairs_per_network = 9\nshare_ms = 10_000\n');
     const { lcc, server, pwdfile } = one;
-    assert.equal((await one.register('--wait=60')).status, 0);
+    const registered = await one.register('--wait=60');
+    assert.equal(registered.status, 0);
     const as = (verb: string, more = '', env: NodeJS.ProcessEnv = {}) =>
       lcc.sh(`lccregister ${verb} --server=${server} --pid=100000 --pwdfile=${pwdfile} ${more}`, env);
     const holds = async () => {
@@ -50,8 +51,11 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
     const shown = await as('status');
     assert.match(
       shown.stdout,
-      /^provider: {2}100000\nroot: {6}http.*\nurls: {6}0, 10000 more may come\nbytes: [^]*errors: {4}0\n$/,
+      /^provider: {2}100000\nroot: {6}http.*\nurls: {6}0, 10000 more may come\nbytes: [^]*errors: {4}0\ncrontab: {3}\*\/15 .*\n$/,
     );
+    // The line is the one that the registration printed.
+    const withPages = await as('status', `--docroot=${one.site.docroot}`);
+    assert.equal(/^crontab: +(.*\n)$/m.exec(withPages.stdout)?.[1], registered.stdout);
 
     await seesItsChange(server, readFileSync(pwdfile, 'utf8').trim());
 

@@ -15,7 +15,7 @@ import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
-import { GonePages } from '../../src/qm/gone-pages.js';
+import { GonePages } from '../../src/qm/gone-pages-fuse.js';
 import type { SetRefusal } from '../../src/qm/set-absorption.js';
 import type { FetchDone, FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/wire/mtime.js';

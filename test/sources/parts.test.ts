@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { DistinctLines } from '../../src/sources/distinct.js';
 import { lastmodOf } from '../../src/sources/lastmod.js';
-import { isCommon, Majority, makingOf } from '../../src/sources/making.js';
+import { isCommon, Majority, makingOf } from '../../src/sources/times-of-making.js';
 import { pageUrl } from '../../src/sources/page-url.js';
 import { readSitemapLines } from '../../src/sources/robots-sitemaps.js';
 import { base } from './support.js';

@@ -3,7 +3,7 @@
  * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
  * anything, is fetched again.
  */
-import { canonicalUrl } from '../../wire/canonical.js';
+import { canonicalUrl } from '../../wire/canonical-url.js';
 import { OUTSIDE_ROOTS, ROBOTS_FORBID, STORE_FULL } from '../../wire/codes.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';

@@ -3,16 +3,13 @@
  * each page that was fetched again; it goes with the content. All methods run inside the caller's transaction.
  */
 import { SqlStore } from '../sqlite/sql-store.js';
+import { GONE, verdictOf, type PageFailures } from './gone.js';
 
 /** What is known of a page. Times are seconds since 1970. */
-export interface PageVisits {
-  checked: number;
+export interface PageVisits extends PageFailures {
   n: number;
   x: number;
   t: number;
-  fails: number;
-  failcode: number | null;
-  failsince: number | null;
   scored: number | null;
   noisyuntil: number | null;
 }
@@ -25,12 +22,6 @@ export interface VisitedPage {
 
 /** Visits of a page at which all counts are halved, so that what it was long ago counts less and less. */
 const MOST_VISITS = 16;
-const HOUR_S = 3600;
-/** Status of what was there. */
-const GONE = 410;
-/** Failures one after the other, and the time since the first, after which a page that is not said to be gone is. */
-const MOST_FAILURES = 5;
-const FAILING_S = 7 * 86_400;
 
 export class VisitStore extends SqlStore {
   readonly #select = this.sql.row<[id: number], PageVisits>(
@@ -86,26 +77,21 @@ export class VisitStore extends SqlStore {
   /**
    * A page could not be had, and its content stays for now. The time since the last visit counts for the next one.
    * @param code status, or code of lcc-codes(7)
-   * @returns whether it is gone: 410; 404 twice, an hour apart; any failure five times in a row, over seven days
+   * @returns whether it is gone (gone.ts)
    */
-  failed({ id, fetched_time }: VisitedPage, code: number, nowS: number): boolean {
-    if (code === GONE) return true;
-    const before = this.of({ id, fetched_time });
-    const sinceS = nowS - before.checked;
-    const isSecond = code === 404 && before.failcode === 404;
-    if (isSecond && sinceS >= HOUR_S) return true;
-    const failsince = before.failsince ?? nowS;
-    const fails = before.fails + 1;
-    if (fails >= MOST_FAILURES && nowS - failsince >= FAILING_S) return true;
-    // Looked at again within the hour it is as it was: an hour after the first time it is asked for again.
-    const waits = isSecond && sinceS >= 0;
-    this.#write(id, {
+  failed(page: VisitedPage, code: number, nowS: number): boolean {
+    const before = this.of(page);
+    const verdict = verdictOf(before, code, nowS);
+    if (verdict === 'gone') return true;
+    // Looked at again too soon it is as it was: an hour after the first time it is asked for again.
+    const waits = verdict === 'too-soon';
+    this.#write(page.id, {
       ...before,
       checked: waits ? before.checked : nowS,
       t: before.t + (waits ? 0 : sinceLast(before, nowS)),
-      fails,
+      fails: before.fails + 1,
       failcode: code,
-      failsince,
+      failsince: before.failsince ?? nowS,
     });
     return false;
   }

@@ -16,7 +16,7 @@ import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { codeText, ROBOTS_FORBID } from '../../wire/codes.js';
 import { MAX_INLINE_BYTES, type FetchDone, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
-import { patienceOf } from '../../wire/retry-after.js';
+import { patienceOf } from '../../wire/left-alone.js';
 import { productToken } from '../../wire/robots-txt.js';
 import { backoffMs, type BackoffRules } from '../backoff.js';
 import { hostOf } from '../hosts-of.js';

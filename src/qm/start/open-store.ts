@@ -14,7 +14,7 @@ import { LccError } from '../../lib/errors.js';
 import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Db } from '../../lib/sqlite.js';
 import { FullDisk } from '../full-disk.js';
-import { GonePages } from '../gone-pages.js';
+import { GonePages } from '../gone-pages-fuse.js';
 import { SetPlaces } from '../housekeeping/set-places.js';
 import { mtimeOf } from '../../wire/mtime.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { canonicalUrl, isSameUrl } from '../../src/wire/canonical.js';
+import { canonicalUrl, isSameUrl } from '../../src/wire/canonical-url.js';
 
 const SESSION = '0123456789abcdef0123456789ABCDEF';
 

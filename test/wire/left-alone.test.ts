@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FetchFailed } from '../../src/wire/fetch.js';
-import { ownerOf, patienceOf, Stops } from '../../src/wire/retry-after.js';
+import { ownerOf, patienceOf, Stops } from '../../src/wire/left-alone.js';
 
 const failed = (code: number, retryAfterMs?: number): FetchFailed => ({
   id: 1,
