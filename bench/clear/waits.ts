@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { idsOf, pagesOf } from '../../test/support/clear.js';
-import { freePort } from '../../test/support/nginx.js';
+import { freePort } from '../../test/support/free-port.js';
 import { startRail } from '../../test/support/rails.js';
 import { until } from '../../test/support/until.js';
 import { median, peakRssBytes, type Outcome } from '../harness.js';

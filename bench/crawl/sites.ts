@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { treeOf, writePages } from '../../test/support/crawl-site.js';
-import { freePort, startSite } from '../../test/support/nginx.js';
+import { freePort } from '../../test/support/free-port.js';
+import { startSite } from '../../test/support/nginx.js';
 import { removeAtEnd, requireProgram, type Outcome } from '../harness.js';
 import { Crawler } from './service.js';
 

@@ -8,7 +8,8 @@ import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, startSite, type Site } from '../../test/support/nginx.js';
+import { freePort } from '../../test/support/free-port.js';
+import { startSite, type Site } from '../../test/support/nginx.js';
 import { compare, removeAtEnd, requireProgram, shell, type Contender, type Outcome } from '../harness.js';
 import { Crawler } from './service.js';
 

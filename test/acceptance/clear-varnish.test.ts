@@ -11,7 +11,7 @@ import {
   withReplaced,
   type ExampleServer,
 } from '../support/example-rails.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import type { RailKind } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';

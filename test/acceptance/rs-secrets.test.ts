@@ -7,7 +7,7 @@ import { RsDatabase } from '../../src/db/rs/database.js';
 import { runCommand } from '../support/command.js';
 import { Daemons, statusOf } from '../support/daemon.js';
 import { binDir, shell } from '../support/lcc.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { linkIn, MailServer } from '../support/smtp.js';
 import { until } from '../support/until.js';
 import { RsScene } from '../rs/support.js';

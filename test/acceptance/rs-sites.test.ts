@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Authority } from '../fetch/authority.js';
 import { Lcc } from '../support/lcc.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 
 const servers: Server[] = [];
 

@@ -13,7 +13,7 @@ import { MeScene, PASSWORD, PID, ROOT } from '../rs/me-scene.js';
 import { serveOperators, type ServedOperators } from '../rs/operator-pages.js';
 import { overviewAt } from '../rs/overviews.js';
 import { formTokenIn } from '../rs/pages-support.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { ground } from '../web/support.js';
 
 const CHROMIUM = '/usr/bin/chromium';

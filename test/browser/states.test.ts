@@ -7,7 +7,7 @@ import { url } from '../qm/support.js';
 import { NETWORK } from '../rs/account-scene.js';
 import { ANN, waitingLink } from '../rs/mail-support.js';
 import { MeScene, PASSWORD, PID, ROOT } from '../rs/me-scene.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { pageProblems } from '../support/page-problems.js';
 import { ground } from '../web/support.js';
 

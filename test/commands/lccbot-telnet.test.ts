@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { spawnBot } from '../bot/lccbot.js';
 import { answer, newFolder, rawServer } from '../fetch/support.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
 

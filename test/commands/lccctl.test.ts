@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { until } from '../support/until.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Lcc } from '../support/lcc.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { differenceOf, isSame, medianWithin, pairsOf, roundsOf } from '../support/same-time.js';
 
 const MOST_MS = 10;

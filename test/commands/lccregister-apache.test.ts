@@ -16,7 +16,7 @@ import { after, before, describe, it } from 'node:test';
 import { Authority } from '../fetch/authority.js';
 import { noApache, startApache, type ApacheSite } from '../support/apache.js';
 import { Lcc } from '../support/lcc.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 
 describe('lccregister new --docroot on a server with Apache', { skip: noApache }, () => {
   let dir: string;

@@ -8,7 +8,7 @@ import { RegisteredStore } from '../../src/db/providers/registered.js';
 import { RsDatabase } from '../../src/db/rs/database.js';
 import { openDatabase, openReadOnly } from '../../src/db/sqlite/open.js';
 import { Daemons } from '../support/daemon.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { linkIn, MailServer } from '../support/smtp.js';
 import { until } from '../support/until.js';
 import { RsScene } from '../rs/support.js';

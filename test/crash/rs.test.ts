@@ -9,7 +9,7 @@ import { openSqlite } from '../../src/lib/sqlite.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon } from '../support/daemon.js';
 import { shell } from '../support/lcc.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
 import { daemons, docroot, Pair, site } from './rs-pair.js';

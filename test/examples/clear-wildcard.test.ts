@@ -14,7 +14,7 @@ import {
   withReplaced,
   type Replacements,
 } from '../support/example-rails.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { TestSite } from '../support/site.js';
 import { SoftHome } from '../support/soft.js';
 import { readProjectFile, ROOT } from '../support/tree.js';

@@ -25,7 +25,7 @@ import {
   type ExampleServer,
   type Replacements,
 } from '../support/example-rails.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { TestSite } from '../support/site.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';

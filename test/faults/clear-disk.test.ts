@@ -10,7 +10,7 @@ import { after, describe, it } from 'node:test';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
 import { Disk, noDisk } from '../support/disk.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { SoftHome } from '../support/soft.js';
 import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';

@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test';
 import type { EngineOptions } from '../../src/fetch/engine.js';
 import type { FetchFailure } from '../../src/fetch/failure.js';
 import type { FetchJob } from '../../src/fetch/job.js';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { answer, drip, fetchOnce, flood, md5, newEngine, PATIENT, rawServer } from './support.js';
 
 interface Case {

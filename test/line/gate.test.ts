@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Lcc } from '../support/lcc.js';
-import { freePort, noNginx, startSite, type Site } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
+import { noNginx, startSite, type Site } from '../support/nginx.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { after, before, describe, it } from 'node:test';
 import { Authority } from '../fetch/authority.js';
-import { freePort, noNginx, startSite } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
+import { noNginx, startSite } from '../support/nginx.js';
 import { startRegistration, type RegistrationScene } from '../support/registration.js';
 import { readProjectFile } from '../support/tree.js';
 

@@ -1,7 +1,7 @@
 /** Where links of mails lead, and where another password is asked for, as a browser without JavaScript sees it. */
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { ground } from '../web/support.js';
 import { waitingLink } from './mail-support.js';
 import { PagesScene } from './pages-support.js';

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { freePort } from '../support/nginx.js';
+import { freePort } from '../support/free-port.js';
 import { MailServer } from '../support/smtp.js';
 import { until } from '../support/until.js';
 import { ANN, DAY_MS, MailScene } from './mail-support.js';

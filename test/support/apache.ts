@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './until.js';
-import { freePort } from './nginx.js';
+import { freePort } from './free-port.js';
 
 export interface ApacheSite {
   /** `https://localhost:PORT/` */

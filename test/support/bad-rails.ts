@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Certificate } from '../fetch/authority.js';
-import { freePort } from './nginx.js';
+import { freePort } from './free-port.js';
 
 /** A number: that status; `redirect` names another server. */
 export type Fault = 'refuses' | 'resets' | 'ends' | 'hangs' | 'garbage' | 'stranger' | 'redirect' | number;

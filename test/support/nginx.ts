@@ -3,9 +3,10 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.js';
 import { until } from './until.js';
 
 export interface Site {
@@ -129,20 +130,6 @@ function markerIn(stateDir: string): string {
 async function ask(socketPath: string): Promise<void> {
   const [answer] = (await once(request({ socketPath, agent: false }).end(), 'response')) as [IncomingMessage];
   await once(answer.resume(), 'end');
-}
-
-/** A port nobody listens on; below the ephemeral range, so that no client socket sits on it later. */
-export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const free = await new Promise<boolean>(resolve => {
-      const server = createServer();
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
-  throw new Error('no free port between 20000 and 32000');
 }
 
 async function untilListening(port: number, nginx: ChildProcess, stateDir: string): Promise<void> {

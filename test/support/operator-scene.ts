@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from './nginx.js';
+import { freePort } from './free-port.js';
 import { startRegistration, type RegistrationScene } from './registration.js';
 import { until } from './until.js';
 import { urlTag } from './lcc.js';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './nginx.js';
+import { freePort } from './free-port.js';
 import { until } from './until.js';
 
 /** Mailboxes are of this domain. */

@@ -5,7 +5,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { noApache } from './apache.js';
-import { freePort, noNginx } from './nginx.js';
+import { freePort } from './free-port.js';
+import { noNginx } from './nginx.js';
 import { until } from './until.js';
 
 export type RailKind = 'apache' | 'nginx';

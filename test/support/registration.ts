@@ -1,7 +1,8 @@
 /** An LCC that sites register with: lccd with a Registration Server, and one real site, by nginx. */
 import { join } from 'node:path';
 import { Lcc, type Ran } from './lcc.js';
-import { freePort, startDocs, type DocsSite } from './nginx.js';
+import { freePort } from './free-port.js';
+import { startDocs, type DocsSite } from './nginx.js';
 
 export interface RegistrationScene {
   lcc: Lcc;

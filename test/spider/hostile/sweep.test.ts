@@ -10,7 +10,7 @@ import { BOMB } from '../../fetch/hostile/bombs.js';
 import { CASES } from '../../fetch/hostile/cases.js';
 import { listen, TLS_CASES } from '../../fetch/hostile/tls.js';
 import { answer, rawServer } from '../../fetch/support.js';
-import { freePort } from '../../support/nginx.js';
+import { freePort } from '../../support/free-port.js';
 import { Daemons } from '../../support/daemon.js';
 import { compileRecordReader, LCCREC, readBy, recordReaders } from '../../support/record-readers.js';
 import { httpText } from '../../../src/wire/spider-codes.js';
