@@ -23,7 +23,6 @@ const REST = [
   'line',
   'machines',
   'qm/crash',
-  'qm/day',
   'qm/deletion-spool',
   'qm/owners',
   'qm/set-order',

@@ -1,6 +1,5 @@
 /** lccregister(1): a site becomes a provider of an LCC, without a browser. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { crontabLine } from '../wire/crontab.js';
 import {
   continueRegistration,
   register,
@@ -15,7 +14,7 @@ import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { textOf, textsOf, waitMsOf } from './options.js';
-import { ACCOUNT_ACTIONS, crontabTermsHere } from './register-account.js';
+import { ACCOUNT_ACTIONS, cronLines } from './register-account.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -174,14 +173,10 @@ function conclude(
   context.say(
     `${pending.url} is provider ${standing.pid}; the password is in ${options.pwdfile}; the line for crontab(5):`,
   );
-  process.stdout.write(
-    `${crontabLine({
-      ...crontabTermsHere(options.pwdfile, pending.docroots?.[0]),
-      pid: standing.pid,
-      uns: standing.uns,
-      urlprefix: pending.url,
-    })}\n`,
-  );
+  const { pid, uns } = standing;
+  const docroot = pending.docroots?.[0];
+  for (const line of cronLines([pending.url], { pid, uns, pwdfile: options.pwdfile, docroot }))
+    process.stdout.write(`${line}\n`);
   return status;
 }
 

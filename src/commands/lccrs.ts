@@ -8,6 +8,7 @@ import { RsDatabase } from '../db/rs/database.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
 import { aboveMost, mostTermsOf } from '../rs/terms.js';
 import { Transitions } from '../rs/transitions.js';
@@ -188,7 +189,7 @@ function refuse({ db, context, config, operand }: Given): void {
   const { reason } = context.options;
   if (typeof reason !== 'string' || reason.trim() === '')
     throw new LccError('usage', '--reason=TEXT is missing: what the applicant is told');
-  transitionsOf(db, config).refuse(idOf(operand), reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
+  transitionsOf(db, config).refuse(idOf(operand), oneLine(reason));
 }
 
 function audit({ db, context }: Given): void {

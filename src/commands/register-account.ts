@@ -3,22 +3,37 @@ import { realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { changePassword, loginOf, type SiteAccount } from '../cp/register/account.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { crontabLines, type CrontabTerms } from '../wire/crontab.js';
+import { oneLine } from '../lib/one-line.js';
+import { crontabLines } from '../wire/crontab.js';
 import { textsOf } from './options.js';
 import type { CommandContext } from './run.js';
+
+/** Of a line that is shown. */
+const MAX_LINE = 10_000;
+
+interface CronWords {
+  pid: number;
+  uns: string;
+  pwdfile: string;
+  docroot: string | undefined;
+}
 
 /** What each word does; `root` has two. */
 export const ACCOUNT_ACTIONS: Readonly<
   Record<string, (context: CommandContext, account: SiteAccount) => Promise<ExitStatus>>
 > = { status, passwd, leave, 'root rm': removeRoot };
 
-/** Of a line for cron: what only this machine knows. @param docroot where the pages are, if that is known */
-export function crontabTermsHere(
-  pwdfile: string,
-  docroot = '/WHERE/THE/PAGES/ARE',
-): Pick<CrontabTerms, 'bin' | 'docroot' | 'pwdfile'> {
+/**
+ * The lines for cron of all roots of a provider, one for each host.
+ * @param docroot where the pages are; undefined: a word that says that it is missing
+ */
+export function cronLines(
+  roots: readonly string[],
+  { pid, uns, pwdfile, docroot = '/WHERE/THE/PAGES/ARE' }: CronWords,
+): string[] {
   const bin = dirname(realpathSync(process.argv[1] ?? ''));
-  return { bin, docroot: resolve(docroot), pwdfile: resolve(pwdfile) };
+  const terms = { bin, docroot: resolve(docroot), pwdfile: resolve(pwdfile), pid, uns };
+  return crontabLines(roots, terms).map(({ line }) => oneLine(line, MAX_LINE));
 }
 
 async function status(context: CommandContext, account: SiteAccount): Promise<ExitStatus> {
@@ -37,17 +52,14 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
     ['errors', String(Number(told['errors']))],
   ];
   // What comes from a server must not move the cursor of a terminal.
-  for (const [name, value] of rows) process.stdout.write(`${`${name}:`.padEnd(11)}${printable(value)}\n`);
   const { uns } = told;
-  if (typeof uns !== 'string' || roots.length === 0) return EXIT.ok;
-  const here = crontabTermsHere(account.pwdfile, textsOf(context.options, 'docroot')?.[0]);
-  for (const { line } of crontabLines(roots, { ...here, pid: account.pid, uns }))
-    process.stdout.write(`${'crontab:'.padEnd(11)}${printable(line)}\n`);
+  const { pid, pwdfile } = account;
+  const docroot = textsOf(context.options, 'docroot')?.[0];
+  if (typeof uns === 'string')
+    for (const line of cronLines(roots, { pid, uns, pwdfile, docroot })) rows.push(['crontab', line]);
+  for (const [name, value] of rows)
+    process.stdout.write(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);
   return EXIT.ok;
-}
-
-function printable(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ');
 }
 
 async function passwd(context: CommandContext, account: SiteAccount): Promise<ExitStatus> {

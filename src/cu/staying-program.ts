@@ -6,7 +6,7 @@
  *
  * It goes on until its input ends: one that ends before has failed, which is noticed at the next stream.
  */
-import { EXIT, LccError } from '../lib/errors.js';
+import { EXIT, LccError, messageOf } from '../lib/errors.js';
 import { Lines } from '../lib/lines.js';
 import {
   ConsumerGone,
@@ -20,6 +20,7 @@ import {
 const OK = 'ok';
 /** Characters of a line that it writes. */
 const MAX_LINE = 200;
+const TOO_LONG = `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
 
 export class StayingProgram implements ConsumerProgram {
   readonly name: string;
@@ -59,8 +60,8 @@ export class StayingProgram implements ConsumerProgram {
 /** From the start of the program to its end. */
 class Run {
   readonly consumer: StartedConsumer;
-  readonly #lines = new Lines(MAX_LINE, () => new LccError('peer.protocol', 'a long line'));
-  #state: 'taking' | 'idle' = 'idle';
+  readonly #lines = new Lines(MAX_LINE, () => new LccError('peer.protocol', TOO_LONG));
+  /** The last stream: idle, from the answer to the last byte of one to the first of the next. */
   #hasAnswered = false;
   /** What it did that no program does that stays. */
   #wrong: string | undefined;
@@ -71,7 +72,6 @@ class Run {
   }
 
   begin(): void {
-    this.#state = 'taking';
     this.#hasAnswered = false;
   }
 
@@ -94,10 +94,7 @@ class Run {
       this.consumer.kill('SIGTERM');
       return { tookAll: false, status: EXIT.protocol, what: this.#wrong };
     }
-    if (this.#hasAnswered) {
-      this.#state = 'idle';
-      return { tookAll: true, status: 0, what: `wrote ${OK}` };
-    }
+    if (this.#hasAnswered) return { tookAll: true, status: 0, what: `wrote ${OK}` };
     const { status, what } = await this.consumer.over;
     return status === 0
       ? { tookAll: false, status: EXIT.protocol, what: `ended without the line ${OK}` }
@@ -107,8 +104,8 @@ class Run {
   #said(chunk: Buffer): void {
     try {
       for (const line of this.#lines.read(chunk)) this.#answer(line);
-    } catch {
-      this.#wrong ??= `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
+    } catch (error) {
+      this.#wrong ??= messageOf(error);
     }
     this.#stir();
   }
@@ -116,7 +113,7 @@ class Run {
   #answer(line: string): void {
     if (line !== OK)
       this.#wrong ??= `wrote ${JSON.stringify(line)} to its standard output, where ${OK} is the only line`;
-    else if (this.#state === 'idle' || this.#hasAnswered) this.#wrong ??= `wrote ${OK} twice`;
+    else if (this.#hasAnswered) this.#wrong ??= `wrote ${OK} twice`;
     this.#hasAnswered = true;
   }
 }

@@ -11,6 +11,8 @@ import type { LinksSink } from './options.js';
 /** What begins so is a list of urls. */
 const URL_FIRST = /^\s*https?:\/\//i;
 const LOOKED_AT_BYTES = 100;
+/** Bytes of white space in XML. */
+const BLANKS = Buffer.from(' \t\r\n');
 
 /** Longest line of urls to begin with. */
 const MAX_SEED_LENGTH = 64 * 1024;
@@ -47,7 +49,7 @@ export async function expandStreams<One extends Expanding>(
   for await (const chunk of input) {
     if (now === undefined) {
       // What follows the end of a stream on its last line.
-      if (chunk.toString('latin1', 0, LOOKED_AT_BYTES).trim() === '') continue;
+      if (chunk.every(byte => BLANKS.includes(byte))) continue;
       const one = begin();
       now = { one, pages: new PageStream(one, limits) };
     }

@@ -27,8 +27,8 @@ export function fuseLimit(terms: FuseTerms | undefined, rules: FuseRules): numbe
 }
 
 /**
- * Whether a set names so many deletes that these may exceed the fuse: then they are looked at before they are carried out. Not
- * those of a full set, which names none; nor of one that was held back before, and came again.
+ * Whether the deletes of a partial set may exceed the fuse; they are counted then before they are carried out. A full set names no
+ * deletes, and a set that was held back before and comes again may remove everything.
  */
 export function mayExceedFuse(store: QueueStore, head: SetHead, isFull: boolean, rules: FuseRules): boolean {
   const { pid, received, deletes = received, digest = '' } = head;
@@ -36,10 +36,14 @@ export function mayExceedFuse(store: QueueStore, head: SetHead, isFull: boolean,
   return !store.held.matches(pid, false, digest);
 }
 
-/** Whether what a full set does not name may be removed without being counted: too little is held, or it came again. */
-export function isWithinFuse(store: QueueStore, { pid, digest = '' }: SetHead, rules: FuseRules): boolean {
-  const terms = store.held.terms(pid);
-  return (terms?.filesused ?? 0) <= fuseLimit(terms, rules) || store.held.matches(pid, true, digest);
+/** Whether a full set may remove what it does not name, uncounted: no more than the limit is stored, or the set came again. */
+export function isWithinFuse(
+  store: QueueStore,
+  { pid, digest = '' }: SetHead,
+  terms: FuseTerms | undefined,
+  limit: number,
+): boolean {
+  return (terms?.filesused ?? 0) <= limit || store.held.matches(pid, true, digest);
 }
 
 /** Holds back the removals of a set that is complete but for them, and tells its provider. Inside a transaction. */

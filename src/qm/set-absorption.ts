@@ -210,8 +210,9 @@ export class SetAbsorption {
   /** How much content the set would remove; undefined when it may. */
   async #excess(): Promise<number | undefined> {
     const { store, fuse } = this.#options;
-    const limit = fuseLimit(store.held.terms(this.#head.pid), fuse);
-    if (this.#full && isWithinFuse(store, this.#head, fuse)) return undefined;
+    const terms = store.held.terms(this.#head.pid);
+    const limit = fuseLimit(terms, fuse);
+    if (this.#full && isWithinFuse(store, this.#head, terms, limit)) return undefined;
     const content = this.#full ? await this.#countUnnamed() : await this.#siftDeletes();
     // safeguard: the fuse
     return content > limit ? content : undefined;

@@ -70,8 +70,7 @@ export class BadRail {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url = '' } = request;
     const { authorization } = request.headers;
-    if (method === 'DELETE' || method === 'PUT')
-      this.asked.push({ atMs: performance.now(), line: `${method} ${url}`, authorization });
+    this.asked.push({ atMs: performance.now(), line: `${method} ${url}`, authorization });
     let body = '';
     request.setEncoding('utf8').on('data', (piece: string) => (body += piece));
     request.on('end', () => {

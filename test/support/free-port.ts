@@ -2,13 +2,14 @@
  * Ports for servers of tests that are started later. A port is one process's until that ends: between the look and the start of
  * the server another test, in a process of its own, would find it free, too.
  */
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errnoOf } from '../../src/lib/errors.js';
+import { isRunning, ownMark } from '../../src/lib/process-mark.js';
 
-/** A file for each port that is somebody's, with the number of the process. */
+/** A link for each port that is somebody's, to the mark of the process. */
 const CLAIMS = join(tmpdir(), 'lcc-test-ports');
 /** Below the ephemeral range, so that no client socket sits on one later. */
 const FIRST = 20_000;
@@ -38,22 +39,22 @@ export async function freePort(): Promise<number> {
 
 function claim(path: string): boolean {
   try {
-    writeFileSync(path, String(process.pid), { flag: 'wx' });
+    // A link has what it says from the moment it is there.
+    symlinkSync(ownMark(), path);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
-    // Of one that was killed; whoever claims it next begins with nothing there.
-    if (isDead(path)) rmSync(path, { force: true });
+    dropIfKilled(path);
     return false;
   }
   claimed.add(path);
   return true;
 }
 
-function isDead(path: string): boolean {
+/** Of a process that was killed; whoever claims it next finds nothing there. */
+function dropIfKilled(path: string): void {
   try {
-    process.kill(Number(readFileSync(path, 'utf8')), 0);
-    return false;
+    if (!isRunning(readlinkSync(path))) rmSync(path, { force: true });
   } catch (error) {
-    return errnoOf(error) === 'ESRCH';
+    if (errnoOf(error) !== 'ENOENT') throw error;
   }
 }

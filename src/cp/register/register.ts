@@ -9,6 +9,7 @@ import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from
 import { join, relative, resolve } from 'node:path';
 import { writeFileDurably } from '../../lib/durable.js';
 import { EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
+import { oneLine } from '../../lib/one-line.js';
 import { step } from '../../lib/steps.js';
 import {
   dropPending,
@@ -249,7 +250,7 @@ function outcome(
 ): Registered {
   const { state, reason } = standing;
   const of = { pending, standing };
-  const why = reason === undefined ? '' : `: ${clean(reason.what)}; ${clean(reason.do)}`;
+  const why = reason === undefined ? '' : `: ${oneLine(reason.what)}; ${oneLine(reason.do)}`;
   switch (state) {
     case 'active':
       takeAway(pending);
@@ -284,7 +285,7 @@ function outcome(
       return {
         ...of,
         status: EXIT.tempfail,
-        message: `${pending.url}: ${clean(state)}; run this again later`,
+        message: `${pending.url}: ${oneLine(state)}; run this again later`,
       };
   }
 }
@@ -293,7 +294,7 @@ function outcome(
 function unproven(pending: PendingRegistration, { reason }: PairStanding): string {
   const { file, url, docroots } = pending;
   if (reason === undefined) return `${file}; run this again`;
-  const [what, advice] = [clean(reason.what), clean(reason.do)];
+  const [what, advice] = [oneLine(reason.what), oneLine(reason.do)];
   if (docroots === undefined) return `${file}: ${what}; ${advice}; then run this again`;
   const paths = pathsOf(pending).join(', ');
   return reason.code === 'missing'
@@ -330,9 +331,4 @@ function pathsOf({ docroots = [], url, file }: PendingRegistration): string[] {
   if (!/^lcc-[0-9a-f]+\.txt$/.test(name))
     throw new LccError('peer.protocol', `${file}: that is no name of a file for a secret`);
   return docroots.map(docroot => join(docroot, name));
-}
-
-/** What a server says, for a terminal. */
-function clean(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').slice(0, 500);
 }

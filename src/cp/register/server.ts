@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { LccError, messageOf } from '../../lib/errors.js';
+import { oneLine } from '../../lib/one-line.js';
 import { certificateTrouble } from '../certificates.js';
 
 /** A pair as the server shows it. */
@@ -142,8 +143,8 @@ export class RegistrationServer {
     }
     if (status >= 200 && status <= 299) return answer;
     const { code, what, do: advice } = answer;
-    const message = `${this.#options.url}: ${oneLine(what)}; ${oneLine(advice)}`;
-    throw new RegistrationRefused(status, oneLine(code), message, Number(retryAfter) || undefined);
+    const message = `${this.#options.url}: ${oneLine(String(what))}; ${oneLine(String(advice))}`;
+    throw new RegistrationRefused(status, oneLine(String(code)), message, Number(retryAfter) || undefined);
   }
 
   #send(
@@ -201,11 +202,4 @@ async function read(answer: IncomingMessage): Promise<string> {
     if (length > MAX_ANSWER_BYTES) throw new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
   }
   return Buffer.concat(pieces).toString('utf8');
-}
-
-/** What a server says, for a terminal. */
-function oneLine(value: unknown): string {
-  return String(value)
-    .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, 500);
 }
