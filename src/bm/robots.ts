@@ -3,7 +3,7 @@ import type { Name } from '../db/names/names.js';
 import type { FetchRequest, RobotResult } from '../wire/fetch.js';
 import type { RobotPeer } from '../wire/bm-bot.js';
 import type { Task, Worker } from './distribute.js';
-import { storeFull } from './store-full.js';
+import { storeFull } from './store-full-answer.js';
 import type { Store } from './store.js';
 
 /** A request of the source on its way to a robot. */

@@ -1,5 +1,5 @@
 /** lcccp: ships `<url>` containers to a UNS. */
-import { fstatSync, statSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { amount } from '../config/words.js';
 import { askStatus, deliver, type DeliveryOutcome, type DeliveryOptions } from '../cp/deliver.js';
@@ -10,11 +10,11 @@ import { UrlErrors } from '../cp/url-errors.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
-import { EXIT, LccError, reasonOf, type ExitStatus } from '../lib/errors.js';
-import { firstLineOf, MAX_LINE_BYTES } from '../lib/first-line.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
 import { configOf, textOf } from './options.js';
+import { passwordOf } from './password-file.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -167,39 +167,4 @@ function deliveryOptions(context: CommandContext, errors: UrlErrors): DeliveryOp
 function pidOf(text: string | undefined): string | undefined {
   if (text === undefined || /^[1-9]\d{0,14}$/.test(text)) return text;
   throw new LccError('usage', `--pid ${text}: a provider id is a number from 1`);
-}
-
-/** From the command line, a file, or the environment, in this order. */
-function passwordOf({ options, env, say }: CommandContext): string | undefined {
-  const text = (name: string) => textOf(options, name);
-  const file = text('pwdfile');
-  const given = text('pwd');
-  if (given !== undefined && file !== undefined)
-    throw new LccError('usage', 'give --pwd or --pwdfile, not both');
-  // An empty variable counts as none, as in a shell.
-  if (file === undefined) return given ?? (env['LCC_PWD'] || undefined);
-  const password = readPassword(file);
-  if (mayBeReadByOthers(file)) say(`${file}: other users may read this password; chmod 600 ${file}`);
-  if (password === undefined)
-    throw new LccError(
-      'config',
-      `${file}: its first line is no password, it has more than ${MAX_LINE_BYTES} bytes; write the password there`,
-    );
-  if (password === '')
-    throw new LccError('config', `${file}: its first line is empty; write the password there`);
-  return password;
-}
-
-/** Of a file that is in the file system: a pipe is read once. */
-function mayBeReadByOthers(file: string): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats?.isFile() === true && (stats.mode & 0o004) !== 0;
-}
-
-function readPassword(file: string): string | undefined {
-  try {
-    return firstLineOf(file);
-  } catch (error) {
-    throw new LccError('input.missing', `--pwdfile ${file}: ${reasonOf(error)}`);
-  }
 }

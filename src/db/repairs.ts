@@ -4,7 +4,7 @@ import { Counter, raiseCounters } from './sqlite/counters.js';
 import { forgetMarks } from './sqlite/marks.js';
 import type { Db } from './sqlite/open.js';
 import { SqlStore } from './sqlite/sql-store.js';
-import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
+import { adoptStrayRows, rebuildSets } from './queue/sets-from-urls.js';
 import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
 import { beginAnew } from './sqlite/restored.js';

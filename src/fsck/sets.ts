@@ -1,5 +1,5 @@
 /** The sets of the queue (QPSDB) against its urls (QDB). */
-import { disagreement, strayRows } from '../db/queue/ranges.js';
+import { disagreement, strayRows } from '../db/queue/sets-from-urls.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { CheckContext, Finding } from './types.js';
 

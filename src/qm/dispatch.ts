@@ -10,7 +10,7 @@ import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { flush } from './flush.js';
 import type { GateOptions } from './robots-gate/gate.js';
-import { LeftAlone } from './robots-gate/left-alone.js';
+import { WaitingOrigins } from './robots-gate/waiting-origins.js';
 import { Unasked } from './robots-gate/unasked.js';
 import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
@@ -56,7 +56,7 @@ export class Dispatcher {
   readonly #large: LargeSets;
   readonly #retries: Retries;
   readonly #unasked: Unasked;
-  readonly #leftAlone: LeftAlone;
+  readonly #waitingOrigins: WaitingOrigins;
   readonly #counts = new FetchCounts();
   readonly #soon: Pump;
   #lastId = 0;
@@ -92,7 +92,7 @@ export class Dispatcher {
     this.#refusedLogins = new RefusedLogins(options);
     this.#unasked = new Unasked(options);
     this.#site = new SiteNews(this.#waits, this.#refusedLogins, this.#table);
-    this.#leftAlone = new LeftAlone(options.lanes.delays, this.#table, orderOf);
+    this.#waitingOrigins = new WaitingOrigins(options.lanes.delays, this.#table, orderOf);
     this.#finished = new FinishedSets(options);
     this.#batch = new ResultBatch({
       store: options.store,
@@ -118,7 +118,7 @@ export class Dispatcher {
       inFlight: this.#inFlight,
       batch: this.#batch,
       gate: this.#unasked.gate,
-      leftAlone: this.#leftAlone,
+      waitingOrigins: this.#waitingOrigins,
       nextId: () => this.nextId(),
       nowS: () => Math.floor(options.clock.nowMs() / 1000),
       finish: known => this.#finishSets([known]),
@@ -235,7 +235,7 @@ export class Dispatcher {
   /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {
     this.#unasked.gate.reload();
-    this.#leftAlone.end(pid);
+    this.#waitingOrigins.end(pid);
     flush({ providers: this.#providers, table: this.#table, waits: this.#waits }, pid);
     this.pump();
   }
@@ -257,12 +257,12 @@ export class Dispatcher {
 
   /** Providers that could be fetched from, what they wait for, and until when (ms since 1970), at most `limit`. */
   waiting(limit: number): [number, WaitsFor, number | null][] {
-    return this.#providers.waiting(limit, pid => this.#leftAlone.untilMs(pid));
+    return this.#providers.waiting(limit, pid => this.#waitingOrigins.untilMs(pid));
   }
 
   /** Providers with urls waiting that a delay keeps from being fetched from: one, or all. */
   delayed(pid?: number): number[] {
-    return [...this.#providers.delayed(pid), ...this.#leftAlone.of(pid)];
+    return [...this.#providers.delayed(pid), ...this.#waitingOrigins.of(pid)];
   }
 
   /** Until when the bandwidth of all providers together is used up (ms since 1970); null when it is not. */
@@ -307,7 +307,7 @@ export class Dispatcher {
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
-    this.#leftAlone.wake(nowMs);
+    this.#waitingOrigins.wake(nowMs);
     if (!this.#batch.stuck) this.#sendAll(nowMs);
     // safeguard: calling back what has changed on its way
     for (const outdated of this.#outdated.lanes(nowMs)) this.#table.recall(outdated);
@@ -384,7 +384,7 @@ export class Dispatcher {
     const dueMs = Math.min(
       this.#table.nextWakeMs(),
       this.#retries.nextMs() ?? Infinity,
-      this.#leftAlone.nextMs() ?? Infinity,
+      this.#waitingOrigins.nextMs() ?? Infinity,
       this.#workers.nextWakeMs(),
       // Nothing else may happen by then.
       this.#waits.wholeDueMs > nowMs ? this.#waits.wholeDueMs : Infinity,

@@ -197,11 +197,11 @@ export class KnownProviders {
   /**
    * Providers that could be fetched from, what they wait for and until when (milliseconds since 1970, null = unknown): a delay,
    * or their turn. At most `limit`; those that are stopped, closed, or being fetched from are not among them.
-   * @param leftAloneMs until when what nobody announced waits of a provider, monotonic
+   * @param waitsUntilMs until when what nobody announced waits of a provider, monotonic
    */
   waiting(
     limit: number,
-    leftAloneMs: (pid: number) => number | undefined,
+    waitsUntilMs: (pid: number) => number | undefined,
   ): [number, WaitsFor, number | null][] {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -210,7 +210,7 @@ export class KnownProviders {
     for (const [pid, known] of this.#known) {
       if (found.length >= limit) break;
       const state = this.#table.stateOf(pid);
-      const untilMs = state === 'resting' ? leftAloneMs(pid) : undefined;
+      const untilMs = state === 'resting' ? waitsUntilMs(pid) : undefined;
       if (untilMs !== undefined) found.push([pid, 'unasked', wallMs(untilMs)]);
       if (state === 'parked') found.push([pid, 'host', null]);
       if (state !== 'waiting' && state !== 'delayed') continue;

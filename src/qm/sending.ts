@@ -8,7 +8,7 @@ import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Gate, Passage } from './robots-gate/gate.js';
-import type { LeftAlone } from './robots-gate/left-alone.js';
+import type { WaitingOrigins } from './robots-gate/waiting-origins.js';
 import type { InFlight } from './in-flight.js';
 import type { Known, KnownProviders } from './known-providers.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
@@ -32,7 +32,7 @@ export interface SendingParts {
   waits: Waits;
   retries: Retries;
   gate: Gate;
-  leftAlone: LeftAlone;
+  waitingOrigins: WaitingOrigins;
   inFlight: InFlight;
   batch: ResultBatch;
   /** Ids of requests. */
@@ -67,7 +67,7 @@ export class Sending {
 
   /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
   fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
-    const { table, providers, workers, waits, retries, finish, gate, leftAlone } = this.#parts;
+    const { table, providers, workers, waits, retries, finish, gate, waitingOrigins } = this.#parts;
     const known = providers.get(lane.pid);
     const worker = workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
@@ -107,8 +107,8 @@ export class Sending {
           const againMs = gate.againMs(row);
           const url = { set, pos: row.pos };
           // safeguard: one origin that is left alone not holding up another
-          if (known.silent.isSpread && leftAlone.setAside(lane.pid, url, againMs)) continue;
-          leftAlone.wait(lane.pid, againMs);
+          if (known.silent.isSpread && waitingOrigins.setAside(lane.pid, url, againMs)) continue;
+          waitingOrigins.wait(lane.pid, againMs);
         }
         if (passage === 'wait' || passage === 'later' || passage === 'closed') {
           for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);

@@ -30,7 +30,7 @@ export class SiteNews {
     if (result !== undefined || news?.robots?.failures === 0) known?.silent.heard(url, result);
     if (login !== undefined && result !== undefined && login === known?.terms.login)
       this.#refusedLogins.heard(pid, login, result);
-    // What nobody announced waits by itself (robots-gate/left-alone.ts).
+    // What nobody announced waits by itself (robots-gate/waiting-origins.ts).
     // safeguard: calling back what has not begun where an origin does not answer
     if (news?.pause !== undefined) this.#table.recallAll(pid);
     // safeguard: what nobody announced delaying nothing that an owner did

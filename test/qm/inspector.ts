@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/sqlite/open.js';
 import { HELD_STATE } from '../../src/db/queue/held-removals.js';
-import { disagreement } from '../../src/db/queue/ranges.js';
+import { disagreement } from '../../src/db/queue/sets-from-urls.js';
 import type { ProviderSet } from './model.js';
 import type { Scene } from './scene.js';
 import { checkNobodyWaits } from './sendable.js';

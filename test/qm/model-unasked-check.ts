@@ -1,6 +1,6 @@
 /** Holds the database against the model of what nobody announced. */
 import assert from 'node:assert/strict';
-import { disagreement } from '../../src/db/queue/ranges.js';
+import { disagreement } from '../../src/db/queue/sets-from-urls.js';
 import type { UnaskedModel } from './model-unasked.js';
 import type { OneDatabase } from './one-database.js';
 import { BASE } from './world.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { disagreement } from '../../src/db/queue/ranges.js';
+import { disagreement } from '../../src/db/queue/sets-from-urls.js';
 import { absolute, Bench, md5Of, ok, url, setsOf } from './support.js';
 
 let bench: Bench;

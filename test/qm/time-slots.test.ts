@@ -3,7 +3,7 @@ process.env['TZ'] = 'Europe/Berlin';
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { rebuildSets } from '../../src/db/queue/ranges.js';
+import { rebuildSets } from '../../src/db/queue/sets-from-urls.js';
 import type { SimulationOptions } from './simulation.js';
 import { Simulation } from './simulation.js';
 import { ok, url } from './support.js';

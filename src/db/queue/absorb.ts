@@ -24,7 +24,7 @@ import { AbsorbedSets, type SetState } from './absorbed.js';
 import type { HeldStore } from './held-removals.js';
 import { QueueInserter } from './insert.js';
 import { EarlierSets, IntakeQuota } from './quota.js';
-import type { KnownStore } from './known.js';
+import type { AbsentPagesStore } from './absent-pages.js';
 import {
   CANCEL_ROW,
   claimOf,
@@ -60,7 +60,7 @@ export interface AbsorbStores {
   content: ContentStore;
   errors: ErrorStore;
   held: HeldStore;
-  known: KnownStore;
+  known: AbsentPagesStore;
   audits: AuditSamples;
 }
 
@@ -89,7 +89,7 @@ export class AbsorbWriter extends SqlStore {
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
   readonly #held: HeldStore;
-  readonly #known: KnownStore;
+  readonly #known: AbsentPagesStore;
   readonly #audits: AuditSamples;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;

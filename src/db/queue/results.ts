@@ -25,7 +25,7 @@ import {
   UNASKED,
   type QueueRow,
 } from './row.js';
-import type { Absence, KnownStore } from './known.js';
+import type { Absence, AbsentPagesStore } from './absent-pages.js';
 import type { Observer } from './observer.js';
 import type { QueueReader } from './sets.js';
 
@@ -77,7 +77,7 @@ export class ResultWriter extends SqlStore {
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
   readonly #tally: Tally;
-  readonly #known: KnownStore;
+  readonly #known: AbsentPagesStore;
   readonly #observer: Observer;
   readonly #rules: ResultRules;
   readonly #countTry = this.sql.run<[pos: number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
@@ -89,7 +89,7 @@ export class ResultWriter extends SqlStore {
       content: ContentStore;
       errors: ErrorStore;
       tally: Tally;
-      known: KnownStore;
+      known: AbsentPagesStore;
       observer: Observer;
     },
     rules: ResultRules,

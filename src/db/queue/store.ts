@@ -10,7 +10,7 @@ import { storageError, type Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held-removals.js';
-import { KnownStore } from './known.js';
+import { AbsentPagesStore } from './absent-pages.js';
 import { Observer, type GoneRules } from './observer.js';
 import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
@@ -51,7 +51,7 @@ export class QueueStore extends SqlStore {
   readonly departures: DepartureStore;
   readonly refetch: Refetcher;
   readonly held: HeldStore;
-  readonly known: KnownStore;
+  readonly known: AbsentPagesStore;
   readonly age: AgeStore;
   readonly providers: ProviderStore;
   readonly queue: QueueReader;
@@ -86,7 +86,7 @@ export class QueueStore extends SqlStore {
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
     this.held = new HeldStore(db, stores);
-    this.known = new KnownStore(db, rules.knownUrls);
+    this.known = new AbsentPagesStore(db, rules.knownUrls);
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, {
       ...stores,

@@ -17,7 +17,7 @@ import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
 import { raiseCounters } from './counters.js';
 import { forgetMarks } from './marks.js';
 import { isLaterTable, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
-import { rebuildSets } from '../queue/ranges.js';
+import { rebuildSets } from '../queue/sets-from-urls.js';
 import { beginAnew } from './restored.js';
 import { Sql } from './sql-store.js';
 import { forgetSuspicion, isTrusted } from './suspicion.js';

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/sqlite/open.js';
 import { lookAtPlaces } from '../../db/queue/place-checks.js';
-import { askToRetell, isRetoldFor, retellReason, retellSets } from '../../db/queue/ranges.js';
+import { askToRetell, isRetoldFor, retellReason, retellSets } from '../../db/queue/sets-from-urls.js';
 import { LccError } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import type { Chore } from './chore.js';

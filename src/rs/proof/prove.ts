@@ -4,10 +4,11 @@
  *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──does not forbid it──▶ vantages ──the same──▶ proven
  *       ╰──────────────────────┴───────────────────────────┴──────────────────────────────────┴──▶ failed, with a reason
  */
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
-import { passwordMatches } from '../../lib/password.js';
 import type { Site } from '../site.js';
+import { isSecret, problemOf, textOf } from './file-content.js';
+import { permittedUrls } from './permitted-redirects.js';
 import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
 import { robotsForbid } from './robots-file.js';
 import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fetcher.js';
@@ -86,7 +87,7 @@ async function look(
   ports: readonly string[],
 ): Promise<ProofCode | { prefixes: string[]; seen: SeenFile }> {
   const get = (name: string) => {
-    const places = placesOf(prefix + name, ports);
+    const places = permittedUrls(prefix + name, ports);
     return fetcher.get(prefix + name, places, MAX_FILE_BYTES);
   };
   const answer = await get(file);
@@ -94,7 +95,7 @@ async function look(
   if (wrong !== undefined) return wrong;
   const { url: at, bytes } = answer.kind === 'content' ? answer : { url: '', bytes: Buffer.of() };
   const url = prefix + file;
-  const places = placesOf(url, ports);
+  const places = permittedUrls(url, ports);
   if (!places.includes(at)) return 'elsewhere';
   const prefixes = [...new Set([prefix, at.slice(0, -file.length)])];
 
@@ -108,41 +109,6 @@ async function look(
   }
   const isSame = (found: Buffer) => isSecret(found, secret);
   return { prefixes, seen: { url, places, maxBytes: MAX_FILE_BYTES, text: textOf(bytes), isSecret: isSame } };
-}
-
-/** A url itself, and where http may lead to: the same path of the same host under https. */
-function placesOf(url: string, ports: readonly string[]): string[] {
-  const twins = ports.map(port => {
-    const twin = new URL(url);
-    twin.protocol = 'https:';
-    twin.port = port;
-    return twin.href;
-  });
-  return [url, ...(url.startsWith('http:') ? twins : [])];
-}
-
-function problemOf(answer: SiteAnswer, secret: string, password: string | undefined): ProofCode | undefined {
-  if (answer.kind === 'failed') return codeOfFailure(answer.failure);
-  if (answer.status !== 200) return 'status';
-  if (isSecret(answer.bytes, secret)) return undefined;
-  if (password !== undefined && passwordMatches(textOf(answer.bytes), password)) return 'password';
-  const text = answer.bytes.toString('latin1');
-  if (/^[\s\u00ef\u00bb\u00bf]*$/.test(text)) return 'empty';
-  if (/<!doctype html|<html|<head|<body/i.test(text)) return 'html';
-  // eslint-disable-next-line no-control-regex
-  return /[\0-\x08\x0e-\x1f]/.test(text) ? 'binary' : 'other';
-}
-
-/** @param secret its hash */
-function isSecret(bytes: Buffer, secret: string): boolean {
-  return hash('sha256', textOf(bytes)) === secret;
-}
-
-function textOf(bytes: Buffer): string {
-  return bytes
-    .toString('utf8')
-    .replace(/^\ufeff/, '')
-    .trimEnd();
 }
 
 /** The site has not answered for itself, so nothing is known of what it has. */

@@ -6,7 +6,7 @@
 import type { StoreDatabase } from '../../db/spider/database.js';
 import type { DocumentFile } from '../../db/spider/documents.js';
 import type { Clock } from '../../lib/clock.js';
-import { isFull } from './group.js';
+import { isFull } from './group-writer.js';
 import type { Keeper } from './keeper.js';
 import type { RecordFiles } from './record-files.js';
 

@@ -15,8 +15,8 @@ import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { Checksums } from './checksums.js';
 import type { Content } from './received-record.js';
-import { changesOf, type Item } from './changes.js';
-import { GroupWriter, isFull, type GroupParts } from './group.js';
+import { changesOf, type Item } from './what-counts.js';
+import { GroupWriter, isFull, type GroupParts } from './group-writer.js';
 
 /** Of a group: bytes at which nothing more is added, and rows of its commit. */
 const GROUP_BYTES = 16 * 1024 * 1024;

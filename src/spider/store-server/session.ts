@@ -13,7 +13,7 @@ import type { FairShare, PeerReading } from '../../lib/fair-share.js';
 import type { Log } from '../../lib/log.js';
 import { BadRecord, RecordReader, STORE_HELLO, type RecordPart } from '../../wire/spider-record.js';
 import { IncomingRecord, type ReceivedRecord } from './received-record.js';
-import { isFull } from './group.js';
+import { isFull } from './group-writer.js';
 import type { Keeper } from './keeper.js';
 import type { StoredOptions } from './options.js';
 import type { RecordFiles } from './record-files.js';

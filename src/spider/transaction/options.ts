@@ -23,6 +23,9 @@ const PRIVATE_NETWORKS = [
 /** The largest document that a record has room for. */
 const MAX_DOC_BYTES = 0xffff_ffff;
 
+/** Files that a process has open beside those of its slots. */
+const OTHER_FILES = 64;
+
 export function spiderEngineOptions(config: Config): Omit<EngineOptions, 'clock' | 'resolve'> {
   const maxContentBytes = config.get('spider.max_doc_bytes') || MAX_DOC_BYTES;
   const maxHeaderBytes = config.get('spider.max_header_bytes');
@@ -67,9 +70,18 @@ export function spiderEngineOptions(config: Config): Omit<EngineOptions, 'clock'
   };
 }
 
-export function spiderLimits(config: Config): Omit<SpiderOptions, 'engine' | 'stores' | 'clock' | 'log'> {
+/** How many urls may be under way in a process that may have `openFiles` open: a connection each, and some a file. */
+export function slotsFor(openFiles: number): number {
+  return Math.max(1, Math.floor((openFiles - OTHER_FILES) / 1.5));
+}
+
+/** @param openFiles that the process may have open */
+export function spiderLimits(
+  config: Config,
+  openFiles: number,
+): Omit<SpiderOptions, 'engine' | 'stores' | 'clock' | 'log'> {
   return {
-    slots: config.get('spider.slots'),
+    slots: Math.min(config.get('spider.slots'), slotsFor(openFiles)),
     timeoutUpdateMs: config.get('spider.timeout_update_ms'),
     memoryBytes: config.get('spider.memory_bytes'),
     memoryDocBytes: config.get('spider.memory_doc_bytes'),

@@ -16,14 +16,6 @@ export interface SpiderEdge {
   allowed: readonly string[];
 }
 
-/** Files that a process has open beside those of its slots. */
-const OTHER_FILES = 64;
-
-/** How many urls may be under way in a process that may have `openFiles` open: a connection each, and some a file. */
-export function slotsFor(openFiles: number): number {
-  return Math.max(1, Math.floor((openFiles - OTHER_FILES) / 1.5));
-}
-
 export function startSpider(
   services: Services,
   { urlServer, stores, allowed }: SpiderEdge,
@@ -33,15 +25,14 @@ export function startSpider(
     endpoint => new StoreServer({ ...storeLimits(config), name: formatEndpoint(endpoint), clock, log }),
   );
   const limits = spiderEngineOptions(config);
-  const bounds = spiderLimits(config);
-  const slots = Math.min(bounds.slots, slotsFor(openFilesLimit()));
-  if (slots < bounds.slots)
-    log.warn('fewer slots than configured; raise ulimit -n', { slots, configured: bounds.slots });
+  const bounds = spiderLimits(config, openFilesLimit());
+  const configured = config.get('spider.slots');
+  if (bounds.slots < configured)
+    log.warn('fewer slots than configured; raise ulimit -n', { slots: bounds.slots, configured });
   const allowAddresses = [...limits.allowAddresses, ...allowed];
   const engine = new FetchEngine({ ...limits, allowAddresses, clock });
   const spider = new Spider({
     ...bounds,
-    slots,
     engine,
     stores: new StoreServers(servers),
     clock,

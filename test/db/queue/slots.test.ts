@@ -1,7 +1,7 @@
 /** Parts of sets that wait for their hours, as the tables have them. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { disagreement, rebuildSets } from '../../../src/db/queue/ranges.js';
+import { disagreement, rebuildSets } from '../../../src/db/queue/sets-from-urls.js';
 import { Bench, url, setsOf } from '../../qm/support.js';
 
 let bench: Bench;

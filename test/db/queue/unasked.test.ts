@@ -1,7 +1,7 @@
 /** Sets that nobody announced, as they are absorbed: they change nothing of what their owner said. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { disagreement } from '../../../src/db/queue/ranges.js';
+import { disagreement } from '../../../src/db/queue/sets-from-urls.js';
 import type { SetOrigin } from '../../../src/wire/origin.js';
 import { AS_SERVED, type UrlRecord } from '../../../src/wire/url.js';
 import { absolute, Bench, failure, md5Of, ok, unchanged, url } from '../../qm/support.js';

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { CacheReader } from '../../../src/db/cache/read.js';
 import { raiseCounters } from '../../../src/db/sqlite/counters.js';
 import { isDamage, type Db } from '../../../src/db/sqlite/open.js';
-import { disagreement, rebuildSets } from '../../../src/db/queue/ranges.js';
+import { disagreement, rebuildSets } from '../../../src/db/queue/sets-from-urls.js';
 import { Bench, ok, setsOf, url } from '../../qm/support.js';
 import { errnoOf, LccError } from '../../../src/lib/errors.js';
 import { Flips, startUntilDone, storeOf, unlessNoticed } from '../../support/flips.js';

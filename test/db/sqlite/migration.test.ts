@@ -6,7 +6,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { disagreement, rebuildSets } from '../../../src/db/queue/ranges.js';
+import { disagreement, rebuildSets } from '../../../src/db/queue/sets-from-urls.js';
 import { openDatabase, openReadOnly, SCHEMA_VERSION, STEPS } from '../../../src/db/sqlite/open.js';
 import { openOrSalvage } from '../../../src/db/sqlite/salvage.js';
 import { suspectDatabase } from '../../../src/db/sqlite/suspicion.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { disagreement } from '../../../src/db/queue/ranges.js';
+import { disagreement } from '../../../src/db/queue/sets-from-urls.js';
 import { messageOf } from '../../../src/lib/errors.js';
 import { silentLog } from '../../../src/lib/log.js';
 import { SetPlaces } from '../../../src/qm/housekeeping/set-places.js';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { openFilesLimit } from '../../../src/lib/open-files.js';
-import { slotsFor } from '../../../src/spider/transaction/start.js';
+import { slotsFor } from '../../../src/spider/transaction/options.js';
 import { answer, rawServer } from '../../fetch/support.js';
 import { Daemons } from '../../support/daemon.js';
 import { endUrlServers, newHome } from '../../support/url-server.js';

@@ -13,6 +13,7 @@ import { systemClock } from '../../../src/lib/clock.js';
 import { parseEndpoint } from '../../../src/lib/endpoint.js';
 import { createLog } from '../../../src/lib/log.js';
 import { Spider } from '../../../src/spider/transaction/spider.js';
+import { openFilesLimit } from '../../../src/lib/open-files.js';
 import { spiderEngineOptions, spiderLimits, storeLimits } from '../../../src/spider/transaction/options.js';
 import { StoreServer } from '../../../src/spider/transaction/store-server-link.js';
 import { STORE_HELLO } from '../../../src/wire/spider-record.js';
@@ -241,7 +242,7 @@ export async function scene({ settings = {}, engine = {}, stores }: SceneOptions
     ({ port }) => new StoreServer({ ...storeLimits(config), name: `127.0.0.1:${port}`, clock, log }),
   );
   const spider = new Spider({
-    ...spiderLimits(config),
+    ...spiderLimits(config, openFilesLimit()),
     engine: new FetchEngine({
       ...spiderEngineOptions(config),
       allowAddresses: ['127.0.0.0/8'],

@@ -12,7 +12,7 @@ import type { DocumentFile, DocumentRow } from '../../db/spider/documents.js';
 import { isNoRoom, LccError, messageOf } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
 import { compressed } from './received-record.js';
-import type { RowChange } from './changes.js';
+import type { RowChange } from './what-counts.js';
 import type { Draft, RecordFiles } from './record-files.js';
 
 const writeVector = promisify(writev);

@@ -19,7 +19,7 @@ interface Aside {
   pos: number;
 }
 
-export class LeftAlone {
+export class WaitingOrigins {
   readonly #times: DelayTable<number>;
   readonly #aside = new Map<number, Aside[]>();
   readonly #table: Pick<LaneTable, 'setHasUrls'>;

@@ -42,7 +42,7 @@ interface KnownRow {
   asked: number;
 }
 
-export class KnownStore extends SqlStore {
+export class AbsentPagesStore extends SqlStore {
   readonly #selectUntil = this.sql.number<[pid: number, curl: string]>(
     'SELECT until FROM known WHERE pid = ? AND curl = ?',
   );
