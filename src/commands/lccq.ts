@@ -73,7 +73,7 @@ async function run(context: CommandContext): Promise<number> {
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
   const delivery = deliveryOf(context);
   const follows = options['follow'] === true;
-  const signals = new Signals(follows, follows || context.afterDashes !== undefined);
+  const signals = new Signals(delivery, message => context.say(message));
   if (follows && delivery.consumer === undefined) endWithReader();
   const delivered = deliver(
     delivery,
@@ -87,7 +87,7 @@ async function run(context: CommandContext): Promise<number> {
       started: consumer => (signals.consumer = consumer),
       ended: () => (signals.consumer = undefined),
     },
-    follows ? { clock: systemClock, stop: signals.stop } : undefined,
+    { clock: systemClock, stop: signals.stop },
   );
   return delivered.catch((error: unknown) => {
     throw readingError(delivery.dbPath, error);
@@ -115,24 +115,30 @@ function endWithReader(): void {
   systemClock.after(READER_LOOK_MS, look);
 }
 
-/** How long a run with --follow may take to end its stream in good order: the reader may be the one that hangs. */
+/** After that a reader of our output that hangs is not waited for any more, and it is said that a program is. */
 const STOP_MS = 2000;
 
-/** SIGINT and SIGTERM reach the consumer before they end us; a run with --follow that waits ends in good order. */
+/**
+ * SIGINT and SIGTERM are passed on to a program that has a stream; what it makes of them is waited for, with its cursor locked:
+ * it may finish what it has begun. No further stream begins. A second signal ends us at once.
+ */
 class Signals {
   consumer: Consumer | undefined;
   readonly #stop = new AbortController();
 
-  constructor(follows: boolean, isHandled: boolean) {
-    if (!isHandled) return;
+  constructor({ consumer: [name] = [], follows, batch }: Delivery, say: (message: string) => void) {
+    if (!follows && name === undefined) return;
+    const isInStreams = follows || batch !== undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        if (!follows || this.consumer !== undefined) {
-          this.consumer?.kill(signal);
+        this.consumer?.kill(signal);
+        if (this.#stop.signal.aborted || (this.consumer === undefined && !isInStreams))
           process.exit(128 + constants.signals[signal]);
-        }
         this.#stop.abort();
-        systemClock.after(STOP_MS, () => dieOf(signal));
+        systemClock.after(STOP_MS, () => {
+          if (name === undefined) return dieOf(signal);
+          say(`${signal}: waiting for ${name} to end; a second signal ends lccq without it`);
+        });
       });
     }
   }
@@ -162,7 +168,7 @@ function commit(context: CommandContext, file: string): number {
 /** @throws LccError `usage` for options that contradict each other */
 function deliveryOf(context: CommandContext): Delivery {
   const text = (name: string) => textOf(context.options, name);
-  const number = (name: string) => numberOf(context.options, name, 'give a number from 1');
+  const number = (name: string) => numberOf(context.options, name, 'give a number from 1 to 999999999999999');
   const cursor = text('cursor');
   const format = formatNamed(text('format') ?? 'xml');
   const fields = text('fields');
@@ -232,6 +238,7 @@ function deliveryOf(context: CommandContext): Delivery {
     },
     cursor,
     consumer: context.afterDashes,
+    follows,
     stays,
     batch,
     count: context.options['count'] === true,

@@ -1,6 +1,7 @@
 /** The program a stream is piped into: `lccq … -- CMD ARGS`. It has succeeded when it took everything and exited 0. */
 import { spawn, type StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
+import { systemClock } from '../lib/clock.js';
 import { errnoOf } from '../lib/errors.js';
 import type { StreamSink } from './sink.js';
 
@@ -27,10 +28,19 @@ export interface StartedConsumer extends Consumer {
   over: Promise<Omit<ConsumerEnd, 'tookAll'>>;
 }
 
+/** What a program writes to its standard output, where that is for us. */
+export interface ConsumerOutput {
+  said(chunk: Buffer): void;
+  /** No more will come: it has ended, or it has closed its standard output. */
+  ended(): void;
+}
+
 /** A program that takes streams. */
 export interface ConsumerProgram {
   /** As it is called in messages. */
   readonly name: string;
+  /** Aborts when it has ended, or is of no use any more, although nobody has asked it to end. */
+  readonly gone?: AbortSignal;
   /** For one stream. */
   start(): Consumer;
 }
@@ -43,26 +53,35 @@ export function runForEach([name = '', ...args]: readonly string[]): ConsumerPro
   return { name, start: () => startConsumer(name, args) };
 }
 
+/** After its end, until what it has written must be here. */
+const LEFT_BEHIND_MS = 1000;
+
 /**
  * Starts a program with a pipe as its standard input.
- * @param said is given what it writes to its standard output; default: that goes where ours goes
+ * @param output is given what it writes to its standard output; default: that goes where ours goes
  */
 export function startConsumer(
   command: string,
   args: readonly string[],
-  said?: (chunk: Buffer) => void,
+  output?: ConsumerOutput,
 ): StartedConsumer {
-  const stdio: StdioOptions = ['pipe', said === undefined ? 'inherit' : 'pipe', 'inherit'];
+  const stdio: StdioOptions = ['pipe', output === undefined ? 'inherit' : 'pipe', 'inherit'];
   const child = spawn(command, args, { stdio });
   const { stdin } = child;
   if (stdin === null) throw new Error('a consumer without a pipe');
-  if (said !== undefined) child.stdout?.on('data', said);
+  if (output !== undefined)
+    child.stdout?.on('data', (chunk: Buffer) => output.said(chunk)).on('end', () => output.ended());
   let cut = false;
   stdin.on('error', () => (cut = true));
   const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
-    // Not before all that it said was read.
-    child.on(said === undefined ? 'exit' : 'close', (status, signal) => resolve(endOf(status, signal)));
+    // Not before all that it said was read; but a program that it has left behind may hold the other end for ever.
+    child.on('close', (status, signal) => resolve(endOf(status, signal)));
+    child.on('exit', (status, signal) => {
+      const end = () => resolve(endOf(status, signal));
+      if (output === undefined) end();
+      else systemClock.after(LEFT_BEHIND_MS, end);
+    });
   });
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));
   return {

@@ -14,6 +14,7 @@ import type { Delivery, PlacedDelivery, Query } from './types.js';
 /**
  * Answers one query.
  * @param stdout standard output; written whole when its `flush` returns
+ * @param following what `follows` needs; its `stop` ends batches as well
  * @returns the exit status: 0, 1 when rows were rejected, or that of the consumer that failed
  * @throws LccError as CacheReader, lockCursor, readCursor, startOf; `io` when the consumer did not take everything
  */
@@ -21,7 +22,7 @@ export async function deliver(
   delivery: Delivery,
   stdout: StandardOutput,
   talk: DeliveryTalk,
-  following?: Following,
+  following: Following,
 ): Promise<number> {
   const file = delivery.cursor;
   const reader = new CacheReader(delivery.dbPath, delivery.machineId);
@@ -44,8 +45,8 @@ export async function deliver(
     const advice = place && adviceOnSelection(place, cursor);
     if (advice !== undefined) talk.note(advice);
     const placed = { ...delivery, place };
-    if (following !== undefined) return await follow(reader, query, placed, stdout, talk, following);
-    if (delivery.batch !== undefined) return await inBatches(reader, query, placed, talk);
+    if (delivery.follows) return await follow(reader, query, placed, stdout, talk, following);
+    if (delivery.batch !== undefined) return await inBatches(reader, query, placed, talk, following.stop);
     return await once(reader, query, placed, stdout, talk, startThread(reader, query, delivery));
   } finally {
     reader.close();

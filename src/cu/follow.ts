@@ -54,13 +54,14 @@ export async function follow(
     }
     return await intoProgram({ ...delivery, consumer }, { stop, talk }, async program => {
       const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
+      const halt = program.gone === undefined ? stop : AbortSignal.any([stop, program.gone]);
       for (;;) {
         reader.rest();
         const seen = reader.dataVersion();
         const next = await runs.one();
         if (typeof next === 'number') return next;
-        if (stop.aborted || runs.isFull) return runs.status;
-        if (next === 'all') await watch.changedSince(seen, stop);
+        if (halt.aborted || runs.isFull) return runs.status;
+        if (next === 'all') await watch.changedSince(seen, halt);
       }
     });
   } finally {
@@ -68,21 +69,25 @@ export async function follow(
   }
 }
 
-/** What there is when it begins, in streams of `batch` records at most, each for a run of the consumer, or for one that stays. */
+/**
+ * What there is when it begins, in streams of `batch` records at most, each for a run of the consumer, or for one that stays.
+ * @returns its status; `tempfail` where it was stopped before all of it was taken
+ */
 export async function inBatches(
   reader: CacheReader,
   query: Query,
   delivery: PlacedDelivery,
   talk: DeliveryTalk,
+  stop: AbortSignal,
 ): Promise<number> {
   const end = reader.highWater;
   const { consumer = [] } = delivery;
-  const { signal: stop } = new AbortController();
   return await intoProgram({ ...delivery, consumer }, { stop, talk }, async program => {
     const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
     for (;;) {
       const next = await runs.one();
       if (typeof next === 'number') return next;
+      if (stop.aborted) return runs.reachedSeq >= end ? runs.status : EXIT.tempfail;
       if (next === 'all' || runs.isFull || runs.reachedSeq >= end) return runs.status;
     }
   });

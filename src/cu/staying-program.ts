@@ -4,8 +4,9 @@
  *
  *     none ──a stream begins──▶ taking ──its last byte is written, `ok`──▶ idle ──the next stream begins──▶ taking
  *
- * It goes on until its input ends: one that ends before has failed, which is noticed at the next stream.
+ * It goes on until its input ends: one that ends before, or closes its standard output, has failed, also while it is idle.
  */
+import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, messageOf } from '../lib/errors.js';
 import { Lines } from '../lib/lines.js';
 import {
@@ -20,12 +21,16 @@ import {
 const OK = 'ok';
 /** Characters of a line that it writes. */
 const MAX_LINE = 200;
+/** Between the end of its output and its own. */
+const END_MS = 1000;
+const ENDED_EARLY = 'ended before its input did';
 const TOO_LONG = `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
 
 export class StayingProgram implements ConsumerProgram {
   readonly name: string;
   readonly #args: readonly string[];
   readonly #streamEnd: string;
+  readonly #gone = new AbortController();
   #run: Run | undefined;
 
   /** @param streamEnd what is written after a stream whose format has no end of its own */
@@ -35,8 +40,12 @@ export class StayingProgram implements ConsumerProgram {
     this.#streamEnd = streamEnd;
   }
 
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
   start(): Consumer {
-    const run = (this.#run ??= new Run(this.name, this.#args));
+    const run = (this.#run ??= new Run(this.name, this.#args, () => this.#gone.abort()));
     run.begin();
     return {
       write: chunk => run.write(chunk),
@@ -53,7 +62,7 @@ export class StayingProgram implements ConsumerProgram {
   async end(): Promise<ConsumerEnd | undefined> {
     const run = this.#run;
     this.#run = undefined;
-    return await run?.consumer.finish();
+    return await run?.end();
   }
 }
 
@@ -65,10 +74,21 @@ class Run {
   #hasAnswered = false;
   /** What it did that no program does that stays. */
   #wrong: string | undefined;
+  #isOver = false;
   #stir = (): void => undefined;
+  readonly #gone: () => void;
 
-  constructor(name: string, args: readonly string[]) {
-    this.consumer = startConsumer(name, args, chunk => this.#said(chunk));
+  /** @param gone is called once when no more is to be expected of it */
+  constructor(name: string, args: readonly string[], gone: () => void) {
+    this.#gone = gone;
+    this.consumer = startConsumer(name, args, {
+      said: chunk => this.#said(chunk),
+      ended: () => void systemClock.after(END_MS, () => this.#hush()),
+    });
+    void this.consumer.over.then(() => {
+      this.#isOver = true;
+      gone();
+    });
   }
 
   begin(): void {
@@ -90,15 +110,33 @@ class Run {
     }
     const answer = new Promise<void>(resolve => (this.#stir = resolve));
     if (!this.#hasAnswered && this.#wrong === undefined) await Promise.race([answer, this.consumer.over]);
-    if (this.#wrong !== undefined) {
-      this.consumer.kill('SIGTERM');
-      return { tookAll: false, status: EXIT.protocol, what: this.#wrong };
-    }
+    if (this.#wrong !== undefined) return this.#misbehaved(this.#wrong);
     if (this.#hasAnswered) return { tookAll: true, status: 0, what: `wrote ${OK}` };
     const { status, what } = await this.consumer.over;
     return status === 0
-      ? { tookAll: false, status: EXIT.protocol, what: `ended without the line ${OK}` }
+      ? { tookAll: false, status: EXIT.protocol, what: `${ENDED_EARLY}, without the line ${OK}` }
       : { tookAll: false, status, what };
+  }
+
+  /** Ends its input and waits for its end, unless it has done what is wrong. */
+  async end(): Promise<ConsumerEnd> {
+    if (this.#wrong !== undefined) return this.#misbehaved(this.#wrong);
+    const isEarly = this.#isOver;
+    const end = await this.consumer.finish();
+    return isEarly && end.status === 0 ? { ...end, status: EXIT.protocol, what: ENDED_EARLY } : end;
+  }
+
+  #misbehaved(what: string): ConsumerEnd {
+    this.consumer.kill('SIGTERM');
+    return { tookAll: false, status: EXIT.protocol, what };
+  }
+
+  /** Its output has ended, and it should have. */
+  #hush(): void {
+    if (this.#isOver) return;
+    this.#wrong ??= `closed its standard output, where ${OK} is awaited`;
+    this.#stir();
+    this.#gone();
   }
 
   #said(chunk: Buffer): void {
@@ -107,7 +145,8 @@ class Run {
     } catch (error) {
       this.#wrong ??= messageOf(error);
     }
-    this.#stir();
+    if (this.#hasAnswered || this.#wrong !== undefined) this.#stir();
+    if (this.#wrong !== undefined) this.#gone();
   }
 
   #answer(line: string): void {

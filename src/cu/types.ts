@@ -33,6 +33,8 @@ export interface Delivery {
   cursor?: string | undefined;
   /** Program and arguments to pipe into; undefined: standard output. */
   consumer?: readonly string[] | undefined;
+  /** It goes on with every change. */
+  follows: boolean;
   /** The program stays and answers each stream, instead of being run for each. */
   stays?: boolean | undefined;
   /** Records of one run of the consumer at most; the cursor moves on after each. */

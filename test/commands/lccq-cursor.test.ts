@@ -169,6 +169,23 @@ describe('lccq --cursor -- CMD', () => {
     assert.equal(cursorSeq(), undefined);
   });
 
+  it('waits for a consumer that does not heed SIGTERM, and moves the cursor when that has succeeded', async () => {
+    cache.put({ curl: 'http://x/1' });
+    const script = `trap '' TERM; echo on; until [ -e go ]; do :; done; cat >/dev/null`;
+    const child = spawn(LCCQ, [`--cursor=${cursor}`, '--', 'sh', '-c', script], {
+      cwd: cache.home,
+      env: { ...process.env, LCC_HOME: cache.home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    assert.match((await once(child.stderr, 'data')).join(''), /^lccq: SIGTERM: waiting for sh to end; /);
+    assert.equal(lccq([`--cursor=${cursor}`, '--', 'cat']).status, 75);
+    writeFileSync(join(cache.home, 'go'), '');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.equal(cursorSeq(), 1);
+  });
+
   it('lets only one run at a time use a cursor, and the next after a kill -9', async () => {
     cache.put({ curl: 'http://x/1' });
     const holder = spawn(LCCQ, [`--cursor=${cursor}`, '--', 'sh', '-c', 'echo on; sleep 60'], {

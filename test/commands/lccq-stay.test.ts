@@ -52,11 +52,12 @@ function follow(script: string) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   children.push(child);
+  const exited = once(child, 'exit');
   const said = text(child.stderr);
   return {
     child,
     end: async () => {
-      const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+      const [status, signal] = (await exited) as [number | null, NodeJS.Signals | null];
       return { status: status ?? signal, stderr: await said };
     },
   };
@@ -99,7 +100,12 @@ describe('lccq --stay', () => {
       program('echo done'),
       'wrote "done" to its standard output, where ok is the only line',
     ],
-    ['says nothing and ends', program('exit 0'), 'ended without the line ok'],
+    ['says nothing and ends', program('exit 0'), 'ended before its input did, without the line ok'],
+    [
+      'closes its standard output and goes on',
+      'exec >&-; cat >/dev/null',
+      'closed its standard output, where ok is awaited',
+    ],
     [
       'writes without end',
       `head -c 100000 /dev/zero | tr '\\0' x; cat >/dev/null`,
@@ -113,6 +119,15 @@ describe('lccq --stay', () => {
       assert.equal(stderr, `lccq: bash ${complaint}; ${cursor} not moved\n`);
       assert.equal(existsSync(cursor), false);
     });
+
+  it('takes an answer that comes in pieces', () => {
+    put(1, 3);
+    // Nothing comes through the pipe: each piece is read before the next is written.
+    const pieces = 'printf o; read -r -t 0.1 _ <>pipe; printf k; read -r -t 0.1 _ <>pipe; echo';
+    const { status, stderr } = lccq(batches(), bash(`mkfifo pipe; ${program(pieces)}`));
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.equal(cursorSeq(), 3);
+  });
 
   it('refuses an answer that comes before all was written', () => {
     // More than a pipe holds.
@@ -150,14 +165,57 @@ describe('lccq --stay', () => {
     assert.equal(linesOf('pids').length, 2, 'one program, and the end of its input has reached it');
   });
 
-  it('fails with a program that has ended between two batches', async () => {
-    put(1, 1);
-    const { end } = follow(program('echo ok; exit 3'));
-    await until('the first is taken', () => cursorSeq() === 1);
-    put(2, 2);
+  for (const [does, wanted, what] of [
+    ['exit 3', 3, 'exited with 3'],
+    ['kill -9 $$', 137, 'was killed by SIGKILL'],
+    ['exit 0', 76, 'ended before its input did'],
+    ['echo and more', 76, 'wrote "and more" to its standard output, where ok is the only line'],
+    ['exec >&-', 76, 'closed its standard output, where ok is awaited'],
+  ] as const)
+    it(`ends with a program that fails while nothing changes: ${does}`, async () => {
+      put(1, 1);
+      const { end } = follow(program(`echo ok; until [ -s '${cursor}' ]; do :; done; ${does}`));
+      const { status, stderr } = await end();
+      assert.deepEqual([status, stderr], [wanted, `lccq: bash ${what}, after it had taken everything\n`]);
+      assert.equal(cursorSeq(), 1);
+    });
+
+  /** One that does not heed SIGTERM, and answers once there is a file `go`. */
+  const stubborn = `trap '' TERM; ${program('until [ -e go ]; do :; done; echo ok')}`;
+
+  it('passes SIGTERM on in the middle of a batch, waits with the cursor locked, and takes a late answer', async () => {
+    put(1, 2);
+    const { child, end } = follow(stubborn);
+    await until('the batch is there', () => linesOf('taken').includes('end'));
+    child.kill('SIGTERM');
+    assert.match((await once(child.stderr, 'data')).join(''), /^lccq: SIGTERM: waiting for bash to end; /);
+    assert.equal(lccq(batches(), ['true']).status, 75);
+    writeFileSync(join(cache.home, 'go'), '');
+    assert.equal((await end()).status, 0);
+    assert.equal(cursorSeq(), 2);
+  });
+
+  it('ends with a program that SIGTERM ends in the middle of a batch', async () => {
+    put(1, 2);
+    const { child, end } = follow(program('until [ -e go ]; do :; done; echo ok'));
+    await until('the batch is there', () => linesOf('taken').includes('end'));
+    child.kill('SIGTERM');
     const { status, stderr } = await end();
-    assert.equal(status, 3);
-    assert.match(stderr, /^lccq: bash exited with 3; .*test.cursor not moved\n$/);
+    assert.deepEqual([status, stderr], [143, `lccq: bash was killed by SIGTERM; ${cursor} not moved\n`]);
+  });
+
+  it('ends at once with a second signal', async () => {
+    put(1, 2);
+    const { child, end } = follow(stubborn);
+    await until('the batch is there', () => linesOf('taken').includes('end'));
+    child.kill('SIGTERM');
+    await once(child.stderr, 'data');
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [143, null]);
+    assert.equal(existsSync(cursor), false);
+    process.kill(Number(linesOf('pids')[0]), 'SIGKILL');
+    await end();
   });
 
   it('is cut where lccq is killed: the program sees no end of the stream, the cursor stays', async () => {
