@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { changePassword, loginOf, type SiteAccount } from '../cp/register/account.js';
+import { requireSafe } from '../cp/register/register.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { crontabLines } from '../wire/crontab.js';
@@ -55,6 +56,7 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
   const { uns } = told;
   const { pid, pwdfile } = account;
   const docroot = textsOf(context.options, 'docroot')?.[0];
+  if (docroot !== undefined) requireSafe(docroot, pwdfile);
   if (typeof uns === 'string')
     for (const line of cronLines(roots, { pid, uns, pwdfile, docroot })) rows.push(['crontab', line]);
   for (const [name, value] of rows)

@@ -170,7 +170,9 @@ function parseArguments(
   for (const row of rows) {
     const option = new Option(row.flags, row.help);
     if (row.default !== undefined) option.default(row.default);
-    if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
+    const check = OF_A_FILE.test(row.flags) ? named(row.flags) : (value: string) => value;
+    if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), check(value)]);
+    else if (OF_A_FILE.test(row.flags)) option.argParser(check);
     if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
     if (row.sets !== undefined) keys.set(option.attributeName(), row.sets);
@@ -203,6 +205,17 @@ function refuseBoth(program: Command, name: string): void {
         throw new LccError('usage', `--${name} and --no-${name} exclude each other; give one of them`);
     });
   }
+}
+
+/** Values that are names of files. */
+const OF_A_FILE = /[<[](FILE|DIR)[>\]]$/;
+
+/** No file has an empty name: what stands there is a variable that is not set. */
+function named(flags: string): (value: string) => string {
+  return value => {
+    if (value === '') throw new LccError('usage', `${flags}: the name is empty; is a variable not set?`);
+    return value;
+  };
 }
 
 function single(flags: string): (value: string) => string {

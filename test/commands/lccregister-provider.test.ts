@@ -1,7 +1,7 @@
 /** What a site that has registered does in a shell: nginx, lccd with a Registration Server. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { noNginx } from '../support/nginx.js';
 import { startRegistration, type RegistrationScene } from '../support/registration.js';
@@ -56,6 +56,13 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
     // The line is the one that the registration printed.
     const withPages = await as('status', `--docroot=${one.site.docroot}`);
     assert.equal(/^crontab: +(.*\n)$/m.exec(withPages.stdout)?.[1], registered.stdout);
+    for (const [dir, wrong] of [
+      [dirname(pwdfile), 64],
+      ['/nonexistent', 66],
+    ] as const) {
+      const { status, stdout } = await as('status', `--docroot=${dir}`);
+      assert.deepEqual([status, stdout], [wrong, ''], dir);
+    }
 
     await seesItsChange(server, readFileSync(pwdfile, 'utf8').trim());
 

@@ -66,6 +66,15 @@ test('of a setting the last value counts, of what is acted on a second one is re
   assert.deepEqual(same.options, { size: '7', pid: '1' });
 });
 
+test('the name of a file or directory is not empty, as that of a variable which is not set', () => {
+  for (const flags of ['--list <FILE>', '--docroot <DIR>'])
+    assert.deepEqual(probe(['print', '--docroot=.', `${flags.split(' ')[0]}=`]), {
+      status: 64,
+      stdout: '',
+      stderr: `probe: ${flags}: the name is empty; is a variable not set?\n`,
+    });
+});
+
 test('defaults hold where nothing is said', () => {
   const { options } = JSON.parse(probe(['print']).stdout) as { options: unknown };
   assert.deepEqual(options, { size: '7' });

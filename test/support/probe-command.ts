@@ -13,6 +13,8 @@ const spec: CommandSpec = {
     { flags: '--size <BYTES>', help: 'how many', default: '7' },
     { flags: '--pid <N>', help: 'of whom', once: true },
     { flags: '--type <EXT=MIME>', help: 'more than once', repeat: true },
+    { flags: '--list <FILE>', help: 'a file' },
+    { flags: '--docroot <DIR>', help: 'more than one', repeat: true },
     { flags: '--find', help: 'the rest is for find(1)' },
   ],
   takesRest: 'find',

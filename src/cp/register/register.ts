@@ -146,7 +146,7 @@ function keep(pending: PendingRegistration, { pwdfile, kind }: RegisterOptions):
 }
 
 /** @throws LccError `input.missing`, or `usage` when everybody could read the password */
-function requireSafe(docroot: string, pwdfile: string): void {
+export function requireSafe(docroot: string, pwdfile: string): void {
   if (statSync(docroot, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new LccError('input.missing', `--docroot=${docroot}: there is no such directory`);
   if (!relative(resolve(docroot), resolve(pwdfile)).startsWith('..'))

@@ -75,10 +75,12 @@ export async function untilIdle(
     const change = idle ? taken() : undefined;
     const state = `${looks.map(one => ('status' in one ? one.status.pid : 0)).join(' ')} ${change}`;
     if (change !== undefined && state === before) return EXIT.ok;
+    const isFirstSight = change !== undefined && before === '';
     before = change === undefined ? '' : state;
     const waitedMs = clock.monotonicMs() - startMs;
     if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs)) return EXIT.unavailable;
-    if (waitedMs >= limitMs) return EXIT.tempfail;
+    // What is idle as the time ends is looked at once more.
+    if (waitedMs >= limitMs && !isFirstSight) return EXIT.tempfail;
     if (waitedMs >= longMs) {
       longMs += LONG_MS;
       isLong(looks);

@@ -93,6 +93,13 @@ describe('waiting until an LCC is idle', () => {
     assert.deepEqual(await wait([busy], 1000), { status: EXIT.tempfail, looked: 11, tookMs: 1000 });
   });
 
+  it('looks once more at what is idle as the time ends', async () => {
+    assert.deepEqual(await wait([IDLE], 0), { status: EXIT.ok, looked: 2, tookMs: 100 });
+    const busy = [says('lccd-qm', false)];
+    assert.equal((await wait([IDLE, busy], 0)).status, EXIT.tempfail);
+    assert.equal((await wait([IDLE, [says('lccd-qm', true, 2)]], 0)).status, EXIT.tempfail);
+  });
+
   it('tells every ten seconds that it still waits', async () => {
     const told: number[] = [];
     await wait([[says('lccd-qm', false)]], 25_000, atMs => told.push(atMs));
