@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import type { Home } from '../config/load.js';
-import { amount } from '../config/words.js';
 import { isDamaged } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
@@ -10,10 +9,8 @@ import { TruthReader } from '../db/truth/reader.js';
 import type { Look } from '../daemon/ask.js';
 import { ConsumerLook } from '../cu/consumer-look.js';
 import { systemClock } from '../lib/clock.js';
-import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { lookAround } from '../run/look/look-around.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { isIdleWith, untilIdle, wordFor } from '../run/look/idle.js';
-import { isUns } from '../run/kinds.js';
 import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
 import { formatShape, formatSummary, stateOf, type Told } from '../run/look/queue.js';
 import { ratesOf, type Moment } from '../run/look/rates.js';
@@ -21,9 +18,9 @@ import { isOutpost, isSpiderAlone, NewReasons, reasonsOf } from '../run/look/rea
 import { fitScreen } from '../run/look/screen.js';
 import { formatTruth, truthJson } from '../run/look/truth.js';
 import { formatOverview } from '../run/look/table.js';
-import { setsInSpools } from '../uns/spool-names.js';
 import { FIGURES } from './figures.js';
 import { readLcc } from './lcc-db.js';
+import { looksOf } from './looks.js';
 import { CONFIG_OPTION, configOf, numberOf, textOf, waitMsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -68,10 +65,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const { home } = config;
   if (options['truth'] === true) return showTruth(home, options);
   const slots = slotsOf(config.get('qm.slots'));
-  const look = async () => {
-    const looks = await lookAround(home.run);
-    return [...looks, ...withoutUns(home.unsSpool, looks)];
-  };
+  const look = () => looksOf(home);
   const waitMs = waitMsOf('--until-idle', options['untilIdle']);
   if (waitMs !== undefined) {
     for (const other of ['watch', 'queue', 'json'])
@@ -137,31 +131,6 @@ function showTruth(home: Home, options: CommandContext['options']): ExitStatus {
     options['json'] === true ? `${JSON.stringify({ providers: truthJson(all) })}\n` : formatTruth(all),
   );
   return EXIT.ok;
-}
-
-/** UNSes that do not run and left no socket, but sets that they accepted: nobody else hands those over. */
-function withoutUns(unsSpool: string, looks: readonly Look[]): Look[] {
-  const nameOf = (uns: string) => (uns === 'uns' ? 'lccd-uns' : `lccd-uns-${uns}`);
-  const isKnown = (uns: string) =>
-    looks.some(
-      one => one.name === nameOf(uns) || ('status' in one && isUns(one.name) && one.status['id'] === uns),
-    );
-  try {
-    return [...setsInSpools(unsSpool, uns => !isKnown(uns))].flatMap(([uns, { length }]) =>
-      length === 0
-        ? []
-        : [
-            {
-              name: nameOf(uns),
-              problem: `not running; ${amount(length, 'accepted set waits', 'accepted sets wait')} in its spool`,
-            },
-          ],
-    );
-  } catch (error) {
-    // The daemons may be seen by more people than their spools.
-    if (errnoOf(error) === 'EACCES') return [];
-    throw error;
-  }
 }
 
 interface Sight {

@@ -241,6 +241,7 @@ describe('two UNSes of one home', { timeout: 120_000 }, () => {
   });
 });
 
+const HISTORIES = Number(process.env['LCC_TEST_UNS_HISTORIES'] ?? 2);
 const STEPS = ['uns.spool.synced', 'uns.spool.renamed', 'uns.accepted', 'uns.forwarded', 'uns.spool.removed'];
 const uns = fc.constantFrom(...NAMES);
 const curl = fc.constantFrom('x', '-x', 'y', '-y');
@@ -317,6 +318,6 @@ it('two UNSes at random: whatever dies or hangs, every page is as its last accep
         assert.ok(wanted === 'order' || states.has(pages.includes(page)), `${page}: ${queued}`);
       await pair.stop();
     }),
-    { numRuns: 5, endOnFailure: true },
+    { numRuns: HISTORIES, endOnFailure: true },
   );
 });

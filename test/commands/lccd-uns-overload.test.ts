@@ -12,6 +12,7 @@ import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Qm } from '../support/queue-manager.js';
 import { ok } from '../qm/support.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { longIt } from '../support/long.js';
 import { Cp, init, set, SITE } from '../support/uns.js';
 import { until } from '../support/until.js';
 
@@ -146,30 +147,33 @@ describe('a UNS whose Queue Manager does not answer', () => {
 });
 
 describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
-  it('gives the connection up and, when that goes on, hands the set over again: nothing is lost or there twice', async () => {
-    const pad = 'x'.repeat(200);
-    const curls = Array.from({ length: 50_000 }, (_, i) => `${i}-${pad}`);
-    const gate = new Gate((curls.length * pad.length) / 2);
-    await start('[uns]\nqm_timeout_ms = 3000\n[qm]\nslice_urls = 1000\n', () => gate.path);
-    await gate.listen();
-    const queued = () => qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
-    assert.equal(await send(...curls), 'accepted');
-    await until('urls are queued', () => queued().length > 0);
-    qm.daemon?.child.kill('SIGSTOP');
-    gate.open();
-    await uns.logged('takes no more (uns.qm_timeout_ms)');
-    assert.ok(queued().length < curls.length, 'in the middle');
-    assert.equal((await status())['sets_spooled'], 1);
-    qm.daemon?.child.kill('SIGCONT');
-    await until('the spool is empty', async () => (await status())['sets_spooled'] === 0);
-    assert.deepEqual(
-      queued(),
-      curls.map(curl => SITE + curl),
-    );
-    assert.equal(absorbed().length, 1);
-    assert.equal(await send('again'), 'accepted');
-    gate.close();
-  });
+  longIt(
+    'gives the connection up and, when that goes on, hands the set over again: nothing is lost or there twice',
+    async () => {
+      const pad = 'x'.repeat(200);
+      const curls = Array.from({ length: 50_000 }, (_, i) => `${i}-${pad}`);
+      const gate = new Gate((curls.length * pad.length) / 2);
+      await start('[uns]\nqm_timeout_ms = 3000\n[qm]\nslice_urls = 1000\n', () => gate.path);
+      await gate.listen();
+      const queued = () => qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
+      assert.equal(await send(...curls), 'accepted');
+      await until('urls are queued', () => queued().length > 0);
+      qm.daemon?.child.kill('SIGSTOP');
+      gate.open();
+      await uns.logged('takes no more (uns.qm_timeout_ms)');
+      assert.ok(queued().length < curls.length, 'in the middle');
+      assert.equal((await status())['sets_spooled'], 1);
+      qm.daemon?.child.kill('SIGCONT');
+      await until('the spool is empty', async () => (await status())['sets_spooled'] === 0);
+      assert.deepEqual(
+        queued(),
+        curls.map(curl => SITE + curl),
+      );
+      assert.equal(absorbed().length, 1);
+      assert.equal(await send('again'), 'accepted');
+      gate.close();
+    },
+  );
 });
 
 describe('a UNS whose Queue Manager has shut it out', () => {

@@ -10,6 +10,7 @@ import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { wentBack } from '../../src/db/sqlite/restored.js';
 import { restore } from '../support/backup.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
+import { longIt } from '../support/long.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 
@@ -80,7 +81,7 @@ test('a backup made while it ran is not served; made to begin anew all is fetche
   await lcc.stop();
 });
 
-test('an older copy is noticed by what was queued alone', async () => {
+longIt('an older copy is noticed by what was queued alone', async () => {
   site.answers = false;
   await backUp();
   await lcc.deliver('partial', [urlTag('x')]);
@@ -95,7 +96,7 @@ for (const [how, isOver] of [
   ['in its place', false],
   ['over it, file by file', true],
 ] as const)
-  test(`a copy of the whole home, made while it ran and put ${how}, is not served`, async () => {
+  longIt(`a copy of the whole home, made while it ran and put ${how}, is not served`, async () => {
     const copy = `${lcc.home}.copy`;
     // What is written and renamed meanwhile, it says that it missed.
     spawnSync('cp', ['-a', lcc.home, copy]);
@@ -113,7 +114,7 @@ for (const [how, isOver] of [
     assert.match(found() ?? '', isOver ? /^an older copy/ : /^a copy was put in its place after/);
   });
 
-test('nothing was put back: it is served, however often and wherever it is killed', async () => {
+longIt('nothing was put back: it is served, however often and wherever it is killed', async () => {
   for (const place of ['qm.mark.noted', 'qm.set.complete', 'qm.mark.noted:2', 'qm.result.committed']) {
     await lcc.killAll();
     lcc.launch({ LCC_CRASH_AT: place, LCC_CRASH_ONCE: path(place) });

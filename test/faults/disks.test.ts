@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { Disk, noDisk } from '../support/disk.js';
 import { Lcc, urlTag } from '../support/lcc.js';
+import { longIt } from '../support/long.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 
@@ -62,7 +63,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
   }
 
   const told = (wanted: RegExp) => lcc.shows('lccstat', wanted);
-  const status = (wanted: RegExp) => lcc.shows('lccstat --json', wanted);
+  const status = (wanted: RegExp) => lcc.says(wanted);
   const held = async () => (await lcc.holdings()).rows.map(row => row.split(' ', 1).join(''));
   async function holdsAll(): Promise<void> {
     await lcc.idle();
@@ -72,20 +73,23 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     assert.deepEqual([...lcc.reported], []);
   }
 
-  it('with less room than one file needs takes what comes behind it, and the file when there is room', async () => {
-    await withStoreDisk(24 * MB, 'bot.max_content_bytes = "100MB"\nbm.min_free_disk_percent = 0\n');
-    site.pages.set('/larger.html', 'x'.repeat(30 * MB));
-    await lcc.deliver(
-      'partial',
-      ['larger.html', ...names].map(name => urlTag(name)),
-    );
-    await status(/"rows_queued":1,/);
-    assert.deepEqual((await held()).toSorted(), names.toSorted());
-    assert.deepEqual([...lcc.reported], [], 'it waits, however often it was tried');
-    site.pages.set('/larger.html', 'x'.repeat(10 * MB));
-    await lcc.idle();
-    assert.ok((await held()).includes('larger.html'));
-  });
+  longIt(
+    'with less room than one file needs takes what comes behind it, and the file when there is room',
+    async () => {
+      await withStoreDisk(24 * MB, 'bot.max_content_bytes = "100MB"\nbm.min_free_disk_percent = 0\n');
+      site.pages.set('/larger.html', 'x'.repeat(30 * MB));
+      await lcc.deliver(
+        'partial',
+        ['larger.html', ...names].map(name => urlTag(name)),
+      );
+      await status(/"rows_queued":1,/);
+      assert.deepEqual((await held()).toSorted(), names.toSorted());
+      assert.deepEqual([...lcc.reported], [], 'it waits, however often it was tried');
+      site.pages.set('/larger.html', 'x'.repeat(10 * MB));
+      await lcc.idle();
+      assert.ok((await held()).includes('larger.html'));
+    },
+  );
 
   it('that is full stops fetching, not deleting and reading, says so, and goes on by itself', async () => {
     await withStoreDisk(24 * MB);
@@ -106,25 +110,28 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     assert.ok(rows.every(row => !row.includes('but said to be')));
   });
 
-  it('is filled down to the room that it must keep, and not further, by content that comes fast', async () => {
-    await withStoreDisk(32 * MB, 'bm.min_free_disk_percent = 20\nqm.lane_window = 1000\n');
-    // What a robot may have stored and not said, a window of it, fits into the room that must be kept (6 MB): however long the
-    // Bot Manager is kept from running, it hears in time of what comes.
-    const many = Array.from({ length: 1600 }, (_, n) => `many${n}.html`);
-    for (const name of many) site.pages.set(`/${name}`, 'x'.repeat(20_000));
-    await lcc.deliver(
-      'partial',
-      many.map(name => urlTag(name)),
-    );
-    await told(/^! store full on machine local: /m);
-    await status(/"in_flight":0,/);
-    const { bavail, blocks } = statfsSync(disk.path);
-    const percent = (bavail / blocks) * 100;
-    assert.ok(percent > 18 && percent < 25, `${percent} % are left`);
-    assert.deepEqual([...lcc.reported], []);
-  });
+  longIt(
+    'is filled down to the room that it must keep, and not further, by content that comes fast',
+    async () => {
+      await withStoreDisk(32 * MB, 'bm.min_free_disk_percent = 20\nqm.lane_window = 1000\n');
+      // What a robot may have stored and not said, a window of it, fits into the room that must be kept (6 MB): however long the
+      // Bot Manager is kept from running, it hears in time of what comes.
+      const many = Array.from({ length: 1600 }, (_, n) => `many${n}.html`);
+      for (const name of many) site.pages.set(`/${name}`, 'x'.repeat(20_000));
+      await lcc.deliver(
+        'partial',
+        many.map(name => urlTag(name)),
+      );
+      await told(/^! store full on machine local: /m);
+      await status(/"in_flight":0,/);
+      const { bavail, blocks } = statfsSync(disk.path);
+      const percent = (bavail / blocks) * 100;
+      assert.ok(percent > 18 && percent < 25, `${percent} % are left`);
+      assert.deepEqual([...lcc.reported], []);
+    },
+  );
 
-  it('without any room is freed by deletions alone, also by an LCC that starts on it', async () => {
+  longIt('without any room is freed by deletions alone, also by an LCC that starts on it', async () => {
     await withStoreDisk(24 * MB);
     await deliver();
     await lcc.idle();
@@ -152,7 +159,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await holdsAll();
   });
 
-  it('that content has filled as far as it may still takes the deletions that free it', async () => {
+  longIt('that content has filled as far as it may still takes the deletions that free it', async () => {
     await withHomeDisk(160 * MB);
     const large = Array.from({ length: 180 }, (_, n) => `large${n}.html`);
     for (const name of large) site.pages.set(`/${name}`, 'x'.repeat(MB));
@@ -164,7 +171,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
   });
 
-  it('that is full under the whole LCC is freed by the deletions that were accepted before', async () => {
+  longIt('that is full under the whole LCC is freed by the deletions that were accepted before', async () => {
     await withHomeDisk(48 * MB);
     await deliver();
     await lcc.idle();
@@ -187,23 +194,26 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
   });
 
-  it('that is full when an LCC starts on it holds it up, says so, crashes nothing, and lets it go on when freed', async () => {
-    await withHomeDisk(48 * MB);
-    await deliver();
-    await lcc.idle();
-    await lcc.stop();
-    for (const leftKb of [0, 16]) {
-      disk.fill(leftKb * 1024);
-      await lcc.start();
-      await told(/^! lccd-qm is not started again for now: no room on the disk of /m);
-      disk.makeRoom();
-      await holdsAll();
+  longIt(
+    'that is full when an LCC starts on it holds it up, says so, crashes nothing, and lets it go on when freed',
+    async () => {
+      await withHomeDisk(48 * MB);
+      await deliver();
+      await lcc.idle();
       await lcc.stop();
-    }
-    assert.doesNotMatch(lcc.log, /killed by/);
-    await lcc.start();
-    await holdsAll();
-  });
+      for (const leftKb of [0, 16]) {
+        disk.fill(leftKb * 1024);
+        await lcc.start();
+        await told(/^! lccd-qm is not started again for now: no room on the disk of /m);
+        disk.makeRoom();
+        await holdsAll();
+        await lcc.stop();
+      }
+      assert.doesNotMatch(lcc.log, /killed by/);
+      await lcc.start();
+      await holdsAll();
+    },
+  );
 
   it('that fails under the store is told of, and everything is fetched once it is back', async () => {
     await withStoreDisk(24 * MB);
@@ -236,7 +246,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await holdsAll();
   });
 
-  it('that is read-only is read, whether the LCC on it was stopped or killed', async t => {
+  longIt('that is read-only is read, whether the LCC on it was stopped or killed', async t => {
     await withHomeDisk(48 * MB);
     const { TMPDIR } = process.env;
     process.env['TMPDIR'] = disk.outside('tmp');

@@ -21,10 +21,10 @@ interface Outcome {
 }
 
 const TAGS = Array.from({ length: PAGES }, (_, n) => urlTag(`p${n}.html`));
-const ALL_STORED = { stored: PAGES, lost: [], wrong: [], revived: [] };
+export const ALL_STORED = { stored: PAGES, lost: [], wrong: [], revived: [] };
 
 /** What becomes of pages when the power goes once `reach` has been reached. */
-async function outcomeOf(
+export async function outcomeOf(
   type: FileSystem,
   syncIntervalMs: number,
   env: Record<string, string>,
@@ -53,7 +53,8 @@ async function withUnsAlone<T>({ lcc, env }: PoweredLcc, action: () => Promise<T
   return result;
 }
 
-const accepted = (powered: PoweredLcc) => withUnsAlone(powered, () => powered.lcc.deliver('partial', TAGS));
+export const accepted = (powered: PoweredLcc) =>
+  withUnsAlone(powered, () => powered.lcc.deliver('partial', TAGS));
 
 /** The numbers that connections get before and after a power cut, with nothing but them written. */
 async function numbersAround(type: FileSystem, env: Record<string, string>): Promise<number[]> {
@@ -68,7 +69,7 @@ async function numbersAround(type: FileSystem, env: Record<string, string>): Pro
 }
 
 /** The Queue Manager has the set, the UNS has forgotten it, the site does not answer yet. */
-async function absorbed(powered: PoweredLcc): Promise<void> {
+export async function absorbed(powered: PoweredLcc): Promise<void> {
   powered.site.answers = false;
   powered.start();
   await powered.lcc.deliver('partial', TAGS);

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 import { binDir, type Lcc, startLcc } from '../support/lcc.js';
+import { isLong } from '../support/long.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
 import { ADAPTERS, missing, type Adapter, type Family } from './adapters.js';
 
@@ -162,7 +163,7 @@ function each(promise: string, keeps: (index: Index) => Promise<void>): void {
 
 /** The acceptance of the indexers of one family, with one LCC; each family has its own test file, for all take a minute. */
 export function keepsItsPromises(family: Family): void {
-  tried = ADAPTERS.filter(adapter => adapter.family === family);
+  tried = ADAPTERS.filter(adapter => adapter.family === family && (isLong || adapter.often === true));
   describe('an index fed by an LCC', { skip: noNginx }, () => {
     before(async () => {
       dir = mkdtempSync(join(tmpdir(), 'lcc-indexers-'));

@@ -20,6 +20,8 @@ export interface Adapter {
   stop?: string;
   /** The word for déjà where the indexer knows no accents. */
   deja?: string;
+  /** Tried with every change of the code; the others in the long set. */
+  often?: true;
   /** Cannot forget: what it finds goes through lccq-resolve, which drops a page as soon as it has changed. */
   resolves?: boolean;
 }
@@ -31,12 +33,14 @@ export const ADAPTERS: readonly Adapter[] = [
   {
     name: 'fts5',
     family: 'libraries',
+    often: true,
     programs: ['sqlite3'],
     search: `sqlite3 pages.db "SELECT burl FROM pages WHERE pages MATCH '$W'"`,
   },
   {
     name: 'swish-e',
     family: 'engines',
+    often: true,
     programs: ['swish-e', 'iconv'],
     search: `swish-e -f index/pages.idx -H0 -x '%p\\n' -w ${LATIN1} || true`,
   },
@@ -57,6 +61,7 @@ export const ADAPTERS: readonly Adapter[] = [
   {
     name: 'xapian-omega',
     family: 'libraries',
+    often: true,
     programs: ['scriptindex', 'quest'],
     search: `quest --db=db --stemmer=none --msize=1000 "$W" | sed -n 's/^url=//p'`,
   },

@@ -1,5 +1,7 @@
 /** A server that is many providers' site, as a whole LCC asks it. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
@@ -42,7 +44,7 @@ describe('a host that 23 providers share', () => {
     lcc = await startLcc(site.urlOf('/1/'), `[bm]\nbots = 2\n[qm]\nmax_connections_per_host = ${MOST}\n`);
     await lcc.run('lccpidb set --pid=1 --pace=200ms');
     for (let pid = 2; pid <= PROVIDERS; pid++)
-      await lcc.run(`lccpidb add --pid=${pid} --root=${site.urlOf(`/${pid}/`)} > ${pid}.pwd`);
+      writeFileSync(join(lcc.dir, `${pid}.pwd`), await lcc.addProvider(pid, site.urlOf(`/${pid}/`)));
   });
   after(async () => {
     await lcc?.remove();

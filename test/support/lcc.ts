@@ -9,7 +9,15 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
+import { looksOf } from '../../src/commands/looks.js';
+import { loadConfig, type Config } from '../../src/config/load.js';
+import { addProvider } from '../../src/db/providers/pidb.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
+import { openLcc } from '../../src/index.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { EXIT } from '../../src/lib/errors.js';
+import { generatePassword, hashPassword } from '../../src/lib/password.js';
+import { untilIdle } from '../../src/run/look/idle.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import { killAll } from './processes.js';
 import type { TestSite } from './site.js';
@@ -95,11 +103,31 @@ export class Lcc {
 
   /** @param options more of lccpidb @returns its password, which for provider 1 is also in the environment of commands */
   async addProvider(pid = 1, root = this.root, options = ''): Promise<string> {
-    const made = (await this.run(`lccpidb add --pid=${pid} --root=${root} ${options}`)).trim();
-    // With --spider=yes it has none.
-    const password = made === '' ? (await this.run(`lccpidb passwd --pid=${pid}`)).trim() : made;
+    const password = options === '' ? this.#addUsual(pid, root) : await this.#addWith(pid, root, options);
     if (pid === 1) this.env['LCC_PWD'] = password;
     return password;
+  }
+
+  /** As lccpidb does, without its start: every test has such a provider. */
+  #addUsual(pid: number, root: string): string {
+    const db = openDatabase(this.#config.home.db);
+    const password = generatePassword();
+    try {
+      addProvider(db, pid, hashPassword(password), {}, [root]);
+    } finally {
+      db.close();
+    }
+    return password;
+  }
+
+  async #addWith(pid: number, root: string, options: string): Promise<string> {
+    const made = (await this.run(`lccpidb add --pid=${pid} --root=${root} ${options}`)).trim();
+    // With --spider=yes it has none.
+    return made === '' ? (await this.run(`lccpidb passwd --pid=${pid}`)).trim() : made;
+  }
+
+  get #config(): Config {
+    return loadConfig({ env: { LCC_HOME: this.home } });
   }
 
   /** Starts lccd, and waits until it is ready. */
@@ -142,13 +170,15 @@ export class Lcc {
 
   /** Waits until nothing is spooled, queued or being fetched. @param limitS longer where there is that much to fetch */
   async idle(limitS = BOUND_MS / 1000): Promise<void> {
+    const { home } = this.#config;
     const look = async () => {
-      const { status, stderr } = await this.sh(`lccstat --until-idle=${limitS}`);
+      // What `lccstat --until-idle` waits for.
+      const status = await untilIdle(() => looksOf(home), systemClock, limitS * 1000);
       // One that has been started just now may not answer yet.
       const isStarting = status === EXIT.unavailable && this.#lccd?.child.exitCode === null;
-      if (status !== 0 && !isStarting)
-        throw new Error(`the LCC does not come to rest: ${stderr}\n${lastLines()}`);
-      return status === 0;
+      if (status === EXIT.ok || isStarting) return status === EXIT.ok;
+      const { stdout } = await this.sh('lccstat');
+      throw new Error(`the LCC does not come to rest: ${stdout}\n${lastLines()}`);
     };
     await until('the LCC comes to rest', look, limitS * 1000 + BOUND_MS);
   }
@@ -161,9 +191,18 @@ export class Lcc {
     });
   }
 
+  /** Waits until the daemons say that of themselves, as `lccstat --json` shows it. */
+  says(wanted: RegExp): Promise<string> {
+    const { home } = this.#config;
+    return until(`the daemons say ${String(wanted)}`, async () => {
+      const said = JSON.stringify(await looksOf(home));
+      return wanted.test(said) && said;
+    });
+  }
+
   /** Waits until every file that is no longer needed has been removed (`bm.grace_ms` is 0 here). */
   async freed(): Promise<void> {
-    await this.shows('lccstat --json', /^(?=[^]*"freed_waiting":0\b)(?=[^]*"names_in_grace":0\b)/);
+    await this.says(/^(?=[^]*"freed_waiting":0\b)(?=[^]*"names_in_grace":0\b)/);
   }
 
   /** Delivers a set with lcccp. @param as whose it is, and below what @param options more of lcccp */
@@ -237,16 +276,18 @@ export class Lcc {
 
   async holdings(): Promise<Holdings> {
     const store = join(this.home, 'store');
-    const rows = (await this.run('lccq --format=jsonl'))
-      .split('\n')
-      .filter(line => line.startsWith('{'))
-      .map(line => JSON.parse(line) as { curl?: string; md5?: string; file?: string })
-      .flatMap(({ curl = '', md5, file }) => {
-        if (file === undefined) return [];
+    const rows: string[] = [];
+    const lcc = openLcc({ home: this.home });
+    try {
+      for await (const { op, curl, md5, file } of lcc.changes()) {
+        if (op === 'delete' || file === null) continue;
         const found = createHash('md5').update(readFileSync(file)).digest('hex');
-        return `${curl.replace(this.root, '')} ${found}${found === md5 ? '' : ` but said to be ${md5}`}`;
-      })
-      .sort();
+        rows.push(`${curl.replace(this.root, '')} ${found}${found === md5 ? '' : ` but said to be ${md5}`}`);
+      }
+    } finally {
+      lcc.close();
+    }
+    rows.sort();
     const files = readdirSync(store, { recursive: true, withFileTypes: true });
     return { rows, files: files.filter(file => file.isFile() && file.parentPath !== store).length };
   }

@@ -9,7 +9,7 @@ import { Bench, ok, setsOf, url } from '../../qm/support.js';
 import { errnoOf, LccError } from '../../../src/lib/errors.js';
 import { Flips, startUntilDone, storeOf, unlessNoticed } from '../../support/flips.js';
 
-const FLIPS = 400;
+const FLIPS = Number(process.env['LCC_TEST_FLIPS'] ?? 80);
 const URLS = 240;
 const HELD = 120;
 const TABLES = [

@@ -1,0 +1,9 @@
+/** What only the long set runs: the same as another test shows, on other parts or with more of them. */
+import { it, type TestContext } from 'node:test';
+
+export const isLong = process.env['LCC_TEST_LONG'] === '1';
+
+/** A test that only the long set has. */
+export function longIt(name: string, body: (test: TestContext) => Promise<void>): void {
+  if (isLong) void it(name, body);
+}
