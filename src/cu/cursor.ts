@@ -9,10 +9,10 @@
  * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time.
  */
 import type { Selection } from '../db/cache/selection.js';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
-import { errnoOf, isNoRoom, LccError, reasonOf } from '../lib/errors.js';
+import { errnoOf, isNoRoom, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
@@ -51,16 +51,36 @@ export function selectionText(selection: Pick<Selection, 'pid' | 'prefix' | 'mim
 
 /**
  * Keeps other runs away from this cursor until the process ends, however it ends.
- * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing
+ * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing or takes no lock
  */
 export function lockCursor(file: string): Lock {
   if (!existsSync(dirname(file)))
     throw new LccError('output.create', `${file}: its directory does not exist; create it first`);
-  const lock = tryLock(`${file}.lock`);
+  const lock = lockOf(file);
   if (lock === undefined) {
     throw new LccError('try.later', `${file}: another run is using this cursor; try again when it is done`);
   }
   return lock;
+}
+
+function lockOf(file: string): Lock | undefined {
+  try {
+    return tryLock(`${file}.lock`);
+  } catch (error) {
+    throw new LccError('output.create', `${file}.lock: ${reasonOf(unwritable(dirname(file)) ?? error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Why nothing can be written in a directory: SQLite does not say it. */
+function unwritable(dir: string): unknown {
+  try {
+    accessSync(dir, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 /**
@@ -165,6 +185,10 @@ function write(file: string, { storeId, seq, of }: FileCursor): void {
     writeFileDurably(file, `lcc-cursor 1 ${storeId} ${seq}\n${of === undefined ? '' : `of ${of}\n`}`);
   } catch (error) {
     // Only what is said of names names them.
-    throw isNoRoom(error) ? writeFailure(file, error) : error;
+    if (isNoRoom(error)) throw writeFailure(file, error);
+    const reason = reasonOf(error);
+    throw reason === messageOf(error)
+      ? error
+      : new LccError('output.create', `${file}: ${reason}`, { cause: error });
   }
 }

@@ -119,6 +119,8 @@ export function reasonOf(error: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return 'this user may not use it; change its permissions, or run this as its owner';
+    case 'EROFS':
+      return 'its file system is read-only; name a file of another';
     default:
       return messageOf(error);
   }

@@ -70,12 +70,8 @@ describe('lccctl', () => {
   const announce = (names: readonly string[]) => {
     return lcc.announce(names.map(name => urlTag(name)));
   };
-  const queueManager = async () => {
-    const { stdout } = await lcc.sh('lccstat --json');
-    const { daemons } = JSON.parse(stdout) as { daemons: Record<string, Record<string, number>> };
-    return daemons['lccd-qm'] ?? {};
-  };
-  const says = (what: string, isSo: (status: Record<string, number>) => boolean) =>
+  const queueManager = async (): Promise<Record<string, unknown>> => (await lcc.daemons())['lccd-qm'] ?? {};
+  const says = (what: string, isSo: (status: Record<string, unknown>) => boolean) =>
     until(what, async () => {
       const status = await queueManager();
       return isSo(status) && status;
@@ -225,7 +221,7 @@ describe('lccctl', () => {
   });
 
   it('gives a hung Queue Manager up in time, and says that nobody knows whether it is done', async () => {
-    const pid = (await queueManager())['pid'] ?? 0;
+    const pid = Number((await queueManager())['pid']);
     assert.ok(pid > 0);
     process.kill(pid, 'SIGSTOP');
     try {

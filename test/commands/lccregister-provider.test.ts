@@ -66,9 +66,7 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
 
     await seesItsChange(server, readFileSync(pwdfile, 'utf8').trim());
 
-    const { daemons } = JSON.parse(await lcc.run('lccstat --json')) as {
-      daemons: Record<string, { pid: number }>;
-    };
+    const daemons = await lcc.daemons();
     const qm = daemons['lccd-qm']?.pid ?? 0;
     process.kill(qm, 'SIGSTOP');
     try {

@@ -95,6 +95,23 @@ describe('a cursor', () => {
     lockCursor(file).release();
   });
 
+  it('is refused by name on a disk that is read-only', t => {
+    const disk = mkdtempSync(join(tmpdir(), 'lcc-cursor-'));
+    const unmount = mountSmall(disk, '100k,ro');
+    t.after(() => {
+      unmount?.();
+      rmSync(disk, { recursive: true });
+    });
+    if (unmount === undefined) return t.skip('mounting needs root');
+    const file = join(disk, 'c');
+    const message = (name: string) => `${name}: its file system is read-only; name a file of another`;
+    assert.throws(() => lockCursor(file), { code: 'output.create', message: message(`${file}.lock`) });
+    assert.throws(() => advanceCursor(file, { storeId: STORE, seq: 1 }), {
+      code: 'output.create',
+      message: message(file),
+    });
+  });
+
   it('moves by commit only after a whole stream', () => {
     const file = newFile();
     advanceCursor(file, { storeId: STORE, seq: 1 });

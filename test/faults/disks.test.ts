@@ -175,9 +175,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await withHomeDisk(48 * MB);
     await deliver();
     await lcc.idle();
-    const { daemons } = JSON.parse(await lcc.run('lccstat --json')) as {
-      daemons: Record<string, { pid: number }>;
-    };
+    const daemons = await lcc.daemons();
     const bm = daemons['lccd-bm']?.pid ?? 0;
     process.kill(bm, 'SIGSTOP');
     await deliver(names, ' op="delete"');

@@ -73,10 +73,7 @@ export async function absorbed(powered: PoweredLcc): Promise<void> {
   powered.site.answers = false;
   powered.start();
   await powered.lcc.deliver('partial', TAGS);
-  await powered.lcc.shows(
-    'lccstat --json',
-    new RegExp(`(?=[^]*"rows_queued":${PAGES}\\b)(?=[^]*"sets_spooled":0\\b)`),
-  );
+  await powered.lcc.says(new RegExp(`(?=[^]*"rows_queued":${PAGES}\\b)(?=[^]*"sets_spooled":0\\b)`));
   // That the entry is gone from the spool is on disk with the next set; else it would come again and hide what is lost.
   const { status } = spawnSync('sync', [join(powered.lcc.home, 'spool/uns/uns/new')]);
   assert.equal(status, 0);

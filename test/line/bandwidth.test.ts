@@ -53,9 +53,7 @@ describe('beside a provider that announces 90 GB, at a limit of 1 MB a second fo
   for (const killed of ['lccd-bm', 'lccd-qm'])
     it(`and after kill -9 of ${killed} meanwhile`, async () => {
       await announce(lcc, site, 2, `before-${killed}`);
-      const { daemons } = JSON.parse((await lcc.sh('lccstat --json')).stdout) as {
-        daemons: Record<string, { pid: number }>;
-      };
+      const daemons = await lcc.daemons();
       const again = asked('/1/large');
       process.kill(daemons[killed]?.pid ?? assert.fail(), 'SIGKILL');
       await again;

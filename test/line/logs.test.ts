@@ -59,9 +59,7 @@ describe('the log of a whole LCC under load', () => {
         socket.resume();
       });
     }
-    const { daemons } = JSON.parse((await lcc.sh('lccstat --json')).stdout) as {
-      daemons: Record<string, { pid: number }>;
-    };
+    const daemons = await lcc.daemons();
     process.kill(daemons['lccbot']?.pid ?? 0, 'SIGKILL');
     await lcc.run('lccctl pause && lccctl resume && lccctl flush');
     await until('all daemons answer', async () => (await lcc.sh('lccstat')).status === 0);

@@ -18,11 +18,12 @@ import { systemClock } from '../../src/lib/clock.js';
 import { EXIT } from '../../src/lib/errors.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import { untilIdle } from '../../src/run/look/idle.js';
+import type { DaemonStatus } from '../../src/daemon/ask.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import { killAll } from './processes.js';
 import type { TestSite } from './site.js';
 import { ROOT } from './tree.js';
-import { BOUND_MS, lastLines, until } from './until.js';
+import { BOUND_MS, lastLines, PROCESS_LOOK_MS, until } from './until.js';
 
 export const binDir = join(ROOT, 'bin');
 
@@ -185,17 +186,23 @@ export class Lcc {
 
   /** Waits until a command prints that, whatever its status: one that has been started just now may not answer yet. */
   shows(line: string, wanted: RegExp): Promise<string> {
-    return until(`${line} shows ${String(wanted)}`, async () => {
+    const look = async () => {
       const { stdout, stderr } = await this.sh(line);
       return wanted.test(stdout + stderr) && stdout + stderr;
-    });
+    };
+    return until(`${line} shows ${String(wanted)}`, look, BOUND_MS, PROCESS_LOOK_MS);
   }
 
-  /** Waits until the daemons say that of themselves, as `lccstat --json` shows it. */
+  /** What each daemon that answers says of itself, by its name: `daemons` of `lccstat --json`. */
+  async daemons(): Promise<Record<string, DaemonStatus>> {
+    const looks = await looksOf(this.#config.home);
+    return Object.fromEntries(looks.flatMap(look => ('status' in look ? [[look.name, look.status]] : [])));
+  }
+
+  /** Waits until the daemons say that of themselves. */
   says(wanted: RegExp): Promise<string> {
-    const { home } = this.#config;
     return until(`the daemons say ${String(wanted)}`, async () => {
-      const said = JSON.stringify(await looksOf(home));
+      const said = JSON.stringify(await this.daemons());
       return wanted.test(said) && said;
     });
   }

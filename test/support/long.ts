@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test';
 
 export const isLong = process.env['LCC_TEST_LONG'] === '1';
 
-/** A test that only the long set has. */
-export function longIt(name: string, body: (test: TestContext) => Promise<void>): void {
-  if (isLong) void it(name, body);
+/** A test that only the long set has. @param isOften it has one of several, and this one is for the others as well */
+export function longIt(name: string, body: (test: TestContext) => Promise<void>, isOften = false): void {
+  if (isLong || isOften) void it(name, body);
 }

@@ -8,6 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const BOUND_MS = 120_000;
 /** Between two looks at what has no event. */
 const LOOK_MS = 10;
+/** Between two that take a process each: else they would take the processors from what is waited for. */
+export const PROCESS_LOOK_MS = 150;
 /** Of each daemon, in an error. */
 const LINES_SHOWN = 20;
 
@@ -58,13 +60,14 @@ export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
   boundMs = BOUND_MS,
+  lookMs = LOOK_MS,
 ): Promise<Seen<T>> {
   const over = new AbortController();
   const seen = async () => {
     while (!over.signal.aborted) {
       const found = await look();
       if (found !== undefined && found !== null && found !== false) return found as Seen<T>;
-      await pause(LOOK_MS);
+      await pause(lookMs);
     }
     throw new Error(`${what}: not seen`);
   };
