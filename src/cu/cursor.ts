@@ -6,11 +6,12 @@
  *
  * The second line is there where the consumer was given a selection only: for another one changes before it are missing.
  * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves
- * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time.
+ * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time. Where FILE is a symbolic
+ * link, all of them lie beside what it leads to.
  */
 import type { Selection } from '../db/cache/selection.js';
-import { accessSync, constants, existsSync, readFileSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
 import { errnoOf, isNoRoom, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
@@ -63,9 +64,23 @@ export function lockCursor(file: string): Lock {
   return lock;
 }
 
+/** Links that are followed one after the other, as by Linux. */
+const MOST_LINKS = 40;
+
+/** What a symbolic link leads to, there or not; any other name as it is. */
+function pastLinks(file: string, links = 0): string {
+  if (links === MOST_LINKS) return file;
+  try {
+    return pastLinks(resolve(dirname(file), readlinkSync(file)), links + 1);
+  } catch (error) {
+    if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT') return file;
+    throw error;
+  }
+}
+
 function lockOf(file: string): Lock | undefined {
   try {
-    return tryLock(`${file}.lock`);
+    return tryLock(`${pastLinks(file)}.lock`);
   } catch (error) {
     throw new LccError('output.create', `${file}.lock: ${reasonOf(unwritable(dirname(file)) ?? error)}`, {
       cause: error,
@@ -148,12 +163,12 @@ export function advanceCursor(file: string, cursor: FileCursor): void {
 
 /** Forgets what an earlier stream left to be committed: call it before a new stream begins. */
 export function dropNext(file: string): void {
-  rmSync(`${file}.next`, { force: true });
+  rmSync(`${pastLinks(file)}.next`, { force: true });
 }
 
 /** Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
 export function offerNext(file: string, cursor: FileCursor): void {
-  write(`${file}.next`, cursor);
+  write(`${pastLinks(file)}.next`, cursor);
   step('cu.cursor.offered');
 }
 
@@ -162,7 +177,8 @@ export function offerNext(file: string, cursor: FileCursor): void {
  * @throws LccError `input.missing` when no stream was complete, `data.malformed` when it is not a cursor
  */
 export function commitNext(file: string): FileCursor {
-  const cursor = readCursor(`${file}.next`);
+  const path = pastLinks(file);
+  const cursor = readCursor(`${path}.next`);
   if (cursor === undefined) {
     throw new LccError(
       'input.missing',
@@ -175,14 +191,17 @@ export function commitNext(file: string): FileCursor {
       'data.refused',
       `${file}.next: of an earlier run: the cursor is at change ${current.seq} already; run the pipe again`,
     );
-  renameDurably(`${file}.next`, file);
+  renameDurably(`${path}.next`, path);
   step('cu.cursor.advanced');
   return cursor;
 }
 
 function write(file: string, { storeId, seq, of }: FileCursor): void {
   try {
-    writeFileDurably(file, `lcc-cursor 1 ${storeId} ${seq}\n${of === undefined ? '' : `of ${of}\n`}`);
+    writeFileDurably(
+      pastLinks(file),
+      `lcc-cursor 1 ${storeId} ${seq}\n${of === undefined ? '' : `of ${of}\n`}`,
+    );
   } catch (error) {
     // Only what is said of names names them.
     if (isNoRoom(error)) throw writeFailure(file, error);

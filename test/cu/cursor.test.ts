@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import {
   advanceCursor,
@@ -93,6 +101,21 @@ describe('a cursor', () => {
     assert.throws(() => lockCursor(file), { code: 'try.later' });
     lock.release();
     lockCursor(file).release();
+  });
+
+  it('is what a symbolic link leads to, also before it is there', () => {
+    const file = newFile();
+    const link = newFile();
+    symlinkSync(basename(file), link);
+    const lock = lockCursor(link);
+    assert.throws(() => lockCursor(file), { code: 'try.later' });
+    lock.release();
+    advanceCursor(link, { storeId: STORE, seq: 1 });
+    offerNext(link, { storeId: STORE, seq: 2 });
+    assert.equal(commitNext(link).seq, 2);
+    assert.equal(readCursor(file)?.seq, 2);
+    assert.ok(lstatSync(link).isSymbolicLink());
+    assert.ok(!existsSync(`${link}.lock`) && !existsSync(`${link}.next`));
   });
 
   it('is refused by name on a disk that is read-only', t => {
