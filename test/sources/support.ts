@@ -2,7 +2,6 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { Output } from '../../src/lib/stdio.js';
 import type { Extras } from '../../src/sources/found.js';
@@ -11,7 +10,8 @@ import { writeLists, type ListOptions, type ListResult } from '../../src/sources
 import { placeOf } from '../../src/sources/places.js';
 
 export const base = mkdtempSync(join(tmpdir(), 'sources-'));
-after(() => rmSync(base, { recursive: true, force: true }));
+// Files of the room share a process, and this with it.
+process.on('exit', () => rmSync(base, { recursive: true, force: true }));
 
 const bound = (most: number) => ({ most, text: String(most) });
 export const LIMITS: SourceLimits = {
