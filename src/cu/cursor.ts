@@ -10,11 +10,12 @@
  * link, all of them lie beside what it leads to.
  */
 import type { Selection } from '../db/cache/selection.js';
-import { accessSync, constants, existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
 import { errnoOf, isNoRoom, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
+import { realPath } from '../lib/real-path.js';
 import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
 import type { Cursor } from './library/types.js';
@@ -64,23 +65,12 @@ export function lockCursor(file: string): Lock {
   return lock;
 }
 
-/** Links that are followed one after the other, as by Linux. */
-const MOST_LINKS = 40;
-
-/** What a symbolic link leads to, there or not; any other name as it is. */
-function pastLinks(file: string, links = 0): string {
-  if (links === MOST_LINKS) return file;
-  try {
-    return pastLinks(resolve(dirname(file), readlinkSync(file)), links + 1);
-  } catch (error) {
-    if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT') return file;
-    throw error;
-  }
-}
+const placeOf = (file: string) => realPath(file, 'cursor');
 
 function lockOf(file: string): Lock | undefined {
+  const path = placeOf(file);
   try {
-    return tryLock(`${pastLinks(file)}.lock`);
+    return tryLock(`${path}.lock`);
   } catch (error) {
     throw new LccError('output.create', `${file}.lock: ${reasonOf(unwritable(dirname(file)) ?? error)}`, {
       cause: error,
@@ -163,12 +153,12 @@ export function advanceCursor(file: string, cursor: FileCursor): void {
 
 /** Forgets what an earlier stream left to be committed: call it before a new stream begins. */
 export function dropNext(file: string): void {
-  rmSync(`${pastLinks(file)}.next`, { force: true });
+  rmSync(`${placeOf(file)}.next`, { force: true });
 }
 
 /** Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
 export function offerNext(file: string, cursor: FileCursor): void {
-  write(`${pastLinks(file)}.next`, cursor);
+  write(`${placeOf(file)}.next`, cursor);
   step('cu.cursor.offered');
 }
 
@@ -177,7 +167,7 @@ export function offerNext(file: string, cursor: FileCursor): void {
  * @throws LccError `input.missing` when no stream was complete, `data.malformed` when it is not a cursor
  */
 export function commitNext(file: string): FileCursor {
-  const path = pastLinks(file);
+  const path = placeOf(file);
   const cursor = readCursor(`${path}.next`);
   if (cursor === undefined) {
     throw new LccError(
@@ -199,7 +189,7 @@ export function commitNext(file: string): FileCursor {
 function write(file: string, { storeId, seq, of }: FileCursor): void {
   try {
     writeFileDurably(
-      pastLinks(file),
+      placeOf(file),
       `lcc-cursor 1 ${storeId} ${seq}\n${of === undefined ? '' : `of ${of}\n`}`,
     );
   } catch (error) {

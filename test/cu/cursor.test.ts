@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -116,6 +117,14 @@ describe('a cursor', () => {
     assert.equal(readCursor(file)?.seq, 2);
     assert.ok(lstatSync(link).isSymbolicLink());
     assert.ok(!existsSync(`${link}.lock`) && !existsSync(`${link}.next`));
+  });
+
+  it('is found from where a link really lies, by whatever way that was reached', () => {
+    mkdirSync(join(dir, 'deep/down'), { recursive: true });
+    symlinkSync('deep/down', join(dir, 'alias'));
+    symlinkSync('../aim', join(dir, 'deep/down/link'));
+    advanceCursor(join(dir, 'alias/link'), { storeId: STORE, seq: 3 });
+    assert.equal(readCursor(join(dir, 'deep/aim'))?.seq, 3);
   });
 
   it('is refused by name on a disk that is read-only', t => {

@@ -1,16 +1,9 @@
 /** The state of a site as last accepted: sorted canonical lines. It is read as written or not at all. */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  type BigIntStats,
-} from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, type BigIntStats } from 'node:fs';
+import { resolve } from 'node:path';
 import { errnoOf, LccError } from '../../lib/errors.js';
 import { NEWLINE, readBlocksAt, refuseLongLine } from '../../lib/line-sequences.js';
+import { realPath } from '../../lib/real-path.js';
 import { readChunksAt } from '../../lib/stdio.js';
 import { wordsOf } from './line-hash.js';
 import { identityOf } from './kept.js';
@@ -24,7 +17,11 @@ export class Statefile {
 
   /** @throws LccError `input.missing` for a directory that is not there, `io` when it may not be read */
   constructor(path: string) {
-    this.path = realPath(path);
+    try {
+      this.path = realPath(path, 'statefile');
+    } catch (error) {
+      throw error instanceof LccError ? error : unreadable(resolve(path), error);
+    }
     try {
       this.#fd = openState(this.path);
       this.#stats = fstatSync(this.#fd, { bigint: true });
@@ -140,8 +137,6 @@ export function openState(path: string): number {
   );
 }
 
-/** As the system has it. */
-const MOST_LINKS = 40;
 const BLOCK_BYTES = 64 * 1024;
 const NOT_CANONICAL = 'it is not a canonical <url .../>';
 const NOT_IN_ORDER = 'it is not in order (LC_ALL=C sort -u)';
@@ -162,32 +157,6 @@ function isLess(bytes: Buffer, words: DataView, a: number, b: number): boolean {
     if (difference !== 0) return difference < 0;
   }
   return false;
-}
-
-/** A symbolic link is followed, also to what is not there yet. */
-function realPath(path: string, links = 0): string {
-  const absolute = resolve(path);
-  try {
-    return realpathSync(absolute);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw unreadable(absolute, error);
-  }
-  let dir: string;
-  try {
-    dir = realpathSync(dirname(absolute));
-  } catch (error) {
-    throw new LccError('output.create', `${dirname(absolute)}: no such directory for a statefile`, {
-      cause: error,
-    });
-  }
-  const beside = join(dir, basename(absolute));
-  try {
-    if (links < MOST_LINKS) return realPath(resolve(dir, readlinkSync(beside)), links + 1);
-  } catch (error) {
-    // EINVAL: there since, and no link.
-    if (!['ENOENT', 'EINVAL'].includes(errnoOf(error) ?? '')) throw error;
-  }
-  return beside;
 }
 
 function unreadable(path: string, cause: unknown): LccError {
