@@ -72,7 +72,7 @@ async function run(context: CommandContext): Promise<number> {
     throw new LccError('usage', `unexpected operand "${context.operands[0]}"; a program goes after --`);
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
   const delivery = deliveryOf(context);
-  const follows = options['follow'] === true;
+  const { follows } = delivery;
   const signals = new Signals(delivery, message => context.say(message));
   if (follows && delivery.consumer === undefined) endWithReader();
   const delivered = deliver(
@@ -115,7 +115,7 @@ function endWithReader(): void {
   systemClock.after(READER_LOOK_MS, look);
 }
 
-/** After that a reader of our output that hangs is not waited for any more, and it is said that a program is. */
+/** From a signal until a reader that hangs is given up, or it is said which program is waited for. */
 const STOP_MS = 2000;
 
 /**
@@ -168,7 +168,7 @@ function commit(context: CommandContext, file: string): number {
 /** @throws LccError `usage` for options that contradict each other */
 function deliveryOf(context: CommandContext): Delivery {
   const text = (name: string) => textOf(context.options, name);
-  const number = (name: string) => numberOf(context.options, name, 'give a number from 1 to 999999999999999');
+  const number = (name: string) => numberOf(context.options, name, 'give a number from 1');
   const cursor = text('cursor');
   const format = formatNamed(text('format') ?? 'xml');
   const fields = text('fields');

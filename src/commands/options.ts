@@ -43,7 +43,8 @@ export function numberOf(
   if (given === undefined) return undefined;
   const value = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
   if (value >= min && value <= max) return value;
-  throw new LccError('usage', `${flagOf(name)}=${String(given)}: ${advice}`);
+  const most = /^\d{16,}$/.test(String(given)) ? ', of 15 digits at most' : '';
+  throw new LccError('usage', `${flagOf(name)}=${String(given)}: ${advice}${most}`);
 }
 
 /** A duration with its unit, such as `7d`. @returns milliseconds, undefined where it is not given @throws LccError `usage` */

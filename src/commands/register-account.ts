@@ -38,13 +38,16 @@ export function cronLines(
 }
 
 async function status(context: CommandContext, account: SiteAccount): Promise<ExitStatus> {
+  const { pid, pwdfile } = account;
+  const docroot = textsOf(context.options, 'docroot')?.[0];
+  if (docroot !== undefined) requireSafe(docroot, pwdfile);
   const told = await account.server.ask('GET', 'me', undefined, loginOf(account));
   const files = Object(told['files']) as { used?: unknown; free?: unknown };
   const space = Object(told['space_bytes']) as { used?: unknown; free?: unknown };
   const fullSets = Object(told['full_sets']) as { allowed?: unknown; wanted?: unknown };
   const roots = Array.isArray(told['roots']) ? told['roots'].map(String) : [];
   const rows: [string, string][] = [
-    ['provider', String(account.pid)],
+    ['provider', String(pid)],
     ...roots.map((root): [string, string] => ['root', root]),
     ['urls', `${Number(files.used)}, ${Number(files.free)} more may come`],
     ['bytes', `${Number(space.used)}, ${Number(space.free)} more may come`],
@@ -52,13 +55,10 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
     ['waiting', String(Number(told['waiting']))],
     ['errors', String(Number(told['errors']))],
   ];
-  // What comes from a server must not move the cursor of a terminal.
   const { uns } = told;
-  const { pid, pwdfile } = account;
-  const docroot = textsOf(context.options, 'docroot')?.[0];
-  if (docroot !== undefined) requireSafe(docroot, pwdfile);
   if (typeof uns === 'string')
     for (const line of cronLines(roots, { pid, uns, pwdfile, docroot })) rows.push(['crontab', line]);
+  // What comes from a server must not move the cursor of a terminal.
   for (const [name, value] of rows)
     process.stdout.write(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);
   return EXIT.ok;

@@ -170,9 +170,9 @@ function parseArguments(
   for (const row of rows) {
     const option = new Option(row.flags, row.help);
     if (row.default !== undefined) option.default(row.default);
-    const check = OF_A_FILE.test(row.flags) ? named(row.flags) : (value: string) => value;
-    if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), check(value)]);
-    else if (OF_A_FILE.test(row.flags)) option.argParser(check);
+    const read = OF_A_FILE.test(row.flags) ? nameOf(row.flags) : (value: string) => value;
+    if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), read(value)]);
+    else option.argParser(read);
     if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
     if (row.sets !== undefined) keys.set(option.attributeName(), row.sets);
@@ -211,7 +211,7 @@ function refuseBoth(program: Command, name: string): void {
 const OF_A_FILE = /[<[](FILE|DIR)[>\]]$/;
 
 /** No file has an empty name: what stands there is a variable that is not set. */
-function named(flags: string): (value: string) => string {
+function nameOf(flags: string): (value: string) => string {
   return value => {
     if (value === '') throw new LccError('usage', `${flags}: the name is empty; is a variable not set?`);
     return value;

@@ -76,11 +76,11 @@ export function startConsumer(
   const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
     // Not before all that it said was read; but a program that it has left behind may hold the other end for ever.
-    child.on('close', (status, signal) => resolve(endOf(status, signal)));
+    const ended = (status: number | null, signal: NodeJS.Signals | null) => resolve(endOf(status, signal));
+    child.on('close', ended);
     child.on('exit', (status, signal) => {
-      const end = () => resolve(endOf(status, signal));
-      if (output === undefined) end();
-      else systemClock.after(LEFT_BEHIND_MS, end);
+      if (output === undefined) ended(status, signal);
+      else systemClock.after(LEFT_BEHIND_MS, () => ended(status, signal));
     });
   });
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));

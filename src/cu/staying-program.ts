@@ -45,7 +45,7 @@ export class StayingProgram implements ConsumerProgram {
   }
 
   start(): Consumer {
-    const run = (this.#run ??= new Run(this.name, this.#args, () => this.#gone.abort()));
+    const run = (this.#run ??= new Run(this.name, this.#args, this.#gone));
     run.begin();
     return {
       write: chunk => run.write(chunk),
@@ -76,18 +76,18 @@ class Run {
   #wrong: string | undefined;
   #isOver = false;
   #stir = (): void => undefined;
-  readonly #gone: () => void;
+  readonly #gone: AbortController;
 
-  /** @param gone is called once when no more is to be expected of it */
-  constructor(name: string, args: readonly string[], gone: () => void) {
+  /** @param gone is aborted when no more is to be expected of it */
+  constructor(name: string, args: readonly string[], gone: AbortController) {
     this.#gone = gone;
     this.consumer = startConsumer(name, args, {
       said: chunk => this.#said(chunk),
-      ended: () => void systemClock.after(END_MS, () => this.#hush()),
+      ended: () => void systemClock.after(END_MS, () => this.#fellSilent()),
     });
     void this.consumer.over.then(() => {
       this.#isOver = true;
-      gone();
+      gone.abort();
     });
   }
 
@@ -96,7 +96,7 @@ class Run {
   }
 
   async write(chunk: string | Uint8Array): Promise<void> {
-    if (this.#hasAnswered) this.#wrong ??= `wrote ${OK} before the end of what it was sent`;
+    if (this.#hasAnswered) this.#goWrong(`wrote ${OK} before the end of what it was sent`);
     if (this.#wrong !== undefined) throw new ConsumerGone();
     await this.consumer.write(chunk);
   }
@@ -131,28 +131,31 @@ class Run {
     return { tookAll: false, status: EXIT.protocol, what };
   }
 
-  /** Its output has ended, and it should have. */
-  #hush(): void {
-    if (this.#isOver) return;
-    this.#wrong ??= `closed its standard output, where ${OK} is awaited`;
+  /** The first of what it did is told. */
+  #goWrong(what: string): void {
+    this.#wrong ??= what;
     this.#stir();
-    this.#gone();
+    this.#gone.abort();
+  }
+
+  /** Its output has ended a while ago. */
+  #fellSilent(): void {
+    if (!this.#isOver) this.#goWrong(`closed its standard output, where ${OK} is awaited`);
   }
 
   #said(chunk: Buffer): void {
     try {
       for (const line of this.#lines.read(chunk)) this.#answer(line);
     } catch (error) {
-      this.#wrong ??= messageOf(error);
+      this.#goWrong(messageOf(error));
     }
-    if (this.#hasAnswered || this.#wrong !== undefined) this.#stir();
-    if (this.#wrong !== undefined) this.#gone();
+    if (this.#hasAnswered) this.#stir();
   }
 
   #answer(line: string): void {
     if (line !== OK)
-      this.#wrong ??= `wrote ${JSON.stringify(line)} to its standard output, where ${OK} is the only line`;
-    else if (this.#hasAnswered) this.#wrong ??= `wrote ${OK} twice`;
+      this.#goWrong(`wrote ${JSON.stringify(line)} to its standard output, where ${OK} is the only line`);
+    else if (this.#hasAnswered) this.#goWrong(`wrote ${OK} twice`);
     this.#hasAnswered = true;
   }
 }
