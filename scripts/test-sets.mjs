@@ -79,7 +79,7 @@ const LONG_ONLY = [
   'spider/faults/kills',
   'spider/faults/slots',
 ];
-/** Tests that the long set has with larger amounts than another. */
+/** Files of which the long set has larger amounts, or more tests, than another. */
 const LONG = [
   ...LONG_ONLY,
   'acceptance/crawl-hosts',

@@ -63,7 +63,6 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
   }
 
   const told = (wanted: RegExp) => lcc.shows('lccstat', wanted);
-  const status = (wanted: RegExp) => lcc.says(wanted);
   const held = async () => (await lcc.holdings()).rows.map(row => row.split(' ', 1).join(''));
   async function holdsAll(): Promise<void> {
     await lcc.idle();
@@ -82,7 +81,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
         'partial',
         ['larger.html', ...names].map(name => urlTag(name)),
       );
-      await status(/"rows_queued":1,/);
+      await lcc.says(/"rows_queued":1,/);
       assert.deepEqual((await held()).toSorted(), names.toSorted());
       assert.deepEqual([...lcc.reported], [], 'it waits, however often it was tried');
       site.pages.set('/larger.html', 'x'.repeat(10 * MB));
@@ -100,7 +99,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     site.pages.set('/p0.html', 'changed');
     site.pages.delete('/p1.html');
     await lcc.deliver('partial', [changed('p0.html'), urlTag('p1.html', ' op="delete"')]);
-    await status(/"rows_queued":1,/);
+    await lcc.says(/"rows_queued":1,/);
     assert.ok(!(await held()).includes('p1.html'));
     assert.deepEqual([...lcc.reported], []);
     disk.makeRoom();
@@ -123,7 +122,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
         many.map(name => urlTag(name)),
       );
       await told(/^! store full on machine local: /m);
-      await status(/"in_flight":0,/);
+      await lcc.says(/"in_flight":0,/);
       const { bavail, blocks } = statfsSync(disk.path);
       const percent = (bavail / blocks) * 100;
       assert.ok(percent > 18 && percent < 25, `${percent} % are left`);
@@ -149,12 +148,12 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await withHomeDisk(48 * MB);
     await deliver(names.slice(0, 10));
     disk.fill();
-    await status(/"no_room":"/);
+    await lcc.says(/"no_room":"/);
     const delivered = deliver(names.slice(10));
     await assert.rejects(delivered, /code="102"/);
     assert.ok((await lcc.run('lccq --count')).length > 0, 'reading goes on');
     disk.makeRoom();
-    await status(/^(?=[^]*"no_room":null)(?![^]*"no_room":")/);
+    await lcc.says(/^(?=[^]*"no_room":null)(?![^]*"no_room":")/);
     await deliver(names.slice(10));
     await holdsAll();
   });

@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noDisk } from '../support/disk.js';
-import { absorbed, accepted, ALL_STORED, outcomeOf } from './safeguards.js';
-
-const HOUR_MS = 3_600_000;
+import { absorbed, accepted, ALL_STORED, HOUR_MS, outcomeOf } from './safeguards.js';
 
 describe('a power cut', { skip: noDisk('ext4') }, () => {
   it('loses nothing that a UNS has accepted', async () => {

@@ -13,7 +13,7 @@ import { urlTag } from '../support/lcc.js';
 import { PoweredLcc } from './power-cuts.js';
 
 const PAGES = Number(process.env['LCC_TEST_PAGES'] ?? 40);
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 interface Outcome {
   verdict: Awaited<ReturnType<PoweredLcc['judge']>> | { stopped: string };

@@ -39,11 +39,8 @@ describe('a site that has lost most of its pages', { skip: noNginx }, () => {
   };
   const stored = async () => Number((await lcc.run('lccq --count --no-deleted')).trim());
   const held = async () => {
-    const status = JSON.parse(await lcc.run('lccstat --json')) as {
-      daemons: { 'lccd-qm': { held_sets: number; held_urls: number } };
-    };
-    const { held_sets, held_urls } = status.daemons['lccd-qm'];
-    return [held_sets, held_urls];
+    const qm = (await lcc.daemons())['lccd-qm'];
+    return [qm?.['held_sets'], qm?.['held_urls']];
   };
 
   it('keeps them in the LCC, and its next session is told so', async () => {

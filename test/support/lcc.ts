@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import { looksOf } from '../../src/commands/looks.js';
-import { loadConfig, type Config } from '../../src/config/load.js';
+import { homeOf, type Home } from '../../src/config/load.js';
 import { addProvider } from '../../src/db/providers/pidb.js';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { openLcc } from '../../src/index.js';
@@ -43,6 +43,7 @@ export class Lcc {
   /** Where commands run. */
   readonly dir: string;
   readonly home: string;
+  readonly #places: Home;
   /** Of commands, with the password of provider 1 once there is one. */
   readonly env: NodeJS.ProcessEnv;
   /** `unix:…`: where CPs connect. */
@@ -60,6 +61,7 @@ export class Lcc {
   constructor(root: string, toml = '', parent = tmpdir()) {
     this.dir = mkdtempSync(join(parent, 'lcc-'));
     this.home = join(this.dir, 'home');
+    this.#places = homeOf({ LCC_HOME: this.home });
     this.uns = `unix:${this.dir}/uns.sock`;
     this.root = root;
     this.env = {
@@ -111,7 +113,7 @@ export class Lcc {
 
   /** As lccpidb does, without its start: every test has such a provider. */
   #addUsual(pid: number, root: string): string {
-    const db = openDatabase(this.#config.home.db);
+    const db = openDatabase(this.#places.db);
     const password = generatePassword();
     try {
       addProvider(db, pid, hashPassword(password), {}, [root]);
@@ -125,10 +127,6 @@ export class Lcc {
     const made = (await this.run(`lccpidb add --pid=${pid} --root=${root} ${options}`)).trim();
     // With --spider=yes it has none.
     return made === '' ? (await this.run(`lccpidb passwd --pid=${pid}`)).trim() : made;
-  }
-
-  get #config(): Config {
-    return loadConfig({ env: { LCC_HOME: this.home } });
   }
 
   /** Starts lccd, and waits until it is ready. */
@@ -171,10 +169,9 @@ export class Lcc {
 
   /** Waits until nothing is spooled, queued or being fetched. @param limitS longer where there is that much to fetch */
   async idle(limitS = BOUND_MS / 1000): Promise<void> {
-    const { home } = this.#config;
     const look = async () => {
       // What `lccstat --until-idle` waits for.
-      const status = await untilIdle(() => looksOf(home), systemClock, limitS * 1000);
+      const status = await untilIdle(() => looksOf(this.#places), systemClock, limitS * 1000);
       // One that has been started just now may not answer yet.
       const isStarting = status === EXIT.unavailable && this.#lccd?.child.exitCode === null;
       if (status === EXIT.ok || isStarting) return status === EXIT.ok;
@@ -195,7 +192,7 @@ export class Lcc {
 
   /** What each daemon that answers says of itself, by its name: `daemons` of `lccstat --json`. */
   async daemons(): Promise<Record<string, DaemonStatus>> {
-    const looks = await looksOf(this.#config.home);
+    const looks = await looksOf(this.#places);
     return Object.fromEntries(looks.flatMap(look => ('status' in look ? [[look.name, look.status]] : [])));
   }
 

@@ -8,7 +8,7 @@ import { talk } from '../lccbot.js';
 import { filesBelow, MOST_WIRE_BYTES, newFolder } from '../../fetch/support.js';
 import { expectedOf, HTTP2_CASES, mutantOf, serveHttp2 } from '../../fetch/hostile/http2.js';
 
-const MUTANTS = Number(process.env['LCC_TEST_HTTP2_MUTANTS'] ?? 30);
+const MUTANTS = Number(process.env['LCC_TEST_HTTP2_MUTANTS'] ?? 100);
 /** The provider's deadline, for what may have no other end; everything else has all the time it needs. */
 const TIMEOUT = ' timeout="6"';
 
