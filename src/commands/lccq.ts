@@ -199,7 +199,8 @@ function deliveryOf(context: CommandContext): Delivery {
       'usage',
       `--format=${text('format')} does not show where a batch ends; --stay is for xml and jsonl`,
     );
-  if (context.afterDashes?.length === 0) throw new LccError('usage', 'no program after --');
+  if (context.afterDashes !== undefined && (context.afterDashes[0] ?? '') === '')
+    throw new LccError('usage', 'no program after --');
   const isChangeStream = follows || cursor !== undefined || text('since') !== undefined;
   const sides = sidesOf(context, isChangeStream || !format.sides.includes('held'));
   if (!sides.some(side => format.sides.includes(side)))

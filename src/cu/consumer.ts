@@ -75,12 +75,17 @@ export function startConsumer(
   stdin.on('error', () => (cut = true));
   const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
-    // Not before all that it said was read; but a program that it has left behind may hold the other end for ever.
+    // Not before all that it said was read; but a program that it has left behind may hold the other ends for ever.
     const ended = (status: number | null, signal: NodeJS.Signals | null) => resolve(endOf(status, signal));
     child.on('close', ended);
     child.on('exit', (status, signal) => {
-      if (output === undefined) ended(status, signal);
-      else systemClock.after(LEFT_BEHIND_MS, () => ended(status, signal));
+      cut ||= !stdin.writableFinished;
+      stdin.destroy();
+      if (output === undefined) return ended(status, signal);
+      systemClock.after(LEFT_BEHIND_MS, () => {
+        child.stdout?.destroy();
+        ended(status, signal);
+      });
     });
   });
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));

@@ -10,7 +10,7 @@
  * link, all of them lie beside what it leads to.
  */
 import type { Selection } from '../db/cache/selection.js';
-import { accessSync, constants, existsSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
 import { errnoOf, isNoRoom, LccError, messageOf, reasonOf } from '../lib/errors.js';
@@ -53,12 +53,12 @@ export function selectionText(selection: Pick<Selection, 'pid' | 'prefix' | 'mim
 
 /**
  * Keeps other runs away from this cursor until the process ends, however it ends.
- * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing or takes no lock
+ * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing or cannot be written
  */
 export function lockCursor(file: string): Lock {
-  if (!existsSync(dirname(file)))
-    throw new LccError('output.create', `${file}: its directory does not exist; create it first`);
-  const lock = lockOf(file);
+  const path = placeOf(file);
+  checkWritable(file, dirname(path));
+  const lock = lockOf(path);
   if (lock === undefined) {
     throw new LccError('try.later', `${file}: another run is using this cursor; try again when it is done`);
   }
@@ -67,24 +67,22 @@ export function lockCursor(file: string): Lock {
 
 const placeOf = (file: string) => realPath(file, 'cursor');
 
-function lockOf(file: string): Lock | undefined {
-  const path = placeOf(file);
+function lockOf(path: string): Lock | undefined {
   try {
     return tryLock(`${path}.lock`);
   } catch (error) {
-    throw new LccError('output.create', `${file}.lock: ${reasonOf(unwritable(dirname(file)) ?? error)}`, {
-      cause: error,
-    });
+    throw new LccError('output.create', `${path}.lock: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Why nothing can be written in a directory: SQLite does not say it. */
-function unwritable(dir: string): unknown {
+/** Before a consumer is given anything: its cursor could not be moved. */
+function checkWritable(file: string, dir: string): void {
   try {
     accessSync(dir, constants.W_OK);
-    return undefined;
   } catch (error) {
-    return error;
+    throw new LccError('output.create', `${file}: its directory cannot be written: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -104,7 +102,7 @@ export function readCursor(file: string): FileCursor | undefined {
   if (storeId === undefined) {
     throw new LccError(
       'data.malformed',
-      `${file}:1:1: not a cursor (lcc-cursor 1 STORE SEQ); full resync needed: remove it to start over`,
+      `${file}:1:1: not a cursor (lcc-cursor 1 STORE SEQ); check the name; where it was one, full resync needed: remove it to start over`,
     );
   }
   return { storeId, seq: Number(seq), ...(of === undefined ? {} : { of }) };

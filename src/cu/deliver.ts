@@ -46,7 +46,7 @@ export async function deliver(
     if (advice !== undefined) talk.note(advice);
     const placed = { ...delivery, place };
     if (delivery.follows) return await follow(reader, query, placed, stdout, talk, following);
-    if (delivery.batch !== undefined) return await inBatches(reader, query, placed, talk, following.stop);
+    if (delivery.batch !== undefined) return await inBatches(reader, query, placed, talk, following);
     return await once(reader, query, placed, stdout, talk, startThread(reader, query, delivery));
   } finally {
     reader.close();

@@ -10,7 +10,7 @@ import { DatabaseWatch } from '../db/sqlite/watch.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
-import { runForEach, type ConsumerEnd, type ConsumerProgram } from './consumer.js';
+import { runForEach, type ConsumerProgram } from './consumer.js';
 import { readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { isReachedTold } from './nothing-new.js';
@@ -20,6 +20,9 @@ import type { StreamSink } from './sink.js';
 import { StayingProgram } from './staying-program.js';
 import type { PlacedDelivery, Query } from './types.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
+
+/** Until it is said that a program is waited for that was told to end. */
+const PATIENCE_MS = 2000;
 
 /** What --follow needs. */
 export interface Following {
@@ -38,8 +41,9 @@ export async function follow(
   delivery: PlacedDelivery,
   stdout: StandardOutput,
   talk: DeliveryTalk,
-  { clock, stop }: Following,
+  following: Following,
 ): Promise<number> {
+  const { clock, stop } = following;
   const { consumer, place, dbPath } = delivery;
   const watch = new DatabaseWatch(
     dbPath,
@@ -52,7 +56,7 @@ export async function follow(
       const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
       return statusOf(await ontoStdout(reader, answer, place, stdout), talk);
     }
-    return await intoProgram({ ...delivery, consumer }, { stop, talk }, async program => {
+    return await intoProgram({ ...delivery, consumer }, following, talk, async program => {
       const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
       const halt = program.gone === undefined ? stop : AbortSignal.any([stop, program.gone]);
       for (;;) {
@@ -78,11 +82,12 @@ export async function inBatches(
   query: Query,
   delivery: PlacedDelivery,
   talk: DeliveryTalk,
-  stop: AbortSignal,
+  following: Following,
 ): Promise<number> {
+  const { stop } = following;
   const end = reader.highWater;
   const { consumer = [] } = delivery;
-  return await intoProgram({ ...delivery, consumer }, { stop, talk }, async program => {
+  return await intoProgram({ ...delivery, consumer }, following, talk, async program => {
     const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
     for (;;) {
       const next = await runs.one();
@@ -93,30 +98,29 @@ export async function inBatches(
   });
 }
 
-interface Sending {
-  stop: AbortSignal;
-  talk: DeliveryTalk;
-}
-
 /** Has streams taken by a program, and ends one that stays. @returns their status, or that of its end */
 async function intoProgram(
   { consumer, stays, query }: PlacedDelivery & { consumer: readonly string[] },
-  { stop, talk }: Sending,
+  { clock, stop }: Following,
+  talk: DeliveryTalk,
   send: (program: ConsumerProgram) => Promise<number>,
 ): Promise<number> {
   if (stays !== true) return await send(runForEach(consumer));
   const program = new StayingProgram(consumer, query.format.betweenStreams ?? '');
-  let end: ConsumerEnd | undefined;
-  let status: number;
   try {
-    status = await send(program);
+    const status = await send(program);
+    const end = await program.end();
+    // A signal that stops us often goes to the program as well.
+    if (end === undefined || end.status === 0 || stop.aborted) return status;
+    talk.reject(`${program.name} ${end.what}, after it had taken everything`);
+    return end.status;
   } finally {
-    end = await program.end();
+    const enough = clock.after(PATIENCE_MS, () => {
+      if (program.isStopped) talk.note(`waiting for ${program.name} to end; two signals end lccq without it`);
+    });
+    await program.over();
+    enough();
   }
-  // A signal that stops us often goes to the program as well.
-  if (end === undefined || end.status === 0 || stop.aborted) return status;
-  talk.reject(`${program.name} ${end.what}, after it had taken everything`);
-  return end.status;
 }
 
 /** Runs of a consumer, one after the other, along the change sequence. */
@@ -133,7 +137,7 @@ class ConsumerRuns {
     reader: CacheReader,
     query: Query,
     { place, batch = Infinity }: PlacedDelivery,
-    { program, stop, talk }: Sending & { program: ConsumerProgram },
+    { program, stop, talk }: { program: ConsumerProgram; stop: AbortSignal; talk: DeliveryTalk },
   ) {
     this.#query = query;
     this.#batch = batch;

@@ -32,6 +32,8 @@ export class StayingProgram implements ConsumerProgram {
   readonly #streamEnd: string;
   readonly #gone = new AbortController();
   #run: Run | undefined;
+  /** A stream was not answered, and its reader knows why. */
+  #isFailureTold = false;
 
   /** @param streamEnd what is written after a stream whose format has no end of its own */
   constructor([name = '', ...args]: readonly string[], streamEnd: string) {
@@ -51,18 +53,29 @@ export class StayingProgram implements ConsumerProgram {
       write: chunk => run.write(chunk),
       finish: async () => {
         const end = await run.answered(this.#streamEnd);
-        if (end.status !== 0) this.#run = undefined;
+        this.#isFailureTold = end.status !== 0;
         return end;
       },
       kill: signal => run.consumer.kill(signal),
     };
   }
 
-  /** Ends its input and waits for its end. @returns how it ended; undefined where it did not run */
+  /** It has done what is wrong, and was told to end. */
+  get isStopped(): boolean {
+    return this.#run?.isStopped === true;
+  }
+
+  /**
+   * Ends its input and waits for its end, unless it has done what is wrong.
+   * @returns how it ended, or what it did; undefined where it did not run, or the reader of a stream knows
+   */
   async end(): Promise<ConsumerEnd | undefined> {
-    const run = this.#run;
-    this.#run = undefined;
-    return await run?.end();
+    return this.#isFailureTold ? undefined : await this.#run?.end();
+  }
+
+  /** Ends its input and waits for its end, whatever it has done. */
+  async over(): Promise<void> {
+    await this.#run?.consumer.finish();
   }
 }
 
@@ -75,6 +88,7 @@ class Run {
   /** What it did that no program does that stays. */
   #wrong: string | undefined;
   #isOver = false;
+  isStopped = false;
   #stir = (): void => undefined;
   readonly #gone: AbortController;
 
@@ -128,6 +142,7 @@ class Run {
 
   #misbehaved(what: string): ConsumerEnd {
     this.consumer.kill('SIGTERM');
+    this.isStopped = true;
     return { tookAll: false, status: EXIT.protocol, what };
   }
 
@@ -153,8 +168,8 @@ class Run {
   }
 
   #answer(line: string): void {
-    if (line !== OK)
-      this.#goWrong(`wrote ${JSON.stringify(line)} to its standard output, where ${OK} is the only line`);
+    const what = line === '' ? 'an empty line' : JSON.stringify(line);
+    if (line !== OK) this.#goWrong(`wrote ${what} to its standard output, where ${OK} is the only line`);
     else if (this.#hasAnswered) this.#goWrong(`wrote ${OK} twice`);
     this.#hasAnswered = true;
   }

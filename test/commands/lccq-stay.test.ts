@@ -102,6 +102,11 @@ describe('lccq --stay', () => {
     ],
     ['says nothing and ends', program('exit 0'), 'ended before its input did, without the line ok'],
     [
+      'says nothing in a line',
+      program('echo'),
+      'wrote an empty line to its standard output, where ok is the only line',
+    ],
+    [
       'closes its standard output and goes on',
       'exec >&-; cat >/dev/null',
       'closed its standard output, where ok is awaited',
@@ -180,8 +185,44 @@ describe('lccq --stay', () => {
       assert.equal(cursorSeq(), 1);
     });
 
-  /** One that does not heed SIGTERM, and answers once there is a file `go`. */
-  const stubborn = `trap '' TERM; ${program('until [ -e go ]; do :; done; echo ok')}`;
+  for (const [what, perEnd, after, wanted] of [
+    ['fails', 'exit 3', '', 3],
+    ['ends in good order', 'echo ok', '', 0],
+    ['fails at its end', 'echo ok', 'exit 4', 4],
+  ] as const)
+    it(`ends soon after a program that ${what} and leaves one behind that holds its standard output`, () => {
+      put(1, 1);
+      const left = `tail -f /dev/null 2>/dev/null & echo $! >left; ${program(perEnd)}; ${after}`;
+      const { status } = lccq(batches(), bash(left));
+      assert.equal(process.kill(Number(fileOf('left')), 'SIGKILL'), true, 'it was still there');
+      assert.equal(status, wanted);
+    });
+
+  const untilGo = 'until [ -e go ]; do :; done';
+  const letGo = () => writeFileSync(join(cache.home, 'go'), '');
+  /** Does not heed SIGTERM. */
+  const patient = (perEnd: string) => `trap '' TERM; ${program(perEnd)}`;
+  const stubborn = patient(`${untilGo}; echo ok`);
+
+  for (const [when, perEnd, told] of [
+    ['in a batch', () => 'echo no', () => `; ${cursor} not moved`],
+    [
+      'while nothing changes',
+      () => `echo ok; until [ -s '${cursor}' ]; do :; done; echo no`,
+      () => ', after it had taken everything',
+    ],
+  ] as const)
+    it(`says at once what a program does wrong ${when}, and waits for its end with the cursor locked`, async () => {
+      put(1, 2);
+      const { child, end } = follow(patient(`${perEnd()}; ${untilGo}`));
+      const complaint = `lccq: bash wrote "no" to its standard output, where ok is the only line${told()}\n`;
+      assert.equal(String(await once(child.stderr, 'data')), complaint);
+      assert.equal(lccq(batches(), ['true']).status, 75);
+      const waiting = 'lccq: waiting for bash to end; two signals end lccq without it\n';
+      assert.equal(String(await once(child.stderr, 'data')), waiting);
+      letGo();
+      assert.deepEqual(await end(), { status: 76, stderr: complaint + waiting });
+    });
 
   it('passes SIGTERM on in the middle of a batch, waits with the cursor locked, and takes a late answer', async () => {
     put(1, 2);
@@ -190,14 +231,14 @@ describe('lccq --stay', () => {
     child.kill('SIGTERM');
     assert.match((await once(child.stderr, 'data')).join(''), /^lccq: SIGTERM: waiting for bash to end; /);
     assert.equal(lccq(batches(), ['true']).status, 75);
-    writeFileSync(join(cache.home, 'go'), '');
+    letGo();
     assert.equal((await end()).status, 0);
     assert.equal(cursorSeq(), 2);
   });
 
   it('ends with a program that SIGTERM ends in the middle of a batch', async () => {
     put(1, 2);
-    const { child, end } = follow(program('until [ -e go ]; do :; done; echo ok'));
+    const { child, end } = follow(program(`${untilGo}; echo ok`));
     await until('the batch is there', () => linesOf('taken').includes('end'));
     child.kill('SIGTERM');
     const { status, stderr } = await end();

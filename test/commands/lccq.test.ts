@@ -162,8 +162,10 @@ describe('lccq', () => {
     ['none and deletions', ['--no-deleted', '--deleted'], 64],
     ['a limit of nothing', ['--limit=0'], 64],
     ['no program behind the dashes', ['--'], 64],
+    ['a program without a name', ['--', ''], 64],
     ['--commit with anything else', ['--commit=x', '--pid=1'], 64],
-    ['a commit of nothing', ['--commit=/nonexistent/c'], 66],
+    ['a commit of nothing', ['--commit=/c'], 66],
+    ['a commit in a directory that is not there', ['--commit=/nonexistent/c'], 73],
     ['a cursor in a directory that is not there', ['--cursor=/nonexistent/c'], 73],
   ] as const) {
     it(`refuses ${what} in one line`, () => {

@@ -136,12 +136,17 @@ describe('a cursor', () => {
     });
     if (unmount === undefined) return t.skip('mounting needs root');
     const file = join(disk, 'c');
-    const message = (name: string) => `${name}: its file system is read-only; name a file of another`;
-    assert.throws(() => lockCursor(file), { code: 'output.create', message: message(`${file}.lock`) });
-    assert.throws(() => advanceCursor(file, { storeId: STORE, seq: 1 }), {
-      code: 'output.create',
-      message: message(file),
-    });
+    const why = 'its file system is read-only; name a file of another';
+    const refused = (message: string) => ({ code: 'output.create', message });
+    assert.throws(() => lockCursor(file), refused(`${file}: its directory cannot be written: ${why}`));
+    assert.throws(() => advanceCursor(file, { storeId: STORE, seq: 1 }), refused(`${file}: ${why}`));
+  });
+
+  it('is refused by what a link leads to, where that has no directory', () => {
+    const link = newFile();
+    symlinkSync('nowhere/c', link);
+    const message = `${dir}/nowhere: no such directory for a cursor`;
+    assert.throws(() => lockCursor(link), { code: 'output.create', message });
   });
 
   it('moves by commit only after a whole stream', () => {
