@@ -1,5 +1,5 @@
 /** The figures of lccbot. */
-import { amount } from '../config/words.js';
+import { amount, formatUntil } from '../config/words.js';
 import { counter, countOf, field, figureOf, gauge, someThat, type StatusOf } from '../daemon/figures.js';
 import { formatBytes } from '../lib/bytes-text.js';
 
@@ -8,6 +8,9 @@ const FETCHES = {
   label: 'result',
   help: 'Fetches done, by result: ok, unchanged, redirect (reported, not followed), error',
 };
+
+/** So long it is said that addresses are not permitted, after the last one. */
+const UNPERMITTED_MS = 3_600_000;
 
 export const BOT_FIGURES = {
   slots: gauge('lcc_bot_slots', 'Fetches it can do at a time'),
@@ -28,6 +31,17 @@ export const BOT_FIGURES = {
   unchanged: countOf(FETCHES, 'unchanged'),
   redirect: countOf(FETCHES, 'redirect'),
   error: countOf(FETCHES, 'error'),
+  unpermitted: counter(
+    'lcc_bot_unpermitted_total',
+    'Fetches that were refused because the LCC is not permitted to fetch from that address',
+    {
+      reasons: ({ daemon, unpermitted, unpermitted_at_ms: atMs }, nowMs) =>
+        typeof atMs === 'number' &&
+        nowMs - atMs < UNPERMITTED_MS &&
+        `${String(daemon)} has refused ${amount(Number(unpermitted), 'fetch', 'fetches')} since its start, the last at ${formatUntil(atMs, nowMs)}: address not permitted (610); for a private network start lccd with --allow-address, then lccctl want-full`,
+    },
+  ),
+  unpermitted_at_ms: field<number | null>(),
   bytes: counter('lcc_bot_content_bytes_total', 'Bytes of content stored', count =>
     count === 0 ? '' : `${formatBytes(count)} fetched since the start`,
   ),

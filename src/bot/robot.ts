@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { ManagerPeer } from '../wire/bm-bot.js';
+import { UNPERMITTED } from '../wire/codes.js';
 import type { FetchInline, RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
@@ -76,7 +77,8 @@ export class Robot {
     end: (begun, outcome) => this.#end(begun, outcome),
   };
   readonly #files: StoreFiles;
-  readonly #counts = { ok: 0, unchanged: 0, redirect: 0, error: 0, bytes: 0, wire_bytes: 0 };
+  readonly #counts = { ok: 0, unchanged: 0, redirect: 0, error: 0, unpermitted: 0, bytes: 0, wire_bytes: 0 };
+  #unpermittedAtMs: number | null = null;
 
   constructor(options: RobotOptions) {
     this.#options = options;
@@ -132,6 +134,7 @@ export class Robot {
       waiting: this.#lanes.waiting,
       managers: this.#sessions.size,
       idle_connections: this.#options.engine.idleConnections,
+      unpermitted_at_ms: this.#unpermittedAtMs,
       ...this.#counts,
     };
   }
@@ -289,6 +292,10 @@ export class Robot {
     this.#counts[result.status === 'inline' ? 'ok' : result.status]++;
     this.#counts.wire_bytes += result.wireBytes;
     if (result.status === 'ok') this.#counts.bytes += result.len;
+    if (result.status === 'error' && result.code === UNPERMITTED) {
+      this.#counts.unpermitted++;
+      this.#unpermittedAtMs = this.#options.clock.nowMs();
+    }
     session.open--;
     if (!session.closed) session.unsent.push(result);
   }

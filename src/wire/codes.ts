@@ -51,6 +51,8 @@ export const CODES = {
 export const STORE_FULL = 613;
 /** A set would remove much: told even among many errors. */
 export const REMOVALS_HELD = 205;
+/** An address that the LCC is not permitted to fetch from. */
+export const UNPERMITTED = 610;
 /** Of what nobody announced: nothing is sent for it. */
 export const ROBOTS_FORBID = 615;
 /** Of what was announced: an audit found that it has changed, or is gone, without a word. */

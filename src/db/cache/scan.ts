@@ -1,9 +1,6 @@
 /** What a scan looks at in lcc.db: whose pages are asked for again, how often they changed, and what waits already. */
-import { ROBOTS_FORBID } from '../../wire/codes.js';
+import { ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
-
-/** An address that the LCC is not permitted to fetch from: a link has it asked for again, a scan does not. */
-const UNPERMITTED = 610;
 
 export interface ScanProvider {
   pid: number;

@@ -4,7 +4,7 @@
  * anything, is fetched again.
  */
 import { canonicalUrl } from '../../wire/canonical-url.js';
-import { OUTSIDE_ROOTS, ROBOTS_FORBID, STORE_FULL } from '../../wire/codes.js';
+import { OUTSIDE_ROOTS, ROBOTS_FORBID, STORE_FULL, UNPERMITTED } from '../../wire/codes.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';
 import type { ErrorReach, FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
@@ -61,8 +61,6 @@ export interface ResultRules {
 }
 
 const LEAVES_ROOTS = 609;
-/** An address that the LCC is not permitted to fetch from. */
-const UNPERMITTED = 610;
 /** What is held of a page that nobody announced goes when robots.txt has forbidden it for so long. */
 const FORBIDDEN_FOR_S = 30 * 86_400;
 /** A type that is not taken. */

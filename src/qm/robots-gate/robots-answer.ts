@@ -6,6 +6,7 @@
  *                                                 ╰─without──▶ what nobody announced waits as for a site that is away
  */
 import type { OriginPause, StoredRobots } from '../../db/queue/robots-txt.js';
+import { UNPERMITTED } from '../../wire/codes.js';
 import type { FetchDone, FetchInline } from '../../wire/fetch.js';
 
 const HOUR_S = 3600;
@@ -23,8 +24,6 @@ const UNPERMITTED_S = 60;
 const NO_PAUSE: OriginPause = { failures: 0, again: 0 };
 
 const TOO_MANY_REQUESTS = 429;
-/** An address that the LCC is not permitted to fetch from. */
-export const UNPERMITTED = 610;
 /** Too large before it was decoded, redirects without an end, or to what is no public host: there is none to be had. */
 const UNAVAILABLE: readonly number[] = [606, 608, 609, UNPERMITTED];
 

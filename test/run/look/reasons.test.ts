@@ -60,6 +60,11 @@ describe('why nothing moves', () => {
     assert.deepEqual(reasonsOf(lcc('lccd-qm', { up_s: 59, machines_away }), QUEUE, NOW_MS), []);
   });
 
+  it('says nothing of addresses that were not permitted more than an hour ago', () => {
+    const before = { unpermitted: 12, unpermitted_at_ms: NOW_MS - 3_600_000 };
+    assert.deepEqual(reasonsOf(lcc('lccbot', before), QUEUE, NOW_MS), []);
+  });
+
   it('says that a database has no room, or that a daemon waits for some', () => {
     const [qm, ...others] = reasonsOf(lcc('lccd-qm', { no_room: 'lcc.db: full' }), QUEUE, NOW_MS);
     assert.match(qm ?? '', /^lccd-qm cannot write its database, .*: lcc\.db: full; free some$/);
@@ -257,6 +262,12 @@ describe('why nothing moves', () => {
       /^lccd-bm has lost the Queue Manager/,
     ],
     ['a robot without a Bot Manager', lcc('lccbot', { managers: 0 }), {}, /^lccbot has no Bot Manager/],
+    [
+      'addresses that are not permitted',
+      lcc('lccbot', { unpermitted: 12, unpermitted_at_ms: NOW_MS - 600_000 }),
+      {},
+      /^lccbot has refused 12 fetches since its start, the last at 13:20:00: address not permitted \(610\); for a private network start lccd with --allow-address, then lccctl want-full$/,
+    ],
     [
       'a UNS without a Queue Manager',
       lcc('lccd-uns', { qm_connected: false, sets_spooled: 2 }),
