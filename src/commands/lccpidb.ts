@@ -20,6 +20,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/providers/pidb.js';
+import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
 import { TruthReader } from '../db/truth/reader.js';
@@ -59,7 +60,7 @@ const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   },
   show: { write: false, action: show },
   list: { write: false, action: list },
-  'root add': { write: true, action: (db, context) => addRoots(db, pidOf(context), rootsOf(context)) },
+  'root add': { write: true, action: addRootsOf },
   'root rm': {
     write: true,
     action: (db, context) => removeRoots(db, pidOf(context), textsOf(context, 'root')),
@@ -131,6 +132,7 @@ function add(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   addProvider(db, pid, password === undefined ? NO_PASSWORD : hashPassword(password), terms, roots);
   if (typeof login === 'string') changeLogin(db, pid, login);
   warn(context, terms, slots, config);
+  sayCrawlers(db, context, pid, roots);
   if (password === undefined)
     return context.say(
       `provider ${pid} added without a password: nobody announces for it until lccpidb passwd --pid=${pid} gives its owner one`,
@@ -217,6 +219,23 @@ function hasMoreRoom(
 ): boolean {
   if (provider === undefined || provider.lastset === 0) return false;
   return filesmax > provider.filesmax || spacemax > provider.spacemax;
+}
+
+function addRootsOf(db: Db, context: CommandContext): void {
+  const pid = pidOf(context);
+  const roots = rootsOf(context);
+  addRoots(db, pid, roots);
+  sayCrawlers(db, context, pid, roots);
+}
+
+/** Pages of two providers are two pages. */
+function sayCrawlers(db: Db, context: CommandContext, pid: number, roots: readonly string[]): void {
+  for (const root of roots)
+    for (const crawler of crawlersOf(db, root))
+      if (crawler !== pid)
+        context.say(
+          `--root=${root}: provider ${crawler} crawls it as well, pages are fetched and kept twice; to end that: lccpidb set --pid=${crawler} --spider=no`,
+        );
 }
 
 function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots, config: Config): void {

@@ -197,6 +197,24 @@ describe('lccpidb', () => {
     );
   });
 
+  it('says of a root that another provider crawls it, and adds it', () => {
+    const home = newHome();
+    const crawled = (root: string) =>
+      `lccpidb: --root=${root}: provider 1 crawls it as well, pages are fetched and kept twice; to end that: lccpidb set --pid=1 --spider=no\n`;
+    assert.doesNotMatch(
+      lccpidb(home, 'add', '--pid=1', '--spider=yes', '--root=http://h/').stderr,
+      /as well/,
+    );
+    assert.ok(
+      lccpidb(home, 'add', '--pid=2', '--root=http://h/a/').stderr.startsWith(crawled('http://h/a/')),
+    );
+    const { status, stderr } = lccpidb(home, 'root', 'add', '--pid=2', '--root=http://h/b/');
+    assert.deepEqual([status, stderr], [0, crawled('http://h/b/')]);
+    assert.equal(lccpidb(home, 'root', 'add', '--pid=1', '--root=http://h/b/').stderr, '');
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--spider=no').status, 0);
+    assert.equal(lccpidb(home, 'root', 'add', '--pid=2', '--root=http://h/c/').stderr, '');
+  });
+
   it('replaces a password; the old one is void', () => {
     const home = newHome();
     const first = lccpidb(home, 'add', '--pid=1', '--root=http://h/').stdout.trim();
