@@ -1,4 +1,5 @@
 /** Where clients from outside connect to a daemon. */
+import type { Config } from '../config/load.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import type { Bound, Connection, Services } from './types.js';
@@ -16,9 +17,15 @@ export async function listenAll(
   return { listens, close: () => listeners.forEach(listener => void listener.close()) };
 }
 
+type ListenKey = 'cu.listen' | 'rs.listen' | 'spider.store_listen';
+
 /** The endpoints of a setting that has no default. @throws LccError `usage` where none is given; as `parseEndpoint` */
-export function endpointsToListen(texts: readonly string[], defaultPort: number): Endpoint[] {
+export function endpointsToListen(config: Config, key: ListenKey, defaultPort: number): Endpoint[] {
+  const texts = config.get(key);
   if (texts.length === 0)
-    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
+    throw new LccError(
+      'usage',
+      `--listen=ENDPOINT is missing, and so is the setting ${key}; write host:port, tls:host:port or unix:/path`,
+    );
   return texts.map(text => parseEndpoint(text, defaultPort));
 }

@@ -52,7 +52,7 @@ export async function startRs(services: Services): Promise<Running> {
   // It has passwords for the moment in which it shows or sends them.
   keepMemoryOutOfCores();
   const { config, log } = services;
-  const endpoints = endpointsToListen(config.get('rs.listen'), DEFAULT_RS_PORT);
+  const endpoints = endpointsToListen(config, 'rs.listen', DEFAULT_RS_PORT);
   const operatorAt = operatorEndpoints(config.get('rs.operator_listen'));
   const options = rsOptions(config);
   if (options.url === '')

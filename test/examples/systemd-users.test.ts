@@ -38,7 +38,10 @@ function install(): void {
   // As at each start of the machine.
   for (let i = 0; i < 2; i++)
     execFileSync('systemd-tmpfiles', tmpfiles, { stdio: ['ignore', 'ignore', 'inherit'] });
-  writeFileSync(join(root, 'etc/lcc.toml'), '[rs]\nurl = "http://localhost/"\n');
+  writeFileSync(
+    join(root, 'etc/lcc.toml'),
+    '[uns]\nlisten = ["127.0.0.1:0", "127.0.0.1:0"]\n[rs]\nlisten = ["127.0.0.1:0"]\nurl = "http://localhost/"\n',
+  );
 }
 
 /** Of `passwd` or `group`. */
@@ -67,12 +70,13 @@ function asUnit(unit: string): string[] {
   ];
 }
 
+const env = () => ({ LCC_HOME: home, LCC_CONFIG: join(root, 'etc/lcc.toml') });
+
 function start(unit: string): Daemon {
   const words = valueOf(unit, 'ExecStart').split(' ');
   const command = words.shift() ?? '';
-  const args = words.map(word => word.replace('/var/lib/lcc', home).replace(/(127\.0\.0\.1):\d+$/, '$1:0'));
-  const env = { LCC_CONFIG: join(root, 'etc/lcc.toml') };
-  return daemons.start(command.replace(/.*\//, ''), home, args, env, asUnit(unit));
+  const args = words.map(word => word.replace('/var/lib/lcc', home));
+  return daemons.start(command.replace(/.*\//, ''), home, args, env(), asUnit(unit));
 }
 
 /** Of each socket, whether that unit may connect to it: `open`, or why not. */
@@ -111,6 +115,7 @@ describe('the separated units as their users', { skip }, () => {
       'qm-bm.sock',
       'qm-rs.sock',
       'qm-uns.sock',
+      'spider.sock',
       'uns-door.sock',
     ]);
     const found = reached(
@@ -137,5 +142,22 @@ describe('the separated units as their users', { skip }, () => {
     }
     // Logins are remembered as long as it says nothing: its size is enough.
     assert.ok(may('-e', 'run/logins.changes'));
+  });
+
+  it('lcc-uns listens where the settings say, and takes crawls from lcc-links', () => {
+    const [uns] = daemons.all.filter(({ name }) => name === 'lccd-uns');
+    assert.equal(uns?.log.split('"endpoint":"127.0.0.1:').length, 3);
+    const asks = (unit: string, command: string, args: readonly string[], input = '') => {
+      const [file = '', ...words] = [...asUnit(unit), join(ROOT, 'bin', command), ...args];
+      const { status, stderr } = spawnSync(file, words, {
+        env: { ...process.env, ...env() },
+        input,
+        encoding: 'utf8',
+      });
+      assert.equal(status, 0, stderr);
+    };
+    asks('lcc-qm', 'lccpidb', ['add', '--pid=1', '--spider=yes', '--root=http://h/']);
+    asks('lcc-links', 'lcclinks', ['--seeds', '--deliver'], 'http://h/\n');
+    asks('lcc-links', 'lccscan', ['--deliver']);
   });
 });

@@ -12,7 +12,7 @@ export const DEFAULT_PORT = 9010;
 /** @throws LccError `usage` where no endpoint is given */
 export async function startCu(services: Services): Promise<Running> {
   const { config, clock, log } = services;
-  const endpoints = endpointsToListen(config.get('cu.listen'), DEFAULT_PORT);
+  const endpoints = endpointsToListen(config, 'cu.listen', DEFAULT_PORT);
   const options = cuOptions(config, openFilesLimit());
   const server = new CuServer({ options, clock, log, fail: error => services.fail(error) });
   if (options.anonymous && endpoints.some(({ kind }) => kind !== 'unix'))

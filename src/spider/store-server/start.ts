@@ -28,7 +28,7 @@ const PLACES: Bound = {
  *   StoreDatabase.open
  */
 export async function startStore(services: Services): Promise<Running> {
-  const endpoints = endpointsToListen(services.config.get('spider.store_listen'), DEFAULT_STORE_PORT);
+  const endpoints = endpointsToListen(services.config, 'spider.store_listen', DEFAULT_STORE_PORT);
   const { dir, lockPath } = storeOptions(services.config);
   makeDirectoryDurably(dir, 0o750);
   return startLocked(lockPath, services.log, async () => {
