@@ -10,12 +10,13 @@
  * link, all of them lie beside what it leads to.
  */
 import type { Selection } from '../db/cache/selection.js';
-import { accessSync, constants, readFileSync, rmSync } from 'node:fs';
+import { accessSync, closeSync, constants, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
 import { errnoOf, isNoRoom, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { realPath } from '../lib/real-path.js';
+import { openRegularFile } from '../lib/regular-file.js';
 import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
 import type { Cursor } from './library/types.js';
@@ -57,6 +58,8 @@ export function selectionText(selection: Pick<Selection, 'pid' | 'prefix' | 'mim
  */
 export function lockCursor(file: string): Lock {
   const path = placeOf(file);
+  // What is no cursor gets no lock.
+  readCursor(file);
   checkWritable(file, dirname(path));
   const lock = lockOf(path);
   if (lock === undefined) {
@@ -65,7 +68,14 @@ export function lockCursor(file: string): Lock {
   return lock;
 }
 
-const placeOf = (file: string) => realPath(file, 'cursor');
+/** Where it lies. @throws LccError `output.create` where its directory is missing, `io` where links lead nowhere */
+function placeOf(file: string): string {
+  try {
+    return realPath(file, 'cursor');
+  } catch (error) {
+    throw error instanceof LccError ? error : unreadable(file, error);
+  }
+}
 
 function lockOf(path: string): Lock | undefined {
   try {
@@ -80,9 +90,13 @@ function checkWritable(file: string, dir: string): void {
   try {
     accessSync(dir, constants.W_OK);
   } catch (error) {
-    throw new LccError('output.create', `${file}: its directory cannot be written: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    throw new LccError(
+      'output.create',
+      `${file}: its directory ${dir} cannot be written: ${reasonOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -93,10 +107,10 @@ function checkWritable(file: string, dir: string): void {
 export function readCursor(file: string): FileCursor | undefined {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = textOf(file);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined;
-    throw new LccError('io', `cursor ${file}: ${reasonOf(error)}`, { cause: error });
+    throw error instanceof LccError ? error : unreadable(file, error);
   }
   const [, storeId, seq, of] = TEXT.exec(text) ?? [];
   if (storeId === undefined) {
@@ -106,6 +120,19 @@ export function readCursor(file: string): FileCursor | undefined {
     );
   }
   return { storeId, seq: Number(seq), ...(of === undefined ? {} : { of }) };
+}
+
+function textOf(file: string): string {
+  const fd = openRegularFile(file, 'cursor');
+  try {
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function unreadable(file: string, cause: unknown): LccError {
+  return new LccError('io', `cursor ${file}: ${reasonOf(cause)}`, { cause });
 }
 
 /**

@@ -65,6 +65,7 @@ export function exitStatusOf(error: unknown): ExitStatus {
     case 'ENOENT':
     case 'EISDIR':
     case 'ENOTDIR':
+    case 'ELOOP':
       return EXIT.noinput;
     case 'EACCES':
     case 'EPERM':
@@ -121,6 +122,8 @@ export function reasonOf(error: unknown): string {
       return 'this user may not use it; change its permissions, or run this as its owner';
     case 'EROFS':
       return 'its file system is read-only; name a file of another';
+    case 'ELOOP':
+      return 'its symbolic links lead in a circle; name a file';
     default:
       return messageOf(error);
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -44,8 +45,25 @@ describe('a cursor', () => {
   });
 
   it('that is a directory is refused with what to do', () => {
-    const message = `cursor ${dir}: it is a directory; name a file`;
-    assert.throws(() => readCursor(dir), { code: 'io', message });
+    const message = `the cursor ${dir} is a directory; name a file, or a path where there is none yet`;
+    for (const use of [readCursor, lockCursor]) assert.throws(() => use(dir), { code: 'io', message });
+    assert.ok(!existsSync(`${dir}.lock`));
+  });
+
+  it('that is a named pipe is not waited for', () => {
+    const pipe = newFile();
+    assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+    const message = /^the cursor \S+ is a named pipe; name a file/;
+    for (const use of [readCursor, lockCursor]) assert.throws(() => use(pipe), { code: 'io', message });
+  });
+
+  it('that is a circle of links is refused with what to do', () => {
+    const [one, two] = [newFile(), newFile()];
+    symlinkSync(two, one);
+    symlinkSync(one, two);
+    const message = `cursor ${one}: its symbolic links lead in a circle; name a file`;
+    for (const use of [readCursor, lockCursor, commitNext])
+      assert.throws(() => use(one), { code: 'io', message });
   });
 
   it('that finds no room is told with its name', t => {
@@ -138,7 +156,13 @@ describe('a cursor', () => {
     const file = join(disk, 'c');
     const why = 'its file system is read-only; name a file of another';
     const refused = (message: string) => ({ code: 'output.create', message });
-    assert.throws(() => lockCursor(file), refused(`${file}: its directory cannot be written: ${why}`));
+    const link = newFile();
+    symlinkSync(file, link);
+    for (const name of [file, link])
+      assert.throws(
+        () => lockCursor(name),
+        refused(`${name}: its directory ${disk} cannot be written: ${why}`),
+      );
     assert.throws(() => advanceCursor(file, { storeId: STORE, seq: 1 }), refused(`${file}: ${why}`));
   });
 

@@ -1,9 +1,10 @@
 /** The state of a site as last accepted: sorted canonical lines. It is read as written or not at all. */
-import { closeSync, constants, fstatSync, openSync, type BigIntStats } from 'node:fs';
+import { closeSync, fstatSync, type BigIntStats } from 'node:fs';
 import { resolve } from 'node:path';
-import { errnoOf, LccError } from '../../lib/errors.js';
+import { errnoOf, LccError, reasonOf } from '../../lib/errors.js';
 import { NEWLINE, readBlocksAt, refuseLongLine } from '../../lib/line-sequences.js';
 import { realPath } from '../../lib/real-path.js';
+import { openRegularFile } from '../../lib/regular-file.js';
 import { readChunksAt } from '../../lib/stdio.js';
 import { wordsOf } from './line-hash.js';
 import { identityOf } from './kept.js';
@@ -125,16 +126,7 @@ export class Statefile {
  * @throws system errors; LccError `io` for anything but a file
  */
 export function openState(path: string): number {
-  // Without O_NONBLOCK open(2) of a named pipe waits for its writer.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const stats = fstatSync(fd);
-  if (stats.isFile()) return fd;
-  closeSync(fd);
-  const what = stats.isFIFO() ? 'a named pipe' : stats.isDirectory() ? 'a directory' : 'a device';
-  throw new LccError(
-    'io',
-    `the statefile ${path} is ${what}; name a file, or a path where there is none yet`,
-  );
+  return openRegularFile(path, 'statefile');
 }
 
 const BLOCK_BYTES = 64 * 1024;
@@ -160,7 +152,7 @@ function isLess(bytes: Buffer, words: DataView, a: number, b: number): boolean {
 }
 
 function unreadable(path: string, cause: unknown): LccError {
-  return new LccError('io', `cannot read the statefile ${path}: ${errnoOf(cause) ?? 'unknown error'}`, {
+  return new LccError('io', `cannot read the statefile ${path}: ${reasonOf(cause)}`, {
     cause,
   });
 }
