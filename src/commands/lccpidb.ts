@@ -29,7 +29,7 @@ import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
-import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { EXIT, LccError, messageOf, reasonOf, type ExitStatus } from '../lib/errors.js';
 import { firstLineOf } from '../lib/first-line.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
@@ -63,7 +63,12 @@ const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   'root add': { write: true, action: addRootsOf },
   'root rm': {
     write: true,
-    action: (db, context) => removeRoots(db, pidOf(context), textsOf(context, 'root')),
+    action(db, context) {
+      const pid = pidOf(context);
+      removeRoots(db, pid, textsOf(context, 'root'));
+      if (readProvider(db, pid)?.roots.length === 0)
+        context.say(`provider ${pid} has no root left: nothing is fetched for it; lccpidb root add`);
+    },
   },
 };
 
@@ -124,6 +129,8 @@ function add(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   if (typeof sites === 'string') return addList(db, context, slots, { sites, endPid: firstPid });
   const pid = pidOf(context);
   if (pid >= firstPid) throw tooHigh('pid', pid, firstPid);
+  if (context.options['pidFrom'] !== undefined)
+    throw new LccError('usage', '--pid-from is for --sites; --pid names one provider');
   const roots = rootsOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
@@ -149,7 +156,7 @@ function tooHigh(option: string, pid: number, firstPid: number): LccError {
   );
 }
 
-/** @throws LccError `input.missing`, `usage`, `limit` */
+/** @throws LccError `input.missing`, `usage` */
 function addList(
   db: Db,
   context: CommandContext,
@@ -180,7 +187,7 @@ function readList(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new LccError('input.missing', `--sites=${path}: ${messageOf(error)}`, { cause: error });
+    throw new LccError('input.missing', `--sites=${path}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -324,6 +331,8 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
 }
 
 function list(db: Db, context: CommandContext): void {
+  if (context.options['pid'] !== undefined)
+    throw new LccError('usage', 'list prints all providers; one is printed by lccpidb show --pid=N');
   for (const provider of readProviders(db)) {
     process.stdout.write(context.options['json'] === true ? jsonLine(provider) : providerLine(provider));
   }
@@ -354,7 +363,7 @@ function loginOf({ options }: CommandContext): string | null | undefined {
   try {
     login = firstLineOf(file === '-' ? 0 : file);
   } catch (error) {
-    throw new LccError('input.missing', `--loginfile=${file}: ${errnoOf(error) ?? messageOf(error)}`);
+    throw new LccError('input.missing', `--loginfile=${file}: ${reasonOf(error)}`);
   }
   if (login === undefined || !/^[^:\p{Cc}]+:\P{Cc}*$/u.test(login) || login.length > 1000)
     throw new LccError('config', `--loginfile=${file}: write user:password in its first line`);

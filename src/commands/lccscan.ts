@@ -11,7 +11,7 @@ import { DoorRequests } from '../scan/door-requests.js';
 import { StdoutRequests } from '../scan/stdout-requests.js';
 import type { ScanCounts, ScanOptions, ScanSink } from '../scan/types.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
-import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
+import { CONFIG_OPTION, configOf, numberOf, readNumber, textsOf } from './options.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 
 export const command: CommandSpec = {
@@ -38,6 +38,14 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     for (const pid of options.pids)
       if (!db.hasProvider(pid)) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
     const nowS = Math.floor(systemClock.nowMs() / 1000);
+    const asked = new Set((isAudit ? db.auditProviders({ nowS }) : db.providers()).map(({ pid }) => pid));
+    for (const pid of options.pids)
+      if (!asked.has(pid))
+        context.say(
+          isAudit
+            ? `provider ${pid}: no audit of it is due`
+            : `provider ${pid} is not scanned: it has neither scan=yes nor spider=yes, or is disabled (lccpidb show --pid=${pid})`,
+        );
     const deliver = doorOptionsOf(context.options, config);
     const door = deliver && new DoorRequests(deliver, isAudit ? 'audit' : 'scan');
     const sink: ScanSink = door ?? new StdoutRequests(new Output(1));
@@ -52,17 +60,15 @@ async function run(context: CommandContext): Promise<ExitStatus> {
 
 function scanOptions(values: OptionValues, config: Config): ScanOptions {
   return {
-    pids: new Set((textsOf(values, 'pid') ?? []).map(text => numberOf('--pid', text))),
-    limit:
-      textOf(values, 'limit') === undefined ? undefined : numberOf('--limit', textOf(values, 'limit') ?? ''),
+    pids: new Set(
+      (textsOf(values, 'pid') ?? []).map(text =>
+        readNumber('--pid', text, "give the provider's number, 1 or more"),
+      ),
+    ),
+    limit: numberOf(values, 'limit', 'give a number from 0', { min: 0 }),
     perDay: config.get('spider.scan_per_day'),
     percentPerDay: config.get('spider.scan_percent_per_day'),
   };
-}
-
-function numberOf(option: string, text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new LccError('usage', `${option}=${text}: give a number from 0`);
 }
 
 function countLine({ providers, rows, chosen, overdue, known, recent }: ScanCounts): string {

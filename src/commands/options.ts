@@ -37,14 +37,23 @@ export function numberOf(
   options: OptionValues,
   name: string,
   advice: string,
-  { min = 1, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {},
+  bounds: { min?: number; max?: number } = {},
 ): number | undefined {
   const given = options[name];
-  if (given === undefined) return undefined;
-  const value = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
+  return given === undefined ? undefined : readNumber(flagOf(name), String(given), advice, bounds);
+}
+
+/** The number that an option is given, in digits. @throws LccError `usage` with `advice` for anything else */
+export function readNumber(
+  flag: string,
+  given: string,
+  advice: string,
+  { min = 1, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {},
+): number {
+  const value = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
   if (value >= min && value <= max) return value;
-  const most = /^\d{16,}$/.test(String(given)) ? ', of 15 digits at most' : '';
-  throw new LccError('usage', `${flagOf(name)}=${String(given)}: ${advice}${most}`);
+  const most = /^\d{16,}$/.test(given) ? ', of 15 digits at most' : '';
+  throw new LccError('usage', `${flag}=${given}: ${advice}${most}`);
 }
 
 /** A duration with its unit, such as `7d`. @returns milliseconds, undefined where it is not given @throws LccError `usage` */

@@ -103,9 +103,9 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
       `--timeofday=${given('timeofday')}: never with qm.slots = ${slots}, where only hours that are on every day count; give hours of the day, 0-23, or set qm.slots = ${WEEK_SLOTS}`,
     );
   return {
-    ...read('filesmax', integer(0), 'give a number of files'),
+    ...read('filesmax', integer(0), 'give a number of files, of 15 digits at most'),
     ...read('spacemax', size, 'give a number of bytes, such as 500MB'),
-    ...read('fullsetsallowed', integer(0), 'give a number of full sets'),
+    ...read('fullsetsallowed', integer(0), 'give a number of full sets, of 15 digits at most'),
     ...read('bandwidth', rate, 'give bytes per second, such as 100KB; 0 = unlimited'),
     ...(timeofday === undefined ? {} : { timeofday }),
     ...read('priority', integer(0, 2), 'give 0, 1 or 2'),
@@ -113,7 +113,11 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
     ...read('enabled', yesOrNo, 'give yes or no'),
     ...read('enforce', yesOrNo, 'give yes or no'),
     ...read('fusepercent', orDefault(integer(0, 100)), 'give 0 to 100, or default'),
-    ...read('fuseurls', orDefault(integer(0, MAX_FUSE_URLS)), 'give a number of urls, or default'),
+    ...read(
+      'fuseurls',
+      orDefault(integer(0, MAX_FUSE_URLS)),
+      'give a number of urls up to a billion, or default',
+    ),
     ...read('maxlen', orDefault(atLeastOne(size)), 'give a number of bytes from 1, such as 2MB, or default'),
     ...read('fetchtimeout', orDefault(seconds), 'give seconds, 0.01 to 3600, or default'),
     ...read(
@@ -123,7 +127,11 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
     ),
     ...read('spider', yesOrNo, 'give yes or no'),
     ...read('scan', orDefault(yesOrNo), 'give yes, no or default'),
-    ...read('scanperday', orDefault(integer(0, MAX_SCAN_URLS)), 'give a number of urls, or default'),
+    ...read(
+      'scanperday',
+      orDefault(integer(0, MAX_SCAN_URLS)),
+      'give a number of urls up to a billion, or default',
+    ),
     ...read('groupname', groupName, 'give a name without blanks, 255 characters at most; none = no group'),
     ...read('useragent', orDefault(headerText), 'give one line of printable ASCII, or default'),
   };
@@ -160,7 +168,7 @@ export function warningsOf(
 
 function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number | undefined {
   return text => {
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     return value >= min && value <= max ? value : undefined;
   };
 }

@@ -105,6 +105,13 @@ describe('lccpidb and what it prints', () => {
     const lines = (state: string) =>
       `1000\thttps://www.example.co.uk/\t${state}\n1001\thttps://shop.example.co.uk/\tthere\n` +
       `1002\thttp://user.github.io/\t${state}\n1003\thttps://127.0.0.1/\t${state}\n`;
+    const fewNumbers = lccpidb(home, 'add', `--sites=${list}`, '--pid-from=99998');
+    assert.equal(fewNumbers.status, 64);
+    assert.match(
+      fewNumbers.stderr,
+      /^lccpidb: no number from 99998 to 99999 is left for \S+: no site was added; give a lower --pid-from\n/,
+    );
+    assert.equal(lccpidb(home, 'list').stdout.split('\n').length, 2);
     assert.equal(add().stdout, lines('new'));
     assert.equal(add().stdout, lines('there'));
     const providers = lccpidb(home, 'list', '--json')

@@ -190,6 +190,10 @@ describe('lccpidb', () => {
     assert.equal(lccpidb(home, 'root', 'add', '--pid=1', '--root=https://h/c/').status, 0);
     assert.equal(lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/b/').status, 0);
     assert.deepEqual(provider(home, 1)?.roots, ['http://h/a/', 'https://h/c/']);
+    assert.match(
+      lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/a/', '--root=https://h/c/').stderr,
+      /^lccpidb: provider 1 has no root left: nothing is fetched for it; lccpidb root add\n$/,
+    );
     const missing = lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/b/');
     assert.deepEqual(
       [missing.status, missing.stderr],

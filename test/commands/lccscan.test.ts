@@ -54,7 +54,14 @@ describe('lccscan', () => {
       'lccscan: 1 provider, 4 pages looked at: 1 chosen, 0 not asked for in 90 days, 0 that were not to be had; 1 passed over, asked for within an hour\n',
     );
     assert.deepEqual(lccscan('--limit=5').curls, [`${SITE}often`, `${SITE}never`]);
-    assert.deepEqual(lccscan('--limit=5', '--pid=2').curls, []);
+    const ofOwner = lccscan('--limit=5', '--pid=2');
+    assert.deepEqual([ofOwner.status, ofOwner.curls], [0, []]);
+    assert.equal(
+      ofOwner.stderr,
+      'lccscan: provider 2 is not scanned: it has neither scan=yes nor spider=yes, or is disabled (lccpidb show --pid=2)\n',
+    );
+    cache.db.exec(`UPDATE pidb SET auditdue = ${NOW_S + DAY_S} WHERE pid = 2`);
+    assert.equal(lccscan('--audit', '--pid=2').stderr, 'lccscan: provider 2: no audit of it is due\n');
   });
 
   it('asks for the share of an hour, for all that is older than 90 days, and for what may be there again', () => {

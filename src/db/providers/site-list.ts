@@ -21,7 +21,7 @@ export interface AddedSite {
 /**
  * Adds those that no provider has as a root, in one transaction: the same list again changes nothing.
  * @param firstPid the first number to be given @param endPid the first that is not
- * @throws LccError `limit` when there are no numbers left
+ * @throws LccError `usage` when there are no numbers left
  */
 export function addSites(
   db: Db,
@@ -38,7 +38,10 @@ export function addSites(
       if (there !== undefined) return { pid: there, root, isNew: false };
       while (isTaken(next)) next++;
       if (next >= endPid)
-        throw new LccError('limit', `no number from ${firstPid} to ${endPid - 1} is left for ${root}`);
+        throw new LccError(
+          'usage',
+          `no number from ${firstPid} to ${endPid - 1} is left for ${root}: no site was added; give a lower --pid-from`,
+        );
       addProvider(db, next, password(), terms, [root]);
       return { pid: next, root, isNew: true };
     }),
