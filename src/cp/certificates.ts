@@ -4,11 +4,18 @@ import { errnoOf, messageOf } from '../lib/errors.js';
 /** What OpenSSL calls the ways in which a certificate fails (X509_V_ERR_…). */
 const UNTRUSTED = /CERT|SIGNATURE|ISSUER|CRL|INVALID_CA|HOSTNAME_MISMATCH/;
 
+/** What OpenSSL says of times → what is wrong and what to do. */
+const UNTIMELY: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate, or one above it, has expired; tell who runs that LCC',
+  CERT_NOT_YET_VALID: 'its certificate, or one above it, is not valid yet; check the clocks of both machines',
+};
+
 /** Undefined where it is not the certificate that failed. It fails again, however often it is tried. */
 export function certificateTrouble(error: unknown): string | undefined {
   const errno = errnoOf(error) ?? '';
   if (errno === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `its certificate is for another name: ${messageOf(error)}`;
+  if (UNTIMELY[errno] !== undefined) return UNTIMELY[errno];
   // After the reason Node 24 names an option of node itself.
   const [reason] = messageOf(error).split('; ', 1);
   return UNTRUSTED.test(errno)

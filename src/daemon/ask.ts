@@ -13,6 +13,8 @@ export interface DaemonStatus {
   pid: number;
   up_s: number;
   rss_bytes: number;
+  /** When the certificate ends that it shows, since 1970; null: it shows none; undefined: it is of another version. */
+  tls_until_ms?: number | null;
   /** Nothing is spooled, queued (other than for later) or being done. */
   idle: boolean;
   [name: string]: unknown;

@@ -30,6 +30,8 @@ export interface ListenContext {
   log: Log;
   /** Called on SIGHUP: certificates are read again without dropping a connection. @returns ends that */
   onReload(action: () => void): () => void;
+  /** Called whenever the certificate was read. @param untilMs when it ends, since 1970 */
+  certified?: (untilMs: number) => void;
 }
 
 /**
@@ -153,13 +155,14 @@ function boundHandshakes(server: TlsServer): void {
   server.on('secureConnection', socket => void begun.delete(nameOf(socket)));
 }
 
-function readCertificate({ config, log }: ListenContext): { cert: Buffer; key: Buffer } {
+function readCertificate({ config, log, certified }: ListenContext): { cert: Buffer; key: Buffer } {
   const certPath = config.get('net.tls_cert');
   const keyPath = config.get('net.tls_key');
   if (certPath === '' || keyPath === '') {
     throw new LccError('config', 'a tls: endpoint needs net.tls_cert and net.tls_key in lcc.toml');
   }
   const { cert, key, validToMs } = readIdentity(certPath, keyPath);
+  certified?.(validToMs);
   if (validToMs < Date.now())
     log.warn('TLS certificate expired; replace it', {
       file: certPath,

@@ -79,7 +79,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     log.info('stopping', { reason });
     told.abort();
   });
-  const services = servicesOf(config, log, reloads, fail, told.signal);
+  let tlsUntilMs: number | undefined;
+  const certified = (untilMs: number) => void (tlsUntilMs = untilMs);
+  const services = servicesOf(config, { log, reloads, certified }, fail, told.signal);
   let running: Running | undefined;
   let beside: Closing | undefined;
   let control: Closing;
@@ -88,7 +90,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     running = started;
     if (started.reload !== undefined) reloads.add(() => started.reload?.());
     beside = await options.beside?.(services, started, instance);
-    control = await openControl(name, services, started);
+    control = await openControl(name, services, started, () => tlsUntilMs);
   } catch (thrown) {
     const error = named(thrown);
     log.error('cannot start', {
@@ -143,8 +145,7 @@ function endProcess(status: ExitStatus): ExitStatus {
 
 function servicesOf(
   config: Config,
-  log: Log,
-  reloads: Set<() => void>,
+  { log, reloads, certified }: { log: Log; reloads: Set<() => void>; certified: (untilMs: number) => void },
   fail: (error: unknown) => void,
   told: AbortSignal,
 ): Services {
@@ -166,7 +167,7 @@ function servicesOf(
     listen: (endpoint, onConnection, bound) =>
       listenOn(
         endpoint,
-        { config, log, onReload },
+        { config, log, onReload, certified },
         bounded(onConnection, bound && placesFor(bound), bound?.evict),
         bound?.mode,
       ),
@@ -177,7 +178,12 @@ function servicesOf(
   };
 }
 
-function openControl(name: string, services: Services, running: Running): Promise<Closing> {
+function openControl(
+  name: string,
+  services: Services,
+  running: Running,
+  tlsUntilMs: () => number | undefined,
+): Promise<Closing> {
   const startedAtMs = services.clock.nowMs();
   const controls: Record<string, Control> = {
     ...running.controls,
@@ -186,6 +192,7 @@ function openControl(name: string, services: Services, running: Running): Promis
       pid: process.pid,
       up_s: Math.round((services.clock.nowMs() - startedAtMs) / 1000),
       rss_bytes: process.memoryUsage.rss(),
+      tls_until_ms: tlsUntilMs() ?? null,
       ...running.status(),
     }),
   };

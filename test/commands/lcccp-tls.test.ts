@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ROOT } from '../support/tree.js';
 import { Home, Receiver, SITE } from '../support/uns.js';
 import type { Daemon } from '../support/daemon.js';
 
+const NAME = ['-subj', '/CN=uns', '-addext', 'subjectAltName=IP:127.0.0.1'];
 const home = new Home();
 let password: string;
 let uns: Daemon;
@@ -28,8 +30,7 @@ before(async () => {
   makeAuthority('authority');
   makeAuthority('stranger');
   const signed = ['-CA', file('authority.pem'), '-CAkey', file('authority.key')];
-  const name = ['-subj', '/CN=uns', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  openssl(...signed, ...name, '-keyout', file('uns.key'), '-out', file('uns.pem'));
+  openssl(...signed, ...NAME, '-keyout', file('uns.key'), '-out', file('uns.pem'));
   password = home.addProvider(7);
   home.configure(
     `[net]\ntls_cert = ${JSON.stringify(file('uns.pem'))}\ntls_key = ${JSON.stringify(file('uns.key'))}\n`,
@@ -87,6 +88,14 @@ describe('lcccp over TLS', () => {
     });
   }
 
+  it('names a file of authorities that is not there', async () => {
+    const { status, stderr } = await lcccp(`tls:127.0.0.1:${tlsPort()}`, '--cafile=/nonexistent');
+    assert.deepEqual(
+      [status, stderr],
+      [66, 'lcccp: --cafile: /nonexistent: there is no such file or directory; check the name\n'],
+    );
+  });
+
   it('does not take the certificate of one host for that of another', async () => {
     const { status, stderr } = await lcccp(`tls:localhost:${tlsPort()}`, `--cafile=${file('authority.pem')}`);
     assert.equal(status, 69);
@@ -97,6 +106,23 @@ describe('lcccp over TLS', () => {
     const { status, stderr } = await lcccp(`tls:127.0.0.1:${uns.port}`, `--cafile=${file('authority.pem')}`);
     assert.equal(status, 69);
     assert.match(stderr, /does not speak TLS/);
+  });
+
+  it('says of a certificate that has expired whom to tell, and not to name another authority', async () => {
+    copyFileSync(file('uns.pem'), file('good.pem'));
+    const request = ['req', '-new', '-key', file('uns.key'), '-out', file('uns.csr'), ...NAME];
+    execFileSync('openssl', request, { stdio: 'ignore' });
+    const authority = ['-CA', file('authority.pem'), '-CAkey', file('authority.key'), '-set_serial', '7'];
+    const sign = ['x509', '-req', '-in', file('uns.csr'), ...authority, '-copy_extensions', 'copyall'];
+    execFileSync('openssl', [...sign, '-days', '-1', '-out', file('uns.pem')], { stdio: 'ignore' });
+    uns.child.kill('SIGHUP');
+    await uns.logged('TLS certificate reloaded');
+    const { status, stderr } = await lcccp(`tls:127.0.0.1:${tlsPort()}`, `--cafile=${file('authority.pem')}`);
+    assert.equal(status, 69);
+    assert.match(stderr, /: its certificate, or one above it, has expired; tell who runs that LCC\n$/);
+    copyFileSync(file('good.pem'), file('uns.pem'));
+    uns.child.kill('SIGHUP');
+    await uns.logged('TLS certificate reloaded', 2);
   });
 
   it('is thought of where plain text is hung up on', async () => {

@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 import { HARD_FIGURES } from '../../src/clear/figures.js';
 import { EXIT } from '../../src/lib/errors.js';
 import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
-import { statusOf } from '../support/daemon.js';
+import { OF_EVERY_DAEMON, statusOf } from '../support/daemon.js';
 import { noRails } from '../support/rails.js';
 import { until } from '../support/until.js';
 
@@ -194,9 +194,7 @@ Require user cachebot
     await home.addRails(['nginx']);
     await home.startHard().ready;
     const status = await home.status();
-    const own = Object.keys(status).filter(
-      key => !['daemon', 'pid', 'up_s', 'rss_bytes', 'idle'].includes(key),
-    );
+    const own = Object.keys(status).filter(key => !OF_EVERY_DAEMON.includes(key));
     assert.deepEqual(own.toSorted(), Object.keys(HARD_FIGURES).toSorted());
     assert.equal(status['idle'], true);
     const second = home.startHard();

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { SOFT_FIGURES } from '../../src/clear/figures.js';
 import { EXIT } from '../../src/lib/errors.js';
+import { OF_EVERY_DAEMON } from '../support/daemon.js';
 import { examples, pageOf } from '../support/mdoc.js';
 import { startDocs } from '../support/nginx.js';
 import { noRails } from '../support/rails.js';
@@ -315,9 +316,7 @@ describe('lccd-soft', { skip: noRails }, () => {
     await home.begin(['nginx']);
     await home.startSoft().ready;
     const status = await home.softStatus();
-    const own = Object.keys(status).filter(
-      key => !['daemon', 'pid', 'up_s', 'rss_bytes', 'idle'].includes(key),
-    );
+    const own = Object.keys(status).filter(key => !OF_EVERY_DAEMON.includes(key));
     assert.deepEqual(own.toSorted(), Object.keys(SOFT_FIGURES).toSorted());
     assert.equal(status['idle'], true);
     const second = home.startSoft();

@@ -52,6 +52,8 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
       socket.destroy();
     }
     assert.match(await status(), /"readAheadBytes":16384/);
+    const untilMs = Number(/"tls_until_ms":(\d+)/.exec(await status())?.[1]);
+    assert.equal(untilMs, Date.parse(fresh.certificate.valid_to));
   } finally {
     await echo.stop('SIGKILL');
     rmSync(home, { recursive: true, force: true });
@@ -98,7 +100,7 @@ it('names the file that holds no certificate, no key, or the key of another cert
         'other.pem',
         /net\.tls_key: \S*other\.pem is not the key of the certificate in \S*cert\.pem/,
       ],
-      ['missing.pem', 'key.pem', /net\.tls_cert: \S*missing\.pem: ENOENT/],
+      ['missing.pem', 'key.pem', /net\.tls_cert: \S*missing\.pem: there is no such file/],
     ] as const) {
       configure(home, cert, key);
       const { status, log } = await runUntilReady(home);

@@ -113,6 +113,16 @@ export class Daemons {
   }
 }
 
+/** Fields of a status that are no figures of one kind. */
+export const OF_EVERY_DAEMON: readonly string[] = [
+  'daemon',
+  'pid',
+  'up_s',
+  'rss_bytes',
+  'tls_until_ms',
+  'idle',
+];
+
 /** What a daemon answers to `status`, or another line, on its control socket. */
 export async function statusOf(
   home: string,

@@ -9,7 +9,7 @@ import { serveMetrics } from '../../src/web/metrics.js';
 import type { WebServer } from '../../src/web/server.js';
 import { FIGURES } from '../../src/commands/figures.js';
 import { counter, countOf, gauge, type Figures } from '../../src/daemon/figures.js';
-import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { OF_EVERY_DAEMON, startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
@@ -166,12 +166,15 @@ soft_metrics_listen = "0"
   });
 
   it('are of fields that their daemon reports, each of them and no other', async () => {
-    const common = ['daemon', 'pid', 'up_s', 'rss_bytes', 'idle'];
     for (const [kind, figures] of Object.entries(FIGURES)) {
       const names = kind === 'lccd-bm' ? [kind, 'lccd-bm-relay'] : [kind];
       const statuses = await Promise.all(names.map(name => statusOf(lcc.home, name)));
       const reported = new Set(statuses.flatMap(each => Object.keys(each)));
-      assert.deepEqual([...reported].toSorted(), [...common, ...Object.keys(figures)].toSorted(), kind);
+      assert.deepEqual(
+        [...reported].toSorted(),
+        [...OF_EVERY_DAEMON, ...Object.keys(figures)].toSorted(),
+        kind,
+      );
     }
   });
 

@@ -27,6 +27,8 @@ export function reasonsOf(
   const queued = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
+    // Daemons of one machine show the same certificate.
+    ...new Set(looks.flatMap(look => ('status' in look ? ofCertificate(look.status, nowMs) : []))),
     // Both daemons of cache clearing report the same rails.
     ...new Set(
       Object.entries(figures).flatMap(([kind, rows]) =>
@@ -40,6 +42,17 @@ export function reasonsOf(
     ...(queue === undefined
       ? []
       : [...ofProviders(queue, nowMs), ...ofFailed(queue, qm?.['retry_at_ms'], nowMs)]),
+  ];
+}
+
+/** It is said so long before a certificate ends. */
+const ENDS_SOON_MS = 7 * 86_400_000;
+
+function ofCertificate({ tls_until_ms: untilMs }: DaemonStatus, nowMs: number): string[] {
+  if (typeof untilMs !== 'number' || untilMs - nowMs > ENDS_SOON_MS) return [];
+  const verb = untilMs > nowMs ? 'ends' : 'has expired';
+  return [
+    `the TLS certificate ${verb} at ${formatUntil(untilMs, nowMs)}: replace it (net.tls_cert), then kill -HUP, which has it read again`,
   ];
 }
 

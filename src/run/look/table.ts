@@ -81,7 +81,10 @@ export function describeStatus(
 
 function numbersOf(status: DaemonStatus): string {
   return Object.entries(status)
-    .filter(([name, value]) => typeof value === 'number' && !['pid', 'up_s', 'rss_bytes'].includes(name))
+    .filter(
+      ([name, value]) =>
+        typeof value === 'number' && !['pid', 'up_s', 'rss_bytes', 'tls_until_ms'].includes(name),
+    )
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(' ');
 }

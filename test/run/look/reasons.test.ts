@@ -60,6 +60,17 @@ describe('why nothing moves', () => {
     assert.deepEqual(reasonsOf(lcc('lccd-qm', { up_s: 59, machines_away }), QUEUE, NOW_MS), []);
   });
 
+  it('says of a certificate that it has expired, or will within a week, once for all that show it', () => {
+    const until = (ms: number) =>
+      ['lccd-uns', 'lccd-cu'].map(name => says(name, { ...WELL[name], tls_until_ms: NOW_MS + ms }));
+    const rest = lcc().filter(({ name }) => name !== 'lccd-uns');
+    const reasons = (ms: number) => reasonsOf([...rest, ...until(ms)], QUEUE, NOW_MS);
+    const what = 'replace it (net.tls_cert), then kill -HUP, which has it read again';
+    assert.deepEqual(reasons(-60_000), [`the TLS certificate has expired at 13:29:00: ${what}`]);
+    assert.deepEqual(reasons(7 * 86_400_000), [`the TLS certificate ends at 2026-11-27 13:30: ${what}`]);
+    assert.deepEqual(reasons(7 * 86_400_000 + 1), []);
+  });
+
   it('says nothing of addresses that were not permitted more than an hour ago', () => {
     const before = { unpermitted: 12, unpermitted_at_ms: NOW_MS - 3_600_000 };
     assert.deepEqual(reasonsOf(lcc('lccbot', before), QUEUE, NOW_MS), []);
