@@ -72,15 +72,20 @@ export function startConsumer(
   if (output !== undefined)
     child.stdout?.on('data', (chunk: Buffer) => output.said(chunk)).on('end', () => output.ended());
   let cut = false;
+  let hasExited = false;
   stdin.on('error', () => (cut = true));
+  const cutOff = () => {
+    cut = true;
+    stdin.destroy();
+  };
   const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
     // Not before all that it said was read; but a program that it has left behind may hold the other ends for ever.
     const ended = (status: number | null, signal: NodeJS.Signals | null) => resolve(endOf(status, signal));
     child.on('close', ended);
     child.on('exit', (status, signal) => {
-      cut ||= !stdin.writableFinished;
-      stdin.destroy();
+      hasExited = true;
+      if (stdin.writableLength > 0) cutOff();
       if (output === undefined) return ended(status, signal);
       systemClock.after(LEFT_BEHIND_MS, () => {
         child.stdout?.destroy();
@@ -91,6 +96,7 @@ export function startConsumer(
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));
   return {
     async write(chunk) {
+      if (hasExited) cutOff();
       if (cut || stdin.destroyed) throw new ConsumerGone();
       // Until the pipe has taken all of it: the bytes are the caller's again. The caller must wake up when the consumer is gone.
       await Promise.race([new Promise(resolve => stdin.write(chunk, resolve)), closed]);

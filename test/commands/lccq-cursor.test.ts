@@ -132,6 +132,16 @@ describe('lccq --cursor -- CMD', () => {
     assert.equal(cursorSeq(), undefined);
   });
 
+  it('does not wait for what CMD has left behind with its standard input', () => {
+    cache.fill(5000, i => `http://x/${i}/${'y'.repeat(50)}`);
+    const left = join(cache.home, 'left');
+    const script = `exec 3<&0; tail -f /dev/null <&3 >/dev/null 2>&1 & echo $! >'${left}'; exit 3`;
+    const { status, stderr } = into('bash', '-c', script);
+    assert.equal(process.kill(Number(readFileSync(left, 'utf8')), 'SIGKILL'), true, 'it was still there');
+    assert.equal(status, 3);
+    assert.match(stderr, /^lccq: bash exited with 3; .*not moved\n$/);
+  });
+
   it('stops at the limit and goes on there', () => {
     for (let i = 1; i <= 5; i++) cache.put({ curl: `http://x/${i}` });
     const seen: string[] = [];
