@@ -25,6 +25,8 @@ export interface ConsumerEnd {
 
 /** A program that was started. */
 export interface StartedConsumer extends Consumer {
+  /** Sends SIGTERM, and closes its input wherever that is. */
+  giveUp(): void;
   over: Promise<Omit<ConsumerEnd, 'tookAll'>>;
 }
 
@@ -107,6 +109,10 @@ export function startConsumer(
       else cut = true;
       await closed;
       return { ...(await over), tookAll: !cut };
+    },
+    giveUp() {
+      cutOff();
+      child.kill('SIGTERM');
     },
     over,
     kill: signal => void child.kill(signal),

@@ -88,7 +88,6 @@ class Run {
   /** What it did that no program does that stays. */
   #wrong: string | undefined;
   #isOver = false;
-  isStopped = false;
   #stir = (): void => undefined;
   readonly #gone: AbortController;
 
@@ -124,7 +123,7 @@ class Run {
     }
     const answer = new Promise<void>(resolve => (this.#stir = resolve));
     if (!this.#hasAnswered && this.#wrong === undefined) await Promise.race([answer, this.consumer.over]);
-    if (this.#wrong !== undefined) return this.#misbehaved(this.#wrong);
+    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
     if (this.#hasAnswered) return { tookAll: true, status: 0, what: `wrote ${OK}` };
     const { status, what } = await this.consumer.over;
     return status === 0
@@ -134,21 +133,21 @@ class Run {
 
   /** Ends its input and waits for its end, unless it has done what is wrong. */
   async end(): Promise<ConsumerEnd> {
-    if (this.#wrong !== undefined) return this.#misbehaved(this.#wrong);
+    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
     const isEarly = this.#isOver;
     const end = await this.consumer.finish();
     return isEarly && end.status === 0 ? { ...end, status: EXIT.protocol, what: ENDED_EARLY } : end;
   }
 
-  #misbehaved(what: string): ConsumerEnd {
-    this.consumer.kill('SIGTERM');
-    this.isStopped = true;
-    return { tookAll: false, status: EXIT.protocol, what };
+  /** It has done what is wrong, and was told to end. */
+  get isStopped(): boolean {
+    return this.#wrong !== undefined;
   }
 
   /** The first of what it did is told. */
   #goWrong(what: string): void {
     this.#wrong ??= what;
+    this.consumer.giveUp();
     this.#stir();
     this.#gone.abort();
   }
@@ -173,4 +172,8 @@ class Run {
     else if (this.#hasAnswered) this.#goWrong(`wrote ${OK} twice`);
     this.#hasAnswered = true;
   }
+}
+
+function misbehaved(what: string): ConsumerEnd {
+  return { tookAll: false, status: EXIT.protocol, what };
 }

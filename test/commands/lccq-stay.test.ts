@@ -204,17 +204,24 @@ describe('lccq --stay', () => {
   const patient = (perEnd: string) => `trap '' TERM; ${program(perEnd)}`;
   const stubborn = patient(`${untilGo}; echo ok`);
 
-  for (const [when, perEnd, told] of [
-    ['in a batch', () => 'echo no', () => `; ${cursor} not moved`],
+  for (const [when, urls, script, told] of [
+    ['in a batch', 2, () => patient(`echo no; ${untilGo}`), () => `; ${cursor} not moved`],
     [
       'while nothing changes',
-      () => `echo ok; until [ -s '${cursor}' ]; do :; done; echo no`,
+      2,
+      () => patient(`echo ok; until [ -s '${cursor}' ]; do :; done; echo no; ${untilGo}`),
       () => ', after it had taken everything',
+    ],
+    [
+      'before it has read more than fits into a pipe',
+      1000,
+      () => `trap '' TERM; echo no; ${untilGo}`,
+      () => `; ${cursor} not moved`,
     ],
   ] as const)
     it(`says at once what a program does wrong ${when}, and waits for its end with the cursor locked`, async () => {
-      put(1, 2);
-      const { child, end } = follow(patient(`${perEnd()}; ${untilGo}`));
+      cache.fill(urls, i => `http://x/${i}/${'y'.repeat(400)}`);
+      const { child, end } = follow(script());
       const complaint = `lccq: bash wrote "no" to its standard output, where ok is the only line${told()}\n`;
       assert.equal(String(await once(child.stderr, 'data')), complaint);
       assert.equal(lccq(batches(), ['true']).status, 75);
