@@ -1,5 +1,5 @@
 /** Asking daemons what they do, over their control sockets `$LCC_HOME/run/NAME.ctl.sock`. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../lib/clock.js';
@@ -145,8 +145,12 @@ export function daemonsIn(runDir: string): string[] {
       });
     throw new LccError('io', `${runDir}: ${messageOf(error)}`, { cause: error });
   }
-  return files
-    .filter(file => file.endsWith(SUFFIX))
-    .map(file => file.slice(0, -SUFFIX.length))
-    .sort();
+  return (
+    files
+      .filter(file => file.endsWith(SUFFIX))
+      // A link to where a daemon would listen that does not run here is none that was left.
+      .filter(file => existsSync(join(runDir, file)))
+      .map(file => file.slice(0, -SUFFIX.length))
+      .sort()
+  );
 }

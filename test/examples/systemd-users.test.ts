@@ -96,6 +96,11 @@ describe('the separated units as their users', { skip }, () => {
     install();
     await start('lcc-qm').ready;
     await start('lcc-uns').ready;
+    // The link to its control socket is there, it does not run.
+    const [stat, ...words] = [...asUnit('lcc-qm'), join(ROOT, 'bin/lccstat'), '--json'];
+    const shown = spawnSync(stat, words, { env: { ...process.env, ...env() }, encoding: 'utf8' }).stdout;
+    assert.match(shown, /"lccd-uns"/);
+    assert.doesNotMatch(shown, /lccd-rs/);
     const rs = start('lcc-rs');
     await rs.ready;
     await until(
