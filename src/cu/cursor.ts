@@ -81,7 +81,8 @@ function lockOf(path: string): Lock | undefined {
   try {
     return tryLock(`${path}.lock`);
   } catch (error) {
-    throw new LccError('output.create', `${path}.lock: ${reasonOf(error)}`, { cause: error });
+    // It names the file.
+    throw new LccError('output.create', `${messageOf(error)}; is it the lock of a cursor?`, { cause: error });
   }
 }
 
@@ -176,9 +177,14 @@ export function advanceCursor(file: string, cursor: FileCursor): void {
   step('cu.cursor.advanced');
 }
 
-/** Forgets what an earlier stream left to be committed: call it before a new stream begins. */
+/** Forgets what an earlier stream left to be committed: call it before a new stream begins. @throws LccError `output.create` */
 export function dropNext(file: string): void {
-  rmSync(`${placeOf(file)}.next`, { force: true });
+  const next = `${placeOf(file)}.next`;
+  try {
+    rmSync(next, { force: true });
+  } catch (error) {
+    throw new LccError('output.create', `${next}: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */

@@ -28,7 +28,8 @@ export async function deliver(
   const reader = new CacheReader(delivery.dbPath, delivery.machineId);
   let lock: Lock | undefined;
   try {
-    if (file !== undefined) {
+    // To count moves no cursor.
+    if (file !== undefined && !delivery.count) {
       lock = lockCursor(file);
       // Another run may have moved it meanwhile, past what was there before.
       reader.renew();

@@ -112,7 +112,7 @@ async function intoProgram(
     const end = await program.end();
     // A signal that stops us often goes to the program as well.
     if (end === undefined || end.status === 0 || stop.aborted) return status;
-    talk.reject(`${program.name} ${end.what}, after it had taken everything`);
+    talk.reject(`${program.name} ${end.what}, after it had answered everything`);
     return end.status;
   } finally {
     const enough = clock.after(PATIENCE_MS, () => {

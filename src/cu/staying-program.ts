@@ -136,6 +136,8 @@ class Run {
     if (this.#wrong !== undefined) return misbehaved(this.#wrong);
     const isEarly = this.#isOver;
     const end = await this.consumer.finish();
+    // What it has said since its input ended.
+    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
     return isEarly && end.status === 0 ? { ...end, status: EXIT.protocol, what: ENDED_EARLY } : end;
   }
 
@@ -169,7 +171,8 @@ class Run {
   #answer(line: string): void {
     const what = line === '' ? 'an empty line' : JSON.stringify(line);
     if (line !== OK) this.#goWrong(`wrote ${what} to its standard output, where ${OK} is the only line`);
-    else if (this.#hasAnswered) this.#goWrong(`wrote ${OK} twice`);
+    else if (this.#hasAnswered)
+      this.#goWrong(`wrote ${OK} once too often, so the batch before may not have been taken`);
     this.#hasAnswered = true;
   }
 }

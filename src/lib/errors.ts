@@ -116,6 +116,7 @@ export function reasonOf(error: unknown): string {
     case 'ENOTDIR':
       return 'a part of its path is no directory; check the name';
     case 'EISDIR':
+    case 'ERR_FS_EISDIR':
       return 'it is a directory; name a file';
     case 'EACCES':
     case 'EPERM':

@@ -147,8 +147,18 @@ describe('lccq --stay', () => {
   it('says so when the program fails after it has taken everything', () => {
     put(1, 3);
     const { status, stderr } = lccq(batches(), bash(`${program('echo ok')}; exit 5`));
-    assert.deepEqual([status, stderr], [5, 'lccq: bash exited with 5, after it had taken everything\n']);
+    assert.deepEqual([status, stderr], [5, 'lccq: bash exited with 5, after it had answered everything\n']);
     assert.equal(cursorSeq(), 3);
+  });
+
+  it('notices by its end at the latest that the program has answered once too often', () => {
+    put(1, 3);
+    const { status, stderr } = lccq(batches(), bash(`echo ok; ${program('echo ok')}`));
+    assert.equal(status, 76);
+    assert.match(
+      stderr,
+      /^lccq: bash wrote ok once too often, so the batch before may not have been taken[;,] /,
+    );
   });
 
   it('says 127 of a program that is not there', () => {
@@ -181,7 +191,7 @@ describe('lccq --stay', () => {
       put(1, 1);
       const { end } = follow(program(`echo ok; until [ -s '${cursor}' ]; do :; done; ${does}`));
       const { status, stderr } = await end();
-      assert.deepEqual([status, stderr], [wanted, `lccq: bash ${what}, after it had taken everything\n`]);
+      assert.deepEqual([status, stderr], [wanted, `lccq: bash ${what}, after it had answered everything\n`]);
       assert.equal(cursorSeq(), 1);
     });
 
@@ -210,7 +220,7 @@ describe('lccq --stay', () => {
       'while nothing changes',
       2,
       () => patient(`echo ok; until [ -s '${cursor}' ]; do :; done; echo no; ${untilGo}`),
-      () => ', after it had taken everything',
+      () => ', after it had answered everything',
     ],
     [
       'before it has read more than fits into a pipe',
@@ -238,6 +248,7 @@ describe('lccq --stay', () => {
     child.kill('SIGTERM');
     assert.match((await once(child.stderr, 'data')).join(''), /^lccq: SIGTERM: waiting for bash to end; /);
     assert.equal(lccq(batches(), ['true']).status, 75);
+    assert.equal(lccqSays(cache, [`--cursor=${cursor}`, '--count']).stdout, '2\n', 'to count needs no lock');
     letGo();
     assert.equal((await end()).status, 0);
     assert.equal(cursorSeq(), 2);

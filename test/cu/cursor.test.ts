@@ -173,6 +173,13 @@ describe('a cursor', () => {
     assert.throws(() => lockCursor(link), { code: 'output.create', message });
   });
 
+  it('says so where what waits to be committed is no file', () => {
+    const file = newFile();
+    mkdirSync(`${file}.next`);
+    const message = `${file}.next: it is a directory; name a file`;
+    assert.throws(() => dropNext(file), { code: 'output.create', message });
+  });
+
   it('moves by commit only after a whole stream', () => {
     const file = newFile();
     advanceCursor(file, { storeId: STORE, seq: 1 });
