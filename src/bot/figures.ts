@@ -38,7 +38,7 @@ export const BOT_FIGURES = {
       reasons: ({ daemon, unpermitted, unpermitted_at_ms: atMs }, nowMs) =>
         typeof atMs === 'number' &&
         nowMs - atMs < UNPERMITTED_MS &&
-        `${String(daemon)} has refused ${amount(Number(unpermitted), 'fetch', 'fetches')} since its start, the last at ${formatUntil(atMs, nowMs)}: address not permitted (610); for a private network start lccd with --allow-address, then lccctl want-full`,
+        `${String(daemon)} has refused ${amount(Number(unpermitted), 'fetch', 'fetches')} since its start, the last at ${formatUntil(atMs, nowMs)}: address not permitted (610); for a private network start lccd with --allow-address, then lccctl want-full, and give the seeds of crawls again (lcclinks)`,
     },
   ),
   unpermitted_at_ms: field<number | null>(),

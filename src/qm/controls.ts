@@ -55,7 +55,14 @@ export function controlsOf(
     waiting: () => dispatcher.waiting(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
     ...control('resume', pid => providers.setPaused(false, pid)),
-    ...control('want-full', pid => providers.wantFullSet('operator', pid)),
+    ...control('want-full', pid => {
+      if (pid !== undefined && !providers.hasPassword(pid))
+        throw new LccError(
+          'usage',
+          `provider ${pid} has no password, and so nobody who sends a full set: give the seeds of its crawl again (lcclinks --seeds)`,
+        );
+      return providers.wantFullSet('operator', pid);
+    }),
     ...control(
       'flush',
       pid => {

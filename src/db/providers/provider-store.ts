@@ -1,4 +1,5 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
+import { NO_PASSWORD } from '../../lib/password.js';
 import { strictRootCheck } from '../../wire/roots.js';
 import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -67,6 +68,9 @@ type RawProvider = [
   ...[number | null, number | null, number | null, string | null, string | null, number, string | null],
 ];
 
+/** Who may be asked for a full set. */
+const MAY_WISH = `fullsetwanted IS NULL AND password <> '${NO_PASSWORD}'`;
+
 export class ProviderStore extends SqlStore {
   readonly #selectProvider = this.db
     .prepare<[number], RawProvider>(
@@ -105,10 +109,14 @@ export class ProviderStore extends SqlStore {
      WHERE pid = $pid`,
   );
   readonly #updateWish = this.sql.changes<[reason: string, pid: number]>(
-    'UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND fullsetwanted IS NULL',
+    `UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND ${MAY_WISH}`,
   );
   readonly #updateAllWishes = this.sql.changes<[reason: string]>(
-    'UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL',
+    `UPDATE pidb SET fullsetwanted = ? WHERE ${MAY_WISH}`,
+  );
+  /** Whether somebody may announce for it. */
+  readonly hasPassword = this.sql.has<[pid: number]>(
+    `SELECT 1 FROM pidb WHERE pid = ? AND password <> '${NO_PASSWORD}'`,
   );
   readonly #countProviders = this.sql.number<[values: { pid: number | null }]>(
     'SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)',
@@ -247,7 +255,11 @@ export class ProviderStore extends SqlStore {
     this.#updateFullSets({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
   }
 
-  /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
+  /**
+   * Asks for a full set, of one provider or of all; an earlier reason stays, and of a provider without a password, which nobody
+   * announces for, none is asked.
+   * @returns how many providers that changed
+   */
   wantFullSet(reason: FullSetReason, pid?: number): number {
     return pid === undefined ? this.#updateAllWishes(reason) : this.#updateWish(reason, pid);
   }

@@ -27,8 +27,7 @@ export function reasonsOf(
   const queued = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
-    // Daemons of one machine show the same certificate.
-    ...new Set(looks.flatMap(look => ('status' in look ? ofCertificate(look.status, nowMs) : []))),
+    ...ofCertificates(looks, nowMs),
     // Both daemons of cache clearing report the same rails.
     ...new Set(
       Object.entries(figures).flatMap(([kind, rows]) =>
@@ -48,12 +47,18 @@ export function reasonsOf(
 /** It is said so long before a certificate ends. */
 const ENDS_SOON_MS = 7 * 86_400_000;
 
-function ofCertificate({ tls_until_ms: untilMs }: DaemonStatus, nowMs: number): string[] {
-  if (typeof untilMs !== 'number' || untilMs - nowMs > ENDS_SOON_MS) return [];
-  const verb = untilMs > nowMs ? 'ends' : 'has expired';
-  return [
-    `the TLS certificate ${verb} at ${formatUntil(untilMs, nowMs)}: replace it (net.tls_cert), then kill -HUP, which has it read again`,
-  ];
+/** Daemons of one machine show the same certificate. */
+function ofCertificates(looks: readonly Look[], nowMs: number): string[] {
+  const showing = new Map<number, string[]>();
+  for (const look of looks) {
+    const untilMs = 'status' in look ? look.status.tls_until_ms : undefined;
+    if (typeof untilMs === 'number' && untilMs - nowMs <= ENDS_SOON_MS)
+      showing.set(untilMs, [...(showing.get(untilMs) ?? []), look.name]);
+  }
+  return [...showing].map(([untilMs, names]) => {
+    const verb = untilMs > nowMs ? 'ends' : 'has expired';
+    return `the TLS certificate of ${names.join(', ')} ${verb} at ${formatUntil(untilMs, nowMs)}: replace it (net.tls_cert), then kill -HUP lccd, or those, which read it again`;
+  });
 }
 
 /** Of reasons that are asked for again and again, those that were not there before. */

@@ -65,9 +65,13 @@ describe('why nothing moves', () => {
       ['lccd-uns', 'lccd-cu'].map(name => says(name, { ...WELL[name], tls_until_ms: NOW_MS + ms }));
     const rest = lcc().filter(({ name }) => name !== 'lccd-uns');
     const reasons = (ms: number) => reasonsOf([...rest, ...until(ms)], QUEUE, NOW_MS);
-    const what = 'replace it (net.tls_cert), then kill -HUP, which has it read again';
-    assert.deepEqual(reasons(-60_000), [`the TLS certificate has expired at 13:29:00: ${what}`]);
-    assert.deepEqual(reasons(7 * 86_400_000), [`the TLS certificate ends at 2026-11-27 13:30: ${what}`]);
+    const what = 'replace it (net.tls_cert), then kill -HUP lccd, or those, which read it again';
+    assert.deepEqual(reasons(-60_000), [
+      `the TLS certificate of lccd-uns, lccd-cu has expired at 13:29:00: ${what}`,
+    ]);
+    assert.deepEqual(reasons(7 * 86_400_000), [
+      `the TLS certificate of lccd-uns, lccd-cu ends at 2026-11-27 13:30: ${what}`,
+    ]);
     assert.deepEqual(reasons(7 * 86_400_000 + 1), []);
   });
 
@@ -277,7 +281,7 @@ describe('why nothing moves', () => {
       'addresses that are not permitted',
       lcc('lccbot', { unpermitted: 12, unpermitted_at_ms: NOW_MS - 600_000 }),
       {},
-      /^lccbot has refused 12 fetches since its start, the last at 13:20:00: address not permitted \(610\); for a private network start lccd with --allow-address, then lccctl want-full$/,
+      /^lccbot has refused 12 fetches since its start, the last at 13:20:00: address not permitted \(610\); for a private network start lccd with --allow-address, then lccctl want-full, and give the seeds of crawls again \(lcclinks\)$/,
     ],
     [
       'a UNS without a Queue Manager',
