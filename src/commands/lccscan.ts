@@ -38,14 +38,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     for (const pid of options.pids)
       if (!db.hasProvider(pid)) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
     const nowS = Math.floor(systemClock.nowMs() / 1000);
-    const asked = new Set((isAudit ? db.auditProviders({ nowS }) : db.providers()).map(({ pid }) => pid));
-    for (const pid of options.pids)
-      if (!asked.has(pid))
+    for (const pid of options.pids) {
+      if (isAudit && !db.isAuditDue({ pid, nowS })) context.say(`provider ${pid}: no audit of it is due`);
+      if (!isAudit && !db.isScanned(pid))
         context.say(
-          isAudit
-            ? `provider ${pid}: no audit of it is due`
-            : `provider ${pid} is not scanned: it has neither scan=yes nor spider=yes, or is disabled (lccpidb show --pid=${pid})`,
+          `provider ${pid} is not scanned: it has neither scan=yes nor spider=yes, or is disabled (lccpidb show --pid=${pid})`,
         );
+    }
     const deliver = doorOptionsOf(context.options, config);
     const door = deliver && new DoorRequests(deliver, isAudit ? 'audit' : 'scan');
     const sink: ScanSink = door ?? new StdoutRequests(new Output(1));

@@ -54,14 +54,28 @@ export interface KnownUrl {
   hops: number;
 }
 
+/** Of a row of pidb. */
+const IS_SCANNED = 'coalesce(scan, spider) = 1 AND enabled = 1';
+const IS_AUDIT_DUE = 'auditdue <= $nowS AND enabled = 1';
+
 export class ScanReader extends LccReader {
   readonly hasProvider = this.guarded(this.sql.has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?'));
+
+  readonly isScanned = this.guarded(
+    this.sql.has<[pid: number]>(`SELECT 1 FROM pidb WHERE pid = ? AND ${IS_SCANNED}`),
+  );
+
+  readonly isAuditDue = this.guarded(
+    this.sql.has<[values: { pid: number; nowS: number }]>(
+      `SELECT 1 FROM pidb WHERE pid = $pid AND ${IS_AUDIT_DUE}`,
+    ),
+  );
 
   /** Providers that are scanned, in the order of their numbers. */
   readonly providers = this.guarded(
     this.sql.rows<[], ScanProvider>(
       `SELECT pid, filesused AS held, scanperday AS perDay FROM pidb
-       WHERE coalesce(scan, spider) = 1 AND enabled = 1 ORDER BY pid`,
+       WHERE ${IS_SCANNED} ORDER BY pid`,
     ),
   );
 
@@ -72,7 +86,7 @@ export class ScanReader extends LccReader {
          coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
          coalesce(sum(state < 2), 0) AS open, coalesce(sum(state = 0 OR asked > $nowS - 86400), 0) AS today
        FROM pidb p LEFT JOIN audit a ON a.pid = p.pid AND a.began > p.auditdue
-       WHERE p.auditdue <= $nowS AND p.enabled = 1 GROUP BY p.pid ORDER BY p.pid`,
+       WHERE ${IS_AUDIT_DUE} GROUP BY p.pid ORDER BY p.pid`,
     ),
   );
 
