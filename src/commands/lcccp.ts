@@ -151,7 +151,7 @@ function deliveryOptions(context: CommandContext, errors: UrlErrors): DeliveryOp
   return {
     ...commonOptions(context),
     uns: parseEndpoint(uns),
-    ca: cafile === undefined ? undefined : readAuthorities('--cafile', cafile),
+    ca: cafile === undefined ? undefined : readAuthorities('--cafile', cafile, 'input.missing'),
     pid: pidOf(text('pid')),
     password: passwordOf(context),
     timeoutMs: seconds * 1000,

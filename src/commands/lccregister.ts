@@ -142,7 +142,7 @@ function accountOf(context: CommandContext): SiteAccount {
 
 function serverOf(context: CommandContext, url: string): RegistrationServer {
   const cafile = textOf(context.options, 'cafile');
-  const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
+  const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile, 'input.missing');
   return new RegistrationServer({
     url,
     timeoutMs: waitMsOf('--timeout', context.options['timeout'], 1) ?? 0,
