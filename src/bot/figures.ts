@@ -9,7 +9,7 @@ const FETCHES = {
   help: 'Fetches done, by result: ok, unchanged, redirect (reported, not followed), error',
 };
 
-/** So long it is said that addresses are not permitted, after the last one. */
+/** lccstat reports refused addresses for this time after the last one. */
 const UNPERMITTED_MS = 3_600_000;
 
 export const BOT_FIGURES = {

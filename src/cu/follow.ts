@@ -21,7 +21,7 @@ import { StayingProgram } from './staying-program.js';
 import type { PlacedDelivery, Query } from './types.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 
-/** Until it is said that a program is waited for that was told to end. */
+/** A program that was stopped may take this time to end before lccq says that it waits. */
 const PATIENCE_MS = 2000;
 
 /** What --follow needs. */

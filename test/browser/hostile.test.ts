@@ -204,7 +204,7 @@ describe('script that others wrote', { skip }, () => {
     );
   });
 
-  it('is text on the pages of operators, whoever wrote it', async () => {
+  it('is text on the pages of operators, be it of applicants, providers or sites', async () => {
     const { port, password } = operators;
     const seen = new Map<string, Answer>();
     let cookie = '';

@@ -44,7 +44,7 @@ export function reasonsOf(
   ];
 }
 
-/** It is said so long before a certificate ends. */
+/** A certificate is reported this time before its end. */
 const ENDS_SOON_MS = 7 * 86_400_000;
 
 /** Daemons of one machine show the same certificate. */
