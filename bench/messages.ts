@@ -139,7 +139,7 @@ export function serveRobot(path: string): void {
             len: 4096,
             mimetype: 'text/html',
             lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
-            verified: true,
+            completeness: 'whole',
             wireBytes: 4321,
             elapsedMs: 3,
           }),

@@ -42,7 +42,7 @@ function foundPage(id: number, nth: number): FetchOk {
     len: 4096,
     mimetype: 'text/html',
     lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
-    verified: true,
+    completeness: 'whole',
     wireBytes: 4321,
     elapsedMs: 3,
     machineId: 'm1',

@@ -25,7 +25,6 @@ import { startNginx } from './nginx.js';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PORT = 28_471;
 const TLS_PORT = 28_472;
-const HTTP2_PORT = 28_473;
 const AT_A_TIME = 64;
 const NEWLINE = 0x0a;
 
@@ -74,7 +73,6 @@ export async function bench(): Promise<Outcome[]> {
         'robot: 20,000 pages of 4 KiB over TLS, with md5 (the peer: without)',
         overTls(small, TLS_PORT),
       ),
-      await beside('robot: the same over HTTP/2', overTls(small, HTTP2_PORT)),
       await memory(small),
     ];
   } finally {
@@ -301,11 +299,10 @@ function startSite(dir: string): Promise<ChildProcess> {
       .split(' '),
     { stdio: 'ignore' },
   );
-  const secure = (port: number, protocol: string) => `server {
-    listen 127.0.0.1:${port} ${protocol} backlog=1024; root ${dir}/www;
+  const secure = `server {
+    listen 127.0.0.1:${TLS_PORT} ssl backlog=1024; root ${dir}/www;
     ssl_certificate ${dir}/ca.pem; ssl_certificate_key ${dir}/key.pem;
   }`;
   const plain = `server { listen 127.0.0.1:${PORT} backlog=1024; root ${dir}/www; }`;
-  const servers = [plain, secure(TLS_PORT, 'ssl'), secure(HTTP2_PORT, 'ssl http2')];
-  return startNginx(dir, servers.join('\n  '), PORT);
+  return startNginx(dir, [plain, secure].join('\n  '), PORT);
 }

@@ -40,7 +40,7 @@ const lazyModules = {
   name: 'lazy-modules',
   setup(bundle) {
     const lazy =
-      /^node:(child_process|crypto|dgram|http|http2|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads|zlib)$/;
+      /^node:(child_process|crypto|dgram|http|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads|zlib)$/;
     bundle.onResolve({ filter: lazy }, ({ path, namespace }) =>
       namespace === 'lazy' ? { path, external: true } : { path, namespace: 'lazy' },
     );
@@ -59,12 +59,12 @@ const lazyModules = {
   },
 };
 
-/** undici's HTTP/2, which the robot does not use (docs/design/fetching.md), would load Node's, TLS and all of crypto. */
+/** undici's HTTP/2, which nobody here speaks, would load Node's, TLS and all of crypto. */
 const withoutUndiciHttp2 = {
   name: 'without-undici-http2',
   setup(bundle) {
     bundle.onLoad({ filter: /undici\/lib\/dispatcher\/client-h2\.js$/ }, () => ({
-      contents: `module.exports = () => { throw new Error('undici is not to speak HTTP/2 here'); };`,
+      contents: `module.exports = () => { throw new Error('undici does not speak HTTP/2 here'); };`,
     }));
   },
 };

@@ -24,7 +24,6 @@ export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'res
     contentLimitText: limitText('bot.max_content_bytes', maxContentBytes),
     maxHeaderBytes,
     headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
-    http2: config.get('bot.http2'),
     maxRedirects,
     redirectLimitText: `${maxRedirects} (bot.max_redirects)`,
     userAgent: config.get('bot.user_agent'),

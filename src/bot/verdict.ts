@@ -23,6 +23,7 @@ const VERDICTS: Record<PlainKind, readonly [code: number, reach: ErrorReach]> = 
   'total-timeout': [603, 'url'],
   reset: [605, 'url'],
   cut: [605, 'url'],
+  contradicted: [605, 'url'],
   'too-large': [606, 'real'],
   flood: [606, 'real'],
   'headers-flood': [606, 'real'],

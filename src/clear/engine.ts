@@ -38,7 +38,6 @@ export function clearEngine(times: ClearTimes, own: Pick<EngineOptions, Own>, cl
     headerLimitText: '64 KB',
     maxRedirects: 0,
     redirectLimitText: '0',
-    http2: false,
     userAgent: USER_AGENT,
     allowAddresses: EVERYWHERE,
     maxConnectionsPerHost: Infinity,

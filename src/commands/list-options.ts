@@ -95,7 +95,6 @@ function engineOf(config: Config, allowAddresses: readonly string[]): ListOption
     headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
     maxRedirects,
     redirectLimitText: limitText('bot.max_redirects', maxRedirects),
-    http2: config.get('bot.http2'),
     userAgent: config.get('bot.user_agent'),
     allowAddresses,
     maxIdleConnections: 4,

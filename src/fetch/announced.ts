@@ -1,4 +1,8 @@
-/** What was announced of a content against what comes: its type, and its length and md5 where these are enforced. */
+/**
+ * What was announced of a content against what comes: its type, its end where only its connection says where that is, and its
+ * length and md5 where these are enforced.
+ */
+import type { Completeness } from '../wire/fetch.js';
 import { mimeMatcher } from '../wire/mime-patterns.js';
 import { fail, type FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
@@ -21,17 +25,57 @@ export function unacceptedType(
   return mimeMatcher(accept)(served) ? undefined : fail('unaccepted-type', `${served} is served`);
 }
 
-export function otherLength({ enforce, len }: FetchJob, length: number): FetchFailure | undefined {
-  if (enforce !== true || len === undefined || len === length) return undefined;
-  return fail('differs', `${len} ${len === 1 ? 'byte was' : 'bytes were'} announced, ${length} came`);
+/** A content that has come. */
+export interface EndedContent {
+  length: number;
+  /** Nothing but the end of the connection, a proper one, says that this is all. */
+  isOpen: boolean;
+  /** Lower-case hex; left out: not known yet. */
+  md5?: string;
 }
 
-/** The md5 that a content must have; undefined: any. */
-export function demandedMd5({ enforce, md5 }: FetchJob): string | undefined {
-  return enforce === true ? md5?.toLowerCase() : undefined;
+/** The md5 that a content must have to be kept; undefined: any. */
+export function demandedMd5(job: FetchJob, arrived: EndedContent): string | undefined {
+  const { enforce, md5, len, takesContradicted } = job;
+  const mayBeCut = arrived.isOpen && takesContradicted !== true && len !== arrived.length;
+  return enforce === true || mayBeCut ? md5?.toLowerCase() : undefined;
 }
 
-export function otherMd5({ enforce, md5 }: FetchJob, found: string): FetchFailure | undefined {
-  if (enforce !== true || md5 === undefined || md5.toLowerCase() === found) return undefined;
-  return fail('differs', `md5 ${md5} was announced, ${found} came`);
+/**
+ * Why a content that ended with its connection is not taken: half of it is as likely as an announcement that is out of date. The md5
+ * decides, or the length where none was announced; a length that is the announced one is no half.
+ */
+export function contradiction(job: FetchJob, arrived: EndedContent): FetchFailure | undefined {
+  if (job.takesContradicted === true || completenessOf(job, arrived) !== 'contradicted') return undefined;
+  const { len } = job;
+  const announced = len === undefined ? 'another md5 was' : `${len} ${len === 1 ? 'byte was' : 'bytes were'}`;
+  return fail(
+    'contradicted',
+    `it ended with its connection after ${arrived.length} bytes; ${announced} announced`,
+  );
+}
+
+export function completenessOf(
+  { md5, len }: FetchJob,
+  { isOpen, length, md5: found }: EndedContent,
+): Completeness {
+  if (!isOpen || len === length) return 'whole';
+  if (md5 === undefined) return len === undefined ? 'unverified' : 'contradicted';
+  if (found === undefined) return 'unverified';
+  return md5.toLowerCase() === found ? 'whole' : 'contradicted';
+}
+
+/** Content of another length or md5, where these are enforced; what may have been cut is to be tried again first. */
+export function enforced(
+  job: FetchJob,
+  { length, isOpen, md5: found }: EndedContent,
+): FetchFailure | undefined {
+  const { enforce, md5, len, takesContradicted } = job;
+  if (enforce !== true) return undefined;
+  const kind = isOpen && takesContradicted !== true ? 'contradicted' : 'differs';
+  if (len !== undefined && len !== length)
+    return fail(kind, `${len} ${len === 1 ? 'byte was' : 'bytes were'} announced, ${length} came`);
+  return md5 === undefined || found === undefined || md5.toLowerCase() === found
+    ? undefined
+    : fail(kind, `md5 ${md5} was announced, ${found} came`);
 }

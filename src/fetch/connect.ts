@@ -10,6 +10,7 @@ import type { buildConnector } from 'undici';
 import connectorOf from 'undici/lib/core/connect.js';
 import { connectFailure, fail, FetchError } from './failure.js';
 import type { AddressGuard } from './public-addresses.js';
+import { ReceivingEnd } from './receiving-end.js';
 
 /** Resolves a name to all its addresses; dns.lookup but in tests. */
 export type Resolve = (
@@ -23,8 +24,6 @@ export interface ConnectorOptions {
   /** Whether a host may be connected to wherever it is: the user named it. */
   trusts?: ((host: string) => boolean) | undefined;
   connectTimeoutMs: number;
-  /** Offer HTTP/2 during the TLS handshake. */
-  http2: boolean;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
   ca?: string | undefined;
   /** Certificate and key (PEM) that this client shows to servers that ask. */
@@ -47,14 +46,13 @@ export interface ClientIdentity {
  */
 export type Connector = (
   options: buildConnector.Options & { address?: string | undefined },
-  callback: (error: Error | null, socket: Socket | null) => void,
+  callback: (error: Error | null, connected: ReceivingEnd | null) => void,
 ) => Socket | undefined;
 
 /** Makes what undici connects with. Errors are FetchErrors. */
 export function createConnector(options: ConnectorOptions): Connector {
   const { permits, trusts = () => false } = options;
   const settings = {
-    allowH2: options.http2,
     ...(options.ca !== undefined && { ca: options.ca }),
     ...(options.isInsecure === true && { rejectUnauthorized: false }),
     ...options.identity,
@@ -75,19 +73,12 @@ export function createConnector(options: ConnectorOptions): Connector {
       callback(notPermitted(target.hostname), null);
       return undefined;
     }
-    // Of a name the certificate is asked for, and checked, whatever is connected to. An address is no name: the one in the
-    // url must be the certificate's.
-    const connect =
-      address === undefined || asked.protocol !== 'https:' || isIP(asked.hostname) === 0
-        ? connectToHost
-        : connectorOf({
-            ...settings,
-            checkServerIdentity: (_host: string, shown: PeerCertificate) =>
-              checkServerIdentity(asked.hostname, shown),
-          });
-    const connecting: unknown = connect(target, (error, socket) => {
+    const isSecure = target.protocol === 'https:';
+    const failed = (error: Error) => callback(new FetchError(connectFailure(error, peer, isSecure)), null);
+    const plain = { ...target, protocol: 'http:', port: target.port || (isSecure ? '443' : '80') };
+    const connecting: unknown = connectToHost(plain, (error, socket) => {
       if (error !== null) {
-        callback(new FetchError(connectFailure(error, peer, target.protocol === 'https:')), null);
+        failed(error);
         return;
       }
       if (!isTrusted && !permits(socket.remoteAddress ?? '')) {
@@ -96,7 +87,32 @@ export function createConnector(options: ConnectorOptions): Connector {
         return;
       }
       options.connected?.(socket.remoteAddress ?? '');
-      callback(null, socket);
+      const end = new ReceivingEnd(socket);
+      if (!isSecure) {
+        callback(null, end);
+        return;
+      }
+      // Of a name the certificate is asked for, and checked, whatever is connected to. An address is no name: the one in the
+      // url must be the certificate's.
+      const secure =
+        address === undefined || isIP(asked.hostname) === 0
+          ? connectToHost
+          : connectorOf({
+              ...settings,
+              checkServerIdentity: (_host: string, shown: PeerCertificate) =>
+                checkServerIdentity(asked.hostname, shown),
+            });
+      // undici takes any stream there.
+      const httpSocket = end.stream() as Socket;
+      secure({ ...target, httpSocket }, (problem, secured) => {
+        if (problem === null) {
+          end.carries(secured);
+          callback(null, end);
+        } else {
+          socket.destroy();
+          failed(problem);
+        }
+      });
     });
     // Not among its types.
     return connecting instanceof Socket ? connecting : undefined;

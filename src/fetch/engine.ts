@@ -10,8 +10,6 @@ import { MANNERS_OF_A_CACHE, type Manners } from './manners.js';
 import type { Sink } from './sink.js';
 
 export interface EngineOptions extends FetchLimits {
-  /** Speak HTTP/2 with https sites that offer it. */
-  http2: boolean;
   userAgent: string;
   /** Left out: those of a cache. */
   manners?: Manners;
@@ -50,24 +48,20 @@ export class FetchEngine {
     const permits = createAddressGuard(options.allowAddresses);
     const { connectTimeoutMs, resolve, ca, identity, isInsecure, connected, trustedHosts } = options;
     const trusts = trustedHosts && ((host: string) => trustedHosts.has(host));
-    const connector = (http2: boolean) =>
-      createConnector({
-        permits,
-        trusts,
-        connectTimeoutMs,
-        http2,
-        ca,
-        identity,
-        isInsecure,
-        resolve,
-        connected,
-      });
     const manners = options.manners ?? MANNERS_OF_A_CACHE;
     this.#clock = options.clock ?? systemClock;
     this.#context = {
       links: new Links({
-        connect: connector(false),
-        connectHttp2: options.http2 ? connector(true) : undefined,
+        connect: createConnector({
+          permits,
+          trusts,
+          connectTimeoutMs,
+          ca,
+          identity,
+          isInsecure,
+          resolve,
+          connected,
+        }),
         maxHeaderBytes: options.maxHeaderBytes,
         maxIdle: options.maxIdleConnections,
         keepAliveMs: options.keepAliveMs,

@@ -3,7 +3,6 @@ import { messageOf } from '../lib/errors.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
 import type { ReceivingEnd } from './receiving-end.js';
-import type { Link } from './kept-connections.js';
 
 export interface ExchangeLimits {
   maxHeaderBytes: number;
@@ -25,10 +24,8 @@ export interface ExchangeOwner {
   onHead(head: ResponseHead): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
-  /** `stale`: a kept-alive connection, or one of HTTP/2, turned out closed before any answer; the request can be made again. */
+  /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
   onFailure(failure: FetchFailure, stale: boolean): void;
-  /** The link has an HTTP/2 session now: nothing was asked yet, the request must be made there. */
-  onHttp2(link: Link): void;
 }
 
 interface Cancellable {

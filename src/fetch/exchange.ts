@@ -61,10 +61,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#over ? this.#received : this.#count();
   }
 
-  /** The connection did not come to an end, but was reset. libuv calls it an end when content came in the same moment. */
+  /** The connection did not come to an end, but was reset. */
   get wasReset(): boolean {
-    // What undici ends sockets with has codes of its own.
-    return errnoOf(this.#link.intake?.socket.errored)?.startsWith('E') === true;
+    return this.#link.intake?.wasReset === true;
   }
 
   /** Ends it now, wherever it stands; the connection is closed. */
@@ -139,10 +138,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onError(error: Error): void {
     if (this.#over) return;
     this.#finish();
-    if (this.#link.session !== undefined) {
-      guarded(this, this.#owner, () => this.#owner.onHttp2(this.#link));
-      return;
-    }
     this.#links.discard(this.#link);
     if (this.#link.notes?.interim === SWITCHED) this.#owner.onInterim(SWITCHED);
     const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');

@@ -1,5 +1,4 @@
 /** What can go wrong with a request, by kind. What that means for a url or a site is for the caller to say. */
-import { constants } from 'node:http2';
 import { errnoOf, messageOf } from '../lib/errors.js';
 
 /** One kind for each failure that a caller may want to treat differently. */
@@ -23,9 +22,10 @@ export type PlainKind =
   | 'idle-timeout'
   | 'too-slow'
   | 'total-timeout'
-  /** The connection went before an answer or in the middle of one; the body ended early. */
+  /** The connection went before an answer or in the middle of one; the body ended early; it ended otherwise than was announced. */
   | 'reset'
   | 'cut'
+  | 'contradicted'
   /** The content is larger than permitted; all that came is more than any such content takes, or there are no headers in it. */
   | 'too-large'
   | 'flood'
@@ -60,7 +60,7 @@ const FAMILIES = {
   silence: ['headers-timeout', 'idle-timeout', 'too-slow'],
   size: ['too-large', 'flood'],
   headers: ['headers-flood', 'headers-too-big'],
-  broken: ['reset', 'cut', 'malformed', 'content-length', 'framing', 'interim', 'coding'],
+  broken: ['reset', 'cut', 'contradicted', 'malformed', 'content-length', 'framing', 'interim', 'coding'],
   redirect: ['redirect-loop', 'too-many-redirects', 'redirect-outside', 'redirect-downgrade'],
   location: ['no-location', 'bad-location'],
   content: ['other-type', 'unaccepted-type', 'differs'],
@@ -190,30 +190,4 @@ function parserFailure(message: string, inBody: boolean): FetchFailure {
   if (inBody || /\((?:Request has invalid `)?Transfer-Encoding|chunk/i.test(message))
     return fail('framing', message);
   return fail(/Content-Length/i.test(message) ? 'content-length' : 'malformed', message);
-}
-
-/** Whether a reset code means a breach of the protocol. Not a table: that would load all of HTTP/2. */
-function isHttp2Breach(code: number): boolean {
-  switch (code) {
-    case constants.NGHTTP2_PROTOCOL_ERROR:
-    case constants.NGHTTP2_FLOW_CONTROL_ERROR:
-    case constants.NGHTTP2_FRAME_SIZE_ERROR:
-    case constants.NGHTTP2_COMPRESSION_ERROR:
-    case constants.NGHTTP2_ENHANCE_YOUR_CALM:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/**
- * An HTTP/2 stream that did not come to its end.
- * @param code of the reset, NO_ERROR or CANCEL when the connection went
- */
-export function http2Failure(code: number | undefined, inBody: boolean, error?: unknown): FetchFailure {
-  const errno = errnoOf(error) ?? '';
-  if (errno === 'ERR_HTTP2_ERROR' || (code !== undefined && isHttp2Breach(code)))
-    return fail('malformed', error === undefined ? `HTTP/2 reset code ${code}` : messageOf(error));
-  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return fail('tls', tlsReason(error));
-  return fail(inBody ? 'cut' : 'reset', error === undefined ? 'the stream ended early' : messageOf(error));
 }

@@ -10,17 +10,16 @@
  * With lenient manners an answer that is no HTTP/1.1 leads from `headers` back to `place`, once for each url.
  */
 import { allowanceBytes, flood } from './allowance.js';
-import { demandedMd5, otherLength, otherMd5 } from './announced.js';
+import { type EndedContent, completenessOf, contradiction, demandedMd5, enforced } from './announced.js';
 import { Body } from './body.js';
 import { Drain, isWorthReading } from './drain.js';
 import { Exchange } from './exchange.js';
 import { fail, failedStatus, type FetchFailure } from './failure.js';
-import { Http2Exchange } from './http2-exchange.js';
 import { isBodiless, isContent, isRedirect, retryAfterMs, type ResponseHead } from './head.js';
 import type { HostPlace } from './host-places.js';
 import { isRead, type FetchContext, type FetchEvents, type FetchJob, type Method } from './job.js';
 import { isAskedLeniently, LenientExchange } from './lenient-exchange.js';
-import type { Link } from './kept-connections.js';
+import type { Completeness } from '../wire/fetch.js';
 import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
 import { Speed, type SpeedState } from './speed.js';
 import { Redirects } from './redirects.js';
@@ -28,10 +27,9 @@ import { requestHeaders } from './request-headers.js';
 import type { Sink } from './sink.js';
 import { takenAs } from './taking.js';
 import { timedOut, type Phase } from './timeouts.js';
-import { isVerified } from './verified.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
 
-type AnyExchange = Exchange | Http2Exchange | LenientExchange;
+type AnyExchange = Exchange | LenientExchange;
 
 /** A server that is being restarted may close a connection or two that it has just taken. */
 const MOST_STALE = 2;
@@ -137,17 +135,13 @@ export class Fetch {
     if (this.#malformed !== undefined)
       return this.#ask(url, new LenientExchange(links.connect, url.origin, address, this, limits));
     const link = links.take(url.origin, fresh, address);
-    this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
+    this.#ask(url, new Exchange(links, link, this, limits));
   }
 
   #ask(url: Target, exchange: AnyExchange): void {
     this.#exchange = exchange;
     const headers = requestHeaders(this.#job, url.origin, this.#origin, this.#context.wording);
     exchange.start({ method: this.#method, path: url.path, headers, body: this.#job.body });
-  }
-
-  #http2(link: Link): Http2Exchange {
-    return new Http2Exchange(this.#context.links, link, this, this.#context.limits);
   }
 
   // What the exchange asks and reports.
@@ -158,10 +152,6 @@ export class Fetch {
 
   tooMuch(): FetchFailure {
     return flood(this.#limitText, this.#head !== undefined);
-  }
-
-  onHttp2(link: Link): void {
-    if (this.#url !== undefined) this.#ask(this.#url, this.#http2(link));
   }
 
   onSent(): void {
@@ -252,13 +242,14 @@ export class Fetch {
     const head = this.#head;
     if (head === undefined) return;
     if (this.#method === 'HEAD') {
-      this.#fetched(head, '', true);
+      this.#fetched(head, '', 'whole');
       return;
     }
-    const other = otherLength(this.#job, this.#sink.length);
+    const arrived = this.#arrived(head);
+    const other = contradiction(this.#job, arrived) ?? enforced(this.#job, arrived);
     if (other !== undefined) return this.#fail(other);
     this.#phase = 'save';
-    this.#sink.finish(demandedMd5(this.#job), (error, found) => this.#saved(head, found, error));
+    this.#sink.finish(demandedMd5(this.#job, arrived), (error, found) => this.#saved(head, found, error));
   }
 
   #receive(head: ResponseHead): void {
@@ -306,18 +297,19 @@ export class Fetch {
 
   /** The content is in its place, or never will be. */
   #saved(head: ResponseHead, found: string, error: unknown): void {
-    const { md5, len } = this.#job;
-    const other = otherMd5(this.#job, found);
+    const arrived = { ...this.#arrived(head), md5: found };
+    const other = contradiction(this.#job, arrived) ?? enforced(this.#job, arrived);
     if (error !== undefined) this.#fail({ kind: 'sink', error });
     else if (other !== undefined) this.#fail(other);
-    else {
-      const equal = { isMd5Equal: md5?.toLowerCase() === found, isLengthEqual: len === this.#sink.length };
-      this.#fetched(head, found, isVerified(head, this.#isBodiless(head), equal));
-    }
+    else this.#fetched(head, found, completenessOf(this.#job, arrived));
   }
 
-  #fetched(head: ResponseHead, md5: string, verified: boolean): void {
-    const outcome = fetchedOf(head, { md5, len: this.#sink.length, verified, ...this.#cost() });
+  #arrived(head: ResponseHead): EndedContent {
+    return { length: this.#sink.length, isOpen: head.endsByClose && !this.#isBodiless(head) };
+  }
+
+  #fetched(head: ResponseHead, md5: string, completeness: Completeness): void {
+    const outcome = fetchedOf(head, { md5, len: this.#sink.length, completeness, ...this.#cost() });
     if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
     if (this.#redirects?.moved !== undefined) outcome.movedTo = this.#redirects.moved;
     if (this.#isCut) outcome.isCut = true;
@@ -351,10 +343,9 @@ export class Fetch {
     return this.#maxBytes < maxContentBytes ? `${this.#maxBytes} bytes` : contentLimitText;
   }
 
-  /** The body ended with its connection, and that was reset. */
+  /** The body ended with its connection, and that broke. */
   get #isTorn(): boolean {
-    const { takesReset } = this.#context.manners;
-    return !takesReset && this.#head?.endsByClose === true && this.#exchange?.wasReset === true;
+    return this.#head?.endsByClose === true && this.#exchange?.wasReset === true;
   }
 
   #isBodiless(head: ResponseHead): boolean {

@@ -42,11 +42,8 @@ const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, l
 
 const ROBOTS = 'x-robots-tag';
 
-/**
- * Reads a raw header list (name, value, name, value …).
- * @param framed the protocol itself says where a body ends: HTTP/2
- */
-export function readHead(status: number, raw: readonly Buffer[], framed = false): ResponseHead {
+/** Reads a raw header list (name, value, name, value …). */
+export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
   const head: ResponseHead = {
     status,
     contentType: undefined,
@@ -105,7 +102,7 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
       default:
     }
   }
-  head.endsByClose = !framed && head.contentLength === undefined && head.transferCoding === undefined;
+  head.endsByClose = head.contentLength === undefined && head.transferCoding === undefined;
   return head;
 }
 

@@ -3,26 +3,20 @@
  * can reach a fetch it was not asked by; a finished one goes back on its origin's pile, and the most recently used is
  * taken first. Idle links are bounded: the one idle longest is closed for a new one.
  */
-import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
 import { fail, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
-import { openSession, speaksHttp2 } from './http2-session.js';
 import type { ParserNotes } from './undici-mends.js';
-import { ReceivingEnd } from './receiving-end.js';
+import type { ReceivingEnd } from './receiving-end.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
 const MAX_CONNECTS = 3;
-/** Bytes that may come over a connection without a request: settings, pings, a goodbye. */
+/** Bytes that may come over a connection without a request: records of TLS, a goodbye. */
 const IDLE_BYTES = 64 * 1024;
-/** Origins remembered; one that is forgotten is asked once more. */
-const MAX_HTTP1_ONLY = 1000;
 
 export interface LinksOptions {
   connect: Connector;
-  /** Offers HTTP/2 to https origins; undefined: it is not to be spoken. */
-  connectHttp2: Connector | undefined;
   maxHeaderBytes: number;
   /** Idle links kept over all origins. */
   maxIdle: number;
@@ -40,10 +34,6 @@ export interface Link {
   /** Intake of the connection in use now; undefined before the first. */
   intake: ReceivingEnd | undefined;
   notes: ParserNotes | undefined;
-  /** Once the other side has chosen HTTP/2; `client` is of no use then. */
-  session: ClientHttp2Session | undefined;
-  /** When an idle session is closed; undici does that for HTTP/1.1. */
-  expiry: NodeJS.Timeout | undefined;
   /** Whether it carried an answer before this one: it may have been closed by the server meanwhile. */
   reused: boolean;
   connects: number;
@@ -55,8 +45,6 @@ export class Links {
   readonly #idle = new Map<string, Link[]>();
   /** All idle links, the one idle longest first. */
   readonly #order = new Set<Link>();
-  /** Origins that offered HTTP/2 and then did not want it. */
-  readonly #http1Only = new Set<string>();
 
   constructor(options: LinksOptions) {
     this.#options = options;
@@ -77,7 +65,6 @@ export class Links {
     const link = fresh || address !== undefined ? undefined : this.#idle.get(origin)?.pop();
     if (link === undefined) return this.#create(origin, address);
     this.#order.delete(link);
-    clearTimeout(link.expiry);
     link.idle = false;
     link.connects = 0;
     link.reused = true;
@@ -86,17 +73,9 @@ export class Links {
 
   /** Takes back a link after its answer was read to the end. */
   release(link: Link): void {
-    const { session } = link;
     if (!this.areKept || link.address !== undefined) {
       this.discard(link);
       return;
-    }
-    if (session !== undefined) {
-      if (session.closed || session.destroyed) {
-        this.discard(link);
-        return;
-      }
-      link.expiry = setTimeout(() => this.discard(link), this.#options.keepAliveMs).unref();
     }
     link.idle = true;
     link.intake?.allow(IDLE_BYTES, () => this.discard(link));
@@ -119,17 +98,9 @@ export class Links {
   /** Closes a link for good. */
   discard(link: Link): void {
     if (link.idle) this.#forget(link);
-    clearTimeout(link.expiry);
     link.client.destroy(null, () => undefined);
     // undici would leave it alone until its own time is over.
     link.connecting?.destroy(new FetchError(fail('cancelled', 'given up')));
-    link.session?.destroy();
-  }
-
-  /** The origin is spoken HTTP/1.1 with from now on. */
-  avoidHttp2(origin: string): void {
-    if (this.#http1Only.size >= MAX_HTTP1_ONLY) this.#http1Only.clear();
-    this.#http1Only.add(origin);
   }
 
   /** Idle links now. */
@@ -143,8 +114,6 @@ export class Links {
 
   #create(origin: string, address: string | undefined): Link {
     const { maxHeaderBytes, keepAliveMs } = this.#options;
-    const connectHttp2 = this.#http1Only.has(origin) ? undefined : this.#options.connectHttp2;
-    const connect = connectHttp2 ?? this.#options.connect;
     const client = new Client(origin, {
       pipelining: 1,
       maxHeaderSize: maxHeaderBytes,
@@ -160,22 +129,14 @@ export class Links {
         }
         link.reused = false;
         const target = address === undefined ? options : { ...options, address };
-        link.connecting = connect(target, (error, socket) => {
+        link.connecting = this.connect(target, (error, intake) => {
           link.connecting = undefined;
-          if (error !== null || socket === null) {
+          if (error !== null || intake === null) {
             callback(error ?? new FetchError(fail('connect-failed', link.origin)), null);
             return;
           }
-          link.intake = new ReceivingEnd(socket);
-          if (speaksHttp2(socket)) {
-            link.session = openSession(origin, link.intake.stream(), maxHeaderBytes, () => {
-              if (link.idle) this.discard(link);
-            });
-            // Ends the request here; its exchange sees the session.
-            callback(new FetchError(fail('connect-failed', `${link.origin} speaks HTTP/2`)), null);
-            return;
-          }
-          callback(null, socket);
+          link.intake = intake;
+          callback(null, intake.socket);
         });
       },
     });
@@ -186,8 +147,6 @@ export class Links {
       intake: undefined,
       notes: undefined,
       connecting: undefined,
-      session: undefined,
-      expiry: undefined,
       reused: false,
       connects: 0,
       idle: false,

@@ -16,7 +16,7 @@ import {
 import { connectFailure, fail, FetchError, type FetchFailure } from './failure.js';
 import { readLenientHead } from './lenient-head.js';
 import type { Question } from './question.js';
-import { ReceivingEnd } from './receiving-end.js';
+import type { ReceivingEnd } from './receiving-end.js';
 
 const SWITCHED = 101;
 
@@ -73,11 +73,11 @@ export class LenientExchange {
     // As the system wants it: IPv6 without brackets.
     const name = hostname.replace(/^\[|\]$/g, '');
     const target = { hostname: name, host, port, protocol, address: this.#address };
-    this.#connecting = this.#connect(target, (error, socket) => {
+    this.#connecting = this.#connect(target, (error, intake) => {
       this.#connecting = undefined;
-      if (this.#over) socket?.destroy();
-      else if (error !== null || socket === null) this.#fail(connectFailure(error, host, false));
-      else this.#ask(socket, host, question);
+      if (this.#over) intake?.socket.destroy();
+      else if (error !== null || intake === null) this.#fail(connectFailure(error, host, false));
+      else this.#ask(intake, host, question);
     });
   }
 
@@ -85,9 +85,8 @@ export class LenientExchange {
     return this.#over ? this.#received : (this.#intake?.bytes ?? 0);
   }
 
-  /** Then it has failed. */
   get wasReset(): boolean {
-    return false;
+    return this.#intake?.wasReset === true;
   }
 
   cancel(): void {
@@ -102,9 +101,10 @@ export class LenientExchange {
     if (!this.#over) this.#intake?.socket.resume();
   }
 
-  #ask(socket: Socket, host: string, { method, path, headers }: Question): void {
-    this.#intake = new ReceivingEnd(socket);
-    watchIntake(this.#intake, this, this.#owner);
+  #ask(intake: ReceivingEnd, host: string, { method, path, headers }: Question): void {
+    this.#intake = intake;
+    const { socket } = intake;
+    watchIntake(intake, this, this.#owner);
     let text = `${method} ${path} HTTP/1.0\r\nHost: ${host}\r\n`;
     for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
     socket

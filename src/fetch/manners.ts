@@ -8,8 +8,6 @@ export interface Manners {
   cutsContent: boolean;
   /** An answer over http that is no HTTP/1.1 is asked for once more as HTTP/1.0, and read as far as it can be. */
   isLenient: boolean;
-  /** A body that ends with its connection is taken for whole also when that was reset; who takes it knows nothing more of it. */
-  takesReset: boolean;
   /** Redirects may lead from https to http. */
   permitsDowngrade: boolean;
 }
@@ -20,7 +18,6 @@ export const MANNERS_OF_A_CACHE: Manners = {
   asksFresh: true,
   cutsContent: false,
   isLenient: false,
-  takesReset: true,
   permitsDowngrade: true,
 };
 

@@ -36,10 +36,10 @@ export type FetchOutcome = Fetched | Unchanged | Failed;
 
 export function fetchedOf(
   head: ResponseHead,
-  found: Cost & Pick<Fetched, 'md5' | 'len' | 'verified'>,
+  found: Cost & Pick<Fetched, 'md5' | 'len' | 'completeness'>,
 ): Fetched {
-  const { md5, len, verified, wireBytes, elapsedMs } = found;
-  const outcome: Fetched = { status: 'ok', md5, len, wireBytes, elapsedMs, http: head.status, verified };
+  const { md5, len, completeness, wireBytes, elapsedMs } = found;
+  const outcome: Fetched = { status: 'ok', md5, len, wireBytes, elapsedMs, http: head.status, completeness };
   const essence = essenceOf(head.contentType);
   if (essence !== undefined) outcome.mimetype = essence;
   const charset = charsetOf(head.contentType);

@@ -19,7 +19,7 @@ export function lengthOf(body: BodyToSend): number {
 export function readable(body: BodyToSend, failed: (error: unknown) => void): Uint8Array | Readable {
   if ('bytes' in body) return body.bytes;
   if (body.length === 0) return new Uint8Array();
-  // Never more than was said, whatever the file is by now; undici and nghttp2 find out that it is less.
+  // Never more than was said, whatever the file is by now; undici finds out that it is less.
   const stream = createReadStream(body.file, { end: body.length - 1 });
   return stream.on('error', failed);
 }

@@ -1,43 +1,45 @@
 /**
- * The receiving end of a connection: everything that comes is counted here, whatever it turns out to be, and reading can be
- * held up. An answer has an allowance; the read that exceeds it ends the answer.
+ * The receiving end of a connection: everything that comes is counted here, whatever it turns out to be, reading can be
+ * held up, and it is known how it ended. An answer has an allowance; the read that exceeds it ends the answer.
  *
- * HTTP/1.1 reads the socket itself. HTTP/2 would read it inside of Node, where frames without meaning show in no event: it
- * reads a stream of this end.
+ * TLS runs over a stream of this end. Node would read the connection itself, and call it an end when that is closed without the
+ * goodbye of TLS (`close_notify`), which anybody on the way can do.
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-
-/** Below TLS: the bytes of its records. */
-interface Wire {
-  readonly bytesRead: number;
-}
+import { errnoOf } from '../lib/errors.js';
 
 export class ReceivingEnd {
-  readonly socket: Socket;
-  readonly #wire: Wire;
-  #bytes = 0;
+  readonly #wire: Socket;
+  #socket: Socket;
   #most = Infinity;
   #exceeded: (() => void) | undefined;
   #held = false;
+  #isDrained = false;
+  #wasReset = false;
 
-  constructor(socket: Socket) {
-    this.socket = socket;
-    this.#wire = wireOf(socket);
-    const read = socket.read.bind(socket);
-    // An own property hides the method of the same name.
-    socket.read = (size?: number) => {
-      if (this.#held) return null;
-      const chunk: unknown = read(size);
-      return chunk === null || this.#isExceeded() ? null : chunk;
-    };
+  /** @param wire connected, not read yet */
+  constructor(wire: Socket) {
+    this.#wire = wire;
+    this.#socket = wire;
+    onEndOf(wire, () => this.#lookForReset());
+    this.#watchReads(wire);
   }
 
-  /** Bytes received since the connection was made. */
+  /** What is read: the connection, or what TLS makes of it. */
+  get socket(): Socket {
+    return this.#socket;
+  }
+
+  /** The other side did not end the connection, but broke it off. */
+  get wasReset(): boolean {
+    // Undici ends sockets with codes of its own.
+    return this.#wasReset || [this.#wire, this.#socket].some(each => errnoOf(each.errored)?.startsWith('E'));
+  }
+
+  /** Bytes received since the connection was made: with TLS, those of its records. */
   get bytes(): number {
-    // Once closed, TLS counts what was decrypted.
-    this.#bytes = Math.max(this.#bytes, this.#wire.bytesRead);
-    return this.#bytes;
+    return this.#wire.bytesRead;
   }
 
   /** `exceeded` is called at most once, by the read that brings more than `bytes` from now on. */
@@ -54,7 +56,7 @@ export class ReceivingEnd {
   release(): void {
     if (!this.#held) return;
     this.letRead();
-    this.socket.emit('readable');
+    this.#socket.emit('readable');
   }
 
   /** The same for an owner that reads already. */
@@ -62,26 +64,55 @@ export class ReceivingEnd {
     this.#held = false;
   }
 
-  /** The connection as a stream for those who would read it where nothing can be counted. */
+  /** The connection for TLS to run over; `carries` tells what comes of it. */
   stream(): Duplex {
-    const socket = this.socket;
+    const wire = this.#wire;
     const stream = new Duplex({
-      read: () => void socket.resume(),
-      write: (chunk: Buffer, _encoding, done) => void socket.write(chunk, done),
-      final: done => void socket.end(done),
+      read: () => void wire.resume(),
+      write: (chunk: Buffer, _encoding, done) => void wire.write(chunk, done),
+      final: done => void wire.end(done),
       destroy: (error, done) => {
-        socket.destroy();
+        wire.destroy();
         done(error);
       },
     });
-    socket
+    wire
       .on('data', (chunk: Buffer) => {
-        if (!this.#isExceeded() && !stream.push(chunk)) socket.pause();
+        if (!this.#isExceeded() && !stream.push(chunk)) wire.pause();
       })
       .on('end', () => stream.push(null))
       .on('error', error => stream.destroy(error))
       .on('close', () => stream.destroy());
-    return stream;
+    // Before TLS hears of it: all that came has been given to it.
+    return stream.once('end', () => (this.#isDrained = true));
+  }
+
+  carries(socket: Socket): void {
+    this.#socket = socket;
+    this.#watchReads(socket);
+    onEndOf(socket, () => {
+      this.#wasReset ||= this.#isDrained;
+    });
+  }
+
+  #watchReads(socket: Socket): void {
+    const read = socket.read.bind(socket);
+    // An own property hides the method of the same name.
+    socket.read = (size?: number) => {
+      if (this.#held && socket === this.#socket) return null;
+      const chunk: unknown = read(size);
+      return chunk === null || this.#isExceeded() ? null : chunk;
+    };
+  }
+
+  /**
+   * libuv calls a reset an end where it came in the same moment as content; to write nothing tells them apart. EPIPE: there was an
+   * end before it.
+   */
+  #lookForReset(): void {
+    this.#wire._write('', 'latin1', error => {
+      this.#wasReset ||= errnoOf(error) === 'ECONNRESET';
+    });
   }
 
   #isExceeded(): boolean {
@@ -93,9 +124,11 @@ export class ReceivingEnd {
   }
 }
 
-/** Node counts what TLS has decrypted. A record for each byte, or records of nothing, are more than that. */
-function wireOf(socket: Socket): Wire {
-  const { _handle: handle } = socket as { _handle?: { _parent?: Partial<Wire> } | null };
-  const below = handle?._parent;
-  return typeof below?.bytesRead === 'number' ? (below as Wire) : socket;
+/** Runs `action` when an end comes, before anybody hears of it. */
+function onEndOf(socket: Socket, action: () => void): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk === null) action();
+    return push(chunk, encoding);
+  };
 }

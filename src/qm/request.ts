@@ -58,10 +58,18 @@ export const OUTSIDE: FetchFailed = {
   elapsedMs: 0,
 };
 
+interface Sending {
+  id: number;
+  lane: string;
+  terms: SiteTerms;
+  /** If it fails once more it has failed for good. */
+  isLastTry?: boolean;
+}
+
 /** Property by property: this is done for every url, and each spread made it slower by a tenth of a microsecond. */
 export function requestOf(
   row: WaitingRow,
-  { id, lane, terms }: { id: number; lane: string; terms: SiteTerms },
+  { id, lane, terms, isLastTry = false }: Sending,
   { lastModified, etag }: Pick<FetchRequest, 'lastModified' | 'etag'>,
 ): FetchRequest {
   const { roots, accept, enforce, maxBytes, timeoutMs, userAgent, login } = terms;
@@ -73,6 +81,8 @@ export function requestOf(
   if (row.md5 !== null) request.md5 = row.md5;
   if (row.len !== null) request.len = row.len;
   if (enforce !== undefined) request.enforce = enforce;
+  // What comes each time is what the site has: its announcement is out of date.
+  if (isLastTry && (row.md5 !== null || row.len !== null)) request.takesContradicted = true;
   if (maxBytes !== undefined) request.maxBytes = maxBytes;
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
   if (userAgent !== undefined) request.userAgent = userAgent;

@@ -215,6 +215,7 @@ export class Sending {
       url: row.furl ?? row.curl,
       login: known.terms.login,
     });
-    worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
+    const isLastTry = store.results.isLastTry(row);
+    worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms, isLastTry }, validators));
   }
 }

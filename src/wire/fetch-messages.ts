@@ -68,6 +68,7 @@ export function formatFetch(id: number, request: FetchTerms & { lane?: string },
     formatAttribute('timeout', request.timeoutMs === undefined ? undefined : request.timeoutMs / 1000) +
     (request.roots.length === 0 ? '' : formatAttribute('roots', formatRoots(request.roots))) +
     (request.enforce === true ? ' enforce="yes"' : '') +
+    (request.takesContradicted === true ? ' contradicted="yes"' : '') +
     formatAttribute('useragent', request.userAgent) +
     formatAttribute('login', request.login) +
     (request.accept === undefined ? '' : formatAttribute('accept', request.accept.join(' '))) +
@@ -106,7 +107,7 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
 function withTerms<Request extends FetchTerms>(attributes: Attributes, request: Request): Request {
   const element = 'fetch';
   const { mtime, etag, mimetype, md5, len, maxlen, timeout, enforce, useragent, login } = attributes;
-  const { accept, redirects, inline } = attributes;
+  const { accept, redirects, inline, contradicted } = attributes;
   if (mtime !== undefined && mtime !== '') request.lastModified = mtime;
   if (etag !== undefined && etag !== '') request.etag = etag;
   if (mimetype !== undefined && mimetype !== '') request.mimetype = mimetype;
@@ -118,6 +119,8 @@ function withTerms<Request extends FetchTerms>(attributes: Attributes, request: 
   const timeoutMs = timeout === undefined ? undefined : optionalSeconds(element, attributes, 'timeout');
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
   if (enforce !== undefined && optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
+  if (contradicted !== undefined && optionalFlag(element, attributes, 'contradicted') === true)
+    request.takesContradicted = true;
   if (useragent !== undefined && useragent !== '') request.userAgent = useragent;
   if (login !== undefined && login !== '') request.login = login;
   if (accept !== undefined && accept.trim() !== '') request.accept = accept.trim().split(/\s+/);
@@ -142,7 +145,7 @@ export function formatFetched(result: FetchResult | RobotResult): string {
         formatAttribute('furl', result.finalUrl) +
         formatAttribute('etag', result.etag) +
         formatAttribute('robots', result.robots) +
-        (result.verified ? '' : ' verified="no"') +
+        (result.completeness === 'whole' ? '' : ' verified="no"') +
         cost +
         ('fileId' in result
           ? formatAttribute('machineid', result.machineId) + formatAttribute('fileid', result.fileId)
@@ -239,7 +242,8 @@ export function readRobotFetched(attributes: Attributes, text: string, content?:
         len,
         wireBytes: wireBytes ?? len,
         elapsedMs,
-        verified: optionalFlag(element, attributes, 'verified') ?? true,
+        // That it was contradicted matters to nobody who has taken it.
+        completeness: optionalFlag(element, attributes, 'verified') === false ? 'unverified' : 'whole',
       };
       if (mimetype !== undefined) result.mimetype = mimetype;
       if (charset !== undefined) result.charset = charset;

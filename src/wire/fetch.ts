@@ -3,6 +3,15 @@
 /** Most of a content that a result may carry itself. */
 export const MAX_INLINE_BYTES = 512_000;
 
+/**
+ * How much is known of the end of a content that came. One that is known to be cut (its connection was reset, or closed without
+ * the goodbye of TLS, or before the end that was announced) is no content, but a failure of kind `cut`.
+ *
+ * `whole`: the answer says where it ends, or its length or md5 is what was announced. `unverified`: it ended with its connection,
+ * in good order, and nothing says more. `contradicted`: so it did, and something else was announced.
+ */
+export type Completeness = 'whole' | 'unverified' | 'contradicted';
+
 /** What is to be fetched, and on which terms: the same from the Queue Manager down to the engine that asks the site. */
 export interface FetchTerms {
   /** Absolute fetch URL, http or https. */
@@ -20,10 +29,12 @@ export interface FetchTerms {
   /** Validators of the content held, as the server once sent them: with any of them the request is conditional. */
   lastModified?: string;
   etag?: string;
-  /** What was announced: they confirm a body that ends by close; with `enforce` anything else is a failure (code 612). */
+  /** What was announced: they confirm or contradict a body that ends by close; with `enforce` anything else is a failure (code 612). */
   md5?: string;
   len?: number;
   enforce?: boolean;
+  /** Content that contradicts what was announced is taken, too; otherwise it is a failure that passes (code 605). */
+  takesContradicted?: boolean;
   /** Limits where they are tighter than the engine's. */
   maxBytes?: number;
   timeoutMs?: number;
@@ -77,8 +88,7 @@ export interface FetchOk {
   finalUrl?: string;
   /** X-Robots-Tag: what the site says of its use, in its words. */
   robots?: string;
-  /** False: the body ended by close and neither length nor md5 confirm that it is whole. */
-  verified: boolean;
+  completeness: Completeness;
   /** Where it is stored. */
   machineId: string;
   fileId: string;

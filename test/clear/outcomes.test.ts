@@ -10,7 +10,7 @@ const cost = { wireBytes: 0, elapsedMs: 1 };
 /** As the engine reports a status: of GET and HEAD only those with content are ok. */
 function answer(status: number, retryAfterMs?: number): FetchOutcome {
   if (status >= 200 && status <= 299)
-    return { status: 'ok', http: status, md5: '', len: 0, verified: true, ...cost };
+    return { status: 'ok', http: status, md5: '', len: 0, completeness: 'whole', ...cost };
   return { ...failed({ kind: 'status', status, ...(retryAfterMs !== undefined && { retryAfterMs }) }) };
 }
 

@@ -82,6 +82,7 @@ const CASES: Record<
   },
   reset: { serve: socket => void socket.resetAndDestroy(), told: '605 url' },
   cut: { serve: socket => void socket.end(`${HEAD}Content-Length: 9\r\n\r\nhel`), told: '605 url' },
+  contradicted: { serve: socket => void socket.end(`${HEAD}\r\nhel`), job: { len: 9 }, told: '605 url' },
   'too-large': { serve: say(`${HEAD}Content-Length: 11\r\n\r\n`), job: { maxBytes: 10 }, told: '606 real' },
   flood: {
     serve: socket => {

@@ -51,8 +51,8 @@ describe('a fetch', () => {
           const outcome = await fetchOnce(engine, { url: server.url, file });
           assert.ok(outcome.status === 'ok', JSON.stringify(outcome));
           assert.deepEqual(
-            [outcome.md5, outcome.len, outcome.verified],
-            [md5(content), content.length, true],
+            [outcome.md5, outcome.len, outcome.completeness],
+            [md5(content), content.length, 'whole'],
           );
           assert.ok(readFileSync(file).equals(content));
           assert.equal(outcome.wireBytes, next.length);
@@ -250,19 +250,6 @@ describe('a fetch', () => {
         606,
       );
     }
-  });
-
-  it('trusts a body that ends by close only when length or md5 confirm it', async () => {
-    const server = await rawServer(socket => void socket.end('HTTP/1.1 200 OK\r\n\r\ncontent'));
-    const fetch = (job: object) => fetchOnce(newEngine(), { url: server.url, file: fresh(), ...job });
-    const verified = async (job: object) => {
-      const outcome = await fetch(job);
-      return outcome.status === 'ok' && outcome.verified;
-    };
-    assert.equal(await verified({}), false);
-    assert.equal(await verified({ len: 7 }), true);
-    assert.equal(await verified({ md5: md5('content') }), true);
-    assert.equal(await verified({ md5: md5('other'), len: 8 }), false);
   });
 
   it('refuses content that is not what was announced only where that is enforced', async () => {

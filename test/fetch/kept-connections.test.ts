@@ -24,7 +24,6 @@ it('a fetch that is given up leaves no connection that is being made', async () 
   const { connect, sockets } = deaf();
   const links = new Links({
     connect,
-    connectHttp2: undefined,
     maxHeaderBytes: 1000,
     maxIdle: 1,
     keepAliveMs: 0,

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { createServer as createHttpsServer } from 'node:https';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { EngineOptions } from '../../src/fetch/engine.js';
 import { MANNERS_OF_A_CACHE, type Manners } from '../../src/fetch/manners.js';
 import { MemorySink } from '../../src/fetch/sink.js';
 import { within } from '../support/until.js';
-import { Authority } from './authority.js';
 import { listen } from './hostile/tls.js';
+import { Authority } from './authority.js';
 import { answer, fetchOnce as fetchUnbounded, newEngine, PATIENT, rawServer, type Told } from './support.js';
 
 const SPIDER: Manners = {
@@ -18,7 +18,6 @@ const SPIDER: Manners = {
   asksFresh: false,
   cutsContent: true,
   isLenient: true,
-  takesReset: false,
   permitsDowngrade: true,
 };
 
@@ -109,14 +108,14 @@ describe('a request of a spider', () => {
     });
     after(() => server.close());
     const { port } = new URL(await listen(server));
-    const engine = newEngine({ ...PATIENT, manners: SPIDER, http2: false, ca: authority.ca });
+    const engine = newEngine({ ...PATIENT, manners: SPIDER, ca: authority.ca });
     const from = (url: string) =>
       fetchOnce(engine, { url, address: '127.0.0.1', sink: () => undefined }).then(kindOf);
     assert.equal(await from(`https://www.example.org:${port}/`), 'ok');
     assert.equal(await from(`https://example.org:${port}/`), 'tls', "the name is not the certificate's");
     assert.equal(await from(`https://192.0.2.1:${port}/`), 'tls', 'nor is an address in the url');
     assert.deepEqual(names.slice(0, 1), ['www.example.org']);
-    const careless = newEngine({ ...PATIENT, manners: SPIDER, http2: false, isInsecure: true });
+    const careless = newEngine({ ...PATIENT, manners: SPIDER, isInsecure: true });
     const url = `https://example.org:${port}/`;
     assert.equal(
       kindOf(await fetchOnce(careless, { url, address: '127.0.0.1', sink: () => undefined })),
@@ -169,30 +168,6 @@ describe('content of a spider', () => {
       );
     const twice = answer(gzipSync(gzipSync(page)), 'Content-Encoding: gzip\r\n');
     assert.equal((await ask(say(twice))).content, gzipSync(page).toString('latin1'));
-  });
-});
-
-describe('a body that ends with its connection', () => {
-  /** Sends content, and resets the connection when some of it has been taken. */
-  async function torn(takesReset: boolean): Promise<string> {
-    let reset = () => undefined as unknown;
-    // A connection that is closed with a request that nobody has read is reset, without an end before it.
-    const server = createServer({ pauseOnConnect: true }, socket => {
-      reset = () => socket.destroy();
-      socket.write('HTTP/1.1 200 OK\r\n\r\npage');
-    });
-    const url = (await listen(server)).replace('https', 'http');
-    const engine = newEngine({ ...PATIENT, keepAliveMs: 0, manners: { ...SPIDER, takesReset } });
-    const kind = kindOf(await fetchOnce(engine, { url, sink: () => void reset() }));
-    server.close();
-    return kind;
-  }
-
-  it('is whole when that was closed, and cut when it was reset', async () => {
-    assert.equal(await torn(false), 'cut');
-    assert.equal(await torn(true), 'ok');
-    const { outcome, content } = await ask(say('HTTP/1.1 200 OK\r\n\r\npage'));
-    assert.deepEqual([kindOf(outcome), content], ['ok', 'page']);
   });
 });
 
@@ -342,7 +317,7 @@ describe('redirects of a spider', () => {
       [false, 'redirect-downgrade'],
     ] as const) {
       const manners = { ...SPIDER, permitsDowngrade };
-      const engine = newEngine({ ...PATIENT, manners, http2: false, ca: authority.ca });
+      const engine = newEngine({ ...PATIENT, manners, ca: authority.ca });
       assert.equal(kindOf(await fetchOnce(engine, { url, sink: () => undefined })), kind);
     }
   });

@@ -1,8 +1,8 @@
-/** PUT, DELETE, PURGE and HEAD, with a body to send and without, over HTTP/1.1 and HTTP/2. */
+/** PUT, DELETE, PURGE and HEAD, with a body to send and without, over TCP and TLS. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createSecureServer } from 'node:http2';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -104,13 +104,13 @@ const authority = new Authority();
 const { key, cert } = authority.issue();
 
 for (const [protocol, make] of [
-  ['HTTP/1.1', serve => createServer(serve)],
-  ['HTTP/2', serve => createSecureServer({ key, cert }, serve as never)],
+  ['TCP', serve => createServer(serve)],
+  ['TLS', serve => createSecureServer({ key, cert }, serve)],
 ] as const satisfies [string, Parameters<typeof echo>[0]][]) {
   describe(`a request of any method over ${protocol}`, () => {
     const newScene = async () => {
       const { asked, port } = await echo(make);
-      const url = protocol === 'HTTP/2' ? `https://localhost:${port}/` : `http://127.0.0.1:${port}/`;
+      const url = protocol === 'TLS' ? `https://localhost:${port}/` : `http://127.0.0.1:${port}/`;
       const engine = newEngine({ ...PATIENT, ca: authority.ca });
       const ask = async (path: string, job: Partial<FetchJob>) => {
         const into = new MemorySink();

@@ -27,7 +27,6 @@ const OPTIONS: EngineOptions = {
   totalTimeoutMs: 60_000,
   maxContentBytes: 1024 * 1024,
   maxHeaderBytes: 16 * 1024,
-  http2: true,
   maxRedirects: 10,
   redirectLimitText: '10 (bot.max_redirects)',
   contentLimitText: '1 MB (bot.max_content_bytes)',

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => bench.close());
 
 /** What a request says to a robot about content held when the url is asked for again, with what the CP says now. */
-async function told(more: { verified?: boolean }, says: Parameters<typeof url>[1]) {
+async function told(more: { completeness?: 'unverified' }, says: Parameters<typeof url>[1]) {
   await bench.send(7, [url('a')]);
   bench.fetch(7, 'a', 'x', { etag: '"1"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT', ...more });
   await bench.send(7, [url('a', says)]);
@@ -35,7 +35,7 @@ test('what the CP says otherwise is fetched whatever the server thinks of it', a
 });
 
 test('content that could not be confirmed whole is no base: it would be confirmed for ever', async () => {
-  assert.deepEqual(await told({ verified: false }, {}), {});
+  assert.deepEqual(await told({ completeness: 'unverified' }, {}), {});
 });
 
 test('what is wanted as served is asked for with the types that are taken, and with no type of its own', async () => {
@@ -51,4 +51,14 @@ test('what is wanted as served is asked for with the types that are taken, and w
   };
   assert.deepEqual(requestFor('a', AS_SERVED), { accept: ['text/*', 'application/pdf'], wanted: undefined });
   assert.deepEqual(requestFor('b', 'text/html'), { accept: undefined, wanted: 'text/html' });
+});
+
+test('what contradicts its announcement replaces nothing until the last try, which takes it', async () => {
+  await bench.send(7, [url('said', { len: '9' }), url('digest', { md5: md5Of('y') }), url('nothing')]);
+  const takes = (curl: string, isLastTry?: boolean) => {
+    const sending = { id: 1, lane: '7', terms: { roots: [], accept: [] }, isLastTry: isLastTry ?? false };
+    return requestOf(bench.row(7, curl) as unknown as WaitingRow, sending, {}).takesContradicted;
+  };
+  assert.deepEqual([takes('said'), takes('said', true), takes('digest', true)], [undefined, true, true]);
+  assert.equal(takes('nothing', true), undefined);
 });

@@ -32,7 +32,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the limit of retries',
-    edits: [edit('row.tries < this.#rules.retries', 'row.tries <= this.#rules.retries')],
+    edits: [edit('!this.isLastTry(row)', 'row.tries <= this.#rules.retries')],
     by: { file: 'qm/model', test: 'a url is tried as often as it may, and then reported' },
   },
   {

@@ -62,7 +62,7 @@ async function fewMoved(whole: Whole, expected: unknown): Promise<unknown> {
   return moved(whole, expected);
 }
 
-/** So many files of a machine that is away wait to be deleted. */
+/** This number of files of a machine that is away wait to be deleted. */
 function freed(db: Db, files: number): void {
   const add = db.prepare("INSERT INTO freed(machineid, fileid) VALUES ('away', ?)");
   db.transaction(() => {

@@ -207,7 +207,7 @@ export function ok(content: string, more: Partial<FetchOk> = {}): FetchOk {
     wireBytes: 100,
     elapsedMs: 1,
     http: 200,
-    verified: true,
+    completeness: 'whole',
     machineId: 'm1',
     fileId: fileIdOf({ id: ++files, gen: 0 }),
     ...more,

@@ -44,7 +44,6 @@ export const ENGINE: ListOptions['engine'] = {
   headerLimitText: '64 KB',
   maxRedirects: 5,
   redirectLimitText: '5',
-  http2: false,
   userAgent: 'test',
   allowAddresses: [],
   maxIdleConnections: 4,

@@ -21,7 +21,7 @@ export class Cdn {
   readonly pages = new Map<string, Page>();
   /** Each purge that was done: how many keys or addresses it had. */
   readonly purges: number[] = [];
-  /** So many of the next requests are too many. */
+  /** This number of the next requests are too many. */
   tooMany = 0;
 
   readonly answer: RequestListener = (request, response) => {

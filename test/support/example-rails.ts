@@ -25,7 +25,7 @@ export const noExampleServers =
 
 const isRoot = process.getuid?.() === 0;
 
-/** @throws AssertionError when the file has not what is to be replaced */
+/** @throws AssertionError when the file has not the text that will be replaced */
 export function withReplaced(path: string, replacements: Replacements): string {
   return replacements.reduce((text, [from, to]) => {
     assert.ok(text.includes(from), `${path} has ${from}`);

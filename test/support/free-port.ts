@@ -50,7 +50,7 @@ function claim(path: string): boolean {
   return true;
 }
 
-/** Of a process that was killed; whoever claims it next finds nothing there. */
+/** Of a process that was killed; the next process that claims it finds nothing there. */
 function dropIfKilled(path: string): void {
   try {
     if (!isRunning(readlinkSync(path))) rmSync(path, { force: true });

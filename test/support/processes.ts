@@ -1,4 +1,4 @@
-/** All processes of an LCC, whoever started them. */
+/** All processes of an LCC, however they were started. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { until } from './until.js';
 

@@ -32,7 +32,7 @@ const OK: RobotOk = {
   etag: '"x"',
   finalUrl: 'http://www.example.org/a?b&c',
   robots: 'noindex, nofollow',
-  verified: false,
+  completeness: 'unverified',
   wireBytes: 2048,
   elapsedMs: 12,
 };
@@ -87,6 +87,7 @@ const RICH: FetchRequest = {
   md5: '0cc175b9c0f1b6a831c399e269772661',
   len: 1,
   enforce: true,
+  takesContradicted: true,
   maxBytes: 100,
   timeoutMs: 2500,
   userAgent: 'bot/1 (mail@example.org)',
@@ -184,7 +185,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
             charset: 'windows-1252',
             wireBytes: 1,
             elapsedMs: 0,
-            verified: true,
+            completeness: 'whole',
           },
         ],
         [

@@ -36,7 +36,7 @@ const RULES: readonly [rules: string, permitted: readonly string[], forbidden: r
   ['Disallow: /fish*.php', ['/Fish.PHP'], ['/fish.php', '/fishheads/catfish.php?parameters']],
   ['Disallow: *.gif', ['/a.png'], ['/a.gif', '/b/c.gif']],
   ['Disallow: page', ['/page'], []],
-  // Percent-encoding is equal, whoever does it.
+  // Percent-encoding is equal, on either side.
   ['Disallow: /~joe/', ['/joe/'], ['/%7Ejoe/', '/%7ejoe/', '/~joe/x']],
   ['Disallow: /%7Ejoe/', [], ['/~joe/', '/%7ejoe/']],
   ['Disallow: /\u30c4', ['/'], ['/%E3%83%84', '/%e3%83%84x', '/\u30c4']],

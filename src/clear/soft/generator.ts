@@ -83,7 +83,7 @@ export class Generator implements PageSource {
     if (outcome.status !== 'ok') return failureOf(outcome);
     const refuse = (error: string): Generated => ({ kind: 'failed', error });
     if (outcome.http !== 200) return refuse(`status ${outcome.http}`);
-    if (!outcome.verified) return refuse('it may be cut: the answer has no length');
+    if (outcome.completeness !== 'whole') return refuse('it may be cut: the answer has no length');
     const bytes = sink.bytes();
     if (bytes.length === 0) return refuse('the page is empty');
     const { mustMatch } = this.#limits;

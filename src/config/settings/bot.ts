@@ -37,7 +37,6 @@ export const BOT = {
   'bot.total_timeout_ms': ms(120 * SECOND, 10, HOUR, 'one fetch, from first to last'),
   'bot.max_content_bytes': bytes(16 * MB, 1, 100 * GB, 'content, decoded'),
   'bot.max_header_bytes': bytes(16 * KB, 1 * KB, 1 * MB, 'response headers'),
-  'bot.http2': flag(true, 'speak HTTP/2 with https sites that offer it'),
   'bot.max_redirects': count(10, 0, 100, 'redirects followed'),
   'bot.keep_alive_ms': ms(
     4 * SECOND,

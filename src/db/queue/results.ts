@@ -230,11 +230,16 @@ export class ResultWriter extends SqlStore {
     return 'done';
   }
 
+  /** Whether a url that fails once more has failed for good. */
+  isLastTry({ tries }: Pick<QueueRow, 'tries'>): boolean {
+    return tries >= this.#rules.retries;
+  }
+
   #failed(row: QueueRow, result: FetchFailed, nowS: number): Outcome {
     if (result.reach === 'provider') return 'site';
     // That there is no room for it says nothing of the url: it waits for as long as it takes.
     // safeguard: the limit of retries
-    if (result.reach === 'url' && (row.tries < this.#rules.retries || result.code === STORE_FULL)) {
+    if (result.reach === 'url' && (!this.isLastTry(row) || result.code === STORE_FULL)) {
       this.#countTry(row.pos);
       return 'bad';
     }
@@ -348,7 +353,7 @@ export class ResultWriter extends SqlStore {
       charset: result.charset ?? null,
       finalurl: result.finalUrl ?? null,
       robots: result.robots ?? null,
-      verified: result.verified,
+      verified: result.completeness === 'whole',
       machineid: result.machineId,
       fileid: result.fileId,
     };

@@ -63,7 +63,6 @@ export class SiteFetcher {
       headerLimitText: '64 KB',
       maxRedirects: MAX_REDIRECTS,
       redirectLimitText: String(MAX_REDIRECTS),
-      http2: false,
       userAgent,
       allowAddresses,
       maxIdleConnections: 1,

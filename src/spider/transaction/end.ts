@@ -28,6 +28,7 @@ const REASONS: Record<PlainKind, SpiderReason> = {
   'total-timeout': 'total-timeout',
   reset: 'reset',
   cut: 'short-body',
+  contradicted: 'short-body',
   'too-large': 'internal',
   // Chunks of next to nothing, each with an extension: what surrounds the content has no end.
   flood: 'transfer-encoding',

@@ -35,7 +35,6 @@ export function spiderEngineOptions(config: Config): Omit<EngineOptions, 'clock'
     asksFresh: false,
     cutsContent: true,
     isLenient: true,
-    takesReset: false,
     permitsDowngrade: config.get('spider.downgrade'),
   };
   return {
@@ -56,7 +55,6 @@ export function spiderEngineOptions(config: Config): Omit<EngineOptions, 'clock'
     headerLimitText: limitText('spider.max_header_bytes', maxHeaderBytes),
     maxRedirects,
     redirectLimitText: limitText('spider.max_redirects', maxRedirects),
-    http2: false,
     userAgent: config.get('spider.user_agent'),
     isInsecure: config.get('spider.insecure'),
     allowAddresses: [

@@ -96,7 +96,15 @@ async function place(
     const reach = isNoRoom(error) || errnoOf(error) === 'EFBIG' ? 'url' : 'provider';
     return failed(id, STORE_FULL, `cannot write ${file}: ${messageOf(error)}`, reach);
   }
-  const result: RobotOk = { id, status: 'ok', http: 200, md5, len: content.length, verified: true, ...cost };
+  const result: RobotOk = {
+    id,
+    status: 'ok',
+    http: 200,
+    md5,
+    len: content.length,
+    completeness: 'whole',
+    ...cost,
+  };
   if (request.mimetype !== undefined && !request.mimetype.includes('*')) result.mimetype = request.mimetype;
   if (found.newUrl !== '') result.finalUrl = found.newUrl;
   return result;

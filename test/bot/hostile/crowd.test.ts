@@ -8,7 +8,6 @@ import { spawnBot } from '../lccbot.js';
 import { Authority } from '../../fetch/authority.js';
 import { filesBelow, newFolder, rawServer } from '../../fetch/support.js';
 import { CASES } from '../../fetch/hostile/cases.js';
-import { expectedOf, HTTP2_CASES, serveHttp2 } from '../../fetch/hostile/http2.js';
 import { listen, TLS_CASES } from '../../fetch/hostile/tls.js';
 
 const SLOTS = 64;
@@ -66,12 +65,6 @@ describe(`a robot with ${SLOTS} slots among all hostile servers at a time`, () =
     for (const { name, serve, expect, onConnect } of CASES) {
       const { url } = await rawServer(serve, onConnect && (socket => onConnect(socket, '', 0)));
       want(name, url, [expect]);
-    }
-    const certificate = authority.issue();
-    for (const each of HTTP2_CASES) {
-      const { url, server } = await serveHttp2(certificate, each);
-      servers.push(server);
-      want(`HTTP/2, ${each.name}`, url, expectedOf(each));
     }
     for (const { name, make, expect } of TLS_CASES) {
       const server = make(authority);

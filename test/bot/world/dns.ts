@@ -65,7 +65,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
 function recordsOf(found: readonly string[], type: number): Buffer[] {
   const [first = ''] = found;
   const alias = first.startsWith('cname:') ? nameOf(first.slice(6)) : undefined;
-  // Behind an alias the addresses are those of the other name.
+  // The addresses of an alias are those of the other name.
   const owner = alias ?? Buffer.from([0xc0, 12]);
   const addresses = found
     .filter(text => !text.startsWith('cname:') && text.includes(':') === (type === TYPE.aaaa))

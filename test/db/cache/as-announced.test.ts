@@ -136,7 +136,7 @@ describe('content that is held and comes again', () => {
 
   it('is verified when it came whole once', async () => {
     await bench.send(7, [url('a')]);
-    bench.fetch(7, 'a', A, { verified: false });
+    bench.fetch(7, 'a', A, { completeness: 'unverified' });
     await bench.send(7, [url('a')]);
     bench.fetch(7, 'a', A);
     assert.equal(bench.value('SELECT verified FROM lccurl'), 1);

@@ -193,6 +193,10 @@ test('a failure for now is tried again as often as configured, then real', async
   assert.equal(bench.answer(rowOf('a'), failure(503, 'url')), 'bad');
   assert.equal(bench.answer(rowOf('a'), failure(503, 'url')), 'bad');
   assert.equal(rowOf('a').tries, 2);
+  assert.deepEqual(
+    [rowOf('a'), { tries: 1 }].map(row => bench.store.results.isLastTry(row)),
+    [true, false],
+  );
   assert.equal(bench.answer(rowOf('a'), failure(503, 'url')), 'done');
   assert.equal(bench.value('SELECT count(*) FROM pierr'), 1);
 });
@@ -288,7 +292,7 @@ test('a row made of the queue alone is the same as one made step by step', async
   const content = ok('content', {
     etag: '"e"',
     lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
-    verified: false,
+    completeness: 'unverified',
   });
   const urls = [
     url('plain'),

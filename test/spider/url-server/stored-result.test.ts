@@ -58,7 +58,7 @@ describe('what a store server has of a fetch', () => {
       http: 200,
       md5: MD5,
       len: CONTENT.length,
-      verified: true,
+      completeness: 'whole',
       wireBytes: CONTENT.length,
       elapsedMs: 12,
       mimetype: 'text/html',
