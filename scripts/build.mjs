@@ -130,7 +130,11 @@ await Promise.all([
   ...names.map(name =>
     bundle(
       name in USUAL_WORK ? `${name}.bundle.cjs` : `${name}.cjs`,
-      `import { command } from './${name}.js';\nimport { runCommand } from './run.js';\nrunCommand(command);\n`,
+      // What loads it from a module, as tests do, runs the command by itself: then no CommonJS file was started.
+      `import { command } from './${name}.js';
+       import { launch, runCommand } from './run.js';
+       export { command, runCommand };
+       if (require.main !== undefined) launch(command);`,
     ),
   ),
   bundle(

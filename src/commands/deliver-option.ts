@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
-import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import type { DoorCounts, DoorSetsOptions } from '../wire/door-sets.js';
-import type { OptionSpec, OptionValues } from './run.js';
+import type { CommandContext, OptionSpec } from './run.js';
 
 export const DELIVER_OPTION: OptionSpec = {
   flags: '--deliver [ENDPOINT]',
@@ -14,13 +13,14 @@ export const DELIVER_OPTION: OptionSpec = {
 };
 
 /** Undefined where urls are written. */
-export function doorOptionsOf({ deliver }: OptionValues, config: Config): DoorSetsOptions | undefined {
+export function doorOptionsOf(context: CommandContext, config: Config): DoorSetsOptions | undefined {
+  const { deliver } = context.options;
   if (deliver === undefined) return undefined;
   return {
     door: parseEndpoint(
       typeof deliver === 'string' ? deliver : `unix:${join(config.home.run, 'spider.sock')}`,
     ),
-    clock: systemClock,
+    clock: context.clock,
     limits: xmlLimitsOf(config),
     setUrls: config.get('spider.set_links'),
     setUrlsAll: config.get('spider.set_links_all'),

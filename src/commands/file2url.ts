@@ -51,7 +51,7 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
         counts: context.verbose,
         progress: context.progress('files'),
       },
-      new Output(1, { encoding: 'latin1' }),
+      new Output(context.stdout, { encoding: 'latin1' }),
       context.complain,
     );
     try {
@@ -61,7 +61,7 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
       } else if (context.afterDashes !== undefined) {
         listing.add(bytesOfLast(context.afterDashes));
       } else {
-        for (const chunk of readChunks(0)) listing.push(chunk);
+        for (const chunk of readChunks(context.stdin)) listing.push(chunk);
       }
       listing.end();
     } catch (error) {

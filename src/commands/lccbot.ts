@@ -1,14 +1,13 @@
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { logLevelOf } from '../daemon/log-level.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog } from '../lib/log.js';
 import { BOT_FIGURES } from '../bot/figures.js';
 import { robotOf, startRobot } from '../bot/start.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, configOf, textsOf } from './options.js';
-import type { CommandContext, CommandSpec } from './run.js';
+import { isTerminal, type CommandContext, type CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
   name: 'lccbot',
@@ -69,9 +68,13 @@ const KEEP_ALIVE_MS = 60_000;
 /** Serves one conversation and ends with it. */
 async function serveStdio(context: CommandContext): Promise<ExitStatus> {
   const config = configOf(context);
-  const log = createLog({ name: context.name, level: logLevelOf(context), human: process.stderr.isTTY });
-  const robot = robotOf(config, { allowed: allowedOf(context), clock: systemClock, log });
-  const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });
+  const log = createLog({
+    name: context.name,
+    level: logLevelOf(context),
+    human: isTerminal(context.stderr),
+  });
+  const robot = robotOf(config, { allowed: allowedOf(context), clock: context.clock, log });
+  const stream = Duplex.from({ readable: context.input(), writable: process.stdout });
   // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do not keep a
   // process alive: it would end, with 0, without the results it owes.
   const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
@@ -85,7 +88,7 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
   await robot.stop();
   clearInterval(alive);
   // Neither a terminal still open for reading nor idle connections keep a robot alive that is done.
-  setImmediate(() => process.exit(status));
+  setImmediate(() => context.end(status));
   return status;
 }
 

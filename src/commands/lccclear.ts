@@ -16,7 +16,6 @@ import { waitForRequests, type WaitResult } from '../clear/intake/wait.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { CHUNK_BYTES, readChunks } from '../lib/stdio.js';
 import { CONFIG_OPTION, configOf, textOf, waitMsOf } from './options.js';
@@ -71,7 +70,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const cursor = text('cursor');
   if (options['show'] === true) {
     const db = ClearDatabase.openForReading(path);
-    process.stdout.write(`${db.numbers.cursor(cursor ?? '') ?? 0}\n`);
+    context.print(`${db.numbers.cursor(cursor ?? '') ?? 0}\n`);
     db.close();
     return EXIT.ok;
   }
@@ -80,7 +79,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   try {
     const intake = new RequestIntake({
       db,
-      clock: systemClock,
+      clock: context.clock,
       cursor,
       resolve: clearing.resolve,
       isSoft: options['soft'] === true,
@@ -111,7 +110,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const status = reading.isRefused ? EXIT.dataerr : EXIT.ok;
     if (waitMs === undefined || reading.isRefused) return status;
     for (const daemon of stoppedDaemons(clearing)) context.complain(`${daemon} does not run`);
-    const result = await waitForRequests(db, systemClock, intake, clearing.resolve, waitMs, sleep);
+    const result = await waitForRequests(db, context.clock, intake, clearing.resolve, waitMs, sleep);
     return outcome(context, result);
   } finally {
     db.close();
@@ -147,7 +146,7 @@ class RequestReading {
     if (parse === undefined)
       throw new LccError('usage', `--stdin=${format}: there are ${Object.keys(LINE_FORMATS).join(', ')}`);
     const lines = new LineReader();
-    for (const chunk of readChunks(0, 'standard input', READ_BYTES)) {
+    for (const chunk of readChunks(this.#context.stdin, 'standard input', READ_BYTES)) {
       for (const line of lines.read(chunk)) await this.#line(line, parse);
       if (chunk.length < READ_BYTES) await this.commit();
     }

@@ -6,7 +6,6 @@ import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import type { RejectedRow, RequestRow } from '../db/clear/queue.js';
 import type { PublishedPage } from '../db/clear/soft.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { CONFIG_OPTION, configOf, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -105,7 +104,7 @@ function drop(db: ClearDatabase, context: CommandContext): void {
 }
 
 function summary(db: ClearDatabase, context: CommandContext): void {
-  const nowMs = systemClock.nowMs();
+  const nowMs = context.clock.nowMs();
   const { pending, oldestMs, backlogs, publications, rejected } = db.read(() => ({
     pending: db.queue.count(MAX_COUNT),
     oldestMs: db.queue.oldestMs(),
@@ -120,7 +119,7 @@ function summary(db: ClearDatabase, context: CommandContext): void {
       dead,
       oldest_ms: oldest,
     }));
-    print({ pending, oldest_ms: oldestMs ?? null, publications, rejected, rails });
+    print(context, { pending, oldest_ms: oldestMs ?? null, publications, rejected, rails });
     return;
   }
   const age =
@@ -135,7 +134,7 @@ function summary(db: ClearDatabase, context: CommandContext): void {
     }),
     `rejected ${rejected}`,
   ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  context.print(`${lines.join('\n')}\n`);
 }
 
 function list(db: ClearDatabase, context: CommandContext, word: string): void {
@@ -150,8 +149,8 @@ function list(db: ClearDatabase, context: CommandContext, word: string): void {
       context.complain(`more than ${limit} rows; --limit=N shows more`);
       return;
     }
-    if (isJson) print(row);
-    else process.stdout.write(`${Object.values(row).map(fieldText).join('\t')}\n`);
+    if (isJson) print(context, row);
+    else context.print(`${Object.values(row).map(fieldText).join('\t')}\n`);
   }
 }
 
@@ -210,8 +209,8 @@ function whereOf(
   return { rail, url: textOf(options, 'url') };
 }
 
-function print(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+function print(context: CommandContext, value: unknown): void {
+  context.print(`${JSON.stringify(value)}\n`);
 }
 
 /** A value as a field of a line. */

@@ -8,7 +8,6 @@ import { FULL_OF_CACHE } from '../cp/full-set.js';
 import { statusLines } from '../cp/status-text.js';
 import { UrlErrors } from '../cp/url-errors.js';
 import { readAuthorities } from '../lib/authorities.js';
-import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
@@ -43,7 +42,7 @@ export const command: CommandSpec = {
       return await run(context);
     } finally {
       // The writer of our input need not wait for a reader any more.
-      process.stdin.destroy();
+      context.input().destroy();
     }
   },
 };
@@ -54,7 +53,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (fstatSync(0).isDirectory()) throw new LccError('input.missing', 'standard input is a directory');
   // The arguments stand in the process list otherwise.
   if (options['pwd'] !== undefined) process.title = 'lcccp';
-  const out = new Output(1);
+  const out = new Output(context.stdout);
   if (options['dryRun'] === true) return dryRun(context, out);
 
   const errors = new UrlErrors(out);
@@ -68,7 +67,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     out.flush();
   } else {
     try {
-      const done = await deliver(process.stdin, delivery, status => {
+      const done = await deliver(context.input(), delivery, status => {
         for (const line of statusLines(status)) context.say(line);
       });
       conclude(context, done, errors.count);
@@ -82,7 +81,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
 }
 
 async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus> {
-  const part = rehearse(process.stdin, commonOptions(context));
+  const part = rehearse(context.input(), commonOptions(context));
   for (let next = await part.next(); ; next = await part.next()) {
     if (next.done === true) {
       context.say(`${amount(next.value.urls, 'url')} would be sent`);
@@ -155,7 +154,7 @@ function deliveryOptions(context: CommandContext, errors: UrlErrors): DeliveryOp
     pid: pidOf(text('pid')),
     password: passwordOf(context),
     timeoutMs: seconds * 1000,
-    clock: systemClock,
+    clock: context.clock,
     onError: record => errors.print(record),
     errorsKept: () => errors.keep(),
     progress: context.progress('urls', false),

@@ -3,7 +3,6 @@ import { xmlLimitsOf } from '../config/limits.js';
 import { amount } from '../config/words.js';
 import { deletionLimitOf } from '../cp/deletion-limit.js';
 import { commitLast, updateState, type StateResult } from '../cp/lcccpstate.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import { streamHead } from '../wire/url-stream.js';
@@ -50,10 +49,10 @@ export const command: CommandSpec = {
       return EXIT.ok;
     }
     const config = configOf(context, { mayBeUnreadable: true });
-    const out = new Output(1, { encoding: 'latin1' });
+    const out = new Output(context.stdout, { encoding: 'latin1' });
     const result = telling(out, () =>
       updateState(
-        readChunks(0),
+        readChunks(context.stdin),
         out,
         {
           statefile,
@@ -62,7 +61,7 @@ export const command: CommandSpec = {
           allowEmpty: options['allowEmpty'] === true,
           maxDelete: deletionLimitOf(String(options['maxDelete'])),
           forgetMs: durationMsOf('--forget', options['forget']),
-          nowMs: systemClock.nowMs(),
+          nowMs: context.clock.nowMs(),
           maxDoubtfulUrls: config.get('cp.max_doubtful_urls'),
           limits: xmlLimitsOf(config),
           progress: context.progress('urls'),

@@ -3,7 +3,6 @@ import { homeOf } from '../config/load.js';
 import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../daemon/ask.js';
 import { formatUntil } from '../config/words.js';
-import { systemClock } from '../lib/clock.js';
 import { actionOf } from './actions.js';
 import { numberOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -103,7 +102,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (changed > 0 && verb.consequence !== undefined) context.say(verb.consequence);
   if (lccUntilMs !== undefined)
     context.say(
-      `the bandwidth of the whole LCC (qm.bandwidth_bytes_per_s) is used up until ${formatUntil(lccUntilMs, systemClock.nowMs())}; lccctl flush without --pid forgets that`,
+      `the bandwidth of the whole LCC (qm.bandwidth_bytes_per_s) is used up until ${formatUntil(lccUntilMs, context.clock.nowMs())}; lccctl flush without --pid forgets that`,
     );
   return EXIT.ok;
 }

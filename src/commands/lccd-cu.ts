@@ -52,8 +52,8 @@ function administer(
   { added, removed }: { added: unknown; removed: unknown },
 ): number {
   const readers = readersOf(configOf(context));
-  if (typeof added === 'string') process.stdout.write(`${readers.add(added)}\n`);
+  if (typeof added === 'string') context.print(`${readers.add(added)}\n`);
   else if (typeof removed === 'string') readers.remove(removed);
-  else for (const name of readers.names()) process.stdout.write(`${name}\n`);
+  else for (const name of readers.names()) context.print(`${name}\n`);
   return EXIT.ok;
 }

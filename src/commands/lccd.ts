@@ -46,7 +46,7 @@ function run(context: CommandContext): Promise<number> | number {
   for (const name of ['listen', 'cuListen'])
     for (const endpoint of textsOf(options, name) ?? []) parseEndpoint(endpoint);
   if (options['printConfig'] === true) {
-    process.stdout.write(printConfig(configOf(context)));
+    context.print(printConfig(configOf(context)));
     return EXIT.ok;
   }
   return runAsDaemon(context, {
@@ -56,7 +56,7 @@ function run(context: CommandContext): Promise<number> | number {
 }
 
 /** How its children are called: by the same launchers, with the same words. */
-function callOf({ env, quiet, verbose }: CommandContext): LccdCall {
+function callOf({ env, quiet, verbose, launcher }: CommandContext): LccdCall {
   const words = [...(quiet ? ['--quiet'] : []), ...(verbose ? ['--verbose'] : [])];
-  return { bin: dirname(realpathSync(process.argv[1] ?? '')), words, env };
+  return { bin: dirname(realpathSync(launcher)), words, env };
 }

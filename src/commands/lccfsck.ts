@@ -65,7 +65,7 @@ async function run(context: CommandContext): Promise<number> {
   const { home } = config;
   const store = textOf(options, 'store');
   const isRepair = options['repair'] === true;
-  const print = printerOf(new Output(1), isRepair);
+  const print = printerOf(new Output(context.stdout), isRepair);
   // All that a backup does not know is found: as many lines as there are pages that came since.
   const isSummed = options['restored'] === true && !context.verbose;
   const kinds = new Kinds();
@@ -85,7 +85,7 @@ async function run(context: CommandContext): Promise<number> {
       recheck: options['recheck'] === true,
       quick: options['quick'] === true,
       errorsKept: config.get('qm.errors_kept'),
-      nowMs: Date.now,
+      nowMs: () => context.clock.nowMs(),
     },
     {
       found: finding => (isSummed ? kinds.add(finding) : print(lineOf(finding))),

@@ -3,10 +3,9 @@ import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { CrawlReader } from '../db/cache/crawl.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
-import { Output, writeFully } from '../lib/stdio.js';
+import { Output } from '../lib/stdio.js';
 import { Expander, type LinksCounts } from '../links/expander.js';
 import type { ExpandOptions, LinksSink, NofollowRule } from '../links/options.js';
 import { LinkOwners } from '../links/owners.js';
@@ -60,7 +59,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const options = linksOptions(context.options, config);
   const isSeeds = context.options['seeds'] === true;
   const stays = context.options['stay'] === true;
-  const deliver = doorOptionsOf(context.options, config);
+  const deliver = doorOptionsOf(context, config);
   if (stays && (deliver === undefined || isSeeds))
     throw new LccError(
       'usage',
@@ -68,13 +67,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     );
   const db = new CrawlReader(config.home.db);
   const begin = () => new Expansion(context, db, options, deliver);
-  const input: AsyncIterable<Buffer> = process.stdin;
+  const input: AsyncIterable<Buffer> = context.input();
   const limits = xmlLimitsOf(config);
   try {
     if (stays) {
       await expandStreams(input, limits, begin, stream => {
         stream.tell();
-        writeFully(1, Buffer.from(ANSWER), 'standard output');
+        context.print(ANSWER);
       });
       return EXIT.ok;
     }
@@ -84,17 +83,17 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     stream.tell();
     return EXIT.ok;
   } finally {
-    process.stdin.destroy();
+    context.input().destroy();
     db.close();
   }
 }
 
 async function sendSeeds(input: AsyncIterable<Buffer>, stream: Expansion): Promise<ExitStatus> {
   const seeds = new SeedCounts();
-  const { expander, sink, complaints } = stream;
+  const { expander, sink, complaints, context } = stream;
   await seedUrls(input, expander, sink, (url, outcome) => {
     seeds.add(outcome);
-    const complaint = complaintOf(url, outcome, systemClock.nowMs());
+    const complaint = complaintOf(url, outcome, context.clock.nowMs());
     if (complaint !== undefined) complaints.add(complaint);
   });
   stream.tell(seeds.line());
@@ -106,7 +105,7 @@ class Expansion {
   readonly complaints: Complaints;
   readonly expander: Expander;
   readonly sink: LinksSink;
-  readonly #context: CommandContext;
+  readonly context: CommandContext;
   readonly #door: DoorLinks | undefined;
 
   constructor(
@@ -115,16 +114,16 @@ class Expansion {
     options: ExpandOptions,
     deliver: DoorSetsOptions | undefined,
   ) {
-    this.#context = context;
+    this.context = context;
     this.complaints = new Complaints(context);
     this.#door = deliver && new DoorLinks(deliver);
-    this.sink = this.#door ?? new StdoutLinks(new Output(1));
+    this.sink = this.#door ?? new StdoutLinks(new Output(context.stdout));
     this.expander = new Expander({
       options,
       db,
       owners: new LinkOwners(db.spiderProviders()),
       sink: this.sink,
-      clock: systemClock,
+      clock: context.clock,
       complain: message => this.complaints.add(message),
     });
   }
@@ -133,11 +132,11 @@ class Expansion {
   tell(line?: string): void {
     const { counts } = this.expander;
     this.complaints.tellRest();
-    if (line !== undefined) this.#context.say(line);
+    if (line !== undefined) this.context.say(line);
     for (const each of [...countLines(counts), ...doorLines(this.#door?.counts, 'link')])
-      if (this.#context.verbose) this.#context.say(each);
+      if (this.context.verbose) this.context.say(each);
     const trapped = trapsLine(counts);
-    if (trapped !== undefined) this.#context.say(trapped);
+    if (trapped !== undefined) this.context.say(trapped);
   }
 }
 

@@ -28,12 +28,10 @@ import { moveChangeMark } from '../db/providers/change-mark.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, messageOf, reasonOf, type ExitStatus } from '../lib/errors.js';
 import { firstLineOf } from '../lib/first-line.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
-import { writeFully } from '../lib/stdio.js';
 import { failuresNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
 import { setsInSpools } from '../uns/spool-names.js';
 import { rootProblem } from '../wire/roots.js';
@@ -145,7 +143,7 @@ function add(db: Db, context: CommandContext, slots: Slots, config: Config): voi
       `provider ${pid} added without a password: nobody announces for it until lccpidb passwd --pid=${pid} gives its owner one`,
     );
   context.say(`provider ${pid} added; its password follows and is shown only now`);
-  showPassword(pid, password);
+  showPassword(context, pid, password);
 }
 
 function tooHigh(option: string, pid: number, firstPid: number): LccError {
@@ -180,7 +178,7 @@ function addList(
   const lines = addSites(db, list, { firstPid, endPid }).map(
     ({ pid, root, isNew }) => `${pid}\t${root}\t${isNew ? 'new' : 'there'}\n`,
   );
-  writeFully(process.stdout.fd, Buffer.from(lines.join('')), 'standard output');
+  context.print(lines.join(''));
 }
 
 function readList(path: string): string {
@@ -258,7 +256,7 @@ function passwd(db: Db, context: CommandContext, _slots: Slots, config: Config):
   changePassword(db, pid, hashPassword(password));
   loginsChanged(context, config);
   context.say(`the new password of provider ${pid} follows and is shown only now; the old one is void`);
-  showPassword(pid, password);
+  showPassword(context, pid, password);
 }
 
 /** Browsers that are logged in by what was before are so no longer. */
@@ -270,9 +268,9 @@ function loginsChanged(context: CommandContext, config: Config): void {
 }
 
 /** @throws LccError naming what makes another one: what could not be shown is known to nobody */
-function showPassword(pid: number, password: string): void {
+function showPassword(context: CommandContext, pid: number, password: string): void {
   try {
-    writeFully(process.stdout.fd, Buffer.from(`${password}\n`), 'standard output');
+    context.print(`${password}\n`);
   } catch (error) {
     throw new LccError(
       'io',
@@ -307,16 +305,16 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
   if (provider === undefined || standing === undefined)
     throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
   if (context.options['json'] === true) {
-    process.stdout.write(jsonLine(provider));
+    context.print(jsonLine(provider));
     return;
   }
-  const nowMs = systemClock.nowMs();
+  const nowMs = context.clock.nowMs();
   const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
   const failure = isLeftAlone ? (await failuresNow(home.run)).get(pid) : undefined;
   const retryAtMs = standing.failed > 0 ? (await retriesNow(home.run)).get(pid) : undefined;
   const wait = (await waitingNow(home.run)).get(pid);
   const codes = readErrorCodes(db, pid);
-  process.stdout.write(
+  context.print(
     providerText(provider, readLoginUser(db, pid), standing, codes, {
       nowMs,
       slots,
@@ -334,7 +332,7 @@ function list(db: Db, context: CommandContext): void {
   if (context.options['pid'] !== undefined)
     throw new LccError('usage', 'list prints all providers; one is printed by lccpidb show --pid=N');
   for (const provider of readProviders(db)) {
-    process.stdout.write(context.options['json'] === true ? jsonLine(provider) : providerLine(provider));
+    context.print(context.options['json'] === true ? jsonLine(provider) : providerLine(provider));
   }
 }
 

@@ -26,7 +26,7 @@ function run(context: CommandContext): number {
     throw new LccError('usage', 'paths come on standard input; there are no operands');
   const config = configOf(context);
   const owners = openOwners(config.home.db, config.get('bm.machine_id'));
-  const output = new Output(1);
+  const output = new Output(context.stdout);
   const resolver = new Resolver({
     storeDir: config.home.store,
     endedByNul: options['null'] === true,
@@ -36,7 +36,7 @@ function run(context: CommandContext): number {
     reject: message => context.complain(message),
   });
   try {
-    for (const chunk of readChunks(0)) {
+    for (const chunk of readChunks(context.stdin)) {
       resolver.push(chunk);
       // A client that asks one at a time gets an answer.
       output.flush();

@@ -10,7 +10,6 @@ import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
@@ -73,11 +72,11 @@ async function run(context: CommandContext): Promise<number> {
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
   const delivery = deliveryOf(context);
   const { follows } = delivery;
-  const signals = new Signals(delivery, message => context.say(message));
-  if (follows && delivery.consumer === undefined) endWithReader();
+  const signals = new Signals(delivery, context);
+  if (follows && delivery.consumer === undefined) endWithReader(context);
   const delivered = deliver(
     delivery,
-    follows ? laterOutput : new Output(1),
+    follows ? laterOutput(context.stdout) : new Output(context.stdout),
     {
       reject: message => context.complain(message),
       namesAll: context.verbose,
@@ -87,7 +86,7 @@ async function run(context: CommandContext): Promise<number> {
       started: consumer => (signals.consumer = consumer),
       ended: () => (signals.consumer = undefined),
     },
-    { clock: systemClock, stop: signals.stop },
+    { clock: context.clock, stop: signals.stop },
   );
   return delivered.catch((error: unknown) => {
     throw readingError(delivery.dbPath, error);
@@ -95,24 +94,24 @@ async function run(context: CommandContext): Promise<number> {
 }
 
 /** Standard output with --follow: a reader that dawdles must not keep signals away. */
-const laterOutput = {
+const laterOutput = (stdout: number) => ({
   write: (data: string | Uint8Array) =>
-    writeFullyLater(1, typeof data === 'string' ? Buffer.from(data) : data, 'standard output'),
+    writeFullyLater(stdout, typeof data === 'string' ? Buffer.from(data) : data, 'standard output'),
   flush: () => undefined,
-};
+});
 
 /** How often a run with --follow checks that its output still has a reader: nothing may change for days. */
 const READER_LOOK_MS = 2000;
 
 /** Ends as the next write would, silently, once the pipe has no reader any more. */
-function endWithReader(): void {
-  const isGone = watchReader(1);
+function endWithReader({ stdout, clock, end }: CommandContext): void {
+  const isGone = watchReader(stdout);
   if (isGone === undefined) return;
   const look = () => {
-    if (isGone()) process.exit(EXIT.ok);
-    systemClock.after(READER_LOOK_MS, look);
+    if (isGone()) end(EXIT.ok);
+    clock.after(READER_LOOK_MS, look);
   };
-  systemClock.after(READER_LOOK_MS, look);
+  clock.after(READER_LOOK_MS, look);
 }
 
 /** From a signal until a reader that hangs is given up, or it is said which program is waited for. */
@@ -126,16 +125,16 @@ class Signals {
   consumer: Consumer | undefined;
   readonly #stop = new AbortController();
 
-  constructor({ consumer: [name] = [], follows, batch }: Delivery, say: (message: string) => void) {
+  constructor({ consumer: [name] = [], follows, batch }: Delivery, { say, clock, end }: CommandContext) {
     if (!follows && name === undefined) return;
     const isInStreams = follows || batch !== undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
         this.consumer?.kill(signal);
         if (this.#stop.signal.aborted || (this.consumer === undefined && !isInStreams))
-          process.exit(128 + constants.signals[signal]);
+          end(128 + constants.signals[signal]);
         this.#stop.abort();
-        systemClock.after(STOP_MS, () => {
+        clock.after(STOP_MS, () => {
           if (name === undefined) return dieOf(signal);
           say(`${signal}: waiting for ${name} to end; a second signal ends lccq without it`);
         });
@@ -210,7 +209,7 @@ function deliveryOf(context: CommandContext): Delivery {
     );
   if (format.ofOldPaths && text('prefix') !== undefined)
     throw new LccError('usage', '--format=gone-paths knows files, not URLs; leave out --prefix');
-  const nowMs = Date.now();
+  const nowMs = context.clock.nowMs();
   const when = (name: string) => {
     const value = text(name);
     return value === undefined ? undefined : parseWhen(value, nowMs);

@@ -6,7 +6,6 @@ import { waitForRail } from '../clear/rail-wait.js';
 import { resyncRail } from '../clear/resync.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { parseWhen } from '../lib/when.js';
 import { amount } from '../config/words.js';
@@ -178,12 +177,12 @@ function removeSoft({ db, names: [target = '', url = ''] }: RailAction): void {
 
 async function up({ db, context, clearing, names }: RailAction): Promise<ExitStatus> {
   const rail = only(names, 'RAIL');
-  db.write(() => db.rails.setByAdmin(rail, 'UP', systemClock.nowMs(), reasonOf(context)));
+  db.write(() => db.rails.setByAdmin(rail, 'UP', context.clock.nowMs(), reasonOf(context)));
   return waited({ db, context, clearing }, rail);
 }
 
 function down({ db, context, names }: RailAction): void {
-  db.write(() => db.rails.setByAdmin(only(names, 'RAIL'), 'DOWN', systemClock.nowMs(), reasonOf(context)));
+  db.write(() => db.rails.setByAdmin(only(names, 'RAIL'), 'DOWN', context.clock.nowMs(), reasonOf(context)));
 }
 
 async function resync({ db, context, clearing, names }: RailAction): Promise<ExitStatus> {
@@ -191,7 +190,7 @@ async function resync({ db, context, clearing, names }: RailAction): Promise<Exi
   const { since } = context.options;
   if (typeof since !== 'string')
     throw new LccError('usage', '--since=TIME is missing: since when the rail may lack changes, such as 2h');
-  const nowMs = systemClock.nowMs();
+  const nowMs = context.clock.nowMs();
   const sinceMs = parseWhen(since, nowMs) * 1000;
   const pages = resyncRail(db, name, sinceMs, nowMs);
   context.say(
@@ -209,7 +208,7 @@ async function waited(
   const waitMs = waitMsOf('--wait', context.options['wait']);
   if (waitMs === undefined) return EXIT.ok;
   for (const daemon of stoppedDaemons(clearing)) context.complain(`${daemon} does not run`);
-  const lack = await waitForRail(db, systemClock, rail, waitMs, sleep);
+  const lack = await waitForRail(db, context.clock, rail, waitMs, sleep);
   if (lack === undefined) return EXIT.ok;
   const { pages, published, requests } = lack;
   if (pages > 0)
@@ -227,13 +226,13 @@ function status({ db, context, clearing, names }: RailAction): void {
   const [name] = names;
   const shown = db.read(() => {
     if (name !== undefined) db.rails.demand(name);
-    return statusOf(db, systemClock.nowMs()).filter(rail => name === undefined || rail.name === name);
+    return statusOf(db, context.clock.nowMs()).filter(rail => name === undefined || rail.name === name);
   });
   if (context.options['json'] === true) {
-    process.stdout.write(shown.map(rail => `${JSON.stringify(rail)}\n`).join(''));
+    context.print(shown.map(rail => `${JSON.stringify(rail)}\n`).join(''));
     return;
   }
-  process.stdout.write(railLines(shown, name === undefined ? db : undefined));
+  context.print(railLines(shown, name === undefined ? db : undefined));
   const isBusy = db.read(() => db.queue.count(1) > 0 || db.soft.waitingCount(1) > 0);
   if (!isBusy && shown.every(({ waiting }) => waiting === 0)) return;
   for (const daemon of stoppedDaemons(clearing))

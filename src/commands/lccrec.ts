@@ -1,7 +1,7 @@
 /** lccrec(1): shows a stream of spider records, or the document of one. */
 import { crc32 } from 'node:zlib';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { Output, readChunks, writeFully } from '../lib/stdio.js';
+import { Output, readChunks } from '../lib/stdio.js';
 import { formatJsonl, formatTsv, type RecordFormat } from '../spider/records/formats.js';
 import { storedRecords } from '../spider/records/stored.js';
 import { SPIDER_REASONS } from '../wire/spider-codes.js';
@@ -9,7 +9,6 @@ import { RecordReader, type SpiderRecord } from '../wire/spider-record.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const MAX_DOC_ID = 0xffff_ffff;
-const STDOUT = 1;
 
 export const command: CommandSpec = {
   name: 'lccrec',
@@ -34,15 +33,17 @@ export const command: CommandSpec = {
   run,
 };
 
-function run({ options }: CommandContext): ExitStatus {
+function run(context: CommandContext): ExitStatus {
+  const { options } = context;
   const asked = ['jsonl', 'tsv', 'body', 'records'].filter(name => options[name] !== undefined);
   if (asked.length > 1) throw new LccError('usage', `--${asked.join(' and --')}: give one of them`);
   const { body, store } = options;
   const docId = typeof body === 'string' ? idOf(body) : undefined;
-  const chunks = typeof store === 'string' ? storedRecords(store, docId) : readChunks(0);
-  if (docId !== undefined) writeBody(chunks, docId);
-  else if (options['records'] === true) writeRecords(chunks);
-  else writeLines(chunks, options['tsv'] === true ? formatTsv : formatJsonl);
+  const chunks = typeof store === 'string' ? storedRecords(store, docId) : readChunks(context.stdin);
+  const output = new Output(context.stdout);
+  if (docId !== undefined) writeBody(output, chunks, docId);
+  else if (options['records'] === true) writeRecords(output, chunks);
+  else writeLines(output, chunks, options['tsv'] === true ? formatTsv : formatJsonl);
   return EXIT.ok;
 }
 
@@ -53,9 +54,8 @@ function idOf(text: string): number {
 }
 
 /** What is whole before a bad byte is shown; then it is reported. */
-function writeLines(chunks: Iterable<Buffer>, format: RecordFormat): void {
+function writeLines(output: Output, chunks: Iterable<Buffer>, format: RecordFormat): void {
   const reader = new RecordReader();
-  const output = new Output(STDOUT);
   let begun: { record: SpiderRecord; offset: number } | undefined;
   let sum = 0;
   try {
@@ -76,7 +76,7 @@ function writeLines(chunks: Iterable<Buffer>, format: RecordFormat): void {
   }
 }
 
-function writeBody(chunks: Iterable<Buffer>, docId: number): void {
+function writeBody(output: Output, chunks: Iterable<Buffer>, docId: number): void {
   const reader = new RecordReader();
   let isIt = false;
   for (const chunk of chunks)
@@ -84,7 +84,7 @@ function writeBody(chunks: Iterable<Buffer>, docId: number): void {
       if (part.kind === 'head') {
         isIt = part.record.docId === docId;
         if (isIt && !part.record.success && part.record.docBytes === 0) throw notFetched(part.record);
-      } else if (part.kind === 'body' && isIt) writeFully(STDOUT, part.bytes, 'standard output');
+      } else if (part.kind === 'body' && isIt) output.write(part.bytes);
       else if (part.kind === 'end' && isIt) return;
     }
   reader.end();
@@ -97,10 +97,9 @@ function notFetched({ docId, reason }: SpiderRecord): LccError {
 }
 
 /** Passes on what is well-formed. */
-function writeRecords(chunks: Iterable<Buffer>): void {
+function writeRecords(output: Output, chunks: Iterable<Buffer>): void {
   const reader = new RecordReader();
   for (const chunk of chunks)
-    for (const part of reader.read(chunk))
-      if (part.kind !== 'end') writeFully(STDOUT, part.bytes, 'standard output');
+    for (const part of reader.read(chunk)) if (part.kind !== 'end') output.write(part.bytes);
   reader.end();
 }

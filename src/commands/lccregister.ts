@@ -11,7 +11,6 @@ import { loginOf, type SiteAccount } from '../cp/register/account.js';
 import { RegistrationServer } from '../cp/register/server.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { textOf, textsOf, waitMsOf } from './options.js';
 import { ACCOUNT_ACTIONS, cronLines } from './register-account.js';
@@ -112,7 +111,7 @@ async function prove(context: CommandContext, kind: 'root' | 'reset'): Promise<E
 /** The line that makes the file of a pair, where lccregister does not. */
 function sayWhere(context: CommandContext, pending: PendingRegistration, next: string): void {
   if (pending.docroots !== undefined) return;
-  process.stdout.write(`printf '%s\\n' ${pending.secret} > ${pending.file.slice(pending.url.length)}\n`);
+  context.print(`printf '%s\\n' ${pending.secret} > ${pending.file.slice(pending.url.length)}\n`);
   context.say(
     `the line puts the file into the directory that ${pending.url} is, where it is run; then: ${next}`,
   );
@@ -121,7 +120,7 @@ function sayWhere(context: CommandContext, pending: PendingRegistration, next: s
 function waitOf(context: CommandContext): Pick<RegisterOptions, 'waitMs' | 'nowMs' | 'sleep'> {
   return {
     waitMs: waitMsOf('--wait', context.options['wait']) ?? 0,
-    nowMs: () => systemClock.monotonicMs(),
+    nowMs: () => context.clock.monotonicMs(),
     sleep: ms => sleep(ms),
   };
 }
@@ -175,8 +174,13 @@ function conclude(
   );
   const { pid, uns } = standing;
   const docroot = pending.docroots?.[0];
-  for (const line of cronLines([pending.url], { pid, uns, pwdfile: options.pwdfile, docroot }))
-    process.stdout.write(`${line}\n`);
+  for (const line of cronLines(context.launcher, [pending.url], {
+    pid,
+    uns,
+    pwdfile: options.pwdfile,
+    docroot,
+  }))
+    context.print(`${line}\n`);
   return status;
 }
 

@@ -6,7 +6,6 @@ import { crawlersOf } from '../db/providers/crawlers.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
@@ -114,14 +113,14 @@ const ALL: readonly RegistrationState[] = [...OPEN, 'active', 'refused', 'expire
 
 function list({ db, context, config }: Given): ExitStatus | void {
   const { options } = context;
-  if (options['differs'] === true) return differs(db, config);
+  if (options['differs'] === true) return differs(db, context, config);
   const rows = db.registrations.inStates(options['all'] === true ? ALL : OPEN, limitOf(context)).toReversed();
   for (const row of rows)
-    process.stdout.write(options['json'] === true ? jsonOf(row) : registrationLine(row, systemClock.nowMs()));
+    context.print(options['json'] === true ? jsonOf(row) : registrationLine(row, context.clock.nowMs()));
 }
 
 /** After one of the two databases was put back from a backup. */
-function differs(db: RsDatabase, config: Config): ExitStatus {
+function differs(db: RsDatabase, context: CommandContext, config: Config): ExitStatus {
   const here = new Set(db.providers.all().map(({ pid }) => pid));
   const there = new Set(readLcc(config.home.db, readRegisteredPids));
   const lines = [
@@ -132,7 +131,7 @@ function differs(db: RsDatabase, config: Config): ExitStatus {
       .filter(pid => !here.has(pid))
       .map(pid => `${pid} is in lcc.db only: it goes on delivering; lccpidb show --pid=${pid}\n`),
   ];
-  process.stdout.write(lines.join(''));
+  context.print(lines.join(''));
   return lines.length === 0 ? EXIT.ok : EXIT.someRejected;
 }
 
@@ -141,7 +140,7 @@ function show({ db, context, config, operand }: Given): void {
   if (registration === undefined)
     throw new LccError('usage', `there is no registration ${operand}; see lccrs list --all`);
   const crawlers = crawlersIn(config.home.db, registration);
-  process.stdout.write(
+  context.print(
     context.options['json'] === true
       ? jsonOf({ ...registration, crawled_by: crawlers ?? null })
       : registrationText(registration, crawlers),
@@ -169,7 +168,7 @@ function approve({ db, context, config, operand }: Given): void {
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as RsTerms;
   requireBelow(terms, config);
-  transitionsOf(db, config).approve(idOf(operand), terms);
+  transitionsOf(db, context, config).approve(idOf(operand), terms);
   context.say(
     `registration ${operand} is approved; it is a provider as soon as lccd-rs and lccd-qm run: lccrs show ${operand}`,
   );
@@ -189,7 +188,7 @@ function refuse({ db, context, config, operand }: Given): void {
   const { reason } = context.options;
   if (typeof reason !== 'string' || reason.trim() === '')
     throw new LccError('usage', '--reason=TEXT is missing: what the applicant is told');
-  transitionsOf(db, config).refuse(idOf(operand), oneLine(reason));
+  transitionsOf(db, context, config).refuse(idOf(operand), oneLine(reason));
 }
 
 function audit({ db, context }: Given): void {
@@ -197,16 +196,13 @@ function audit({ db, context }: Given): void {
   const rows = db.audit
     .last(limitOf(context), pid === undefined ? undefined : idOf(String(pid)))
     .toReversed();
-  for (const row of rows)
-    process.stdout.write(context.options['json'] === true ? jsonOf(row) : auditLine(row));
+  for (const row of rows) context.print(context.options['json'] === true ? jsonOf(row) : auditLine(row));
 }
 
 function waitingMails({ db, context }: Given): void {
   for (const mail of db.mails.waiting(limitOf(context))) {
     const shown = shownMail(mail);
-    process.stdout.write(
-      context.options['json'] === true ? jsonOf(shown) : mailLine(shown, systemClock.nowMs()),
-    );
+    context.print(context.options['json'] === true ? jsonOf(shown) : mailLine(shown, context.clock.nowMs()));
   }
 }
 
@@ -215,8 +211,8 @@ function backup({ db, operand }: Given): void {
   db.copyTo(operand);
 }
 
-function transitionsOf(db: RsDatabase, config: Config): Transitions {
-  return new Transitions(db, () => systemClock.nowMs(), slotsOf(config.get('qm.slots')));
+function transitionsOf(db: RsDatabase, context: CommandContext, config: Config): Transitions {
+  return new Transitions(db, () => context.clock.nowMs(), slotsOf(config.get('qm.slots')));
 }
 
 /** What a registration has, but for its hashes. */

@@ -2,7 +2,6 @@
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { ScanReader } from '../db/cache/scan.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { audit } from '../scan/audit.js';
@@ -37,7 +36,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   try {
     for (const pid of options.pids)
       if (!db.hasProvider(pid)) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
-    const nowS = Math.floor(systemClock.nowMs() / 1000);
+    const nowS = Math.floor(context.clock.nowMs() / 1000);
     for (const pid of options.pids) {
       if (isAudit && !db.isAuditDue({ pid, nowS })) context.say(`provider ${pid}: no audit of it is due`);
       if (!isAudit && !db.isScanned(pid))
@@ -45,9 +44,9 @@ async function run(context: CommandContext): Promise<ExitStatus> {
           `provider ${pid} is not scanned: it has neither scan=yes nor spider=yes, or is disabled (lccpidb show --pid=${pid})`,
         );
     }
-    const deliver = doorOptionsOf(context.options, config);
+    const deliver = doorOptionsOf(context, config);
     const door = deliver && new DoorRequests(deliver, isAudit ? 'audit' : 'scan');
-    const sink: ScanSink = door ?? new StdoutRequests(new Output(1));
+    const sink: ScanSink = door ?? new StdoutRequests(new Output(context.stdout));
     const counts = await (isAudit ? audit : scan)(db, sink, options, nowS);
     for (const line of [countLine(counts), ...doorLines(door?.counts, 'url')])
       if (context.verbose) context.say(line);

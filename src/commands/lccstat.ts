@@ -8,7 +8,6 @@ import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue
 import { TruthReader } from '../db/truth/reader.js';
 import type { Look } from '../daemon/ask.js';
 import { ConsumerLook } from '../cu/consumer-look.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { isIdleWith, untilIdle, wordFor } from '../run/look/idle.js';
 import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
@@ -22,7 +21,7 @@ import { FIGURES } from './figures.js';
 import { readLcc } from './lcc-db.js';
 import { looksOf } from './looks.js';
 import { CONFIG_OPTION, configOf, numberOf, textOf, waitMsOf } from './options.js';
-import type { CommandContext, CommandSpec } from './run.js';
+import { isTerminal, type CommandContext, type CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
 /** To the top, and there clear what is left of the line or the screen: no flicker. */
@@ -63,7 +62,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     throw new LccError('usage', '--limit goes with --queue: it says how many providers are shown');
   const config = configOf(context);
   const { home } = config;
-  if (options['truth'] === true) return showTruth(home, options);
+  if (options['truth'] === true) return showTruth(home, context);
   const slots = slotsOf(config.get('qm.slots'));
   const look = () => looksOf(home);
   const waitMs = waitMsOf('--until-idle', options['untilIdle']);
@@ -78,7 +77,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const consumer = cursor === undefined ? undefined : new ConsumerLook(home.db, cursor);
     const taken = consumer && (() => consumer.taken());
     const hindrances = (looks: readonly Look[]) => {
-      const nowMs = systemClock.nowMs();
+      const nowMs = context.clock.nowMs();
       const reasons = reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs, FIGURES);
       return taken?.() === undefined && cursor !== undefined ? [...reasons, unreached(cursor)] : reasons;
     };
@@ -86,7 +85,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const isLong = (looks: readonly Look[]) => {
       for (const reason of reasons.of(hindrances(looks))) context.say(`waiting: ${reason}`);
     };
-    const status = await alive(untilIdle(look, systemClock, waitMs, isLong, taken));
+    const status = await alive(untilIdle(look, context.clock, waitMs, isLong, taken));
     if (status === EXIT.unavailable) throw noneRuns(home.run);
     if (status === EXIT.tempfail) {
       context.say(`still busy after ${String(options['untilIdle'])} s`);
@@ -105,12 +104,12 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const looks = await look();
     const here = looks.some(one => 'status' in one);
     if (!here && !watch && options['queue'] !== true) throw noneRuns(home.run);
-    const now: Moment = { looks, atMs: systemClock.monotonicMs() };
+    const now: Moment = { looks, atMs: context.clock.monotonicMs() };
     const text = await show({ home, slots, now, before, limit, json: options['json'] === true, context });
-    write(text, watch, before === undefined);
+    write(context, text, watch, before === undefined);
     if (!watch) return looks.every(one => 'status' in one) ? EXIT.ok : EXIT.someRejected;
     before = now;
-    await alive(new Promise<void>(resolve => systemClock.after(WATCH_MS, resolve)));
+    await alive(new Promise<void>(resolve => context.clock.after(WATCH_MS, resolve)));
   }
 }
 
@@ -121,13 +120,14 @@ function unreached(cursor: string): string {
 }
 
 /** Of all providers; nothing else is asked or waited for. @throws LccError `usage` */
-function showTruth(home: Home, options: CommandContext['options']): ExitStatus {
+function showTruth(home: Home, context: CommandContext): ExitStatus {
+  const { options } = context;
   for (const other of ['queue', 'watch', 'untilIdle', 'cursor'])
     if (options[other] !== undefined && options[other] !== false)
       throw new LccError('usage', '--truth goes with --json alone');
-  const nowS = Math.floor(systemClock.nowMs() / 1000);
+  const nowS = Math.floor(context.clock.nowMs() / 1000);
   const all = readLcc(home.db, db => new TruthReader(db).read(nowS));
-  process.stdout.write(
+  context.print(
     options['json'] === true ? `${JSON.stringify({ providers: truthJson(all) })}\n` : formatTruth(all),
   );
   return EXIT.ok;
@@ -145,7 +145,7 @@ interface Sight {
 
 function overviewText({ home, slots, now, before, json, context }: Sight): string {
   const { looks } = now;
-  const nowMs = systemClock.nowMs();
+  const nowMs = context.clock.nowMs();
   const queue = summaryOf(home, nowMs, slots, context);
   const urls = queue?.urls ?? 0;
   const reasons = reasonsOf(looks, queue, nowMs, FIGURES);
@@ -165,13 +165,13 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   return `${JSON.stringify({ idle, reasons, queue: queue ?? null, ...(rates && { rates }), daemons })}\n`;
 }
 
-async function queueText({ home, slots, limit, json }: Sight): Promise<string> {
+async function queueText({ home, slots, limit, json, context }: Sight): Promise<string> {
   const told = new Map<number, Told>();
   for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { fetching });
   for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
   for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
   for (const [pid, wait] of await waitingNow(home.run)) told.set(pid, { ...told.get(pid), wait });
-  const nowMs = systemClock.nowMs();
+  const nowMs = context.clock.nowMs();
   const shape = readLcc(home.db, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
   if (!json) return formatShape(shape, told, nowMs, slots);
   const providers = shape.providers.map(provider => ({
@@ -202,15 +202,15 @@ function summaryOf(
 }
 
 /** A person who watches sees one screen that changes; everything else gets one text after the other. */
-function write(text: string, watch: boolean, first: boolean): void {
-  if (!watch || !process.stdout.isTTY) {
-    process.stdout.write(watch && !first && text.includes('\n\n') ? `\n${text}` : text);
+function write(context: CommandContext, text: string, watch: boolean, first: boolean): void {
+  if (!watch || !isTerminal(context.stdout)) {
+    context.print(watch && !first && text.includes('\n\n') ? `\n${text}` : text);
     return;
   }
   const { columns, rows } = process.stdout;
   // A terminal that does not say how large it is says 0; half an object is none.
   const fitting = columns > 0 && rows > 0 && !text.startsWith('{') ? fitScreen(text, columns, rows) : text;
-  process.stdout.write(HOME_SCREEN + fitting.replaceAll('\n', `${CLEAR_LINE}\n`) + CLEAR_LINE + CLEAR_BELOW);
+  context.print(HOME_SCREEN + fitting.replaceAll('\n', `${CLEAR_LINE}\n`) + CLEAR_LINE + CLEAR_BELOW);
 }
 
 /** The clock's timers do not keep a process alive; waiting for one must. */

@@ -65,7 +65,7 @@ function starterOf(context: CommandContext): (services: Services) => Promise<Run
     if (stored !== undefined || machineId !== undefined)
       throw new LccError('usage', '--store and --machineid go with --qm');
     const file = fileOf(context);
-    return services => startList(services, { listens, file });
+    return services => startList(services, { listens, file, stdin: context.input, stdout: context.stdout });
   }
   if (options['file'] !== undefined || operands.length > 0)
     throw new LccError('usage', 'give one of --file=FILE, - and --qm=ENDPOINT');

@@ -2,7 +2,6 @@
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { amount } from '../config/words.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { sourceLimitsOf } from '../sources/limits.js';
@@ -42,10 +41,10 @@ type Own = Pick<ListOptions, 'from' | 'site' | 'extras' | 'ignoresLastmod' | 're
 export async function listWith(context: CommandContext, own: Own): Promise<ExitStatus> {
   const { options } = context;
   const config = configOf(context, { mayBeUnreadable: true });
-  const out = new Output(1, { encoding: 'latin1' });
+  const out = new Output(context.stdout, { encoding: 'latin1' });
   const result = await writeLists(out, {
     ...own,
-    tops: topsOf(context.operands, own.site),
+    tops: topsOf(context, own.site),
     stateDir: textOf(options, 'state'),
     staleMs: durationMsOf('--stale', options['stale']) ?? 0,
     types: new Map(typesOf(options['type'])),
@@ -53,7 +52,7 @@ export async function listWith(context: CommandContext, own: Own): Promise<ExitS
     limits: sourceLimitsOf(config),
     engine: engineOf(config, textsOf(options, 'allowAddress') ?? []),
     maxRetryAfterMs: config.get('spider.list_max_retry_after_ms'),
-    clock: systemClock,
+    clock: context.clock,
     complain: context.complain,
     explain: context.verbose ? context.say : undefined,
     progress: context.progress('urls'),
@@ -66,11 +65,11 @@ export async function listWith(context: CommandContext, own: Own): Promise<ExitS
   return failed > 0 || leftOut > 0 ? EXIT.someRejected : EXIT.ok;
 }
 
-function topsOf(operands: readonly string[], site: URL | undefined): DocumentPlace[] {
-  if (operands.length === 0 && site === undefined) return [{ kind: 'stdin' }];
+function topsOf({ operands, input }: CommandContext, site: URL | undefined): DocumentPlace[] {
+  if (operands.length === 0 && site === undefined) return [{ kind: 'stdin', input }];
   if (operands.filter(operand => operand === '-').length > 1)
     throw new LccError('usage', '-: the standard input can be read once');
-  return operands.map(placeOf);
+  return operands.map(operand => placeOf(operand, input));
 }
 
 function engineOf(config: Config, allowAddresses: readonly string[]): ListOptions['engine'] {

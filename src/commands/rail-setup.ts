@@ -4,7 +4,6 @@ import { clearOptions } from '../clear/options.js';
 import { refuseUnprotected } from '../clear/unprotected-rail.js';
 import { probeRail, type ProbeFinding } from '../clear/rail-check.js';
 import type { RailSetup } from '../db/clear/rails.js';
-import { systemClock } from '../lib/clock.js';
 import { EXIT, type ExitStatus } from '../lib/errors.js';
 import { pathsIn, railTerms, type RailAction } from './rail-terms.js';
 
@@ -12,7 +11,7 @@ export async function addRail(given: RailAction): Promise<void> {
   const { db, context, names } = given;
   const rail = railTerms(names[0] ?? '', context, undefined);
   await demandClosed(given, rail);
-  db.write(() => db.rails.add(rail, systemClock.nowMs()));
+  db.write(() => db.rails.add(rail, context.clock.nowMs()));
 }
 
 export async function setRail(given: RailAction): Promise<void> {
@@ -26,11 +25,11 @@ export async function setRail(given: RailAction): Promise<void> {
 
 /** Status 0 when all is as it must be, 69 when the rail does not answer, 65 otherwise. */
 export async function checkRail(given: RailAction): Promise<ExitStatus> {
-  const { db, names } = given;
+  const { db, context, names } = given;
   const rail = db.rails.demand(names[0] ?? '');
   const findings = await probe(given, rail);
   for (const { what, result, text } of findings)
-    process.stdout.write(
+    context.print(
       `${result === 'ok' ? 'ok' : 'NOT OK'}  ${what}: ${text}${result === 'open' ? ': anybody may' : ''}\n`,
     );
   if (findings.some(({ result }) => result === 'away')) return EXIT.unavailable;
@@ -42,9 +41,9 @@ async function demandClosed(given: RailAction, rail: RailSetup): Promise<void> {
   refuseUnprotected(rail.name, await probe(given, rail), options['force'] === true, complain);
 }
 
-function probe({ db, config }: RailAction, rail: RailSetup): Promise<ProbeFinding[]> {
+function probe({ db, context, config }: RailAction, rail: RailSetup): Promise<ProbeFinding[]> {
   const { secretsFile, sender } = clearOptions(config);
   const [path] = pathsIn(db, rail.target);
   const folder = path?.path.replace(/[^/]*$/, '') ?? '/';
-  return probeRail(rail, folder, readSecrets(secretsFile), sender, systemClock);
+  return probeRail(rail, folder, readSecrets(secretsFile), sender, context.clock);
 }

@@ -26,13 +26,15 @@ export const ACCOUNT_ACTIONS: Readonly<
 
 /**
  * The lines for cron of all roots of a provider, one for each host.
+ * @param launcher a command in whose folder the others are
  * @param docroot where the pages are; undefined: a word that says that it is missing
  */
 export function cronLines(
+  launcher: string,
   roots: readonly string[],
   { pid, uns, pwdfile, docroot = '/WHERE/THE/PAGES/ARE' }: CronWords,
 ): string[] {
-  const bin = dirname(realpathSync(process.argv[1] ?? ''));
+  const bin = dirname(realpathSync(launcher));
   const terms = { bin, docroot: resolve(docroot), pwdfile: resolve(pwdfile), pid, uns };
   return crontabLines(roots, terms).map(({ line }) => oneLine(line, MAX_LINE));
 }
@@ -57,10 +59,10 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
   ];
   const { uns } = told;
   if (typeof uns === 'string')
-    for (const line of cronLines(roots, { pid, uns, pwdfile, docroot })) rows.push(['crontab', line]);
+    for (const line of cronLines(context.launcher, roots, { pid, uns, pwdfile, docroot }))
+      rows.push(['crontab', line]);
   // What comes from a server must not move the cursor of a terminal.
-  for (const [name, value] of rows)
-    process.stdout.write(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);
+  for (const [name, value] of rows) context.print(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);
   return EXIT.ok;
 }
 

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
 import { RsDatabase } from '../db/rs/database.js';
-import { systemClock } from '../lib/clock.js';
 import { makeDirectoryDurably, writeFileDurably } from '../lib/durable.js';
 import { LccError, reasonOf } from '../lib/errors.js';
 import type { AccountFile } from '../lib/account-file.js';
@@ -21,8 +20,8 @@ const ACTIONS: Record<string, { event?: string; action: Action }> = {
   'operator add': { event: 'operator added', action: add },
   'operator rm': { event: 'operator removed', action: (operators, name) => operators.remove(name) },
   'operator list': {
-    action: operators =>
-      void process.stdout.write(
+    action: (operators, _name, context) =>
+      context.print(
         operators
           .names()
           .map(each => `${each}\n`)
@@ -44,18 +43,18 @@ export function changeOperators(context: CommandContext, config: Config): void {
   const db = RsDatabase.open(path);
   try {
     const row = { event, registration: null, pid: null, by: 'operator', detail: name } as const;
-    db.write(() => db.audit.add(row, systemClock.nowMs()));
+    db.write(() => db.audit.add(row, context.clock.nowMs()));
   } finally {
     db.close();
   }
 }
 
-function add(operators: AccountFile, name: string, { options }: CommandContext): void {
-  const file = textOf(options, 'pwdfile');
+function add(operators: AccountFile, name: string, context: CommandContext): void {
+  const file = textOf(context.options, 'pwdfile');
   if (file !== undefined && existsSync(file))
     throw new LccError('output.create', `${file}: exists; give another name`);
   const password = operators.add(name);
-  if (file === undefined) return void process.stdout.write(`${password}\n`);
+  if (file === undefined) return context.print(`${password}\n`);
   try {
     writeFileDurably(file, `${password}\n`, SECRET_MODE);
   } catch (error) {

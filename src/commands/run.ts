@@ -2,11 +2,13 @@
  * What every command is, and how one is run: options from a table, `--help` with an example, `--version`, exit status
  * from the one table, errors as one line. A command's own file says only what is special about it.
  */
-import { fstatSync } from 'node:fs';
+import { createReadStream, fstatSync, open, read } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { Command, CommanderError, Option } from 'commander';
 import type { ConfigSources } from '../config/load.js';
 import type { SettingKey } from '../config/settings/index.js';
+import { systemClock, type Clock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
@@ -32,7 +34,23 @@ export interface OptionSpec {
 /** Option values by camel-cased name: what commander gives. */
 export type OptionValues = Record<string, string | boolean | string[] | undefined>;
 
-export interface CommandContext {
+/** The surroundings of one run: those of a process of its own, or those that a test gives. */
+export interface Surroundings {
+  /** The arguments, without the command's name. */
+  args: string[];
+  env: NodeJS.ProcessEnv;
+  /** Open descriptors, which stay the caller's. */
+  stdin: number;
+  stdout: number;
+  stderr: number;
+  clock: Clock;
+  /** Path of the launcher that was started. */
+  launcher: string;
+  /** Ends the run at once, from wherever it is. */
+  end: (status: number) => never;
+}
+
+export interface CommandContext extends Omit<Surroundings, 'args'> {
   name: string;
   options: OptionValues;
   /** Of options that are settings: those given. */
@@ -41,7 +59,10 @@ export interface CommandContext {
   operands: string[];
   /** All that follows `--`, undefined when there was no `--`, or the synopsis has none. */
   afterDashes: string[] | undefined;
-  env: NodeJS.ProcessEnv;
+  /** The standard input as a stream; destroyed, its writer need not wait for a reader any more. */
+  input: () => Readable;
+  /** Writes text to the standard output, whole, before the next thing happens. @throws as `writeFully` */
+  print: (text: string) => void;
   /** Talk: one line on stderr, prefixed with the command's name; silent with -q. */
   say: (message: string) => void;
   /** A warning or an error that does not end the run; not silenced. */
@@ -75,10 +96,20 @@ export interface CommandSpec {
   run(context: CommandContext): Promise<number> | number;
 }
 
-/** Runs a command with this process's arguments and ends the process with its status. */
-export function runCommand(spec: CommandSpec): void {
+/** Runs a command with what this process has, and gives the process its status: for launchers. */
+export function launch(spec: CommandSpec): void {
   if (spec.isFilter !== true) guardStreams(spec.name);
-  void execute(spec, process.argv.slice(2), process.env).then(status => {
+  const own: Surroundings = {
+    args: process.argv.slice(2),
+    env: process.env,
+    stdin: 0,
+    stdout: 1,
+    stderr: 2,
+    clock: systemClock,
+    launcher: process.argv[1] ?? '',
+    end: status => process.exit(status),
+  };
+  void runCommand(spec, own).then(status => {
     process.exitCode = status;
   });
 }
@@ -93,35 +124,38 @@ function guardStreams(name: string): void {
   process.stderr.on('error', () => undefined);
 }
 
-/** A line on standard error, there before the next thing happens; nobody can be told when that fails. */
-function writeTalk(text: string): void {
-  try {
-    writeFully(2, Buffer.from(text), 'standard error');
-  } catch {
-    // As above.
-  }
-}
-
-async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
+/** @returns the exit status; errors are told on its standard error, none is thrown */
+export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundings): Promise<number> {
   let watched: Progress | undefined;
+  const print = (text: string) => writeFully(own.stdout, Buffer.from(text), 'standard output');
+  /** A line on standard error, there before the next thing happens; nobody can be told when that fails. */
+  const writeTalk = (text: string) => {
+    try {
+      writeFully(own.stderr, Buffer.from(text), 'standard error');
+    } catch {
+      // As above.
+    }
+  };
   const complain = (message: string) => {
     watched?.hide();
     writeTalk(`${spec.name}: ${message}\n`);
   };
   try {
-    const parsed = parseArguments(spec, argv);
+    const parsed = parseArguments(spec, args, print);
     if (parsed === undefined) return EXIT.ok;
     const quiet = parsed.options['quiet'] === true;
     return await spec.run({
+      ...own,
       ...parsed,
       name: spec.name,
-      env,
+      input: inputOf(own.stdin),
+      print,
       quiet,
       verbose: parsed.options['verbose'] === true,
       say: message => void (quiet || complain(message)),
       complain,
       progress: (unit, stdoutIsData = true) => {
-        if (quiet || !isTerminal(2) || (stdoutIsData && isTerminal(1))) return undefined;
+        if (quiet || !isTerminal(own.stderr) || (stdoutIsData && isTerminal(own.stdout))) return undefined;
         watched = new Progress({ name: spec.name, unit, write: writeTalk, nowMs: () => performance.now() });
         return watched.add;
       },
@@ -130,7 +164,7 @@ async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv
     if (isClosedPipe(error)) return EXIT.ok;
     const status = error instanceof CommanderError ? EXIT.usage : exitStatusOf(error);
     complain(
-      env['LCC_DEBUG'] === '1' && error instanceof Error
+      own.env['LCC_DEBUG'] === '1' && error instanceof Error
         ? (error.stack ?? error.message)
         : `${whatAndWhere(error)}${status === EXIT.software ? ' (a bug; LCC_DEBUG=1 shows where)' : ''}`,
     );
@@ -141,8 +175,18 @@ async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv
   }
 }
 
+/** Node's own stream where it has one, or a stream that leaves the descriptor open; made when first asked for. */
+function inputOf(stdin: number): () => Readable {
+  let input: Readable | undefined;
+  return () =>
+    (input ??=
+      stdin === 0
+        ? process.stdin
+        : createReadStream('', { fd: stdin, fs: { read, open, close: (_fd, done) => done?.(null) } }));
+}
+
 /** Asked of the file first: loading node:tty costs a filter's start-up a fifth, and hardly ever is there a terminal. */
-function isTerminal(fd: number): boolean {
+export function isTerminal(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice() && isatty(fd);
   } catch {
@@ -154,6 +198,7 @@ function isTerminal(fd: number): boolean {
 function parseArguments(
   spec: CommandSpec,
   argv: string[],
+  print: (text: string) => void,
 ): Pick<CommandContext, 'options' | 'settings' | 'operands' | 'afterDashes'> | undefined {
   const { own, rest } = splitRest(spec, argv);
   const program = addHelp(new Command(spec.name), spec)
@@ -161,7 +206,7 @@ function parseArguments(
     .allowExcessArguments(false)
     .configureOutput({
       writeErr: () => undefined,
-      writeOut: text => writeFully(1, Buffer.from(text), 'standard output'),
+      writeOut: print,
     })
     .exitOverride();
   if (spec.operands !== undefined) program.argument('[operands...]');

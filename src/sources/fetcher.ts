@@ -137,7 +137,7 @@ function contentIn(
 }
 
 function contentOf(place: Exclude<DocumentPlace, { kind: 'url' }>): DocumentContent {
-  const stream = place.kind === 'file' ? createReadStream(place.path) : process.stdin;
+  const stream = place.kind === 'file' ? createReadStream(place.path) : place.input();
   async function* pieces(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       yield* stream as AsyncIterable<Buffer>;

@@ -1,12 +1,18 @@
 /** Where a document is. */
+import type { Readable } from 'node:stream';
 import { isHttp, parseUrl } from '../fetch/target.js';
 import { LccError } from '../lib/errors.js';
 
-export type DocumentPlace = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' };
+export type DocumentPlace =
+  { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin'; input: () => Readable };
 
-/** @param operand a url, a file, or `-` for the standard input @throws LccError `usage` */
-export function placeOf(operand: string): DocumentPlace {
-  if (operand === '-') return { kind: 'stdin' };
+/**
+ * @param operand a url, a file, or `-` for the standard input
+ * @param input the standard input
+ * @throws LccError `usage`
+ */
+export function placeOf(operand: string, input: () => Readable): DocumentPlace {
+  if (operand === '-') return { kind: 'stdin', input };
   if (!/^https?:/i.test(operand)) return { kind: 'file', path: operand };
   return { kind: 'url', url: siteUrl(operand).href };
 }

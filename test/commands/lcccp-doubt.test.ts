@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { runAsProcesses, type Done } from '../support/command.js';
 import {
   arrives,
   Cutter,
@@ -18,11 +19,12 @@ import {
   receiver,
   SENT,
   url,
-  type Done,
 } from '../support/lcccp.js';
 import { ROOT } from '../support/tree.js';
 import { longIt } from '../support/long.js';
 import { heldAfter, SITE } from '../support/uns.js';
+
+runAsProcesses();
 
 const providers = [...DOUBTFUL];
 /** All that arrived, which is not forgotten from test to test as `receiver.sets` is. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { runAsProcesses, type Done } from '../support/command.js';
 import {
   arrives,
   daemon,
@@ -14,10 +15,11 @@ import {
   receiver,
   UNSENT,
   url,
-  type Done,
 } from '../support/lcccp.js';
 import { ROOT } from '../support/tree.js';
 import { SITE } from '../support/uns.js';
+
+runAsProcesses();
 
 test('rejected urls appear on stdout with code and message, exit 1; the rest is accepted', async () => {
   const done = await lcccp(

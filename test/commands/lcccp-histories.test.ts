@@ -9,9 +9,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Cutter, DOUBTFUL, home, lcccp, receiver, url, type Done } from '../support/lcccp.js';
+import { runAsProcesses, type Done } from '../support/command.js';
+import { Cutter, DOUBTFUL, home, lcccp, receiver, url } from '../support/lcccp.js';
 import { ROOT } from '../support/tree.js';
 import { heldAfter } from '../support/uns.js';
+
+runAsProcesses();
 
 const HISTORIES = Number(process.env['LCC_TEST_HISTORIES'] ?? 6);
 /** Lengths of a site's pages by name. */

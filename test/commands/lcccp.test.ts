@@ -16,6 +16,7 @@ import {
   run,
   url,
 } from '../support/lcccp.js';
+import { homeEnv, runProgramLater } from '../support/command.js';
 import { ROOT } from '../support/tree.js';
 import { SITE } from '../support/uns.js';
 
@@ -81,7 +82,7 @@ test('the one-shot dialect is taken from stdin with its provider, kind of set an
     <set set="partial" urlprefix="${SITE}">
       <url c="a&amp;b.html" b="" mtime="20020603120000" mimetype="text/html"/>
     </set></lococa:notify>`;
-  const done = await run(join(ROOT, 'bin/lcccp'), [`--uns=127.0.0.1:${daemon.port}`], doc, {
+  const done = await run('lcccp', [`--uns=127.0.0.1:${daemon.port}`], doc, {
     LCC_PWD: undefined,
   });
   assert.equal(done.status, 0, done.stderr);
@@ -90,14 +91,14 @@ test('the one-shot dialect is taken from stdin with its provider, kind of set an
 
 test('--dry-run connects to nobody and prints the set that would be sent', async () => {
   const site = makeSite(url('a.html'));
-  const done = await run(join(ROOT, 'bin/lcccp'), ['--dry-run', '--urlprefix=http://h/'], site.first, {});
+  const done = await run('lcccp', ['--dry-run', '--urlprefix=http://h/'], site.first, {});
   assert.equal(done.status, 0);
   assert.equal(
     done.stdout,
     `<lococa:set xmlns:lococa="http://www.lococa.org/1.0" set="partial" urlprefix="http://h/">\n${url('a.html')}\n</lococa:set>\n`,
   );
   assert.deepEqual(site.files(), MADE);
-  assert.equal((await run(join(ROOT, 'bin/lcccp'), ['--dry-run'], site.first.slice(0, -12), {})).status, 65);
+  assert.equal((await run('lcccp', ['--dry-run'], site.first.slice(0, -12), {})).status, 65);
 });
 
 test('hostile names arrive at the Queue Manager as the bytes they are', async () => {
@@ -107,9 +108,11 @@ test('hostile names arrive at the Queue Manager as the bytes they are', async ()
   const line = `cd "$1" && "$2/file2url" --md5 --find . -type f | "$2/lcccpstate" --statefile="$3" |
     "$2/lcccp" --uns=127.0.0.1:${daemon.port} --pid=1 --urlprefix=${SITE}`;
   const state = join(home.dir, 'hostile.txt');
-  const done = await run('bash', ['-o', 'pipefail', '-c', line, 'bash', dir, join(ROOT, 'bin'), state], '', {
-    LCC_PWD: passwords[1],
-  });
+  const done = await runProgramLater(
+    'bash',
+    ['-o', 'pipefail', '-c', line, 'bash', dir, join(ROOT, 'bin'), state],
+    { env: homeEnv(home.dir, { LCC_PWD: passwords[1] }) },
+  );
   assert.equal(done.status, 0, done.stderr);
   assert.deepEqual((await arrives(1)).curls.map(decodePath).sort(), [...HOSTILE_NAMES].sort());
   assert.ok(statSync(state).size > 0);
@@ -131,7 +134,7 @@ test('what cannot be meant is a usage error', async () => {
     ['--pwd=x', '--pwdfile=y'],
   ])
     assert.equal((await lcccp(1, '', args)).status, 64, args.join(' '));
-  assert.equal((await run(join(ROOT, 'bin/lcccp'), [], '', {})).status, 64);
+  assert.equal((await run('lcccp', [], '', {})).status, 64);
 });
 
 test('a password file that cannot be read is exit 66, a provider that is no number 64', async () => {

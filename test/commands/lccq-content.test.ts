@@ -3,7 +3,8 @@ import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFile
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { run, runLccq } from '../support/lccq.js';
+import { runProgram } from '../support/command.js';
+import { runLccq } from '../support/lccq.js';
 
 let cache: TestCache;
 beforeEach(() => {
@@ -40,7 +41,7 @@ describe('lccq --format=csv', () => {
     );
     assert.match(stdout.toString(), /\r\ndelete,"http:\/\/x\/ü",,,,""\r\n$/);
     const script = 'import csv,json,sys;print(json.dumps(list(csv.reader(open(0,newline="")))))';
-    const read = run('python3', ['-c', script], { input: stdout });
+    const read = runProgram('python3', ['-c', script], { input: stdout });
     assert.deepEqual(JSON.parse(read.stdout.toString()), [
       ['op', 'curl', 'subtype', 'len', 'file', 'burl'],
       ['upsert', 'http://x/a,"b"\r\nc\t', '', '4', file, 'http://x/a,"b"\r\nc\t'],
@@ -226,7 +227,7 @@ describe('lccq --format=xml --content', () => {
     const { status, stdout } = runLccq(cache, ['--content', '--since=0', '--fields=md5']);
     assert.equal(status, 0);
     const query = (xpath: string) =>
-      run('xmllint', ['--xpath', xpath, '-'], { input: stdout }).stdout.toString().trim();
+      runProgram('xmllint', ['--xpath', xpath, '-'], { input: stdout }).stdout.toString().trim();
     assert.equal(query('string(//url[1]/@curl)'), 'http://x/1?a&b');
     assert.ok(Buffer.from(query('string(//url[1])'), 'base64').equals(binary(700)));
     assert.equal(

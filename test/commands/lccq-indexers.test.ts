@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { cache, cursor } from '../support/cursor.js';
-import { run, runLccq } from '../support/lccq.js';
+import { runProgram } from '../support/command.js';
+import { runLccq } from '../support/lccq.js';
 
 /** The stream of what changed since the last one. */
 function delta(format: string): Buffer {
@@ -47,7 +48,7 @@ describe('lccq --format=swish-e', () => {
     const text = runLccq(cache, ['--format=swish-e']).stdout.toString();
     assert.deepEqual(text.match(/^Document-Type: .*$/gm), ['Document-Type: HTML*', 'Document-Type: XML*']);
     const xml = text.slice(text.indexOf('<?xml'));
-    assert.equal(run('xmllint', ['--noout', '-'], { input: xml }).status, 0, xml);
+    assert.equal(runProgram('xmllint', ['--noout', '-'], { input: xml }).status, 0, xml);
     assert.match(xml, /<swishtitle>T<\/swishtitle>/);
     assert.match(xml, /d&#233;j&#224;.*on/s);
   });
@@ -130,9 +131,9 @@ describe('lccq --format=ntvml', () => {
       cache.put({ curl: `http://x/x${i}`, content, mimetype: 'text/xml', subtype: 'a:\u0002' });
     }
     const stream = delta('ntvml');
-    const { status, stderr } = run('xmllint', ['--noout', '-'], { input: stream });
+    const { status, stderr } = runProgram('xmllint', ['--noout', '-'], { input: stream });
     assert.equal(status, 0, stderr);
-    const count = run('xmllint', ['--xpath', 'count(//document/text[string-length() > 0])', '-'], {
+    const count = runProgram('xmllint', ['--xpath', 'count(//document/text[string-length() > 0])', '-'], {
       input: stream,
     });
     assert.equal(count.stdout.toString().trim(), '13');

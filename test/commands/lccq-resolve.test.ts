@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { run } from '../support/lccq.js';
+import { runBin } from '../support/command.js';
 import { ROOT } from '../support/tree.js';
 
 const RESOLVE = join(ROOT, 'bin/lccq-resolve');
@@ -14,7 +14,7 @@ afterEach(() => cache.close());
 
 const env = () => ({ ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' });
 function resolve(input: string, ...args: string[]): [status: number | null, stdout: string, stderr: string] {
-  const { status, stdout, stderr } = run(RESOLVE, args, { env: env(), input });
+  const { status, stdout, stderr } = runBin('lccq-resolve', args, { env: env(), input });
   return [status, stdout.toString(), stderr];
 }
 
@@ -67,7 +67,10 @@ describe('lccq-resolve', () => {
   it('refuses a line without end, and operands', () => {
     assert.equal(resolve('x'.repeat(200_000))[0], 65);
     assert.equal(resolve('', '/some/path')[0], 64);
-    assert.equal(run(RESOLVE, [], { env: { ...env(), LCC_HOME: '/nonexistent' }, input: '' }).status, 66);
+    assert.equal(
+      runBin('lccq-resolve', [], { env: { ...env(), LCC_HOME: '/nonexistent' }, input: '' }).status,
+      66,
+    );
   });
 
   it('answers each path before the next one is there, as of that moment', async () => {

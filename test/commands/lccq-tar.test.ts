@@ -3,7 +3,8 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync 
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { LCCQ, run, runLccq } from '../support/lccq.js';
+import { runProgram } from '../support/command.js';
+import { LCCQ, runLccq } from '../support/lccq.js';
 import { pageOf } from '../support/mdoc.js';
 
 let cache: TestCache;
@@ -17,10 +18,10 @@ afterEach(() => cache.close());
 
 /** What GNU tar says and leaves on disk. */
 function restore(archive: Buffer, ...args: string[]): string[] {
-  const { status, stderr } = run('tar', ['-x', '-f', '-', '-C', where, ...args], { input: archive });
+  const { status, stderr } = runProgram('tar', ['-x', '-f', '-', '-C', where, ...args], { input: archive });
   assert.equal(status, 0, stderr);
   assert.equal(stderr, '');
-  const found = run('find', ['.', '-type', 'f', '-printf', '%P\\n'], { cwd: where });
+  const found = runProgram('find', ['.', '-type', 'f', '-printf', '%P\\n'], { cwd: where });
   return found.stdout.toString().split('\n').slice(0, -1).sort();
 }
 
@@ -44,11 +45,15 @@ function follow(...options: string[]): string[] {
     LCC_CONFIG: '',
     PATH: `${dirname(LCCQ)}:${process.env['PATH']}`,
   };
-  const { status, stderr } = run('sh', ['-e', '-c', recipe], { cwd: cache.home, env });
+  const { status, stderr } = runProgram('sh', ['-e', '-c', recipe], { cwd: cache.home, env });
   assert.deepEqual([status, stderr], [0, '']);
-  const found = run('find', ['.', '-path', './.lcc', '-prune', '-o', '-type', 'f', '-printf', '%P\\n'], {
-    cwd: where,
-  });
+  const found = runProgram(
+    'find',
+    ['.', '-path', './.lcc', '-prune', '-o', '-type', 'f', '-printf', '%P\\n'],
+    {
+      cwd: where,
+    },
+  );
   return found.stdout.toString().split('\n').slice(0, -1).sort();
 }
 
@@ -101,7 +106,7 @@ describe('lccq --format=tar', () => {
     const { stdout } = runLccq(cache, ['--format=tar']);
     const script =
       'import sys,tarfile,io;print([(m.name,m.size,m.isreg()) for m in tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()))])';
-    const read = run('python3', ['-c', script], {
+    const read = runProgram('python3', ['-c', script], {
       input: stdout,
       env: { ...process.env, PYTHONIOENCODING: 'utf8' },
     });
@@ -117,10 +122,10 @@ describe('lccq --format=tar', () => {
       const plain = runLccq(cache, ['--format=tar']);
       const { status, stdout, stderr } = runLccq(cache, [`--format=${format}`]);
       assert.deepEqual([status, stderr], [0, '']);
-      assert.equal(run(program, ['-t'], { input: stdout }).status, 0);
-      assert.ok(run(program, ['-dc'], { input: stdout }).stdout.equals(plain.stdout));
-      assert.equal(restore(run(program, ['-dc'], { input: stdout }).stdout).length, 500);
-      const cut = run(program, ['-t'], { input: stdout.subarray(0, -5) });
+      assert.equal(runProgram(program, ['-t'], { input: stdout }).status, 0);
+      assert.ok(runProgram(program, ['-dc'], { input: stdout }).stdout.equals(plain.stdout));
+      assert.equal(restore(runProgram(program, ['-dc'], { input: stdout }).stdout).length, 500);
+      const cut = runProgram(program, ['-t'], { input: stdout.subarray(0, -5) });
       assert.notEqual(cut.status, 0);
     });
   }
@@ -131,7 +136,7 @@ describe('lccq --format=tar', () => {
     mkdirSync(bin);
     for (const program of ['node', 'sh', 'dirname', 'readlink', 'env'])
       symlinkSync(
-        run('sh', ['-c', `command -v ${program}`])
+        runProgram('sh', ['-c', `command -v ${program}`])
           .stdout.toString()
           .trim(),
         join(bin, program),

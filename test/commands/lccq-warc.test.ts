@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { WARCParser, WARCRecord, WARCSerializer } from 'warcio';
 import { TestCache } from '../support/cache.js';
-import { run, runLccq } from '../support/lccq.js';
+import { runProgram } from '../support/command.js';
+import { runLccq } from '../support/lccq.js';
 
 let cache: TestCache;
 beforeEach(() => {
@@ -103,7 +104,7 @@ describe('lccq --format=warc', () => {
       }
     });
     assert.equal(members.length, 22);
-    assert.equal(run('gzip', ['-t'], { input: stdout }).status, 0);
+    assert.equal(runProgram('gzip', ['-t'], { input: stdout }).status, 0);
   });
 
   it('gives a record the same name in every archive, and none twice', async () => {

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { run, type Ran } from '../support/lccq.js';
+import { runProgram, type Ran } from '../support/command.js';
 import { ROOT } from '../support/tree.js';
 
 const EXAMPLE = join(ROOT, 'examples/minisearch');
@@ -25,9 +25,9 @@ const env = () => ({
   LCC_CONFIG: '',
   PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}`,
 });
-const update = (): Ran => run(join(EXAMPLE, 'update'), [dir], { env: env() });
+const update = (): Ran => runProgram(join(EXAMPLE, 'update'), [dir], { env: env() });
 const found = (word: string) =>
-  run('node', [join(EXAMPLE, 'search.mjs'), join(dir, 'index.json'), word]).stdout.toString();
+  runProgram('node', [join(EXAMPLE, 'search.mjs'), join(dir, 'index.json'), word]).stdout.toString();
 
 describe('the scripts of indexers', () => {
   it('take what they can when single pages cannot be read, move the cursor, and exit 1 with the reason', () => {
@@ -50,7 +50,7 @@ describe('the scripts of indexers', () => {
 
   for (const example of ['minisearch', 'fts5'])
     it(`say that their directory is missing: 73 (${example})`, () => {
-      const { status, stderr } = run(join(ROOT, 'examples', example, 'update'), [join(dir, 'x')], {
+      const { status, stderr } = runProgram(join(ROOT, 'examples', example, 'update'), [join(dir, 'x')], {
         env: env(),
       });
       assert.deepEqual(
@@ -88,7 +88,7 @@ describe('the scripts of indexers', () => {
 
   it('say how they are called, and that a cursor is too old', () => {
     assert.match(
-      run(join(EXAMPLE, 'update'), [], { env: env() }).stderr,
+      runProgram(join(EXAMPLE, 'update'), [], { env: env() }).stderr,
       /directory of the index is missing/,
     );
     cache.put({ curl: 'http://x/1', content: '<p>walrus' });

@@ -85,7 +85,7 @@ export async function list(operands: readonly string[], more: Partial<ListOption
   try {
     result = await writeLists(new Output(fd, { encoding: 'latin1' }), {
       from: 'sitemap2url',
-      tops: operands.map(placeOf),
+      tops: operands.map(operand => placeOf(operand, () => process.stdin)),
       site: undefined,
       stateDir: undefined,
       staleMs: 7 * 86_400_000,

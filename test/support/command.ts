@@ -1,6 +1,9 @@
-/** The real commands, each run to its end. */
-import { spawnSync, type SpawnSyncOptions } from 'node:child_process';
+/** Commands, each run to its end: inside the test's process, or as a process of its own where that is what counts. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { errnoOf } from '../../src/lib/errors.js';
+import { runInside, runInsideLater, type InsideDone } from './inside.js';
 import { ROOT } from './tree.js';
 
 export interface Done {
@@ -9,18 +12,136 @@ export interface Done {
   stderr: string;
 }
 
-/** Runs `bin/NAME` on a home. @param options its input, if any, or whose process it is */
+export interface Ran {
+  status: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: Buffer;
+  stderr: string;
+}
+
+export interface RunOptions {
+  input?: string | Uint8Array;
+  /** All of its variables. */
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** Whose process it is. */
+  uid?: number;
+  gid?: number;
+}
+
+/** Most that a program may write. */
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+
+/** Runs `bin/NAME` on a home. @param env variables beside the test's own */
 export function runCommand(
   home: string,
   name: string,
   args: readonly string[],
-  { env, ...options }: Pick<SpawnSyncOptions, 'input' | 'uid' | 'gid' | 'env'> = {},
+  { env, ...options }: RunOptions = {},
 ): Done {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', name), ...args], {
-    input: '',
+  return asText(runBin(name, args, { ...options, env: homeEnv(home, env) }));
+}
+
+/** The same while the test goes on. */
+export async function runCommandLater(
+  home: string,
+  name: string,
+  args: readonly string[],
+  { env, input = '' }: Pick<RunOptions, 'env' | 'input'> = {},
+): Promise<Done> {
+  return asText(await runBinLater(name, args, { input, env: homeEnv(home, env) }));
+}
+
+export const homeEnv = (home: string, env?: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  ...process.env,
+  LCC_HOME: home,
+  LCC_CONFIG: '',
+  ...env,
+});
+
+/** Runs `bin/NAME`. */
+export function runBin(name: string, args: readonly string[], options: RunOptions = {}): Ran {
+  const { input = '', env = process.env, cwd } = options;
+  if (needsProcess(name, args, options))
+    return runProgram(join(ROOT, 'bin', name), args, { input, ...options });
+  const before = process.cwd();
+  if (cwd !== undefined) process.chdir(cwd);
+  try {
+    return ranInside(runInside(name, args, input, env));
+  } finally {
+    process.chdir(before);
+  }
+}
+
+/** The same while the test goes on. */
+export async function runBinLater(
+  name: string,
+  args: readonly string[],
+  options: Pick<RunOptions, 'input' | 'env'> = {},
+): Promise<Ran> {
+  const { input = '', env = process.env } = options;
+  if (!needsProcess(name, args, options)) return ranInside(await runInsideLater(name, args, input, env));
+  return await runProgramLater(join(ROOT, 'bin', name), args, { input, env });
+}
+
+/** Any program; its output whole. */
+export function runProgram(program: string, args: readonly string[], options: RunOptions = {}): Ran {
+  const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
     ...options,
-    env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '', ...env },
-    encoding: 'utf8',
+    maxBuffer: MAX_OUTPUT_BYTES,
   });
-  return { status, stdout, stderr };
+  // A program that ends without having read all its input is right; some versions of Node call it an error.
+  if (error !== undefined && errnoOf(error) !== 'EPIPE') throw error;
+  return { status, signal, stdout, stderr: stderr.toString() };
+}
+
+/** The same while the test goes on. */
+export async function runProgramLater(
+  program: string,
+  args: readonly string[],
+  { input = '', env = process.env }: Pick<RunOptions, 'input' | 'env'> = {},
+): Promise<Ran> {
+  const child = spawn(program, args, { env });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdin.on('error', () => undefined).end(input);
+  const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { status, signal, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() };
+}
+
+const ranInside = ({ status, stdout, stderr }: InsideDone): Ran => ({
+  status,
+  signal: null,
+  stdout,
+  stderr: stderr.toString(),
+});
+
+export const asText = ({ status, stdout, stderr }: Ran): Done => ({
+  status,
+  stdout: stdout.toString(),
+  stderr,
+});
+
+/** Variables that Node, libc or `lib/steps.ts` read when a process starts. */
+const READ_AT_START = /^(TZ|NODE_|LCC_(STEP|CRASH)|UV_)/;
+/** Arguments that start other programs, whose output goes where the process writes. */
+const STARTS_PROGRAMS = /^(--|--find|--follow|--stay|--format=.*\.zst)$/;
+
+let isEveryProcess = false;
+/** Each command of this test file is a process: what it leaves counts for what it is only once that process is gone. */
+export function runAsProcesses(): void {
+  isEveryProcess = true;
+}
+
+function needsProcess(name: string, args: readonly string[], { env = {}, uid, gid }: RunOptions): boolean {
+  return (
+    isEveryProcess ||
+    uid !== undefined ||
+    gid !== undefined ||
+    /^(lccd|lccbot|lccspider|lccstored|lccurld)/.test(name) ||
+    args.some(arg => STARTS_PROGRAMS.test(arg)) ||
+    Object.keys(env).some(key => READ_AT_START.test(key) && env[key] !== process.env[key])
+  );
 }

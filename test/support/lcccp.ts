@@ -1,12 +1,11 @@
 /** The real lcccp against the real lccd-uns, with providers of all kinds, sites with a state, and what the UNS hands on. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { after, afterEach, before } from 'node:test';
-import { ROOT } from './tree.js';
+import { runBin, runCommandLater, type Done } from './command.js';
 import { Home, Receiver, SITE } from './uns.js';
 import type { Daemon } from './daemon.js';
 
@@ -51,12 +50,6 @@ afterEach(() => {
   receiver.sets.length = 0;
 });
 
-export interface Done {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** The real lcccp against the real lccd-uns. */
 export async function lcccp(
   pid: number,
@@ -65,7 +58,7 @@ export async function lcccp(
   env: NodeJS.ProcessEnv = {},
 ): Promise<Done> {
   return run(
-    join(ROOT, 'bin/lcccp'),
+    'lcccp',
     [`--uns=127.0.0.1:${daemon.port}`, `--pid=${pid}`, `--urlprefix=${SITE}`, ...args],
     input,
     {
@@ -75,20 +68,14 @@ export async function lcccp(
   );
 }
 
-export async function run(
-  program: string,
+/** Any command, on the home of these tests. */
+export function run(
+  name: string,
   args: string[],
   input: string | Buffer,
   env: NodeJS.ProcessEnv,
 ): Promise<Done> {
-  const child = spawn(program, args, { env: { ...process.env, LCC_HOME: home.dir, LCC_CONFIG: '', ...env } });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', text => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', text => (stderr += text));
-  child.stdin.on('error', () => undefined).end(input);
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, stdout, stderr };
+  return runCommandLater(home.dir, name, args, { input, env });
 }
 
 /** What stands between lcccp and the UNS and says when a set has been accepted, which it does not pass on by itself. */
@@ -156,8 +143,8 @@ export function makeSite(...lines: string[]) {
   const state = join(dir, 'state.txt');
   const told = (urls: readonly string[], args: string[] = []) => {
     const input = `<?lcc from="test"?>\n${urls.map(u => `${u}\n`).join('')}<?lcc end?>\n`;
-    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), ['-q', `--statefile=${state}`, ...args], { input });
-    assert.equal(done.status, 0, done.stderr.toString());
+    const done = runBin('lcccpstate', ['-q', `--statefile=${state}`, ...args], { input });
+    assert.equal(done.status, 0, done.stderr);
     return done.stdout.toString();
   };
   return { state, dir, told, first: told(lines), files: () => filesBeside(dir) };

@@ -1,10 +1,10 @@
 /** The real bin/lcccpstate on directories that are removed when the tests are over, and what it reads and writes. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { runBin } from './command.js';
 import { ROOT } from './tree.js';
 
 export const base = realpathSync(mkdtempSync(join(tmpdir(), 'lcccpstate-')));
@@ -24,17 +24,14 @@ export function run(
   args: string[] = [],
   env: Record<string, string> = {},
 ) {
-  const done = spawnSync(STATE, ['--statefile', join(dir, 'state.txt'), ...args], {
-    input,
-    env: { ...process.env, ...env },
-    maxBuffer: 1 << 28,
-  });
+  const options = { input, env: { ...process.env, ...env } };
+  const done = runBin('lcccpstate', ['--statefile', join(dir, 'state.txt'), ...args], options);
   const stdout = done.stdout.toString();
   return {
     status: done.status,
     signal: done.signal,
     stdout,
-    stderr: done.stderr.toString(),
+    stderr: done.stderr,
     urls: stdout.split('\n').filter(l => l.startsWith('<url')),
   };
 }

@@ -1,7 +1,7 @@
 /** A command for tests of commands/run.ts: does what its first operand says, with a real process around it. */
 import { readFileSync } from 'node:fs';
 import type { CommandSpec } from '../../src/commands/run.js';
-import { runCommand } from '../../src/commands/run.js';
+import { launch } from '../../src/commands/run.js';
 import { LccError } from '../../src/lib/errors.js';
 
 const spec: CommandSpec = {
@@ -22,7 +22,7 @@ const spec: CommandSpec = {
   run(context) {
     switch (context.operands[0]) {
       case 'print':
-        process.stdout.write(
+        context.print(
           JSON.stringify({
             options: context.options,
             operands: context.operands,
@@ -44,13 +44,13 @@ const spec: CommandSpec = {
         readFileSync('/nowhere/at/all');
         return 0;
       case 'pour':
-        for (let line = 0; line < 100_000; line++) process.stdout.write(`line ${line}\n`);
+        for (let line = 0; line < 100_000; line++) context.print(`line ${line}\n`);
         return 0;
       case undefined:
       default:
-        process.stdout.write(JSON.stringify(context.afterDashes ?? null));
+        context.print(JSON.stringify(context.afterDashes ?? null));
         return 0;
     }
   },
 };
-runCommand(spec);
+launch(spec);

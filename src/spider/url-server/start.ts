@@ -34,13 +34,19 @@ export interface ListEdge {
   listens: readonly Endpoint[];
   /** Undefined: standard input. */
   file: string | undefined;
+  stdin: () => AsyncIterable<Buffer>;
+  /** Where it is reported: a descriptor. */
+  stdout: number;
 }
 
 /** @throws as `Journal` */
-export async function startList(services: Services, { listens, file }: ListEdge): Promise<Running> {
+export async function startList(
+  services: Services,
+  { listens, file, stdin, stdout }: ListEdge,
+): Promise<Running> {
   const { log } = services;
   const report = new Report(
-    bytes => writeFullyLater(1, bytes, 'standard output'),
+    bytes => writeFullyLater(stdout, bytes, 'standard output'),
     MAX_REPORT_LENGTH,
     error => log.warn('nobody reads which urls have failed', { error: messageOf(error) }),
   );
@@ -52,7 +58,7 @@ export async function startList(services: Services, { listens, file }: ListEdge)
           failed++;
           report.add(reportLine(line));
         });
-  const input: AsyncIterable<Buffer> = file === undefined ? process.stdin : createReadStream(file);
+  const input: AsyncIterable<Buffer> = file === undefined ? stdin() : createReadStream(file);
   const list = new UrlList(input, journal, report, failed);
   const robots = services.config.get('spider.robots') ? robotsOf(services, () => server) : undefined;
   const server = urlServerOf(services, list, {
