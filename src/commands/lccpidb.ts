@@ -27,6 +27,7 @@ import { TruthReader } from '../db/truth/reader.js';
 import { moveChangeMark } from '../db/providers/change-mark.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
+import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { EXIT, LccError, messageOf, reasonOf, type ExitStatus } from '../lib/errors.js';
 import { firstLineOf } from '../lib/first-line.js';
@@ -103,6 +104,7 @@ export const command: CommandSpec = {
 };
 
 async function run(context: CommandContext): Promise<ExitStatus> {
+  keepMemoryOutOfCores();
   const words = context.operands.join(' ');
   const chosen = actionOf(ACTIONS, words);
   const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);

@@ -1,5 +1,6 @@
 /** The password of a provider, as lcccp is given it. */
 import { statSync } from 'node:fs';
+import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { LccError, reasonOf } from '../lib/errors.js';
 import { firstLineOf, MAX_LINE_BYTES } from '../lib/first-line.js';
 import { textOf } from './options.js';
@@ -7,6 +8,7 @@ import type { CommandContext } from './run.js';
 
 /** From the command line, a file, or the environment, in this order. */
 export function passwordOf({ options, env, say }: CommandContext): string | undefined {
+  keepMemoryOutOfCores();
   const text = (name: string) => textOf(options, name);
   const file = text('pwdfile');
   const given = text('pwd');

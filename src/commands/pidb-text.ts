@@ -33,10 +33,17 @@ export interface Circumstances {
   absent: AbsentPages | undefined;
 }
 
+function loginText(user: string | null | undefined): string {
+  if (user === undefined) return 'none';
+  return user === null
+    ? 'set; the file logins is for the user of lccd-qm to read'
+    : `${user}, with a password`;
+}
+
 /** One provider, one term a line; times are local. */
 export function providerText(
   provider: Provider,
-  loginUser: string | undefined,
+  loginUser: string | null | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
   { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, truth, absent }: Circumstances,
@@ -73,7 +80,7 @@ export function providerText(
     ['longest content', provider.maxlen === null ? 'as configured' : `${provider.maxlen} bytes`],
     ['timeout', provider.fetchtimeout === null ? 'as configured' : `${provider.fetchtimeout / 1000} s`],
     ['user agent', provider.useragent ?? 'as configured'],
-    ['login', loginUser === undefined ? 'none' : `${loginUser}, with a password`],
+    ['login', loginText(loginUser)],
     [
       'held back',
       standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,

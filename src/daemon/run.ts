@@ -10,6 +10,7 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
+import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectory } from '../lib/durable.js';
 import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
@@ -42,6 +43,8 @@ export interface DaemonOptions {
 
 /** Runs a daemon until it is told to stop or fails; resolves with the exit status. */
 export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promise<ExitStatus> {
+  // Most have passwords at times: of CPs, of sites, of rails.
+  keepMemoryOutOfCores();
   const config = loadConfig({
     env: options.env,
     file: options.configFile,
@@ -50,7 +53,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const instance = options.env['LCC_INSTANCE'] ?? spec.instance ?? '';
   const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
   const log = openLog(name, options);
-  makeDirectory(config.home.run, 0o750);
+  makeDirectory(config.home.dir, 0o750);
+  // Who may read the cache is of the group of its files, and opens no socket.
+  makeDirectory(config.home.run, 0o700);
   boundReadAhead();
 
   const reloads = new Set<() => void>();

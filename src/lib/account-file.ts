@@ -1,14 +1,11 @@
-/**
- * Accounts of a door, apart from any provider: a file of lines `NAME sha256:SALT:HASH`, replaced whole by the command that adds or
- * removes one, and looked at again by the daemon when it has changed.
- */
-import { readFileSync, statSync } from 'node:fs';
-import { writeFileDurably } from './durable.js';
-import { errnoOf, LccError, messageOf } from './errors.js';
+/** Accounts of a door, apart from any provider: a file of lines `NAME sha256:SALT:HASH`, changed by the command that adds or removes one. */
+import { LccError } from './errors.js';
+import { KeyedLines } from './keyed-lines.js';
 import { tryLock } from './lock.js';
 import { generatePassword, hashPassword } from './password.js';
 
 const NAME = /^[\w.@-]{1,64}$/;
+const STORED = /^sha256:\S+$/;
 
 /** What messages call them. */
 export interface AccountWords {
@@ -19,14 +16,20 @@ export interface AccountWords {
 }
 
 export class AccountFile {
-  readonly path: string;
   readonly #words: AccountWords;
-  #seen = '';
-  #stored = new Map<string, string>();
+  readonly #lines: KeyedLines;
 
   constructor(path: string, words: AccountWords) {
-    this.path = path;
     this.#words = words;
+    this.#lines = new KeyedLines(path, {
+      mode: 0o640,
+      fits: (name, stored) => NAME.test(name) && STORED.test(stored),
+      misfit: `not NAME sha256:SALT:HASH; make it with ${words.madeBy}`,
+    });
+  }
+
+  get path(): string {
+    return this.#lines.path;
   }
 
   /**
@@ -34,17 +37,12 @@ export class AccountFile {
    * @throws LccError `io` when the file cannot be read, `config` with the line that makes no sense
    */
   password(name: string): string | undefined {
-    const version = versionOf(this.path);
-    if (version !== this.#seen) {
-      this.#stored = this.#read();
-      this.#seen = version;
-    }
-    return this.#stored.get(name);
+    return this.#lines.all().get(name);
   }
 
   /** In the order of the alphabet; none where there is no file. @throws LccError as `password` */
   names(): string[] {
-    return [...this.#read().keys()].sort();
+    return [...this.#lines.all().keys()].sort();
   }
 
   /**
@@ -76,43 +74,11 @@ export class AccountFile {
     if (lock === undefined)
       throw new LccError('try.later', `${this.path}: being changed by another process; try again`);
     try {
-      const accounts = this.#read();
+      const accounts = new Map(this.#lines.all());
       edit(accounts);
-      const text = [...accounts].map(([name, stored]) => `${name} ${stored}\n`).join('');
-      writeFileDurably(this.path, text, 0o640);
+      this.#lines.replace(accounts);
     } finally {
       lock.release();
     }
-  }
-
-  #read(): Map<string, string> {
-    let text: string;
-    try {
-      text = readFileSync(this.path, 'utf8');
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return new Map();
-      throw new LccError('io', `${this.path}: ${messageOf(error)}`, { cause: error });
-    }
-    const accounts = new Map<string, string>();
-    for (const [i, line] of text.split('\n').entries()) {
-      if (line.trim() === '' || line.startsWith('#')) continue;
-      const [name = '', stored = '', more] = line.split(' ');
-      if (!NAME.test(name) || !stored.startsWith('sha256:') || more !== undefined)
-        throw new LccError(
-          'config',
-          `${this.path}:${i + 1}: not NAME sha256:SALT:HASH; make it with ${this.#words.madeBy}`,
-        );
-      accounts.set(name, stored);
-    }
-    return accounts;
-  }
-}
-
-function versionOf(path: string): string {
-  try {
-    const { ino, mtimeNs, size } = statSync(path, { bigint: true });
-    return `${ino} ${mtimeNs} ${size}`;
-  } catch {
-    return 'none';
   }
 }

@@ -18,16 +18,23 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errnoOf, LccError, reasonOf } from './errors.js';
+import { giveFolder, takeAfter } from './owner.js';
 
-/** Creates or replaces `path` with `data`, whole or not at all, also across a power cut. Mode applies to new files. */
+/**
+ * Creates or replaces `path` with `data`, whole or not at all, also across a power cut, with that mode but for the umask, or
+ * that of what was there where it is stricter. It is whose the one before was; what root makes new is its folder's.
+ */
 export function writeFileDurably(path: string, data: string | Uint8Array, mode = 0o644): void {
   const temporary = `${path}.${process.pid}.tmp`;
-  const fd = openSync(temporary, 'w', mode);
+  // What a killed process left under that name, or somebody else put there, is not written to.
+  rmSync(temporary, { force: true });
+  const fd = openSync(temporary, 'wx', mode);
   try {
     try {
+      takeAfter(fd, path, mode);
       // safeguard: fsync before the rename of a file
       writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
       fsyncSync(fd);
@@ -51,7 +58,15 @@ export async function writeFileDurablyAside(
 ): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
-    await writeFile(temporary, data, { mode, flush: true });
+    await rm(temporary, { force: true });
+    const file = await open(temporary, 'wx', mode);
+    try {
+      takeAfter(file.fd, path, mode);
+      await file.writeFile(data);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -108,6 +123,7 @@ export function makeDirectory(path: string, mode = 0o777): string | undefined {
   for (const directory of missing) {
     try {
       mkdirSync(directory, { mode });
+      giveFolder(directory);
     } catch (error) {
       const errno = errnoOf(error) ?? '';
       if (errno === 'EEXIST') continue;

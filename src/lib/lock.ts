@@ -2,9 +2,19 @@
  * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
  * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
  */
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { errnoOf } from './errors.js';
+import { makeFile } from './owner.js';
 import { openSqlite, type Db } from './sqlite.js';
 
 export interface Lock {
@@ -18,6 +28,7 @@ export interface Lock {
 export function tryLock(path: string): Lock | undefined {
   let db: Db | undefined;
   try {
+    makeFileOfFolder(path);
     const taken = (db = openSqlite(path, { timeout: 0 }));
     // Without a journal SQLite would write its first page to the file: on a full disk there would be no lock.
     taken.pragma('journal_mode = MEMORY');
@@ -28,8 +39,28 @@ export function tryLock(path: string): Lock | undefined {
     db?.close();
     if (errnoOf(error)?.startsWith('SQLITE_BUSY')) return undefined;
     // SQLite does not say which file: a lock may be the first thing that a read-only disk has none of.
-    if (error instanceof Error) error.message = `${path}: ${error.message}`;
+    if (error instanceof Error)
+      error.message = `${path}: ${isForbidden(path) ? 'permission denied' : error.message}`;
     throw error;
+  }
+}
+
+/** Where root makes it; what hinders that, SQLite says. */
+function makeFileOfFolder(path: string): void {
+  try {
+    if (process.geteuid?.() === 0) makeFile(path, 0o644);
+  } catch {
+    // See above.
+  }
+}
+
+/** Whether it is there, or could be made, but not by this user. */
+function isForbidden(path: string): boolean {
+  try {
+    accessSync(existsSync(path) ? path : dirname(path), constants.R_OK | constants.W_OK);
+    return false;
+  } catch (error) {
+    return errnoOf(error) === 'EACCES';
   }
 }
 

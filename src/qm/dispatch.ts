@@ -38,6 +38,8 @@ export interface DispatchOptions
 
 /** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
 const PUMP_MS = 20;
+/** Providers that a status names for one reason. */
+const NAMED_PROVIDERS = 1000;
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
@@ -286,6 +288,7 @@ export class Dispatcher {
       rows_later: this.#slots.rows,
       ...queued,
       logins_refused: this.#refusedLogins.pids,
+      logins_lost: [...this.#options.store.providers.withoutLogin].slice(0, NAMED_PROVIDERS),
       retry_at_ms: this.#retries.soonestAtMs(),
       bandwidth_due_at_ms: this.wholeDueAtMs,
       ...this.#table.counts,

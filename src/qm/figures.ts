@@ -18,6 +18,7 @@ import {
   ofBandwidth,
   ofGonePages,
   ofLogins,
+  ofLostLogins,
   ofMachinesAway,
   ofMachinesRefused,
   ofManagers,
@@ -57,6 +58,7 @@ export const QM_FIGURES = {
   machines_away: field<readonly AwayMachine[]>({ reasons: ofMachinesAway }),
   machines_checking: field<number>(),
   logins_refused: field<readonly number[]>({ reasons: ofLogins }),
+  logins_lost: field<readonly number[]>({ reasons: ofLostLogins }),
   no_room: field<string | null>({ reasons: ofRoom }),
   rows_queued: gauge('lcc_qm_queue_urls', 'Urls queued', count =>
     count === 0 ? 'nothing queued' : `${amount(count, 'url')} queued`,

@@ -57,6 +57,12 @@ export function ofLogins({ logins_refused: pids }: Status): string | false {
   return `the login for the site of ${namesOf(pids)} is refused (401), and what is refused is removed: lccpidb set --pid=${pids[0]} --loginfile=FILE, then lccctl want-full --pid=${pids[0]}`;
 }
 
+/** Providers with a login that the Queue Manager cannot read. */
+export function ofLostLogins({ logins_lost: pids }: Status): string | false {
+  if (!Array.isArray(pids) || pids.length === 0) return false;
+  return `the login for the site of ${namesOf(pids)} cannot be read, and nothing is fetched of it: put the file logins of $LCC_HOME back, readable to lccd-qm, and restart that; or lccpidb set --pid=${pids[0]} --loginfile=FILE`;
+}
+
 /** Providers of which more pages are gone than may be removed unconfirmed. */
 export function ofGonePages({ gone_kept_back: pids }: Status): string | false {
   if (!Array.isArray(pids) || pids.length === 0) return false;

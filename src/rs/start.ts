@@ -7,7 +7,6 @@ import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
 import type { ShownProvider } from '../db/providers/registered.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
-import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -49,8 +48,6 @@ const PING_MS = 60_000;
  *   database; as RsDatabase.open
  */
 export async function startRs(services: Services): Promise<Running> {
-  // It has passwords for the moment in which it shows or sends them.
-  keepMemoryOutOfCores();
   const { config, log } = services;
   const endpoints = endpointsToListen(config, 'rs.listen', DEFAULT_RS_PORT);
   const operatorAt = operatorEndpoints(config.get('rs.operator_listen'));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openDatabase, openReadOnly } from '../../src/db/sqlite/open.js';
@@ -157,15 +157,10 @@ describe('lccpidb', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/');
     const file = join(home, 'login');
-    const login = () => {
-      const db = openReadOnly(join(home, 'lcc.db'));
-      const found = db.prepare('SELECT login FROM sitelogin WHERE pid = 1').pluck().get();
-      db.close();
-      return found;
-    };
+    const logins = () => readFileSync(join(home, 'logins'), 'utf8');
     writeFileSync(file, 'käthe:se:cret \r\nmore\n');
     assert.equal(lccpidb(home, 'set', '--pid=1', `--loginfile=${file}`).status, 0);
-    assert.equal(login(), 'käthe:se:cret ');
+    assert.equal(logins(), '1 käthe:se:cret \n');
     const shown = lccpidb(home, 'show', '--pid=1').stdout;
     assert.match(shown, /^login: +käthe, with a password$/m);
     const printed = [shown, lccpidb(home, 'list').stdout, lccpidb(home, 'list', '--json').stdout];
@@ -178,9 +173,9 @@ describe('lccpidb', () => {
       assert.doesNotMatch(refused.stderr, /word\n.*word/);
     }
     assert.equal(lccpidb(home, 'set', '--pid=1', '--loginfile=/nowhere').status, 66);
-    assert.equal(login(), 'käthe:se:cret ');
+    assert.equal(logins(), '1 käthe:se:cret \n');
     lccpidb(home, 'set', '--pid=1', '--loginfile=none');
-    assert.equal(login(), undefined);
+    assert.equal(logins(), '');
     assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^login: +none$/m);
   });
 

@@ -71,10 +71,10 @@ describe('what the operator set of a provider reaches its site', { skip: noNginx
     assert.equal(landed?.authorization, undefined);
   });
 
-  it('and the password nowhere else: not in a log, a status, or a file but the database', async () => {
+  it('and the password nowhere else: not in a log, a status, or a file but that of logins', async () => {
     const said = [lcc.log, await lcc.run('lccstat --json'), await lcc.run('lccpidb show --pid=1 --json')];
     for (const entry of readdirSync(lcc.home, { recursive: true, withFileTypes: true })) {
-      if (entry.isFile() && !entry.name.startsWith('lcc.db'))
+      if (entry.isFile() && entry.name !== 'logins')
         said.push(readFileSync(join(entry.parentPath, entry.name), 'latin1'));
     }
     for (const secret of [SECRET, Buffer.from(LOGIN).toString('base64')])

@@ -13,6 +13,7 @@ import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { SiteLogins } from './site-logins.js';
 
 /** Something that is due. */
 export interface Departure {
@@ -123,6 +124,7 @@ export class DepartureStore extends SqlStore {
   done({ pid, kind, trimming }: Departure): void {
     if (kind === 'outside') return this.#trimmed(pid, trimming);
     for (const forget of this.#forget) forget(pid);
+    new SiteLogins(this.db).set(pid, undefined);
     this.#end(pid);
   }
 }

@@ -4,6 +4,7 @@ import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
+import { SiteLogins } from './site-logins.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {
@@ -329,6 +330,7 @@ export function removeProvider(db: Db, pid: number): void {
     }
     for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit', 'pidb'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
+    new SiteLogins(db).set(pid, undefined);
   }).immediate();
 }
 
@@ -339,15 +341,22 @@ export function removeProvider(db: Db, pid: number): void {
  */
 export function changeLogin(db: Db, pid: number, login: string | undefined): void {
   change(db, pid, () => {
+    const row = new SiteLogins(db).set(pid, login);
     if (login === undefined) db.prepare('DELETE FROM sitelogin WHERE pid = ?').run(pid);
-    else db.prepare('INSERT OR REPLACE INTO sitelogin VALUES (?, ?)').run(pid, login);
+    else db.prepare('INSERT OR REPLACE INTO sitelogin VALUES (?, ?)').run(pid, row);
   });
 }
 
-/** The user of its login; undefined when it has none. */
-export function readLoginUser(db: Db, pid: number): string | undefined {
-  const user = "SELECT substr(login, 1, instr(login, ':') - 1) FROM sitelogin WHERE pid = ?";
-  return new Sql(db).value<[pid: number], string>(user)(pid);
+/** The user of its login; undefined when it has none, null when it is not for this user to read, or lost. */
+export function readLoginUser(db: Db, pid: number): string | null | undefined {
+  const row = new Sql(db).value<[pid: number], string>('SELECT login FROM sitelogin WHERE pid = ?')(pid);
+  if (row === undefined) return undefined;
+  try {
+    return new SiteLogins(db).of(pid, row)?.split(':', 1)[0] ?? null;
+  } catch (error) {
+    if (error instanceof LccError) return null;
+    throw error;
+  }
 }
 
 function change(db: Db, pid: number, then: () => void): void {

@@ -1,8 +1,10 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
+import { LccError } from '../../lib/errors.js';
 import { NO_PASSWORD } from '../../lib/password.js';
 import { strictRootCheck } from '../../wire/roots.js';
 import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { SiteLogins } from './site-logins.js';
 
 export interface ScheduledProvider {
   pid: number;
@@ -72,6 +74,7 @@ type RawProvider = [
 const MAY_WISH = `fullsetwanted IS NULL AND password <> '${NO_PASSWORD}'`;
 
 export class ProviderStore extends SqlStore {
+  readonly #logins = new SiteLogins(this.db);
   readonly #selectProvider = this.db
     .prepare<[number], RawProvider>(
       `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
@@ -153,7 +156,29 @@ export class ProviderStore extends SqlStore {
 
   get(pid: number): ScheduledProvider | undefined {
     const raw = this.#selectProvider.get(pid);
-    return raw && providerOf(raw);
+    const provider = raw && providerOf(raw);
+    if (provider === undefined || provider.login === null) this.withoutLogin.delete(pid);
+    else this.#loadLogin(provider, provider.login);
+    return provider;
+  }
+
+  /** Providers with a login that is lost. Nothing is fetched of them: their sites would refuse it, and all would be removed. */
+  readonly withoutLogin = new Set<number>();
+
+  #loadLogin(provider: ScheduledProvider, row: string): void {
+    const { pid } = provider;
+    let login: string | undefined;
+    try {
+      login = this.#logins.of(pid, row);
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+    }
+    provider.login = login ?? null;
+    if (login !== undefined) this.withoutLogin.delete(pid);
+    else {
+      this.withoutLogin.add(pid);
+      provider.paused = 1;
+    }
   }
 
   readonly has = this.sql.has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?');

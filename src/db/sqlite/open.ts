@@ -10,6 +10,7 @@ import { dirname } from 'node:path';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import type { Db } from '../../lib/sqlite.js';
+import { moveLogins } from '../providers/site-logins.js';
 import { isLeaving } from './aside.js';
 import { DEPARTURE_SCHEMA } from './departure-schema.js';
 import { hasVanished } from './restored.js';
@@ -56,6 +57,7 @@ export function openDatabase(path: string): Db {
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma('temp_store = MEMORY');
       upgrade(db, path, STEPS, () => db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID()));
+      moveLogins(db);
       db.pragma('foreign_keys = ON');
     });
   } catch (error) {

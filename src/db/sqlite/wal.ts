@@ -1,7 +1,7 @@
 /** Opening a database for writing, in WAL mode, with what its commits promise made sure of. */
-import { closeSync, openSync } from 'node:fs';
 import { backIndex, requireRoom } from '../../lib/disk-room.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
+import { makeFile } from '../../lib/owner.js';
 import { sleepSync } from '../../lib/sleep-sync.js';
 import { openSqlite, type Db } from '../../lib/sqlite.js';
 
@@ -24,7 +24,7 @@ export function openWal(path: string, options: WalOptions, prepare: (db: Db) => 
   const isFile = path !== ':memory:';
   if (isFile) {
     requireRoom(path);
-    closeSync(openSync(path, 'a', 0o640));
+    makeFile(path, 0o640);
   }
   for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
     try {
