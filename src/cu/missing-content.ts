@@ -17,9 +17,10 @@ export function contentOpener(
   rejects: Rejects,
   buffer: ReadBuffer,
 ): FormatContext['openContent'] {
-  return ([curl, fileid, machine, md5]) => {
+  return ([curl, fileid, machine, md5], tell) => {
     if (fileid === null || fileid === undefined) {
       rejects.elsewhere(String(curl), String(machine));
+      tell?.(`its content is on machine ${machine}`);
       return undefined;
     }
     const file = `${storeDir}/${fileid}`;
@@ -34,6 +35,7 @@ export function contentOpener(
     if (!reader.canPointInto(storeDir))
       throw new LccError('config', `${storeDir}: ${strangeStore(reader.machineId)}`);
     rejects.add(`${curl}: left out: ${file} is ${opened.why}; ${FETCH_AGAIN}`);
+    tell?.(`its content is ${opened.why}`);
     return undefined;
   };
 }

@@ -14,6 +14,14 @@ export function hideCdata(html: string): string {
   return html.includes(CDATA) ? html.replaceAll(CDATA, HIDDEN) : html;
 }
 
+/**
+ * What stands in for frames is read, as what stands in for scripts is: the tokenizer takes it for text without tags, unless the
+ * element has another name for it.
+ */
+export function hideNoframes(html: string): string {
+  return html.replace(/<noframes/gi, '<no_rames');
+}
+
 /** The section of text whose comment begins there, without which the document goes on at `end`. */
 export function sectionAt(source: string, commentStart: number): { text: string; end: number } | undefined {
   if (!source.startsWith(CDATA, commentStart - BEFORE)) return undefined;

@@ -61,12 +61,12 @@ const KINDS: readonly (readonly [kind: number, names: string])[] = [
   [TABLE_PART, 'caption col colgroup tbody td tfoot th thead tr'],
   [
     HIDDEN,
-    'area audio base basefont bgsound datalist embed iframe link meta meter noembed noframes param progress rp ' +
+    'area audio base basefont bgsound datalist embed iframe link meta meter noembed param progress rp ' +
       'script source style template textarea title track video',
   ],
   [PRE, 'listing plaintext pre xmp'],
   [APART, 'applet button canvas marquee math object optgroup option select svg'],
-  [BESIDE, 'nav aside footer form button dialog menu select noscript object canvas svg'],
+  [BESIDE, 'nav aside footer form button dialog menu select noframes noscript object canvas svg'],
 ];
 
 const TABLE = new Map<string, number>();
@@ -97,5 +97,7 @@ export const HTML_IN_MATH = names('mi mo mn ms mtext annotation-xml');
 /** In SVG, what shows words: all others draw, or describe. */
 export const SVG_SHOWN = names('text foreignobject');
 export const SVG_INLINE = names('a tspan textpath');
+/** In XML of any kind, what shows no words, under whatever prefix. */
+export const XML_HIDDEN = names('style script metadata');
 /** In MathML, what stands for what it annotates. */
 export const MATH_HIDDEN = names('annotation annotation-xml');

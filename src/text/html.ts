@@ -3,36 +3,27 @@
  * (tree.ts), no tree is built (docs/design/text.md has the alternatives).
  */
 import { Tokenizer } from 'htmlparser2';
-import { hideCdata, sectionAt } from './cdata.js';
-import {
-  APART,
-  BESIDE,
-  BESIDE_ROLES,
-  FORMATTING,
-  HIDDEN,
-  INLINE,
-  kindsOf,
-  MATH_HIDDEN,
-  PRE,
-  SVG_INLINE,
-  SVG_SHOWN,
-} from './elements.js';
-import { joined, leadsElsewhere, readableOf, type Blocks } from './readable.js';
+import { TagAttributes, nameIn } from './attributes.js';
+import { hideCdata, hideNoframes, sectionAt } from './cdata.js';
+import { APART, FORMATTING, INLINE, kindsOf, SVG_INLINE } from './elements.js';
+import { joined, leadsElsewhere, readableOf, type Blocks, type TextGroup } from './readable.js';
 import { hiddenScriptEnd } from './script-end.js';
 import { TextParts } from './text-parts.js';
 import { tidy, tidyLines } from './tidy.js';
 import { Tree, type Beginning } from './tree.js';
 import {
   ARTICLE,
-  bitsOfAttributes,
   DRAWING,
   FLEX,
+  isBeside,
   isBoxByStyle,
   isOther,
   LINES,
   LINK,
   MAIN,
+  saidBy,
   UNSEEN,
+  unitOf,
   type Own,
   type Within,
 } from './within.js';
@@ -50,21 +41,17 @@ export interface PageText {
  */
 export type TextWanted = 'all' | 'readable';
 
-/** Names and values are looked at this far. */
-const LOOKED_AT = 256;
-const ATTRIBUTES = new Set(
-  'lang xml:lang role hidden aria-hidden style http-equiv content open popover'.split(' '),
-);
-
 /** Blocks, one after the other, that are content or not together: a page may have millions of them. */
 interface Run {
   out: Blocks;
   kind: number;
   isLinks: boolean;
+  unit: TextGroup | undefined;
   beside: number;
   line: number;
   lastLine: number;
   linkLength: number;
+  count: number;
   /** With what is between them. */
   texts: string[];
 }
@@ -107,15 +94,13 @@ class HtmlPage {
   #isApart = false;
   /** The tag being read. */
   #name = '';
-  readonly #attributes = new Map<string, string>();
-  #attribute = '';
-  #value = '';
+  readonly #attributes = new TagAttributes();
   /** The first line break of a <pre> is none. */
   #isPreBegun = false;
 
   constructor(source: string, readable: boolean, xml: boolean) {
     this.#source = source;
-    this.#forTokenizer = xml ? source : hideCdata(source);
+    this.#forTokenizer = xml ? source : hideNoframes(hideCdata(source));
     this.#readable = readable;
     this.#xml = xml;
     this.#isHtml = !xml;
@@ -124,10 +109,12 @@ class HtmlPage {
       beside: 0,
       box: 0,
       out: this.blocks,
+      unit: undefined,
       sets: 0,
       clears: 0,
       ownBeside: undefined,
       ownBox: undefined,
+      ownUnit: undefined,
       strays: undefined,
     };
     this.#tree = new Tree(
@@ -147,6 +134,7 @@ class HtmlPage {
   /** @returns where to go on, after a script or a CDATA section whose end the tokenizer does not see */
   #readFrom(from: number): number | undefined {
     const source = this.#source.slice(from);
+    const attributes = this.#attributes;
     let goOn: number | undefined;
     const tokenizer = new Tokenizer(
       { decodeEntities: true, recognizeSelfClosing: this.#xml },
@@ -157,23 +145,12 @@ class HtmlPage {
         oncdata: (start, end, offset) => this.#add(source.slice(start, end - offset)),
         onopentagname: (start, end) => {
           this.#name = nameIn(source, start, end);
-          if (this.#attributes.size > 0) this.#attributes.clear();
+          attributes.clear();
         },
-        onattribname: (start, end) => {
-          this.#attribute = nameIn(source, start, end);
-          this.#value = '';
-        },
-        onattribdata: (start, end) => {
-          if (this.#value.length < LOOKED_AT)
-            this.#value += source.slice(start, Math.min(end, start + LOOKED_AT));
-        },
-        onattribentity: code => {
-          if (this.#value.length < LOOKED_AT) this.#value += String.fromCodePoint(code);
-        },
-        onattribend: () => {
-          const name = this.#attribute;
-          if (ATTRIBUTES.has(name) && !this.#attributes.has(name)) this.#attributes.set(name, this.#value);
-        },
+        onattribname: (start, end) => attributes.begin(nameIn(source, start, end)),
+        onattribdata: (start, end) => attributes.add(source, start, end),
+        onattribentity: code => attributes.add(String.fromCodePoint(code), 0, 2),
+        onattribend: () => attributes.end(),
         onopentagend: end => {
           this.#open(false);
           if (this.#name !== 'script' || this.#xml || this.#tree.isForeign) return;
@@ -265,10 +242,10 @@ class HtmlPage {
   }
 
   #stateOf(element: Beginning, around: Within, old: Within | undefined, strayIn: Within | undefined): Within {
-    const { sets, clears, ownBeside, ownBox } = old ?? this.#ownOf(element, around);
+    const { sets, clears, ownBeside, ownBox, ownUnit } = old ?? this.#ownOf(element, around);
     const isTable = element.name === 'table' && !this.#xml;
     const isSame = sets === 0 && clears === 0 && ownBeside === undefined && ownBox === undefined;
-    if (isSame && strayIn === undefined && !isTable) return around;
+    if (isSame && ownUnit === undefined && strayIn === undefined && !isTable) return around;
     const out = old?.out ?? strayIn?.strays ?? around.out;
     let strays = old?.strays;
     if (isTable && old === undefined) {
@@ -280,51 +257,30 @@ class HtmlPage {
       beside: ownBeside ?? around.beside,
       box: ownBox ?? around.box,
       out,
+      unit: ownUnit ?? around.unit,
       sets,
       clears,
       ownBeside,
       ownBox,
+      ownUnit,
       strays,
     };
   }
 
   /** What an element that begins says by itself. */
-  #ownOf({ name, kinds, foreign }: Beginning, around: Within): Own {
-    let sets = 0;
-    let clears = 0;
+  #ownOf(element: Beginning, around: Within): Own {
+    const attributes = this.#attributes;
+    let { sets, clears } = saidBy(element, attributes, this.#isHtml, this.#xml);
     let ownBeside: number | undefined;
-    if (foreign === 'svg') {
-      if (name === 'svg') sets |= DRAWING;
-      else if (SVG_SHOWN.has(name)) clears |= DRAWING;
-    } else if (foreign === 'math') {
-      if (MATH_HIDDEN.has(name)) sets |= UNSEEN;
-    } else if (this.#isHtml) {
-      if ((kinds & HIDDEN) !== 0 || (name === 'dialog' && !this.#attributes.has('open'))) sets |= UNSEEN;
-      if ((kinds & PRE) !== 0) sets |= LINES;
-      if (name === 'a') sets |= LINK;
-      else if (name === 'article') sets |= ARTICLE;
-      else if (name === 'main') sets |= MAIN;
-    }
-    if (this.#attributes.size > 0) sets |= bitsOfAttributes(this.#attributes);
-    if (this.#readable && this.#isHtml && this.#isBeside(name, kinds, around.bits | sets)) {
+    if (this.#readable && this.#isHtml && isBeside(element, attributes, around.bits | sets)) {
       ownBeside = this.besides.length;
       this.besides.push(around.beside);
     }
     const isBox = (around.bits & FLEX) !== 0;
     if (isBox) clears |= FLEX;
-    const ownBox = isBox || isBoxByStyle(this.#attributes) ? ++this.#boxes : undefined;
-    return { sets, clears, ownBeside, ownBox };
-  }
-
-  #isBeside(name: string, kinds: number, bits: number): boolean {
-    const attributes = this.#attributes;
-    return (
-      (kinds & BESIDE) !== 0 ||
-      // The heading of the content itself stands in one, too.
-      (name === 'header' && (bits & (MAIN | ARTICLE)) === 0) ||
-      (attributes.size > 0 &&
-        (BESIDE_ROLES.has(attributes.get('role') ?? '') || attributes.get('aria-hidden') === 'true'))
-    );
+    const ownBox = isBox || isBoxByStyle(attributes) ? ++this.#boxes : undefined;
+    const ownUnit = this.#readable && this.#isHtml ? unitOf(element, around.unit) : undefined;
+    return { sets, clears, ownBeside, ownBox, ownUnit };
   }
 
   /** A tag between words: they may be one, are two, or stand in two lines. */
@@ -360,17 +316,20 @@ class HtmlPage {
     this.#linkLength = 0;
   }
 
-  #put(text: string, { bits, beside, out }: Within): void {
+  #put(text: string, { bits, beside, out, unit }: Within): void {
     const kind = this.#readable ? bits & (MAIN | ARTICLE) : 0;
     const isLinks = this.#readable && leadsElsewhere(text, this.#linkLength);
     const run = this.#run;
-    if (run?.out !== out || run.kind !== kind || run.isLinks !== isLinks || run.beside !== beside) {
+    const isSame = run?.out === out && run.kind === kind && run.isLinks === isLinks && run.unit === unit;
+    if (!isSame || run.beside !== beside) {
       this.#endRun();
       const [line, linkLength] = [this.#line, this.#linkLength];
-      this.#run = { out, kind, isLinks, beside, line, lastLine: line, linkLength, texts: [text] };
+      const lines = { line, lastLine: line, linkLength, count: 1, texts: [text] };
+      this.#run = { out, kind, isLinks, unit, beside, ...lines };
       return;
     }
     run.linkLength += this.#linkLength;
+    run.count++;
     const isApart = !this.#readable || run.lastLine === this.#line;
     run.lastLine = this.#line;
     if (run.texts.push(isApart ? ' ' : '\n', text) > MAX_RUN) this.#endRun();
@@ -378,23 +337,15 @@ class HtmlPage {
 
   #endRun(): void {
     if (this.#run === undefined) return;
-    const { out, kind, isLinks, beside, line, lastLine, linkLength, texts } = this.#run;
+    const { out, kind, texts, ...block } = this.#run;
     this.#run = undefined;
     out.push({
+      ...block,
       text: texts.join(''),
-      line,
-      lastLine,
-      linkLength,
-      isLinks,
       main: (kind & MAIN) !== 0,
       article: (kind & ARTICLE) !== 0,
-      beside,
     });
   }
-}
-
-function nameIn(source: string, start: number, end: number): string {
-  return source.slice(start, Math.min(end, start + LOOKED_AT)).toLowerCase();
 }
 
 function nothing(): void {}

@@ -1,5 +1,15 @@
 /** Which blocks of a page are its content, and which are what every page of its site says. docs/design/text.md */
 
+/** A table, or a list: it is content as a whole, or as a whole leads elsewhere. */
+export interface TextGroup {
+  isTable: boolean;
+  rows: number;
+  /** Whether another table is in it. */
+  hasTable: boolean;
+  /** What it is in. */
+  outer: TextGroup | undefined;
+}
+
 /** Paragraphs, headings, cells: text that a browser sets apart, alike in all that is said here. */
 export interface Block {
   text: string;
@@ -10,6 +20,10 @@ export interface Block {
   linkLength: number;
   /** As `leadsElsewhere`, each of them. */
   isLinks: boolean;
+  /** How many they are. */
+  count: number;
+  /** The innermost table or list that they are in. */
+  unit: TextGroup | undefined;
   /** Inside `<main>`, inside an `<article>`. */
   main: boolean;
   article: boolean;
@@ -26,6 +40,16 @@ const MAIN_LEAST_LENGTH = 250;
 const ARTICLE_LEAST_SHARE = 0.3;
 /** More of a block in links than this, and it leads elsewhere. */
 const LINKS_MOST_SHARE = 0.5;
+/** The same of a whole table or list, and inside of what is marked as content: many a table has links in one of two columns. */
+const CONTENT_LINKS_MOST_SHARE = 0.8;
+/** Inside of what is marked as content, fewer blocks of links after each other are content, too. */
+const LINKS_LEAST_RUN = 3;
+/** A label of this many characters between two of them is none of the content that would part them. */
+const LABEL_MOST_LENGTH = 20;
+/** Where less would be left of the content without links, the links are it: a table of contents. */
+const WORDS_LEAST_SHARE = 0.5;
+/** A table with fewer rows lays something out. */
+const TABLE_LEAST_ROWS = 3;
 /** What holds more of a page's words than this does not stand beside its content: it was not closed, or is around all of it. */
 const BESIDE_MOST_SHARE = 0.5;
 
@@ -46,12 +70,81 @@ export function joined(blocks: Blocks, separator: string): string {
  * @param besides the elements that stand beside the content: for each number, that of the one it is in
  */
 export function readableOf(blocks: Blocks, besides: readonly number[]): string {
+  return inLines(readableBlocks(blocks, besides));
+}
+
+/** The blocks of the content, in their order, as `readableOf`. */
+export function readableBlocks(blocks: Blocks, besides: readonly number[]): readonly Block[] {
   const all = flat(blocks);
   const isBeside = besidesOf(all, besides);
   const inside = all.filter(block => isBeside[block.beside] !== true);
   const some = contentOf(inside.length > 0 ? inside : all);
-  const words = some.filter(block => !block.isLinks);
-  return inLines(words.length > 0 ? words : some);
+  const words = withoutLinks(some);
+  return lengthOf(words) < WORDS_LEAST_SHARE * lengthOf(some) ? some : words;
+}
+
+/**
+ * Without what leads elsewhere: whole tables and lists, runs of blocks inside of what is marked as content, any other
+ * block by itself.
+ */
+function withoutLinks(blocks: readonly Block[]): Block[] {
+  const lengths = new Map<TextGroup, { text: number; links: number }>();
+  for (const block of blocks) {
+    const unit = wholeOf(block);
+    if (unit === undefined) continue;
+    let sum = lengths.get(unit);
+    if (sum === undefined) lengths.set(unit, (sum = { text: 0, links: 0 }));
+    sum.text += block.text.length;
+    sum.links += block.linkLength;
+  }
+  const kept: Block[] = [];
+  for (let from = 0, to = 0; from < blocks.length; from = to) {
+    const run = runOf(blocks, from);
+    to = Math.max(run.to, from + 1);
+    for (const block of blocks.slice(from, to)) {
+      const unit = wholeOf(block);
+      const { text, links } = (unit && lengths.get(unit)) ?? { text: 0, links: 0 };
+      if (isOfRun(block)) {
+        if (run.count < LINKS_LEAST_RUN) kept.push(block);
+      } else if (
+        unit !== undefined ? links <= CONTENT_LINKS_MOST_SHARE * text : isMarked(block) || !block.isLinks
+      )
+        kept.push(block);
+    }
+  }
+  return kept;
+}
+
+/** Blocks of links after each other inside of what is marked as content: where they end, and how many they are. */
+function runOf(blocks: readonly Block[], from: number): { to: number; count: number } {
+  let to = from;
+  let count = 0;
+  for (let at = from; at < blocks.length && at - to < 2; at++) {
+    const block = blocks[at] as Block;
+    if (isOfRun(block)) {
+      count += block.count;
+      to = at + 1;
+    } else if (at === from || block.unit !== undefined || block.text.length > LABEL_MOST_LENGTH) break;
+  }
+  return { to, count };
+}
+
+function isOfRun(block: Block): boolean {
+  const { unit, text, linkLength } = block;
+  return isMarked(block) && unit === undefined && linkLength > CONTENT_LINKS_MOST_SHARE * text.length;
+}
+
+/** Whether the page itself says that it is content. */
+function isMarked({ main, article }: Block): boolean {
+  return main || article;
+}
+
+/** The table or list that is judged as a whole: the outermost that holds no table, and is no layout. */
+function wholeOf({ unit }: Block): TextGroup | undefined {
+  let whole: TextGroup | undefined;
+  for (let around = unit; around !== undefined && !around.hasTable; around = around.outer)
+    if (!around.isTable || around.rows >= TABLE_LEAST_ROWS) whole = around;
+  return whole;
 }
 
 function inLines(blocks: readonly Block[]): string {

@@ -239,11 +239,12 @@ describe('lccq --format=xml --content', () => {
 });
 
 describe('content that cannot be had whole', () => {
-  for (const args of [
-    ['--format=jsonl', '--content'],
-    ['--format=xml', '--content'],
-  ]) {
-    it(`is reported and left out of ${args.join(' ')}, never begun: 1`, () => {
+  for (const [args, told] of [
+    [['--format=jsonl', '--content'], true],
+    [['--format=jsonl', '--text'], true],
+    [['--format=xml', '--content'], false],
+  ] as const) {
+    it(`is reported and ${told ? 'told as missing' : 'left out'} by ${args.join(' ')}, never begun: 1`, () => {
       const big = binary(2 * 1024 * 1024);
       rmSync(cache.put({ curl: 'http://x/missing' }));
       appendFileSync(cache.put({ curl: 'http://x/altered' }), 'x');
@@ -260,7 +261,20 @@ describe('content that cannot be had whole', () => {
       ] as const)
         assert.match(stderr, new RegExp(`^lccq: http://x/${name}: left out: .*${why}`, 'm'));
       assert.match(stdout.toString(), /http:\/\/x\/good/);
-      assert.doesNotMatch(stdout.toString(), /missing|altered|large|elsewhere/);
+      if (!told) return assert.doesNotMatch(stdout.toString(), /missing|altered|large|elsewhere/);
+      const rows = stdout.toString().trim().split('\n');
+      assert.deepEqual(
+        rows
+          .map(row => JSON.parse(row) as Record<string, unknown>)
+          .map(({ text, problem }) => [text, problem]),
+        [
+          [null, 'its content is missing'],
+          [null, 'its content is altered: its md5 differs'],
+          [null, 'its content is altered: its md5 differs'],
+          [null, 'its content is on machine other'],
+          [args[1] === '--text' ? 'http://x/good' : '<p>http://x/good</p>', undefined],
+        ],
+      );
     });
   }
 

@@ -6,7 +6,7 @@
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { fieldValue, FIELDS, USUAL_FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
-import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';
+import { decodedOf, holdsText, textOf, type DocumentText, type TextSource } from '../../text/content.js';
 import { base64Of } from './base64.js';
 import { tooLong } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
@@ -56,8 +56,9 @@ function withContent(
   object: string,
   source: TextSource,
 ): Part | Iterable<Part> {
-  const content = context.openContent(values);
-  if (content === undefined) return '';
+  let problem: string | undefined;
+  const content = context.openContent(values, why => (problem = why));
+  if (content === undefined) return problem === undefined ? '' : `${object},"text":null${told(problem)}}\n`;
   const text = content.length > context.maxTextBytes ? undefined : decodedText(content, source);
   if (text === undefined) return inBase64(object, content);
   content.close();
@@ -71,23 +72,30 @@ function withText(
   object: string,
   source: TextSource,
 ): Part {
-  const keys = (title: string | null, language: string | null, charset: string | null, text: string | null) =>
-    `${object},"title":${JSON.stringify(title)},"language":${JSON.stringify(language)},` +
-    `"charset":${JSON.stringify(charset)},"text":${JSON.stringify(text)}}\n`;
-  if (!holdsText(source.mimetype)) return keys(null, null, null, null);
-  const content = context.openContent(values);
-  if (content === undefined) return '';
+  const keys = (found: Partial<DocumentText>, problem?: string) =>
+    `${object},"title":${orNull(found.title)},"language":${orNull(found.language)},` +
+    `"charset":${orNull(found.charset)},"text":${orNull(found.text)}${told(problem)}}\n`;
+  if (!holdsText(source.mimetype)) return keys({});
+  let problem: string | undefined;
+  const content = context.openContent(values, why => (problem = why));
+  if (content === undefined) return problem === undefined ? '' : keys({}, problem);
   try {
-    if (content.length > context.maxTextBytes) {
-      context.reject(tooLong(values, content, context));
-      return keys(null, null, null, null);
-    }
-    const found = textOf(content.bytes(), source, context.text);
-    if (found === undefined) return keys(null, null, null, null);
-    return keys(found.title, found.language ?? null, found.charset, found.text);
+    if (content.length <= context.maxTextBytes)
+      return keys(textOf(content.bytes(), source, context.text) ?? {});
+    context.reject(tooLong(values, content, context));
+    return keys({}, 'longer than text is made of');
   } finally {
     content.close();
   }
+}
+
+function orNull(text: string | undefined): string {
+  return text === undefined ? 'null' : JSON.stringify(text);
+}
+
+/** Why there is nothing where content should be. */
+function told(problem: string | undefined): string {
+  return problem === undefined ? '' : `,"problem":${JSON.stringify(problem)}`;
 }
 
 function* inBase64(object: string, content: StoredContent): Generator<Part> {

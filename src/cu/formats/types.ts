@@ -29,8 +29,10 @@ export interface FormatContext {
    * The verified content of a row; close it when the record is made. Undefined where it is missing, altered or on
    * another machine: that has been reported, and the record is left out or says that the row holds nothing.
    * @param values those of `CONTENT_COLUMNS`, in that order
+   * @param tell for a record that is written without content: is told what is wrong, but for a row that was replaced
+   *   meanwhile, which comes again
    */
-  openContent(values: readonly ColumnValue[]): StoredContent | undefined;
+  openContent(values: readonly ColumnValue[], tell?: (problem: string) => void): StoredContent | undefined;
   /**
    * Other mimetypes under which a following consumer may know the page of a browse URL: of rows that were shown under it since
    * the stream began, and of those held besides. Undefined where deletions are not told.
