@@ -20,6 +20,8 @@ const SCHEMES = ['light', 'dark'];
 /** Page → what of it is kept in the repository: width and scheme. */
 const KEPT = {
   'op-overview': ['1280-light', '1280-dark', '320-light'],
+  'op-graphs': ['1280-light'],
+  'op-provider-errors': ['768-light'],
   'op-applications': ['768-light'],
   'op-application': ['1280-light'],
   'op-queue': ['1280-dark'],
@@ -123,6 +125,8 @@ try {
   const of = { operator, provider, anybody };
   const first = [
     ['operator', 'op-overview', operators],
+    ['operator', 'op-graphs', `${operators}/graphs`],
+    ['operator', 'op-provider-errors', `${operators}/providers/${town.pid}/errors`],
     ['operator', 'op-applications', `${operators}/applications`],
     ['operator', 'op-application', `${operators}/applications/${waiting.id}`],
     ['operator', 'op-queue', `${operators}/queue`],

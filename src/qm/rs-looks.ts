@@ -104,7 +104,7 @@ export class RsLooks {
       lookAt(runDir, daemonsIn(runDir), DAEMON_TIMEOUT_MS),
       this.#ask({ op: 'overview', nowMs }) as Promise<QueueLook>,
     ]);
-    const { summary, shape, ageMinutes, tookMs } = seen;
+    const { summary, shape, ageMinutes, sites, tookMs } = seen;
     const told = this.#told();
     const away = looks.flatMap(look => ('problem' in look ? [look.name] : []));
     const overview: RsOverview = {
@@ -113,6 +113,7 @@ export class RsLooks {
       summary: words.summary(summary, nowMs),
       reasons: words.reasons(looks, summary, nowMs),
       providers: summary.providers,
+      sites,
       queue: {
         age_minutes: [...ageMinutes],
         total: shape.total,

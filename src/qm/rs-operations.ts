@@ -152,7 +152,7 @@ export class RsOperations {
   #whyLater(change: RsChange, nowS: number): string | undefined {
     const { operationsPerHour, controlsPerHour, changesPerHour, registrationsPerDay } = this.#options.bounds;
     const { op, pid } = change;
-    if (isControl(change))
+    if (isControl(change) || op === 'limits')
       return this.#registered.controlsSince(nowS - HOUR_S) < controlsPerHour
         ? undefined
         : `too many words of operators in an hour: the limit is ${limitText('rs.controls_per_hour', controlsPerHour)}`;
@@ -184,6 +184,7 @@ export class RsOperations {
     }
     const standing = this.#registered.standing(pid);
     if (isControl(change)) return controlRefused(change, standing, nowS);
+    if (change.op === 'limits') return this.#limitsRefused(change, standing);
     if (standing?.origin !== 'rs' || standing.left === 1)
       return refused('unknown', `provider ${pid}: there is none that registered by itself`);
     switch (change.op) {
@@ -214,6 +215,21 @@ export class RsOperations {
           ? undefined
           : refused('state', `provider ${pid}: it is not leaving, or its time is over`);
     }
+  }
+
+  /** An operator gives any provider terms, above `rs.most_…` no more than it has: who gives more does it by lccpidb. */
+  #limitsRefused(
+    change: Extract<RsChange, { op: 'limits' }>,
+    standing: Standing | undefined,
+  ): RsAnswer | undefined {
+    const { pid } = change;
+    const has = this.#registered.termsOf(pid);
+    if (has === undefined || standing?.left === 1)
+      return refused('unknown', `provider ${pid}: there is none`);
+    const above = termsAbove(change, this.#options.bounds.most, has);
+    return above === undefined
+      ? undefined
+      : refused('terms', `provider ${pid}: ${above} is more than rs.most_${above}… allows`);
   }
 
   #unheld(pid: number, roots: readonly string[]): RsAnswer | undefined {
@@ -272,7 +288,8 @@ export class RsOperations {
       case 'root-add':
         this.#registered.addRoots(pid, change.roots);
         break;
-      case 'terms': {
+      case 'terms':
+      case 'limits': {
         const { op: _op, pid: _pid, ...terms } = change;
         this.#registered.changeTerms(pid, terms);
         break;
@@ -324,10 +341,11 @@ function isAbove(name: keyof Numbers, value: number, most: number): boolean {
   return value === 0 || value > most;
 }
 
-function termsAbove(terms: RsTerms, most: Numbers): string | undefined {
+/** The first term that is above each of these. */
+function termsAbove(terms: RsTerms, ...each: readonly Numbers[]): string | undefined {
   return NUMBERS.find(name => {
     const value = terms[name];
-    return value !== undefined && isAbove(name, value, most[name]);
+    return value !== undefined && each.every(most => isAbove(name, value, most[name]));
   });
 }
 

@@ -76,10 +76,11 @@ export function meApi({ guard, account, view, options }: MeApiOptions) {
   api.get('/receipts', async c => {
     const { pid } = await login(c);
     const { sets } = await account.show(pid);
-    const shown = sets.map(({ at, isfull, complete, psetid: _psetid, ...counts }) => ({
+    const shown = sets.map(({ at, isfull, complete, held, psetid: _psetid, ...counts }) => ({
       accepted: new Date(at * 1000).toISOString(),
       full: isfull === 1,
       complete: complete === 1,
+      held: held === 1,
       ...counts,
     }));
     const urls = c.req.queries('url') ?? [];

@@ -27,6 +27,21 @@ export function mostTermsOf(config: Pick<Config, 'get'>): MostTerms {
   };
 }
 
+/** Of each term the higher one; a bandwidth of 0 has no limit. */
+export function higherTerms(most: MostTerms, has: GivenTerms): MostTerms {
+  const higher = { ...most };
+  for (const { name } of TERMS) {
+    const value = has[name] ?? 0;
+    if (
+      name === 'bandwidth'
+        ? most.bandwidth > 0 && (value === 0 || value > most.bandwidth)
+        : value > most[name]
+    )
+      higher[name] = value;
+  }
+  return higher;
+}
+
 /** The setting that a term is above of, if it is; a bandwidth of 0 has no limit. */
 export function aboveMost(
   terms: GivenTerms,

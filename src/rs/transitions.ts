@@ -15,6 +15,9 @@ import { changeText } from './mail/letters.js';
 import type { Proof } from './proof/prove.js';
 import { timeofdayOf } from './wishes.js';
 
+/** One that needs no registration. */
+export type OperatorChange = Extract<RsChange, { op: RsControl | 'limits' }>;
+
 export class Transitions {
   readonly #db: RsDatabase;
   readonly #nowMs: () => number;
@@ -123,11 +126,13 @@ export class Transitions {
     step('rs.refused.committed');
   }
 
-  /** An operator's control of a provider, registered or added by lccpidb. @param why for the audit */
-  control(pid: number, op: RsControl, why: string, who: string): void {
+  /** What an operator does to a provider, registered or added by lccpidb. @param why for the audit */
+  control(change: OperatorChange, why: string, who: string): void {
+    const { op, pid, ...limits } = change;
+    const given = Object.keys(limits).length === 0 ? '' : ` ${JSON.stringify(limits)}`;
     this.#db.write(() => {
-      this.#db.outbox.add(NO_REGISTRATION, { op, pid }, this.#nowMs());
-      this.#note(op, { id: NO_REGISTRATION, pid }, 'operator', `${who}: ${why}`);
+      this.#db.outbox.add(NO_REGISTRATION, change, this.#nowMs());
+      this.#note(op, { id: NO_REGISTRATION, pid }, 'operator', `${who}: ${why}${given}`);
     });
     step('rs.control.committed');
   }

@@ -7,6 +7,7 @@
  *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
  *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"stay",…}                           it stays after all
  *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full   disable   enable   the operator's, for any provider
+ *     RS  {"op":"limits","id":UUID,"pid":7,"filesmax":…,…}                           the terms that an operator gives to any provider
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"standing","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
@@ -55,6 +56,8 @@ export type RsChange =
   | { op: 'password'; pid: number; password: string; generation: number; roots?: readonly string[] }
   | { op: 'root-add' | 'root-rm'; pid: number; roots: readonly string[] }
   | ({ op: 'terms'; pid: number } & RsTerms)
+  /** The operator's, for any provider. */
+  | ({ op: 'limits'; pid: number } & Omit<RsTerms, 'timeofday'>)
   | { op: 'leave' | 'stay'; pid: number }
   | { op: RsControl; pid: number };
 
@@ -179,6 +182,10 @@ export function readRsAsk(line: string): RsAsked {
       return fields.change({ op, pid: fields.pid() });
     case 'terms':
       return fields.change({ op, pid: fields.pid(), ...fields.terms() });
+    case 'limits': {
+      const { timeofday: _hours, ...limits } = fields.terms();
+      return fields.change({ op, pid: fields.pid(), ...limits });
+    }
     case 'find':
       return { id: undefined, question: { op, url: fields.text('url', /^.+$/s) } };
     case 'show':

@@ -21,6 +21,8 @@ export interface RsOverview {
   reasons: string[];
   /** Of all providers. */
   providers: number;
+  /** Of these the ones to look at: first those that something is wrong with, then those that were heard of last. */
+  sites: RsProviderRow[];
   queue: RsQueue;
   daemons: RsDaemon[];
   /** Of all Bot Managers, those that are away last. */
@@ -69,6 +71,25 @@ export type RsDaemon =
       figures: Readonly<Record<string, number | string | boolean>>;
     };
 
+/** A set of a provider, as it was taken. */
+export interface TakenSet {
+  psetid: number;
+  /** When a UNS accepted it, seconds. */
+  at: number;
+  isfull: 0 | 1;
+  /** 0: not all of it yet. */
+  complete: 0 | 1;
+  /** 1: the fuse holds back what it would remove. */
+  held: 0 | 1;
+  queued: number;
+  duplicate: number;
+  unchanged: number;
+  deleted: number;
+}
+
+/** Of each provider. */
+export const MAX_SETS_SHOWN = 30;
+
 export interface RsProviderRow {
   pid: number;
   origin: 'operator' | 'rs';
@@ -86,6 +107,14 @@ export interface RsProviderRow {
   full_set_wanted: string | null;
   /** When it connected last, milliseconds since 1970; 0: never. */
   connected_ms: number;
+  /** When it connected, or a set of it was taken, last. */
+  heard_ms: number;
+  /** It is crawled, and announces nothing. */
+  crawled: boolean;
+  /** Its site does not answer, and is left alone until then; 0: it answers. */
+  left_alone_until_ms: number;
+  /** The last ones, the newest first. */
+  sets: TakenSet[];
 }
 
 export interface RsProviderPage {

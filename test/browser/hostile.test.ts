@@ -11,7 +11,7 @@ import type { RsOverview } from '../../src/wire/rs-looks.js';
 import { url } from '../qm/support.js';
 import { MeScene, PASSWORD, PID, ROOT } from '../rs/me-scene.js';
 import { serveOperators, type ServedOperators } from '../rs/operator-pages.js';
-import { overviewAt } from '../rs/overviews.js';
+import { overviewAt, ROW } from '../rs/overviews.js';
 import { formTokenIn } from '../rs/pages-support.js';
 import { freePort } from '../support/free-port.js';
 import { ground } from '../web/support.js';
@@ -52,7 +52,7 @@ describe('script that others wrote', { skip }, () => {
       looks: {
         overview: hostileOverview(),
         problem: ATTACK,
-        providers: () => Promise.resolve({ providers: [{ ...ROW, root: ATTACK }], next: null }),
+        providers: () => Promise.resolve({ providers: [SITE], next: null }),
       },
       ask: question => Promise.resolve(rs.ask(question)),
       mailTrouble: () => ATTACK,
@@ -257,19 +257,7 @@ function xml(text: string): string {
     .replaceAll('\t', '&#9;');
 }
 
-const ROW = {
-  pid: PID,
-  origin: 'rs',
-  enabled: true,
-  paused: false,
-  roots: 2,
-  waiting: 1,
-  errors: 1,
-  files: 1,
-  bytes: 1,
-  full_set_wanted: ATTACK,
-  connected_ms: 0,
-} as const;
+const SITE = { ...ROW, pid: PID, root: ATTACK, errors: 1, full_set_wanted: ATTACK };
 
 /** With script in each text that a Queue Manager may have from others. */
 function hostileOverview(): RsOverview {

@@ -349,26 +349,27 @@ test('errors: in their order, by code, by the beginning of the url, after one th
   assert.deepEqual([ask({ code: 404 }).length, ask({ code: 403 })], [3, []]);
 });
 
-test('a provider is shown with its last 20 sets, the newest first, and whether it leaves', async () => {
+test('a provider is shown with its last 30 sets, the newest first, and whether it leaves', async () => {
   register(PID, [ROOT]);
-  for (let i = 0; i < 25; i++)
-    await bench.send(PID, [url(`p${i}`), url('same')], { atS: 1000 + i, set: i === 24 ? 'full' : 'partial' });
+  for (let i = 0; i < 35; i++)
+    await bench.send(PID, [url(`p${i}`), url('same')], { atS: 1000 + i, set: i === 34 ? 'full' : 'partial' });
   const { provider } = tell({ op: 'show', pid: PID }) as {
     provider: { sets: Record<string, number>[]; leaveat: number | null; left: number };
   };
   assert.deepEqual(
     provider.sets.map(({ at }) => at),
-    Array.from({ length: 20 }, (_, i) => 1024 - i),
+    Array.from({ length: 30 }, (_, i) => 1034 - i),
   );
   const { psetid: _psetid, ...last } = provider.sets[0] ?? {};
   assert.deepEqual(last, {
-    at: 1024,
+    at: 1034,
     isfull: 1,
     complete: 1,
+    held: 0,
     queued: 1,
     duplicate: 1,
     unchanged: 0,
-    deleted: 24,
+    deleted: 34,
   });
   assert.deepEqual([provider.leaveat, provider.left], [null, 0]);
 });

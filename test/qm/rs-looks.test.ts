@@ -160,7 +160,39 @@ test('providers are found by number and by root, a page at a time, and what is t
     bytes: 0,
     full_set_wanted: null,
     connected_ms: 0,
+    heard_ms: 0,
+    crawled: false,
+    left_alone_until_ms: 0,
+    sets: [],
   });
+});
+
+test('the sites of an overview: first those that something is wrong with, then those that were heard of last; with their sets', async () => {
+  const nowS = Math.floor(bench.clock.nowMs() / 1000);
+  for (const pid of [1, 2, 3, 4, 5, 6]) bench.provider(pid);
+  const set = (pid: number, columns: string) =>
+    bench.db.exec(`UPDATE pidb SET ${columns} WHERE pid = ${pid}`);
+  set(1, `lastconntime = ${nowS - 50}`);
+  set(2, `lastset = ${nowS - 10}, spider = 1`);
+  set(3, 'nurlerrs = 1');
+  set(4, 'nurlerrs = 20');
+  set(5, `backoffuntil = ${nowS + 60}`);
+  set(6, `backoffuntil = ${nowS - 60}`);
+  for (let i = 0; i < 32; i++)
+    await bench.send(1, [{ curl: `http://127.0.0.1/${i}`, mimetype: 'text/html' }]);
+  bench.db.exec(`INSERT INTO held SELECT max(psetid), 1, 1, 0, 9, '', 0 FROM absorbed`);
+  const { sites } = await overview();
+  assert.deepEqual(
+    sites.map(({ pid }) => pid),
+    [4, 3, 5, 1, 2, 6],
+  );
+  const of = (pid: number) => sites.find(site => site.pid === pid);
+  assert.deepEqual([of(2)?.crawled, of(2)?.heard_ms], [true, (nowS - 10) * 1000]);
+  assert.equal(of(5)?.left_alone_until_ms, (nowS + 60) * 1000);
+  const sets = of(1)?.sets ?? [];
+  assert.equal(sets.length, 30);
+  assert.deepEqual([sets[0]?.held, sets[1]?.held, sets[1]?.queued, sets[1]?.isfull], [1, 0, 1, 0]);
+  assert.ok((sets[0]?.psetid ?? 0) > (sets[1]?.psetid ?? 0));
 });
 
 test('a database that cannot be read is said, and the next question is answered', async () => {

@@ -171,6 +171,29 @@ test('an approval may give as much as the settings say, and a refused one change
   });
 });
 
+test('an operator gives any provider other terms, above what the settings say no more than it has; hours are not among them', () => {
+  begin({ 'rs.most_filesmax': '20000', 'rs.most_bandwidth_bytes_per_s': '2MB', 'rs.controls_per_hour': '6' });
+  bench.provider(7);
+  changeProvider(bench.db, 7, { filesmax: 50_000, bandwidth: 0, timeofday: '0'.repeat(24) });
+  ask(registering());
+  const limits = (pid: number, more: RsTerms) =>
+    refusalOf(ask({ op: 'limits', pid, ...more })).replace(/^\{"ok.*/, 'ok');
+  assert.equal(limits(7, { filesmax: 50_001, priority: 1 }), 'terms');
+  assert.equal(limits(7, { filesmax: 50_000, priority: 9 }), 'terms', 'each of them is looked at');
+  assert.equal(limits(7, { filesmax: 40_000, bandwidth: 0 }), 'ok');
+  assert.equal(limits(PID, { filesmax: 20_000, bandwidth: 0 }), 'terms');
+  assert.equal(limits(PID, { filesmax: 20_000 }), 'ok');
+  assert.equal(limits(8, { filesmax: 1 }), 'unknown');
+  assert.deepEqual(
+    [7, PID].map(pid => bench.value(`SELECT filesmax || ' ' || timeofday FROM pidb WHERE pid = ${pid}`)),
+    [`40000 ${'0'.repeat(24)}`, '20000 '],
+  );
+  assert.match(
+    JSON.stringify(ask({ op: 'limits', pid: 7, filesmax: 1 })),
+    /"later".*6 \(rs\.controls_per_hour\)/,
+  );
+});
+
 test('registrations a day and operations an hour are counted in the database, and what is too much waits', () => {
   begin({ 'rs.registrations_per_day': '2', 'rs.operations_per_hour': '4' });
   ask(registering(PID));

@@ -118,7 +118,7 @@ test('each login, logout and refused login is, and each thing that a provider or
   before = rows().length;
   await account.changeTerms(pid, { bandwidth: '500KB' });
   await account.rotate(pid, NETWORK);
-  rs.transitions.control(pid, 'pause', 'why', 'ada');
+  rs.transitions.control({ op: 'pause', pid }, 'why', 'ada');
   scene.deliver();
   assert.deepEqual(seen(), [
     'terms asked by provider',

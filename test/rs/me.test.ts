@@ -42,6 +42,17 @@ test('a new provider is told to put its line into its crontab, and others how th
   assert.match(textOf(html), /Your crontab lines .* They were heard of just now \./);
 });
 
+test('a site some of whose pages could not be fetched is not told that all of them are', async () => {
+  await scene.qm.send(PID, [url(`${ROOT}a`)]);
+  scene.qm.fetch(PID, `${ROOT}a`);
+  assert.match(textOf((await scene.get('/me')).html), /up to date Nothing waits to be fetched\./);
+  scene.fail(1, [404]);
+  const { html } = await scene.get('/me');
+  assert.equal(stateOf(html), 'not all could be fetched');
+  assert.match(html, /Nothing waits; <a href="\/base\/me\/errors">1 error<\/a>/);
+  assert.doesNotMatch(html, /up to date|is fetched/);
+});
+
 test('a page goes out as a whole, and only the errors as CSV, which may be many, as a stream', async () => {
   scene.fail(3, [404]);
   for (const { path } of ME_NAV) assert.equal((await scene.get(path)).status, 200, path);

@@ -53,7 +53,8 @@ export async function serveOperators(
   });
   const more = { views, decisions, logins, url, maxBodyBytes: 2000 };
   const noted = (path: string, error: unknown) => void failed.push([path, error]);
-  const pages = operatorPages({ ...more, sessions, most, first, nowMs, failed: noted });
+  const register = 'http://cache.example.org/register';
+  const pages = operatorPages({ ...more, register, sessions, most, first, nowMs, failed: noted });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false })
     .route('/api/v1/op', operatorApiOf({ ...more, failed: noted }))
     .route(pages.base, pages.app);

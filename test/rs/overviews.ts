@@ -1,5 +1,5 @@
 /** Overviews as a Queue Manager gives them. */
-import type { RsOverview } from '../../src/wire/rs-looks.js';
+import type { RsOverview, RsProviderRow, TakenSet } from '../../src/wire/rs-looks.js';
 
 /** @param counted since the start of the Queue Manager */
 export function overviewAt(atMs: number, counted: Record<string, number> = {}, ages = [1, 2, 3]): RsOverview {
@@ -10,6 +10,7 @@ export function overviewAt(atMs: number, counted: Record<string, number> = {}, a
     summary: '6 urls wait for 1 provider',
     reasons: [],
     providers: 1,
+    sites: [],
     queue: {
       age_minutes: [5, 10, 20, 40, 80, 160, 320, 640, 1280],
       total: { waiting: all.reduce((sum, count) => sum + count, 0), ages: all, exact: true },
@@ -34,7 +35,7 @@ export function overviewAt(atMs: number, counted: Record<string, number> = {}, a
 }
 
 /** A provider as the list of them has it; its root has markup of a stranger. */
-export const ROW = {
+export const ROW: RsProviderRow = {
   pid: 7,
   origin: 'operator',
   enabled: true,
@@ -47,7 +48,17 @@ export const ROW = {
   bytes: 4096,
   full_set_wanted: null,
   connected_ms: 0,
-} as const;
+  heard_ms: 0,
+  crawled: false,
+  left_alone_until_ms: 0,
+  sets: [],
+};
+/** A set of it, unless told otherwise of 12 changes. */
+export function setAt(atMs: number, more: Partial<TakenSet> = {}): TakenSet {
+  const counts = { queued: 12, duplicate: 1, unchanged: 2, deleted: 3 };
+  return { psetid: 1, at: Math.floor(atMs / 1000), isfull: 0, complete: 1, held: 0, ...counts, ...more };
+}
+
 /** The same as the page of one has it. */
 export const PROVIDER = {
   pid: 7,

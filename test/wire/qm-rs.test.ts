@@ -28,6 +28,7 @@ const CHANGES: RsChange[] = [
   },
   { op: 'password', pid: 100_000, password: PASSWORD, generation: 1 },
   { op: 'root-add', pid: 100_000, roots: ROOTS },
+  { op: 'limits', pid: 7, filesmax: 5, bandwidth: 0 },
   { op: 'terms', pid: 100_000, filesmax: 5, spacemax: 6, fullsetsallowed: 7, priority: 1, timeofday: '' },
 ];
 const LOOKS: RsLook[] = [{ op: 'overview' }, { op: 'providers', search: 'exämple 7', after: 3 }];

@@ -4,6 +4,7 @@
  */
 import type { Db } from '../sqlite/open.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
+import { MAX_SETS_SHOWN, type TakenSet } from '../../wire/rs-looks.js';
 import { Sql, SqlStore } from '../sqlite/sql-store.js';
 import { TruthReader } from '../truth/reader.js';
 import { shownTruth, type ShownTruth } from '../truth/shown.js';
@@ -18,6 +19,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from './pidb.js';
+import { takenSetsIn } from './taken-sets.js';
 
 export interface AnsweredOperation {
   digest: string;
@@ -47,20 +49,6 @@ export interface Standing {
   rsdisabled: 0 | 1;
 }
 
-/** A set of a provider, as it was taken. */
-export interface TakenSet {
-  psetid: number;
-  /** When a UNS accepted it, seconds. */
-  at: number;
-  isfull: 0 | 1;
-  /** 0: not all of it yet. */
-  complete: 0 | 1;
-  queued: number;
-  duplicate: number;
-  unchanged: number;
-  deleted: number;
-}
-
 /** What may be said of a provider: all of it but its secrets. */
 export interface ShownProvider
   extends Omit<Provider, 'password'>, Pick<Standing, 'origin' | 'generation' | 'left'> {
@@ -72,9 +60,8 @@ export interface ShownProvider
   truthfulness: ShownTruth | null;
 }
 
-const SETS_SHOWN = 20;
-/** As SQL has a list. */
-const CONTROLS = RS_CONTROLS.map(op => `'${op}'`).join(', ');
+/** What operators do, as SQL has a list. */
+const CONTROLS = [...RS_CONTROLS, 'limits'].map(op => `'${op}'`).join(', ');
 
 /** Providers whose errors are remembered as counted. */
 const MAX_COUNTED = 1000;
@@ -102,10 +89,7 @@ export class RegisteredStore extends SqlStore {
     'UPDATE pidb SET enabled = 0, rsdisabled = 1 WHERE pid = ?',
   );
   readonly #trim = this.sql.run<[pid: number]>('UPDATE pidb SET trimming = trimming + 1 WHERE pid = ?');
-  readonly #sets = this.sql.rows<[pid: number, limit: number], TakenSet>(
-    `SELECT psetid, at, isfull, complete, queued, duplicate, unchanged, deleted FROM absorbed WHERE pid = ?
-     ORDER BY psetid DESC LIMIT ?`,
-  );
+  readonly #sets = takenSetsIn(this.db);
   readonly #adopt = this.sql.run<[pid: number]>("UPDATE pidb SET origin = 'rs' WHERE pid = ?");
   readonly #around = this.sql.values<[roots: string], number>(
     'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
@@ -212,6 +196,10 @@ export class RegisteredStore extends SqlStore {
     'UPDATE pidb SET enabled = leaveenabled, leaveat = NULL WHERE pid = ?',
   );
 
+  termsOf(pid: number): ProviderTerms | undefined {
+    return readProvider(this.db, pid);
+  }
+
   rootsOf(pid: number): readonly string[] {
     return readProvider(this.db, pid)?.roots ?? [];
   }
@@ -228,7 +216,7 @@ export class RegisteredStore extends SqlStore {
     if (provider === undefined || standing === undefined) return undefined;
     const { password: _secret, ...rest } = provider;
     const { origin, generation, left } = standing;
-    const sets = this.#sets(pid, SETS_SHOWN);
+    const sets = this.#sets(pid, MAX_SETS_SHOWN);
     const errors = this.#errorCodes(pid, provider.nurlerrs);
     const [known] = this.#truth.read(nowS, pid);
     const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);

@@ -143,6 +143,7 @@ export function changeText(change: RsChange): string | undefined {
     case 'root-rm':
       return 'a directory was taken off';
     case 'terms':
+    case 'limits':
       return 'the terms were changed: limits, bandwidth or hours';
     case 'leave':
       return 'the provider leaves, and is fetched from no more; its content goes after some days, until then it can come back';

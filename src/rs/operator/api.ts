@@ -9,11 +9,13 @@ import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { boundedBody } from '../api-parts.js';
 import { requireOwn, type NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
+import { errorFilterOf, ERRORS_PAGE } from '../pages/me-errors.js';
 import { refusing } from '../refused-requests.js';
 import { TERMS } from '../terms.js';
 import type { Decisions } from './decisions.js';
 import { operatorOrigin } from './gate.js';
 import type { OperatorLogins } from './operators.js';
+import { termsOf } from './provider-page.js';
 import { idIn, jsonOf, numberIn, searchOf, stepOf } from './query.js';
 import type { OperatorViews } from './views.js';
 
@@ -52,29 +54,44 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
     await next();
   });
   api.use(boundedBody(maxBodyBytes));
-  api.get('/', c => c.json(views.overview()));
+  const seen = (path: string, view: () => object) =>
+    api.get(path, async c => {
+      await views.hear();
+      return c.json(view());
+    });
+  seen('/', () => views.overview());
+  seen('/queue', () => views.queue());
+  seen('/daemons', () => views.daemons());
   api.get('/series', c => jsonOf(c, views.series(stepOf(c))));
-  api.get('/queue', c => c.json(views.queue()));
-  api.get('/daemons', c => c.json(views.daemons()));
   api.get('/providers', async c =>
     c.json(await views.providers(searchOf(c.req.query('search') ?? ''), numberIn(c, 'after') ?? 0)),
   );
   api.get('/providers/:pid', async c => c.json(await views.provider(idIn(c, 'pid'))));
+  api.get('/providers/:pid/errors', async c => {
+    const wanted = { ...errorFilterOf(name => c.req.query(name)), limit: ERRORS_PAGE };
+    const errors = await views.errors(idIn(c, 'pid'), wanted);
+    const next = errors.length < ERRORS_PAGE ? null : (errors.at(-1)?.errseq ?? null);
+    return c.json({ errors, next });
+  });
   api.get('/applications', c => c.json(views.applications()));
   api.get('/applications/:id', async c => c.json(await views.application(idIn(c, 'id'))));
   api.get('/refusals', c => c.json(views.refusals(numberIn(c, 'before'))));
   api.get('/audit', c => c.json(views.audit(numberIn(c, 'before'), numberIn(c, 'pid'))));
 
   api.post('/applications/:id/approve', async c => {
-    const members = await membersOf(c);
-    const typed: Record<string, string> = {};
-    for (const { name } of TERMS) if (members[name] !== undefined) typed[name] = textIn(members, name);
-    decisions.approve(idIn(c, 'id'), typed, c.get('operator'));
+    decisions.approve(idIn(c, 'id'), typedIn(await membersOf(c)), c.get('operator'));
     return c.json(await views.application(idIn(c, 'id')));
   });
   api.post('/applications/:id/refuse', async c => {
     decisions.refuse(idIn(c, 'id'), reasonIn(await membersOf(c)), c.get('operator'));
     return c.json(await views.application(idIn(c, 'id')));
+  });
+  api.post('/providers/:pid/limits', async c => {
+    const [pid, members] = [idIn(c, 'pid'), await membersOf(c)];
+    const { provider } = await views.provider(pid);
+    const has = provider === null ? undefined : termsOf(provider);
+    decisions.limits(pid, typedIn(members), has, reasonIn(members), c.get('operator'));
+    return c.json({ pid, op: 'limits' }, 202);
   });
   for (const op of RS_CONTROLS)
     api.post(`/providers/:pid/${op}`, async c => {
@@ -108,6 +125,13 @@ async function membersOf(c: Ask): Promise<Readonly<Record<string, unknown>>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
   throw new RsRequestRefused(400, 'malformed', 'the body is no JSON object', 'send {"reason":"…"}');
+}
+
+/** @throws RsRequestRefused 400 */
+function typedIn(members: Readonly<Record<string, unknown>>): Record<string, string> {
+  const typed: Record<string, string> = {};
+  for (const { name } of TERMS) if (members[name] !== undefined) typed[name] = textIn(members, name);
+  return typed;
 }
 
 /** A number may be written as one. @throws RsRequestRefused 400 */

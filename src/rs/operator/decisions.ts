@@ -4,7 +4,7 @@ import type { Transitions } from '../transitions.js';
 import { LccError } from '../../lib/errors.js';
 import type { RsControl } from '../../wire/qm-rs.js';
 import { RsRequestRefused } from '../refusal.js';
-import { typedTerms, type GivenTerms, type MostTerms } from '../terms.js';
+import { higherTerms, typedTerms, type GivenTerms, type MostTerms } from '../terms.js';
 
 const MAX_REASON_LENGTH = 500;
 
@@ -35,7 +35,7 @@ export class Decisions {
         400,
         'terms',
         'another directory of a provider has no terms of its own',
-        'approve it without; lccpidb set changes those of the provider',
+        'approve it without; those of the provider are changed on its own page',
       );
     decided(() => transitions.approve(id, terms, who));
     applied();
@@ -49,8 +49,23 @@ export class Decisions {
 
   /** The Queue Manager is told, when it is there. @throws RsRequestRefused 400 without a reason */
   control(pid: number, op: RsControl, reason: string, who: string): void {
-    this.#options.transitions.control(pid, op, requireReason(reason, 'why, for the audit'), who);
+    this.#options.transitions.control({ op, pid }, requireReason(reason, 'why, for the audit'), who);
     this.#options.applied();
+  }
+
+  /**
+   * Other terms of any provider: above `rs.most_…` no more than it has.
+   * @param has undefined: it is not known
+   * @throws RsRequestRefused 400 without a reason, and for terms that are none or cannot be given
+   */
+  limits(pid: number, typed: TypedTerms, has: GivenTerms | undefined, reason: string, who: string): void {
+    const { transitions, most, applied } = this.#options;
+    const terms = typedTerms(typed, has === undefined ? most : higherTerms(most, has));
+    if (Object.keys(terms).length === 0)
+      throw new RsRequestRefused(400, 'terms', 'no term is given', 'write what is to be changed');
+    const why = requireReason(reason, 'why, for the audit');
+    transitions.control({ op: 'limits', pid, ...terms }, why, who);
+    applied();
   }
 }
 

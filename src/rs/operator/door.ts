@@ -65,6 +65,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   });
   const pages = operatorPages({
     url,
+    register: options.mode === 'closed' ? '' : `${options.url.replace(/\/$/, '')}/register`,
     sessions,
     logins,
     views,

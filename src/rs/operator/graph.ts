@@ -17,7 +17,7 @@ const BELOW = 22;
 /** Points drawn at most: more are put together. */
 const MOST_POINTS = 400;
 /** A time without figures is a gap when it is longer than this many steps. */
-export const GAP_STEPS = 2.5;
+const GAP_STEPS = 2.5;
 
 const KIND_OF_UNIT = { urls: 'whole', count: 'whole', 'urls/s': 'rate', 'bytes/s': 'bytes' } as const;
 
@@ -94,7 +94,7 @@ function graphOf(
     />`;
   });
   const timeLabels = timeTicks(times.fromMs, times.toMs);
-  return html`<figure class="graph" data-graph="${graphData(view)}">
+  return html`<figure class="graph">
     <figcaption id="${id}-title">${title}</figcaption>
     <div class="plot">
       <svg role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
@@ -139,11 +139,6 @@ function graphOf(
     </div>
     ${legend(view, moments)}
   </figure>`;
-}
-
-/** What the script has to know of a graph. */
-function graphData({ unit, isStacked, lines }: GraphView): string {
-  return JSON.stringify({ unit, isStacked: isStacked === true, figures: lines.map(({ figure }) => figure) });
 }
 
 /** What each line is, and its value now. */

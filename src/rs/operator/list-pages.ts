@@ -10,7 +10,8 @@ import type {
 } from '../../wire/rs-looks.js';
 import { fieldOf, type Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
-import { auditTable, freshness, numberCell, tableOf, timeCell, type Column } from './markup.js';
+import { auditTable, freshness, numberCell, tableOf, type Column } from './markup.js';
+import { addSite, barsLegend, siteTable } from './site-table.js';
 import type { AuditPage, OperatorViews } from './views.js';
 
 export function queuePage(views: OperatorViews, base: string, nowMs: number): Markup {
@@ -53,42 +54,29 @@ function ageHead(minutes: readonly number[], i: number): string {
     : formatDuration(upTo * 60);
 }
 
-export function providersPage(page: RsProviderPage, search: string, base: string): Markup {
-  const columns: Column<RsProviderRow>[] = [
-    { head: 'Provider', kind: 'number', cell: ({ pid }) => providerLink(base, pid) },
-    {
-      head: 'Site',
-      kind: 'wide',
-      cell: ({ root, roots }) =>
-        html`${root}${roots > 1 ? html` <span class="fresh">and ${String(roots - 1)} more</span>` : ''}`,
-    },
-    { head: 'State', cell: stateOf },
-    { head: 'Waiting', kind: 'number', cell: ({ waiting }) => numberCell(waiting) },
-    { head: 'Errors', kind: 'number', cell: ({ errors }) => numberCell(errors) },
+/** @param register where sites register; '' where they cannot */
+export function providersPage(
+  page: RsProviderPage,
+  search: string,
+  base: string,
+  register: string,
+  nowMs: number,
+): Markup {
+  const more = `${base}/providers?${new URLSearchParams({ search }).toString()}&after=`;
+  const holds: Column<RsProviderRow>[] = [
     { head: 'Files', kind: 'number', cell: ({ files }) => numberCell(files) },
     { head: 'Space', kind: 'number', cell: ({ bytes }) => bytesText(bytes) },
-    {
-      head: 'Connected last',
-      kind: 'time',
-      cell: ({ connected_ms: ms }) => (ms === 0 ? 'never' : timeCell(new Date(ms).toISOString())),
-    },
   ];
-  const more = `${base}/providers?${new URLSearchParams({ search }).toString()}&after=`;
+  const none = search === '' ? '' : html`<div class="empty"><p>None has "${search}".</p></div>`;
   return html`<h1>Providers</h1>
     <form class="filter" method="get" action="${base}/providers" role="search">
       ${fieldOf({ name: 'search', label: 'Number, or part of an address', value: search, isRequired: true })}
       <button>Search</button>
       ${search === '' ? '' : html`<a href="${base}/providers">All of them</a>`}
     </form>
-    ${tableOf('Providers', columns, page.providers, search === '' ? 'There are none yet.' : `None has "${search}".`)}
-    ${page.next === null ? '' : html`<p class="pages"><a href="${more}${String(page.next)}">Further ones</a></p>`}`;
-}
-
-function stateOf({ enabled, paused, full_set_wanted: wanted, origin }: RsProviderRow): Markup {
-  const [tone, words] = !enabled ? ['bad', 'disabled'] : paused ? ['wait', 'paused'] : ['good', 'enabled'];
-  return html`<span class="state ${tone}">${words}</span>
-    ${wanted === null ? '' : html` <span class="state wait">full set wanted</span>`}
-    ${origin === 'rs' ? html` <span class="fresh">by itself</span>` : ''}`;
+    ${page.providers.length === 0 ? none : html`${siteTable('Providers', page.providers, base, nowMs, holds)} ${barsLegend()}`}
+    ${page.next === null ? '' : html`<p class="pages"><a href="${more}${String(page.next)}">Further ones</a></p>`}
+    ${search === '' ? addSite(register) : ''}`;
 }
 
 export function daemonsPage(views: OperatorViews, nowMs: number): Markup {

@@ -47,7 +47,7 @@ export function tableOf<Row>(
   </div>`;
 }
 
-export function tileOf(label: string, value: string, detail: string): Markup {
+export function tileOf(label: string, value: string, detail: Markup | string): Markup {
   return html`<div class="tile">
     <h2>${label}</h2>
     <p class="figure">${value}</p>
@@ -105,8 +105,13 @@ export function stateBadge(state: RegistrationState): Markup {
   return html`<span class="state ${TONES[state]}">${state}</span>`;
 }
 
-/** @param base of the operators' pages @param next address of the next page, up to the number */
-export function auditTable({ rows, next }: AuditPage, base: string, more: string): Markup {
+/** @param base of the operators' pages @param more address of the next page, up to the number @param empty what is said without rows */
+export function auditTable(
+  { rows, next }: AuditPage,
+  base: string,
+  more: string,
+  empty = 'Nothing happened.',
+): Markup {
   const columns: Column<AuditEntry>[] = [
     { head: 'When', kind: 'time', cell: ({ at }) => timeCell(at) },
     { head: 'What', cell: ({ event }) => event },
@@ -119,6 +124,6 @@ export function auditTable({ rows, next }: AuditPage, base: string, more: string
     },
     { head: 'Detail', kind: 'wide', cell: ({ detail }) => detail },
   ];
-  return html`${tableOf('Audit', columns, rows, 'Nothing happened.')}
+  return html`${tableOf('Audit', columns, rows, empty)}
   ${next === null ? '' : html`<p class="pages"><a href="${more}${String(next)}">Older ones</a></p>`}`;
 }

@@ -4,32 +4,30 @@ import { html } from 'hono/html';
 import { RS_CONTROLS, type RsControl } from '../../wire/qm-rs.js';
 import { fieldsOf } from '../pages/fields.js';
 import type { Markup } from '../pages/layout.js';
+import { errorFilterOf, ERRORS_PAGE } from '../pages/me-errors.js';
 import { SessionCookie, type SessionEnv } from '../pages/session-gate.js';
 import { shellOf, type ShellOptions } from '../pages/shell.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { WebSessions } from '../sessions.js';
 import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
-import {
-  applicationPage,
-  applicationsPage,
-  providerPage,
-  type DecisionView,
-  type Refused,
-} from './application-pages.js';
+import { applicationPage, applicationsPage, type DecisionView } from './application-pages.js';
 import type { Decisions } from './decisions.js';
 import { operatorGate, operatorLoginPages, operatorOrigin } from './gate.js';
 import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage } from './list-pages.js';
 import type { OperatorLogins } from './operators.js';
-import { graphFiles, versionOf } from './graph-script.js';
-import { DrawnGraphs, overviewPage } from './overview-page.js';
-import { idIn, jsonOf, numberIn, searchOf, stepOf } from './query.js';
-import { OPERATOR_STYLE } from './style.js';
+import { DrawnGraphs, graphsPage } from './graphs-page.js';
+import { overviewPage } from './overview-page.js';
+import { providerErrorsPage, providerPage, termsOf, titleOfProvider } from './provider-page.js';
+import { idIn, numberIn, searchOf, stepOf } from './query.js';
+import { OPERATOR_STYLE, OPERATOR_STYLE_VERSION } from './style.js';
+import type { Refused } from './term-fields.js';
 import type { OperatorViews } from './views.js';
 
 /** Until the script looks again at what changes by itself. */
 const WATCH_S = 10;
 const NAV = [
   { path: '/', label: 'Overview' },
+  { path: '/graphs', label: 'Graphs' },
   { path: '/applications', label: 'Applications' },
   { path: '/queue', label: 'Queue' },
   { path: '/providers', label: 'Providers' },
@@ -41,6 +39,8 @@ const NAV = [
 export interface OperatorPagesOptions extends Pick<ShellOptions, 'maxBodyBytes' | 'failed'> {
   /** `rs.operator_url`, or ''. */
   url: string;
+  /** Where sites register; '' where they cannot. */
+  register: string;
   sessions: WebSessions;
   logins: OperatorLogins;
   views: OperatorViews;
@@ -54,9 +54,8 @@ type Ask = Context<SessionEnv>;
 
 /** To be served below `base`. */
 export function operatorPages(parts: OperatorPagesOptions) {
-  const { url, sessions, logins, views, decisions, most, first, nowMs } = parts;
+  const { url, register, sessions, logins, views, decisions, most, first, nowMs } = parts;
   const own = `${(url === '' ? 'http://localhost' : url).replace(/\/$/, '')}/op`;
-  const files = [['operator.css', 'text/css; charset=utf-8', OPERATOR_STYLE] as const, ...graphFiles()];
   const shell = shellOf({
     ...parts,
     url: own,
@@ -64,13 +63,11 @@ export function operatorPages(parts: OperatorPagesOptions) {
     contact: 'the manuals lccd-rs(8), lccrs(8) and lccctl(8)',
     nav: { out: [], in: NAV },
     badge: 'operator',
-    head: html`${files.map(([name, , text]) => {
-      const address = `${new URL(own).pathname}/static/${name}?${versionOf(text)}`;
-      return name.endsWith('.css')
-        ? html`<link rel="stylesheet" href="${address}" />`
-        : html`<script src="${address}" defer></script>`;
-    })}`,
-    files,
+    head: html`<link
+      rel="stylesheet"
+      href="${new URL(own).pathname}/static/operator.css?${OPERATOR_STYLE_VERSION}"
+    />`,
+    files: [['operator.css', 'text/css; charset=utf-8', OPERATOR_STYLE]],
   });
   const { app, page, base } = shell;
   const cookie = new SessionCookie('operator', own);
@@ -94,25 +91,33 @@ export function operatorPages(parts: OperatorPagesOptions) {
     const { formToken } = c.var.session;
     return { base, formToken, most, first, nowMs: nowMs() };
   };
+  /** A page of what is seen of the whole LCC, which changes by itself. */
+  const watched = (path: string, title: string, bodyOf: (c: Ask) => Markup) =>
+    pages.get(path, async c => {
+      await views.hear();
+      return show(c, title, path, bodyOf(c), 200, { watchS: WATCH_S });
+    });
   const graphs = new DrawnGraphs();
-  pages.get('/', c => {
-    const body = overviewPage(views, graphs, stepOf(c), base, nowMs());
-    return show(c, 'Overview', '/', body, 200, { watchS: WATCH_S });
-  });
-  // As the API has them, for the script of a page that is logged in.
-  pages.get('/series', c => jsonOf(c, views.series(stepOf(c))));
-  pages.get('/queue', c =>
-    show(c, 'Queue', '/queue', queuePage(views, base, nowMs()), 200, { watchS: WATCH_S }),
-  );
-  pages.get('/daemons', c =>
-    show(c, 'Daemons', '/daemons', daemonsPage(views, nowMs()), 200, { watchS: WATCH_S }),
-  );
+  watched('/', 'Overview', () => overviewPage(views, base, register, nowMs()));
+  watched('/graphs', 'Graphs', c => graphsPage(views, graphs, stepOf(c), base, nowMs()));
+  watched('/queue', 'Queue', () => queuePage(views, base, nowMs()));
+  watched('/daemons', 'Daemons', () => daemonsPage(views, nowMs()));
   pages.get('/providers', async c => {
     const search = (c.req.query('search') ?? '').trim();
     const list = await views.providers(searchOf(search), numberIn(c, 'after') ?? 0);
-    return show(c, 'Providers', '/providers', providersPage(list, search, base));
+    return show(c, 'Providers', '/providers', providersPage(list, search, base, register, nowMs()));
   });
   pages.get('/providers/:pid', c => showProvider(c, idIn(c, 'pid')));
+  pages.get('/providers/:pid/errors', async c => {
+    const pid = idIn(c, 'pid');
+    const filter = errorFilterOf(name => c.req.query(name));
+    const [seen, errors] = await Promise.all([
+      views.provider(pid),
+      views.errors(pid, { ...filter, limit: ERRORS_PAGE + 1 }),
+    ]);
+    const title = `Errors of ${titleOfProvider(pid, seen)}`;
+    return show(c, title, '/providers', providerErrorsPage(pid, seen, errors, filter, base));
+  });
   pages.get('/applications', c =>
     show(c, 'Applications', '/applications', applicationsPage(views, viewOf(c))),
   );
@@ -152,6 +157,17 @@ export function operatorPages(parts: OperatorPagesOptions) {
       const [pid, typed] = [idIn(c, 'pid'), await fieldsOf(c, ['reason'])];
       return control(c, pid, op, typed);
     });
+  pages.post('/providers/:pid/limits', async c => {
+    const pid = idIn(c, 'pid');
+    const typed = await fieldsOf(c, [...TERMS.map(({ name }) => name), 'reason' as const]);
+    const { provider } = await views.provider(pid);
+    const has = provider === null ? undefined : termsOf(provider);
+    return decided(
+      () => decisions.limits(pid, typed, has, typed.reason, c.var.session.account),
+      () => c.redirect(`${base}/providers/${pid}`, 303),
+      error => showProvider(c, pid, { error, typed }, true),
+    );
+  });
   app.route('/', pages);
   shell.seal();
   return { app, onError: shell.onError, base };
@@ -164,9 +180,10 @@ export function operatorPages(parts: OperatorPagesOptions) {
     );
   }
 
-  async function showProvider(c: Ask, pid: number, refused?: Refused) {
-    const body = providerPage(pid, await views.provider(pid), viewOf(c), refused);
-    return show(c, `Provider ${pid}`, '/providers', body, refused?.error.status);
+  async function showProvider(c: Ask, pid: number, refused?: Refused, isTerms = false) {
+    const seen = await views.provider(pid);
+    const body = providerPage(pid, seen, viewOf(c), refused, isTerms);
+    return show(c, titleOfProvider(pid, seen), '/providers', body, refused?.error.status);
   }
 
   async function showApplication(c: Ask, id: number, refused?: Refused) {

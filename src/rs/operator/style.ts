@@ -1,4 +1,6 @@
-/** What the operators' pages have besides the style sheet of all pages: graphs, and room for tables. */
+/** What the operators' pages have besides the style sheet of all pages: sets as bars, graphs, and room for tables. */
+import { hash } from 'node:crypto';
+
 export const OPERATOR_STYLE = `
 :root { --s0: #0d6f66; --s1: #3b7dc4; --s2: #c08a1e; --s3: #c2532f; --s4: #75509c; }
 @media (prefers-color-scheme: dark) { :root { --s0: #4fbcae; --s1: #7fb2ec; --s2: #dfb04c; --s3: #ee8a6d; --s4: #b898e0; } }
@@ -12,11 +14,6 @@ h1 + .fresh { margin-top: -.55rem; }
 .graph { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); padding: 1rem 1.15rem .95rem; min-width: 0; }
 .graph figcaption { font-weight: 650; margin-bottom: .5rem; }
 .graph .plot { padding: 0 .5rem 0 4.3rem; }
-.graph .plot.live { padding: 0; }
-.graph .live > svg { display: none; }
-.graph .u-wrap, .graph .uplot { font-family: inherit; }
-.graph .at { margin-left: auto; font-variant-numeric: tabular-nums; }
-.u-hz .u-cursor-x, .u-vt .u-cursor-y { border-color: var(--soft); }
 .graph svg { display: block; overflow: visible; }
 .plot > svg { width: 100%; height: 216px; }
 .graph .grid, .graph .line { vector-effect: non-scaling-stroke; }
@@ -34,6 +31,12 @@ ${[0, 1, 2, 3, 4].map(i => `.line.s${i} { stroke: var(--s${i}); } .area.s${i} { 
 .spans { margin: 0 -.7rem .9rem; }
 td.time { font-variant-numeric: tabular-nums; }
 @media (min-width: 40rem) { td.time { white-space: nowrap; } }
+.sets { display: block; }
+.sets .set { fill: var(--s0); } .sets .full { fill: var(--s1); } .sets .none { fill: var(--edge); } .sets .taking { fill: var(--s2); } .sets .held { fill: var(--bad); }
+.swatch.set { background: var(--s0); } .swatch.full { background: var(--s1); } .swatch.none { background: var(--edge); } .swatch.taking { background: var(--s2); } .swatch.held { background: var(--bad); }
+.bars-legend { margin: -.6rem 0 1.25rem; }
+a.bad { color: var(--bad); font-weight: 620; }
+td .fresh { font-size: .86rem; }
 .zero { color: var(--soft); }
 .filter { justify-content: flex-start; }
 .filter .field { max-width: 26rem; }
@@ -43,3 +46,6 @@ details > summary { cursor: pointer; color: var(--link); font-weight: 600; paddi
 .application { max-width: 52rem; }
 .application h2 { overflow-wrap: anywhere; }
 `;
+
+/** Another one for another style sheet, so that browsers may keep each. */
+export const OPERATOR_STYLE_VERSION = hash('sha256', OPERATOR_STYLE).slice(0, 12);

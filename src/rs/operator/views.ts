@@ -9,8 +9,15 @@ import {
   type RegistrationState,
 } from '../../db/rs/registrations.js';
 import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
-import type { RsDaemon, RsMachine, RsOverview, RsProviderPage, RsQueue } from '../../wire/rs-looks.js';
-import type { RsQuestion } from '../../wire/qm-rs.js';
+import type { KeptError, RsErrorsWanted, RsQuestion } from '../../wire/qm-rs.js';
+import type {
+  RsDaemon,
+  RsMachine,
+  RsOverview,
+  RsProviderPage,
+  RsProviderRow,
+  RsQueue,
+} from '../../wire/rs-looks.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { QmLooks } from './qm-looks.js';
 import type { SeriesRecorder, SeriesTimes } from './recorder.js';
@@ -21,6 +28,7 @@ const OVER: readonly RegistrationState[] = ['active', 'refused', 'expired', 'can
 const SHOWN = 50;
 const WAITING_SHOWN = 1000;
 export const AUDIT_PAGE = 100;
+const SILENT = 'lccd-qm does not answer';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -79,6 +87,8 @@ export interface Overview extends Freshness {
   mail_trouble: string | null;
   providers: number;
   registered: number;
+  /** Of the providers the ones to look at. */
+  sites: readonly RsProviderRow[];
   /** Figures of now, by name; what is not known is missing. */
   figures: SeriesMoment['figures'];
 }
@@ -107,8 +117,15 @@ export class OperatorViews {
   /** For the scripts of all browsers. */
   readonly #series = new WeakMap<readonly SeriesMoment[], string>();
 
+  #isSilent = false;
+
   constructor(options: OperatorViewsOptions) {
     this.#options = options;
+  }
+
+  /** Whether the Queue Manager answers now, before what was seen of it is shown: one that hangs looks well until the next look at it. */
+  async hear(): Promise<void> {
+    this.#isSilent = (await this.#options.ask({ op: 'status' })) === undefined;
   }
 
   get #seen(): RsOverview | undefined {
@@ -130,6 +147,7 @@ export class OperatorViews {
       mail_trouble: size === 0 ? null : (mailTrouble() ?? null),
       providers: seen?.providers ?? 0,
       registered: db.providers.count,
+      sites: seen?.sites ?? [],
       figures: this.moments('fine').at(-1)?.figures ?? {},
     };
   }
@@ -200,6 +218,13 @@ export class OperatorViews {
     return { provider, applications, audit: this.audit(undefined, pid).rows };
   }
 
+  /** Errors that a provider has not received. @throws RsRequestRefused 503 */
+  async errors(pid: number, wanted: RsErrorsWanted): Promise<readonly KeptError[]> {
+    const told = await this.#options.ask({ op: 'errors', pid, ...wanted });
+    if (told === undefined) throw this.#away();
+    return told['errors'] as KeptError[];
+  }
+
   /** Waiting for a decision, the oldest first; under way and over, the newest first. */
   applications(): Record<'waiting' | 'under_way' | 'over', Application[]> {
     const { registrations } = this.#options.db;
@@ -248,17 +273,26 @@ export class OperatorViews {
     };
   }
 
+  get #problem(): string | undefined {
+    return this.#options.looks.problem ?? (this.#isSilent ? SILENT : undefined);
+  }
+
   #freshness(): Freshness {
     const seen = this.#seen;
     return {
       at: seen === undefined ? null : new Date(seen.at_ms).toISOString(),
-      problem: this.#options.looks.problem ?? null,
+      problem: this.#problem ?? null,
     };
   }
 
   #away(): RsRequestRefused {
-    const what = this.#options.looks.problem ?? 'lccd-qm does not answer';
-    return new RsRequestRefused(503, 'away', what, 'load this page again in a minute; lccstat says more', 10);
+    return new RsRequestRefused(
+      503,
+      'away',
+      this.#problem ?? SILENT,
+      'load this page again in a minute; lccstat says more',
+      10,
+    );
   }
 }
 

@@ -140,6 +140,8 @@ export function formTokenField(formToken: string): Markup {
 
 export interface FieldView {
   name: string;
+  /** Of the element, where another one of the page has this name. */
+  id?: string;
   label: string;
   hint?: string;
   type?: 'text' | 'password' | 'url' | 'email';
@@ -154,18 +156,18 @@ export interface FieldView {
 
 /** A label, what to write, what is wrong with it, and the input; passwords are never sent back. */
 export function fieldOf(field: FieldView): Markup {
-  const { name, label, hint, type = 'text', value = '', autocomplete = 'off', inputmode } = field;
+  const { name, id = name, label, hint, type = 'text', value = '', autocomplete = 'off', inputmode } = field;
   const { isRequired = false, wrong } = field;
   const described = [
-    ...(hint === undefined ? [] : [`${name}-hint`]),
-    ...(wrong === undefined ? [] : [`${name}-wrong`]),
+    ...(hint === undefined ? [] : [`${id}-hint`]),
+    ...(wrong === undefined ? [] : [`${id}-wrong`]),
   ].join(' ');
   return html`<div class="field${wrong === undefined ? '' : ' wrong'}">
-    <label for="${name}">${label}${isRequired ? '' : html` <span class="optional">optional</span>`}</label>
-    ${hint === undefined ? '' : html`<span class="hint" id="${name}-hint">${hint}</span>`}
-    ${wrong === undefined ? '' : html`<span class="wrong-text" id="${name}-wrong">${capital(wrong)}</span>`}
+    <label for="${id}">${label}${isRequired ? '' : html` <span class="optional">optional</span>`}</label>
+    ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</span>`}
+    ${wrong === undefined ? '' : html`<span class="wrong-text" id="${id}-wrong">${capital(wrong)}</span>`}
     <input
-      id="${name}"
+      id="${id}"
       name="${name}"
       type="${type}"
       value="${type === 'password' ? '' : value}"

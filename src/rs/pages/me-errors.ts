@@ -122,7 +122,7 @@ function list({ errors, filter, base }: ErrorsView): Markup {
             <p>${after > 0 ? 'There are no more.' : 'None of your errors is of this kind.'}</p>
             <p><a href="${base}/me/errors">All errors</a></p>
           </div>`
-        : table(shown)
+        : errorTable(shown)
     }
     <p class="pages">
       ${after > 0 ? html`<a href="${base}/me/errors${errorsQuery({ ...filter, after: 0 })}">First page</a>` : ''}
@@ -131,9 +131,10 @@ function list({ errors, filter, base }: ErrorsView): Markup {
     </p>`;
 }
 
-function table(errors: readonly KeptError[]): Markup {
+/** @param label of the table where no heading of the page is it */
+export function errorTable(errors: readonly KeptError[], label?: string): Markup {
   return html`<div class="table stacks">
-    <table aria-labelledby="urls">
+    <table ${label === undefined ? html`aria-labelledby="urls"` : html`aria-label="${label}"`}>
       <thead>
         <tr>
           <th scope="col">Address</th>

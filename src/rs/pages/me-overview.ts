@@ -3,12 +3,16 @@ import { html } from 'hono/html';
 import { hoursOfMask, opensAtMs, permits, slotOf, type Slots } from '../../config/hours.js';
 import { amount } from '../../config/words.js';
 import { fullSetRation } from '../../db/providers/pidb.js';
-import type { ShownProvider, TakenSet } from '../../db/providers/registered.js';
+import type { ShownProvider } from '../../db/providers/registered.js';
 import { crontabLines } from '../../wire/crontab.js';
+import type { TakenSet } from '../../wire/rs-looks.js';
 import { codeBlock, type Markup } from './layout.js';
 import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
 import { agoOf, untilOf } from './times.js';
+
+/** Sets that a provider sees of its own. */
+const OWN_SETS = 20;
 
 export interface OverviewView {
   provider: ShownProvider;
@@ -31,7 +35,7 @@ export function overview(view: OverviewView): Markup {
   return html`<h1${roots.length === 1 ? html` class="address"` : ''}>${roots.length === 1 ? root : `Provider ${pid}`}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span> <span>${detail}</span></p>
     ${leaving(view)} ${wanted(provider)} ${isNew ? nextStep(view, isNew) : ''} ${tiles(view)}
-    ${sets.length === 0 ? '' : setsTable(sets, nowMs, zone)} ${isNew ? '' : truthSection(provider, nowMs, zone)}
+    ${sets.length === 0 ? '' : setsTable('What you announced last', sets.slice(0, OWN_SETS), nowMs, zone)} ${isNew ? '' : truthSection(provider, nowMs, zone)}
     ${isNew ? '' : nextStep(view, isNew)}`;
 }
 
@@ -42,8 +46,8 @@ interface Fetching {
 }
 
 /** Whether it is fetched from now, and if not, why. */
-function fetchingNow({ provider, slots, nowMs, zone }: OverviewView): Fetching {
-  const { paused, timeofday, backoffuntil, nurlproc, lastset, lastconntime, enabled } = provider;
+function fetchingNow({ provider, base, slots, nowMs, zone }: OverviewView): Fetching {
+  const { paused, timeofday, backoffuntil, nurlproc, nurlerrs, lastset, lastconntime, enabled } = provider;
   if (!enabled) return { tone: 'bad', words: 'leaving', detail: 'Your site is not fetched from.' };
   if (paused !== 0)
     return {
@@ -68,9 +72,19 @@ function fetchingNow({ provider, slots, nowMs, zone }: OverviewView): Fetching {
     return { tone: 'wait', words: 'waits for your hours', detail };
   }
   if (nurlproc > 0) return { tone: 'good', words: 'is being fetched', detail: '' };
-  return lastset === 0 && lastconntime === 0
-    ? { tone: 'wait', words: 'waits for your first list', detail: 'Your site has announced nothing yet.' }
-    : { tone: 'good', words: 'up to date', detail: 'All that you announced is fetched.' };
+  if (lastset === 0 && lastconntime === 0)
+    return {
+      tone: 'wait',
+      words: 'waits for your first list',
+      detail: 'Your site has announced nothing yet.',
+    };
+  if (nurlerrs === 0) return { tone: 'good', words: 'up to date', detail: 'Nothing waits to be fetched.' };
+  return {
+    tone: 'bad',
+    words: 'not all could be fetched',
+    detail: html`Nothing waits; <a href="${base}/me/errors">${amount(nurlerrs, 'error')}</a> came of what you
+      announced.`,
+  };
 }
 
 function leaving({ provider: { leaveat }, base, zone }: OverviewView): Markup | string {
@@ -171,8 +185,9 @@ function nextStep({ provider, uns, nowMs, zone }: OverviewView, isNew: boolean):
     }`;
 }
 
-function setsTable(sets: readonly TakenSet[], nowMs: number, zone: string | undefined): Markup {
-  return html`<h2 id="sets">What you announced last</h2>
+/** The last sets of a provider, a row each. @param zone of the times; undefined: that of the cache */
+export function setsTable(title: string, sets: readonly TakenSet[], nowMs: number, zone?: string): Markup {
+  return html`<h2 id="sets">${title}</h2>
     <div class="table stacks">
       <table aria-labelledby="sets">
         <thead>
@@ -186,11 +201,11 @@ function setsTable(sets: readonly TakenSet[], nowMs: number, zone: string | unde
         </thead>
         <tbody>
           ${sets.map(
-            ({ at, isfull, complete, queued, duplicate, unchanged, deleted }) =>
+            ({ at, isfull, complete, held, queued, duplicate, unchanged, deleted }) =>
               html`<tr>
                 <td>${agoOf(at * 1000, nowMs, zone)}</td>
                 <td>
-                  ${isfull === 1 ? 'all of the site' : 'changes'}${complete === 1 ? '' : ', being taken'}
+                  ${isfull === 1 ? 'all of the site' : 'changes'}${complete === 1 ? '' : ', being taken'}${held === 1 ? ', its removals held back' : ''}
                 </td>
                 <td class="number" data-label="New or changed">${countText(queued)}</td>
                 <td class="number" data-label="Unchanged">${countText(unchanged + duplicate)}</td>

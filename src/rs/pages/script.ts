@@ -48,8 +48,6 @@ export const SCRIPT = `'use strict';
         if (next && next.innerHTML !== main.innerHTML) {
           prepare(next);
           main.replaceWith(next);
-          for (const kept of main.querySelectorAll('[data-kept]'))
-            next.querySelector('#' + kept.id)?.replaceWith(kept);
           document.title = page.title;
         }
       } catch {

@@ -12,6 +12,7 @@ const COLOURS = `
   --good: #1a6632; --good-wash: #e7f4ea; --good-line: #b5dcbf;
   --wait: #7a4d00; --wait-wash: #fdf3de; --wait-line: #ecd49c;
   --bad: #a11b1b; --bad-wash: #fcebe9; --bad-line: #f0beb9;
+  --cut: rgb(26 32 38 / 26%);
   --shadow: 0 1px 2px rgb(26 32 38 / 6%), 0 1px 8px rgb(26 32 38 / 4%);
 }
 @media (prefers-color-scheme: dark) {
@@ -21,7 +22,7 @@ const COLOURS = `
     --good: #8fdba3; --good-wash: #142a1b; --good-line: #285537;
     --wait: #f1c777; --wait-wash: #2d2512; --wait-line: #5e4c20;
     --bad: #ff9f96; --bad-wash: #341a19; --bad-line: #6a3330;
-    --shadow: none;
+    --cut: rgb(0 0 0 / 75%); --shadow: none;
   }
 }`;
 
@@ -67,7 +68,7 @@ nav a[aria-current="page"] { color: var(--brand-strong); background: var(--brand
 header nav { margin-left: auto; }
 header.in .inner { padding-top: .3rem; }
 header.in nav { order: 3; flex: 1 0 100%; margin: 0 -.62rem .5rem; }
-@media (min-width: 34.01rem) and (max-width: 50rem) { header.in nav { margin: 0 -.42rem .5rem; } header.in nav a { padding: .25rem .42rem; } }
+@media (min-width: 34.01rem) and (max-width: 50rem) { header.in nav { margin: 0 -.42rem .5rem; } header.in nav a { padding: .25rem .3rem; } }
 .logout { display: flex; align-items: center; gap: .8rem; margin-left: auto; color: var(--soft); font-size: .93rem; font-variant-numeric: tabular-nums; }
 main { flex: 1; padding-top: clamp(1.5rem, 4vw, 2.75rem); padding-bottom: 4rem; }
 footer { border-top: 1px solid var(--line); color: var(--soft); font-size: .9rem; }
@@ -108,10 +109,10 @@ const PARTS = `
 .standing { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem .8rem; margin-bottom: 1.6rem; max-width: none; }
 
 .tiles { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: .8rem; margin: 0 0 1.5rem; padding: 0; }
-.tile { padding: .9rem 1.1rem 1rem; display: flex; flex-direction: column; }
+.tile { padding: .9rem clamp(.8rem, 4vw, 1.1rem) 1rem; display: flex; flex-direction: column; container-type: inline-size; }
 .tile h2, .tile h3 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
 .tile p { margin: .15rem 0 0; font-size: .9rem; color: var(--soft); font-variant-numeric: tabular-nums; }
-.tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(1.45rem, 1.3rem + .7vw, 1.75rem); line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
+.tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(.9rem, 14cqi, 1.75rem); line-height: 1.2; min-height: 2rem; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
 .tile .figure small { font-size: .95rem; font-weight: 550; letter-spacing: 0; color: var(--soft); }
 .tile.bad .figure { color: var(--bad); } .tile.wait .figure { color: var(--wait); }
 /* Four are 2 + 2, five are 3 + 2: none stands alone in its row. */
@@ -124,7 +125,8 @@ const PARTS = `
 .bar { display: block; width: 100%; height: .4rem; margin: .6rem 0 .1rem; border-radius: .2rem; background: var(--sunk); }
 .bar rect { fill: var(--brand); } .bar.wait rect { fill: var(--wait); } .bar.bad rect { fill: var(--bad); }
 
-.table { overflow-x: auto; margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); }
+/* What is cut at a side has a shadow there, which the content covers where it ends. */
+.table { overflow-x: auto; margin: 0 0 1.25rem; background: linear-gradient(to right, var(--card) 1.2rem, transparent) 0 0 / 2.4rem 100% no-repeat local, linear-gradient(to left, var(--card) 1.2rem, transparent) 100% 0 / 2.4rem 100% no-repeat local, linear-gradient(to right, var(--cut), transparent) 0 0 / 1rem 100% no-repeat scroll, linear-gradient(to left, var(--cut), transparent) 100% 0 / 1rem 100% no-repeat scroll, var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 caption { text-align: left; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1.1rem; }
@@ -132,12 +134,13 @@ td time, tbody th { white-space: nowrap; }
 tbody th time { font-weight: 400; }
 td a { text-decoration-color: color-mix(in srgb, var(--link) 40%, transparent); } td a:hover { text-decoration-color: var(--link); }
 th { font-weight: 600; }
-thead th { font-size: .84rem; color: var(--soft); white-space: nowrap; background: color-mix(in srgb, var(--sunk) 45%, var(--card)); }
+thead th { font-size: .84rem; color: var(--soft); white-space: nowrap; background: color-mix(in srgb, var(--sunk) 45%, transparent); }
 tbody tr { border-top: 1px solid var(--line); }
 td.number, th.number { text-align: right; }
-td.address { overflow-wrap: anywhere; min-width: 12rem; }
+td.address, tbody th.address { overflow-wrap: anywhere; white-space: normal; min-width: 11rem; }
+@media (max-width: 60rem) { th, td { padding-left: .7rem; padding-right: .7rem; } }
 @media (max-width: 40rem) {
-  .table.stacks { overflow: visible; }
+  .table.stacks { overflow: visible; background: var(--card); }
   .stacks thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .stacks table, .stacks tbody, .stacks tr, .stacks th, .stacks td { display: block; }
   .stacks tr { padding: .65rem 1rem; }

@@ -1,0 +1,275 @@
+/** One provider, as operators see it: how it stands, its sets and errors, and what may be done to it. */
+import { html } from 'hono/html';
+import { formatHours } from '../../config/hours.js';
+import { amount, formatDuration } from '../../config/words.js';
+import type { ShownProvider } from '../../db/providers/registered.js';
+import { codeText } from '../../wire/codes.js';
+import { RS_CONTROLS, type KeptError, type RsControl } from '../../wire/qm-rs.js';
+import { fieldOf, formTokenField, type Markup } from '../pages/layout.js';
+import { ERRORS_PAGE, errorsQuery, errorTable, type ErrorFilter } from '../pages/me-errors.js';
+import { setsTable } from '../pages/me-overview.js';
+import { bytesText, countText, rateText } from '../pages/numbers.js';
+import { agoOf } from '../pages/times.js';
+import { higherTerms, TERMS, type GivenTerms } from '../terms.js';
+import type { DecisionView } from './application-pages.js';
+import { auditTable, stateBadge, tableOf, tileOf, timeCell } from './markup.js';
+import { refusalSummary, termFields, wrongOf, type Refused } from './term-fields.js';
+import type { Application, OperatorViews } from './views.js';
+
+type Seen = Awaited<ReturnType<OperatorViews['provider']>>;
+
+const CONTROL_WORDS: Record<RsControl, { label: string; says: string }> = {
+  pause: { label: 'Pause', says: 'fetch nothing from it' },
+  resume: { label: 'Resume', says: 'fetch from it again' },
+  flush: { label: 'Flush', says: 'forget back-off and delays, and try at once' },
+  'want-full': { label: 'Want a full set', says: 'ask it to name all that it has' },
+  disable: {
+    label: 'Disable',
+    says: 'let it deliver nothing, and fetch nothing from it; what is held of it stays',
+  },
+  enable: { label: 'Enable', says: 'let it deliver again; one that is leaving stays' },
+};
+
+/** Of the reason for other terms: there are two on the page. */
+const TERMS_REASON = 'terms-reason';
+
+/** The first of its directories; of one that is none yet its number. */
+export function titleOfProvider(pid: number, { provider }: Pick<Seen, 'provider'>): string {
+  const { roots = [] } = (provider ?? {}) as Partial<ShownProvider>;
+  return roots[0] ?? `Provider ${pid}`;
+}
+
+/** @param isTerms the form that was refused is the one of the terms */
+export function providerPage(
+  pid: number,
+  seen: Seen,
+  view: DecisionView,
+  refused?: Refused,
+  isTerms = false,
+): Markup {
+  const { applications, audit } = seen;
+  const known = seen.provider === null ? undefined : (seen.provider as Partial<ShownProvider>);
+  const { base, nowMs } = view;
+  return html`<h1 class="address">${titleOfProvider(pid, seen)}</h1>
+    ${standing(pid, known, nowMs)} ${refusalSummary(refused?.error, isTerms ? TERMS_REASON : 'reason')}
+    ${known === undefined ? '' : shown(pid, known, view, refused, isTerms)}
+    ${
+      applications.length === 0
+        ? ''
+        : html`<h2>Registrations</h2>
+            ${tableOf<Application>(
+              'Registrations',
+              [
+                {
+                  head: 'No.',
+                  kind: 'number',
+                  cell: ({ id }) => html`<a href="${base}/applications/${String(id)}">${String(id)}</a>`,
+                },
+                { head: 'Site', kind: 'wide', cell: ({ url }) => url },
+                { head: 'State', cell: ({ state }) => stateBadge(state) },
+                { head: 'Begun', kind: 'time', cell: ({ begun }) => timeCell(begun) },
+              ],
+              applications,
+              '',
+            )}`
+    }
+    <h2>Decisions and changes</h2>
+    ${auditTable({ rows: audit, next: null }, base, '', 'Nobody has decided or changed anything here.')}`;
+}
+
+function standing(pid: number, known: Partial<ShownProvider> | undefined, nowMs: number): Markup {
+  const { enabled, paused = 0, backoffuntil = 0, leaveat, origin, spider, lastconntime = 0 } = known ?? {};
+  const leavesMs = (leaveat ?? 0) * 1000;
+  const hasLeft = leavesMs > 0 && leavesMs <= nowMs;
+  const [tone, words] =
+    known === undefined
+      ? ['wait', 'not a provider yet']
+      : enabled === false
+        ? ['bad', hasLeft ? 'has left' : leavesMs > 0 ? 'leaving' : 'disabled']
+        : paused > 0
+          ? ['wait', 'paused']
+          : backoffuntil * 1000 > nowMs
+            ? ['bad', 'its site does not answer']
+            : ['good', 'enabled'];
+  const heard =
+    lastconntime === 0 ? 'it has never connected' : html`it connected ${agoOf(lastconntime * 1000, nowMs)}`;
+  return html`<p class="standing">
+    <span class="state ${tone}">${words}</span>
+    <span class="soft"
+      >Provider ${String(pid)}, ${origin === 'rs' ? 'registered by itself' : 'added by an operator'};
+      ${spider === true ? 'it is crawled' : heard}</span
+    >
+  </p>`;
+}
+
+function shown(
+  pid: number,
+  known: Partial<ShownProvider>,
+  view: DecisionView,
+  refused: Refused | undefined,
+  isTerms: boolean,
+): Markup {
+  const { base, nowMs } = view;
+  const { filesused = 0, filesmax = 0, spaceused = 0, spacemax = 0, nurlproc = 0, nurlerrs = 0 } = known;
+  const { sets = [], errors = [] } = known;
+  const errorsAt = `${base}/providers/${pid}/errors`;
+  return html`<div class="tiles">
+      ${tileOf('Pages and files', countText(filesused), `of ${countText(filesmax)}`)}
+      ${tileOf('Space', bytesText(spaceused), `of ${bytesText(spacemax)}`)}
+      ${tileOf('Waiting', countText(nurlproc), 'urls')}
+      ${tileOf('Errors', countText(nurlerrs), nurlerrs === 0 ? 'none' : html`<a href="${errorsAt}">Which ones</a>`)}
+    </div>
+    ${
+      errors.length === 0
+        ? ''
+        : html`<h2>Errors that it has not received</h2>
+            ${tableOf(
+              'Errors by code',
+              [
+                {
+                  head: 'Errors',
+                  kind: 'number',
+                  cell: ({ code, errors: count }) =>
+                    html`<a href="${errorsAt}${errorsQuery({ code })}">${countText(count)}</a>`,
+                },
+                { head: 'Code', kind: 'number', cell: ({ code }) => String(code) },
+                { head: 'What happened', kind: 'wide', cell: ({ code }) => codeText(code) },
+              ],
+              errors,
+              '',
+            )}`
+    }
+    ${
+      sets.length === 0
+        ? html`<h2>Its last sets</h2>
+            <div class="empty"><p>No set of it was taken yet.</p></div>`
+        : setsTable('Its last sets', sets, nowMs)
+    }
+    <div class="two">
+      ${termsCard(pid, known, view, isTerms ? refused : undefined)}
+      ${controlsCard(pid, known, view, isTerms ? undefined : refused)}
+    </div>`;
+}
+
+function termsCard(
+  pid: number,
+  known: Partial<ShownProvider>,
+  { base, formToken, most, nowMs }: DecisionView,
+  refused: Refused | undefined,
+): Markup {
+  const { roots = [], timeofday = '', fullsetwanted, leaveat, backoffuntil = 0, left } = known;
+  const [leavesMs, backoffMs] = [(leaveat ?? 0) * 1000, backoffuntil * 1000];
+  const has = termsOf(known);
+  return html`<section class="card" aria-labelledby="terms">
+    <h2 id="terms">Terms</h2>
+    <dl class="facts">
+      <dt>Directories</dt>
+      <dd>${roots.map(root => html`<div class="mono">${root}</div>`)}</dd>
+      <dt>Bandwidth</dt>
+      <dd>${rateText(has.bandwidth)}</dd>
+      <dt>Hours</dt>
+      <dd>${timeofday === '' ? 'always' : formatHours(timeofday)}</dd>
+      <dt>Priority</dt>
+      <dd>${String(has.priority)}</dd>
+      <dt>Full sets unasked</dt>
+      <dd>${countText(has.fullsetsallowed)}</dd>
+      ${
+        typeof fullsetwanted === 'string'
+          ? html`<dt>Full set wanted</dt>
+              <dd>${fullsetwanted}</dd>`
+          : ''
+      }
+      ${
+        leavesMs > 0
+          ? html`<dt>${leavesMs <= nowMs ? 'Left' : 'Leaves'}</dt>
+              <dd>${timeCell(new Date(leavesMs).toISOString())}</dd>`
+          : ''
+      }
+      ${
+        backoffMs > nowMs
+          ? html`<dt>Left alone for</dt>
+              <dd>${formatDuration(Math.ceil((backoffMs - nowMs) / 1000))}</dd>`
+          : ''
+      }
+    </dl>
+    ${
+      left === 1
+        ? ''
+        : html`<details${refused === undefined ? '' : html` open`}>
+            <summary>Change them</summary>
+            <form class="decide" method="post" action="${base}/providers/${String(pid)}/limits" novalidate>
+              ${formTokenField(formToken)}
+              <p class="soft">What is left empty stays. All else is changed by <code>lccpidb set --pid=${String(pid)}</code>.</p>
+              <div class="terms">${termFields(has, higherTerms(most, has), refused)}</div>
+              ${fieldOf({ name: 'reason', id: TERMS_REASON, label: 'Reason', hint: 'For the audit', value: refused?.typed['reason'] ?? '', isRequired: true, wrong: wrongOf(refused, 'reason') })}
+              <button>Change</button>
+            </form>
+          </details>`
+    }
+  </section>`;
+}
+
+export function termsOf(known: Partial<ShownProvider>): Required<GivenTerms> {
+  const terms = TERMS.map(({ name }) => [name, known[name] ?? 0] as const);
+  return Object.fromEntries(terms) as unknown as Required<GivenTerms>;
+}
+
+function controlsCard(
+  pid: number,
+  { paused = 0, enabled, leaveat }: Partial<ShownProvider>,
+  { base, formToken, nowMs }: DecisionView,
+  refused: Refused | undefined,
+): Markup {
+  const hasLeft = typeof leaveat === 'number' && leaveat > 0 && leaveat * 1000 <= nowMs;
+  const isOffered: Partial<Record<RsControl, boolean>> = {
+    pause: paused === 0,
+    resume: paused > 0,
+    disable: enabled === true,
+    enable: enabled === false && !hasLeft,
+  };
+  const controls = RS_CONTROLS.filter(op => isOffered[op] ?? true);
+  return html`<form
+    class="card decide"
+    method="post"
+    action="${base}/providers/${String(pid)}/control"
+    novalidate
+  >
+    <h2>Do something</h2>
+    ${formTokenField(formToken)}
+    ${fieldOf({ name: 'reason', label: 'Reason', hint: 'For the audit', value: refused?.typed['reason'] ?? '', isRequired: true, wrong: wrongOf(refused, 'reason') })}
+    <ul class="soft">
+      ${controls.map(op => html`<li><b>${CONTROL_WORDS[op].label}</b>: ${CONTROL_WORDS[op].says}</li>`)}
+    </ul>
+    <p class="actions">
+      ${controls.map(op => html`<button class="plain" formaction="${base}/providers/${String(pid)}/${op}">${CONTROL_WORDS[op].label}</button>`)}
+    </p>
+  </form>`;
+}
+
+/** Its errors, of one code or of all, a page at a time. @param errors of this page, and one more where there is a next one */
+export function providerErrorsPage(
+  pid: number,
+  seen: Seen,
+  errors: readonly KeptError[],
+  filter: ErrorFilter,
+  base: string,
+): Markup {
+  const at = `${base}/providers/${pid}`;
+  const rows = errors.slice(0, ERRORS_PAGE);
+  const next = errors.length > ERRORS_PAGE ? rows.at(-1)?.errseq : undefined;
+  const { nurlerrs = 0 } = (seen.provider ?? {}) as Partial<ShownProvider>;
+  return html`<h1 class="address">Errors of ${titleOfProvider(pid, seen)}</h1>
+    <p class="lead">
+      ${amount(nurlerrs, 'error')} that <a href="${at}">provider ${String(pid)}</a> has not received yet: its
+      lcccp prints them when it runs next.
+    </p>
+    ${
+      filter.code === undefined
+        ? ''
+        : html`<p>
+            Code ${String(filter.code)}: ${codeText(filter.code)}. <a href="${at}/errors">All codes</a>
+          </p>`
+    }
+    ${rows.length === 0 ? html`<div class="empty"><p>There are none${filter.after === 0 ? '' : ' further'}.</p></div>` : errorTable(rows, 'Addresses')}
+    ${next === undefined ? '' : html`<p class="pages"><a href="${at}/errors${errorsQuery({ ...filter, after: next })}">Further ones</a></p>`}`;
+}

@@ -1,0 +1,44 @@
+/** Forms of operators: the terms that may be given, and what was refused of a form. */
+import { errorSummary, fieldOf, type Markup } from '../pages/layout.js';
+import { bytesText, countText, rateText } from '../pages/numbers.js';
+import type { RsRequestRefused } from '../refusal.js';
+import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
+
+/** A form that was refused, as it was typed. */
+export interface Refused {
+  error: RsRequestRefused;
+  typed: Readonly<Record<string, string>>;
+}
+
+/** @param now what holds where a field is left empty */
+export function termFields(
+  now: Required<GivenTerms>,
+  most: MostTerms,
+  refused: Refused | undefined,
+): Markup[] {
+  return TERMS.map(({ name, label }) =>
+    fieldOf({
+      name,
+      label,
+      hint: `${shownTerm(name, now[name])}; ${shownTerm(name, most[name])} at most`,
+      value: refused?.typed[name] ?? '',
+      wrong: wrongOf(refused, name),
+    }),
+  );
+}
+
+export function wrongOf(refused: Refused | undefined, name: string): string | undefined {
+  return refused?.error.code === name ? refused.error.what : undefined;
+}
+
+/** @param reasonId of the field with the reason */
+export function refusalSummary(error: RsRequestRefused | undefined, reasonId = 'reason'): Markup | string {
+  if (error === undefined) return '';
+  const { what, advice, code } = error;
+  const field = code === 'reason' ? reasonId : TERMS.find(({ name }) => name === code)?.name;
+  return errorSummary([{ what, advice, ...(field !== undefined && { field }) }]);
+}
+
+function shownTerm(name: keyof GivenTerms, value: number): string {
+  return name === 'spacemax' ? bytesText(value) : name === 'bandwidth' ? rateText(value) : countText(value);
+}
