@@ -127,6 +127,7 @@ function guardStreams(name: string): void {
 /** @returns the exit status; errors are told on its standard error, none is thrown */
 export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundings): Promise<number> {
   let watched: Progress | undefined;
+  const input = new StandardInput(own.stdin);
   const print = (text: string) => writeFully(own.stdout, Buffer.from(text), 'standard output');
   /** A line on standard error, there before the next thing happens; nobody can be told when that fails. */
   const writeTalk = (text: string) => {
@@ -148,7 +149,7 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
       ...own,
       ...parsed,
       name: spec.name,
-      input: inputOf(own.stdin),
+      input: () => input.stream(),
       print,
       quiet,
       verbose: parsed.options['verbose'] === true,
@@ -172,17 +173,30 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
     return status;
   } finally {
     watched?.hide();
+    await input.release();
   }
 }
 
 /** Node's own stream where it has one, or a stream that leaves the descriptor open; made when first asked for. */
-function inputOf(stdin: number): () => Readable {
-  let input: Readable | undefined;
-  return () =>
-    (input ??=
-      stdin === 0
-        ? process.stdin
-        : createReadStream('', { fd: stdin, fs: { read, open, close: (_fd, done) => done?.(null) } }));
+class StandardInput {
+  readonly #fd: number;
+  #stream: Readable | undefined;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  stream(): Readable {
+    const fs = { read, open, close: (_fd: number, done: (error: null) => void) => done(null) };
+    return (this.#stream ??= this.#fd === 0 ? process.stdin : createReadStream('', { fd: this.#fd, fs }));
+  }
+
+  /** Nothing reads the descriptor after this, whose owner may close it. */
+  async release(): Promise<void> {
+    const stream = this.#stream;
+    if (this.#fd === 0 || stream === undefined || stream.closed) return;
+    await new Promise<unknown>(resolve => stream.once('close', resolve).destroy());
+  }
 }
 
 /** Asked of the file first: loading node:tty costs a filter's start-up a fifth, and hardly ever is there a terminal. */

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { runCommand, type CommandContext } from '../../src/commands/run.js';
 import { VERSION } from '../../src/commands/version.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
 
 const PROBE = join(ROOT, 'dist/test/support/probe-command.js');
@@ -179,3 +182,35 @@ test(
     assert.doesNotMatch(spawnSync('bash', ['-c', work(long)], { encoding: 'latin1' }).stderr, /files,/);
   },
 );
+
+test('a run that has ended reads nothing more of the input it was given, and leaves it open', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'run-'));
+  const path = join(dir, 'input');
+  writeFileSync(path, 'x'.repeat(1_000_000));
+  const stdin = openSync(path, 'r');
+  try {
+    let input: Readable | undefined;
+    const run = async (context: CommandContext) => {
+      input = context.input();
+      for await (const chunk of input.iterator({ destroyOnReturn: false })) return (chunk as Buffer).length;
+      return 0;
+    };
+    const surroundings = {
+      args: [],
+      env: {},
+      stdin,
+      stdout: 1,
+      stderr: 2,
+      clock: systemClock,
+      launcher: 'probe',
+      end: (status: number) => assert.fail(`it ends with ${status}`),
+    };
+    const spec = { name: 'probe', summary: 'reads the beginning', options: [], example: 'probe', run };
+    assert.ok((await runCommand(spec, surroundings)) > 0);
+    assert.equal(input?.closed, true);
+    assert.equal(fstatSync(stdin).size, 1_000_000);
+  } finally {
+    closeSync(stdin);
+    rmSync(dir, { recursive: true });
+  }
+});
