@@ -1,14 +1,16 @@
-/** Every command once, at the job it is there for, in one LCC; what each promises besides is tested in test/commands. */
+/** Every command once, as a process, at the job it is there for, in one LCC; what each promises besides is tested in test/commands. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { text } from 'node:stream/consumers';
+import { runAsProcesses } from './support/command.js';
 import { type Lcc, startLcc } from './support/lcc.js';
 import { TestSite } from './support/site.js';
 import { commandNames } from './support/tree.js';
 
+runAsProcesses();
 const site = await TestSite.listen();
 let lcc: Lcc;
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { RsDatabase } from '../../src/db/rs/database.js';
 import { runCommand } from '../support/command.js';
 import { Daemons, statusOf } from '../support/daemon.js';
-import { binDir, shell } from '../support/lcc.js';
+import { binDir, shell } from '../support/shell.js';
 import { freePort } from '../support/free-port.js';
 import { linkIn, MailServer } from '../support/smtp.js';
 import { until } from '../support/until.js';

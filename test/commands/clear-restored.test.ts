@@ -1,13 +1,12 @@
 /** An older clear.db that is put back: the daemons refuse it, and lccfsck lets it begin again. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { newestMark } from '../../src/db/sqlite/marks.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
+import { runCommand } from '../support/command.js';
 import { SoftHome } from '../support/soft.js';
-import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
 
 const home = new SoftHome();
@@ -15,11 +14,7 @@ after(() => home.end());
 
 it('an older clear.db that was put back is served by no daemon until lccfsck has it begin again', async () => {
   const path = join(home.dir, 'clear/clear.db');
-  const lccfsck = (...args: string[]) =>
-    spawnSync(join(ROOT, 'bin/lccfsck'), args, {
-      env: { ...process.env, LCC_HOME: home.dir },
-      encoding: 'utf8',
-    });
+  const lccfsck = (...args: string[]) => runCommand(home.dir, 'lccfsck', args);
   await home.begin([]);
   home.publish('/a.html');
   let hard = home.startHard();

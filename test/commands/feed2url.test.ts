@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { join } from 'node:path';
-import { ROOT } from '../support/tree.js';
+import { asText, runBin } from '../support/command.js';
 
 const feed2url = (input: string, ...args: string[]) =>
-  spawnSync(join(ROOT, 'bin/feed2url'), args, {
-    input,
-    encoding: 'utf8',
-    env: { ...process.env, LCC_CONFIG: '' },
-  });
+  asText(runBin('feed2url', args, { input, env: { ...process.env, LCC_CONFIG: '' } }));
 const feed = (...items: string[]) =>
   `<rss version="2.0"><channel><title>t</title>${items.join('')}</channel></rss>`;
 

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { runBin } from '../support/command.js';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
 
@@ -39,8 +40,8 @@ for (const [name, content] of [
 const MTIME = '2026-09-21T14:13:20Z';
 
 function run(args: string[], options: { input?: string | Buffer; cwd?: string } = {}) {
-  const done = spawnSync(FILE2URL, args, { cwd: options.cwd ?? site, input: options.input ?? '' });
-  return { status: done.status, stdout: done.stdout.toString('latin1'), stderr: done.stderr.toString() };
+  const { status, stdout, stderr } = runBin('file2url', args, { cwd: site, ...options });
+  return { status, stdout: stdout.toString('latin1'), stderr };
 }
 
 function latin1(names: readonly string[], separator: string): Buffer {

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
+import { runBin } from '../support/command.js';
 import { arrives, DOUBTFUL, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
-import { ROOT } from '../support/tree.js';
 import { SITE } from '../support/uns.js';
 
 test('a full set that is wanted is sent in the same run, from the pending state', async () => {
@@ -194,8 +192,7 @@ test('a list of a part of the site answers no full set that is wanted, and is re
   site.told([url('a.html'), url('b.html')], ['--commit-now']);
   const partial = (...urls: string[]) => {
     const input = `<?lcc from="test"?>\n${urls.map(u => `${u}\n`).join('')}<?lcc end set="partial"?>\n`;
-    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), ['-q', `--statefile=${site.state}`], { input });
-    return done.stdout.toString();
+    return runBin('lcccpstate', ['-q', `--statefile=${site.state}`], { input }).stdout.toString();
   };
   const refused = await lcccp(3, partial(url('c.html')), ['--set=full']);
   assert.equal(refused.status, 64, refused.stderr);

@@ -19,14 +19,10 @@ test('a statefile that is no file is refused, and not waited for', () => {
   const dir = freshDir();
   spawnSync('mkfifo', [join(dir, 'state.txt')]);
   for (const args of [[], ['--full'], ['--commit']]) {
-    const command = [`--statefile=${join(dir, 'state.txt')}`, ...args];
-    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), command, {
-      input: stream(...site(1)),
-      timeout: 20_000,
-    });
+    const done = run(dir, stream(...site(1)), args);
     assert.equal(done.status, 74);
     assert.match(
-      done.stderr.toString(),
+      done.stderr,
       /^lcccpstate: the statefile \S+\/state\.txt is a named pipe; name a file, or a path where there is none yet\n$/,
     );
   }

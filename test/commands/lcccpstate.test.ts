@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { runBin } from '../support/command.js';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
 import { ROOT } from '../support/tree.js';
 import {
@@ -13,7 +14,6 @@ import {
   freshDir,
   run,
   site,
-  STATE,
   stateOf,
   stream,
   streamOf,
@@ -218,7 +218,7 @@ test('a damaged statefile is an error with its line, never an empty state', () =
   mkdirSync(join(dir, 'state.txt'));
   assert.equal(run(dir, stream(url('x', 1))).status, 74);
   assert.equal(run(join(dir, 'nowhere'), stream(url('x', 1))).status, 73);
-  assert.equal(spawnSync(STATE, [], { input: '' }).status, 64);
+  assert.equal(runBin('lcccpstate', [], { input: '' }).status, 64);
 });
 
 test('killed at any durable step, the next run does what the uninterrupted one would have done', () => {
@@ -281,18 +281,16 @@ test('hostile names make the trip from file to state and back to the same bytes'
   assert.deepEqual(names(stateOf(dir)), [...HOSTILE_NAMES].sort());
   assert.equal(spawnSync('sort', ['-c', join(dir, 'state.txt')], { env: { LC_ALL: 'C' } }).status, 0);
   // Gone again: each is asked to be removed by the very key it was sent with.
-  const gone = spawnSync(STATE, ['--statefile', join(dir, 'state.txt'), '--allow-empty'], {
-    input: stream(),
-  });
-  assert.deepEqual(names(gone.stdout.toString()), [...HOSTILE_NAMES].sort());
+  const gone = run(dir, stream(), ['--allow-empty']);
+  assert.deepEqual(names(gone.stdout), [...HOSTILE_NAMES].sort());
 });
 
 test('the path of the statefile reaches lcccp as it is, whatever letters it has', () => {
   const dir = join(freshDir(), 'sites of Zoë & 北京 "quoted"');
   mkdirSync(dir);
   const done = run(dir, stream(...site(1)));
-  const rehearsed = spawnSync(join(ROOT, 'bin/lcccp'), ['--dry-run'], { input: done.stdout });
-  assert.equal(rehearsed.stderr.toString(), 'lcccp: 1 url would be sent\n');
+  const rehearsed = runBin('lcccp', ['--dry-run'], { input: done.stdout });
+  assert.equal(rehearsed.stderr, 'lcccp: 1 url would be sent\n');
   assert.ok(done.stdout.includes('sites of Zoë &amp; 北京 &quot;quoted&quot;/state.txt'), done.stdout);
 });
 

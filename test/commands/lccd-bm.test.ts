@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { BotManagerHome, contentOf, md5 } from '../support/bot-manager.js';
 import { statusOf } from '../support/daemon.js';
-import { ROOT } from '../support/tree.js';
-import { runCommand } from '../support/command.js';
-
-const runFile = promisify(execFile);
+import { runCommand, runCommandLater } from '../support/command.js';
 
 let bm: BotManagerHome;
 beforeEach(async () => void (bm = await BotManagerHome.make()));
@@ -21,9 +16,8 @@ describe('lccd-bm', () => {
     bm.startRobot('lccbot', 8);
     await bm.source.slots(8);
     await bm.fetchOk('/page');
-    const env = { ...process.env, LCC_HOME: bm.home, LCC_CONFIG: '' };
     // Meanwhile the source, which is in this process, pings: lccd-bm without pings cannot know that there is nothing to do.
-    const { stdout } = await runFile(join(ROOT, 'bin/lccstat'), { env });
+    const { stdout } = await runCommandLater(bm.home, 'lccstat', []);
     assert.match(stdout, /^idle: the Queue Manager is on another machine\n\nDAEMON/);
   });
 

@@ -6,6 +6,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { delimiter, join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
+import { runCommand } from '../support/command.js';
 import { Cu, startCu, type CuDaemon } from '../support/cu.js';
 import { examples, pageOf } from '../support/mdoc.js';
 import { ROOT } from '../support/tree.js';
@@ -124,9 +125,5 @@ it('ends the connection after the query that says it is the last, whatever follo
 });
 
 function queries(): number {
-  const shown = execFileSync(join(ROOT, 'bin/lccstat'), {
-    env: { ...process.env, LCC_HOME: cache.home },
-    encoding: 'utf8',
-  });
-  return Number(/(\d+) queries/.exec(shown)?.[1]);
+  return Number(/(\d+) queries/.exec(runCommand(cache.home, 'lccstat', []).stdout)?.[1]);
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { administer, ask, BIN, Cu, startCu, type CuDaemon } from '../support/cu.js';
+import { runCommand, runCommandLater } from '../support/command.js';
+import { administer, ask, Cu, startCu, type CuDaemon } from '../support/cu.js';
 import { statusOf } from '../support/daemon.js';
-import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
 
 const SITE = 'http://www.example.org/';
@@ -214,8 +214,7 @@ describe('readers of lccd-cu', () => {
 
   it('are refused names that would not be found again, and removing one that is not there', () => {
     const cache = newCache();
-    const run = (...args: string[]) =>
-      spawnSync(BIN, args, { env: { ...process.env, LCC_HOME: cache.home } });
+    const run = (...args: string[]) => runCommand(cache.home, 'lccd-cu', args);
     assert.equal(run('--add-reader=a b').status, 64);
     assert.equal(run('--remove-reader=a').status, 66);
     assert.equal(run('--add-reader=a', '--list-readers').status, 64);
@@ -340,8 +339,8 @@ describe('the daemon lccd-cu', () => {
       [status['queries'], status['urls_sent'], status['refused'], status['idle']],
       [2, 2, 1, true],
     );
-    const shown = execFileSync(join(ROOT, 'bin/lccstat'), { env: { ...process.env, LCC_HOME: cache.home } });
-    assert.match(shown.toString(), /lccd-cu +idle .* 2 queries with 2 urls since the start, 1 refused/);
+    const { stdout: shown } = await runCommandLater(cache.home, 'lccstat', []);
+    assert.match(shown, /lccd-cu +idle .* 2 queries with 2 urls since the start, 1 refused/);
     const endpoint = /metrics: listening","endpoint":"([^"]+)"/.exec(daemon.log)?.[1];
     const metrics = await (await fetch(`http://${endpoint}/metrics`)).text();
     assert.match(metrics, /^lcc_cu_queries_total 2$/m);

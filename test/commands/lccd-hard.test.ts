@@ -1,13 +1,13 @@
 /** lccd-hard with real rails. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { HARD_FIGURES } from '../../src/clear/figures.js';
 import { EXIT } from '../../src/lib/errors.js';
 import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
+import { runCommand } from '../support/command.js';
 import { OF_EVERY_DAEMON, statusOf } from '../support/daemon.js';
 import { noRails } from '../support/rails.js';
 import { until } from '../support/until.js';
@@ -200,7 +200,7 @@ Require user cachebot
     const second = home.startHard();
     assert.equal(await second.ended, EXIT.unavailable);
     assert.match(second.log, /hard\.lock: held by lccd-hard \(process \d+\); stop that one first/);
-    const shown = spawnSync('bin/lccstat', { encoding: 'utf8', env: { ...process.env, LCC_HOME: home.dir } });
+    const shown = runCommand(home.dir, 'lccstat', []);
     assert.match(shown.stdout, /lccd-hard +idle .* 1 of 1 rail up/, shown.stderr);
   });
 

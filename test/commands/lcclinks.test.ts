@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
+import { runCommand } from '../support/command.js';
 import { lccpidb, newHome } from '../support/lccpidb.js';
 import { shellSays } from '../support/lccq.js';
-import { ROOT } from '../support/tree.js';
 
 const SITE = 'http://example.org/';
 let cache: TestCache;
@@ -20,12 +19,7 @@ afterEach(() => cache.close());
 const lcclinks = (input: string, ...args: string[]) => lcclinksAt(cache.home, input, ...args);
 
 function lcclinksAt(home: string, input: string, ...args: string[]) {
-  const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
-  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lcclinks'), args, {
-    input,
-    env,
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = runCommand(home, 'lcclinks', args, { input });
   return { status, stdout, stderr, lines: stdout.split('\n').filter(line => line.startsWith('<url')) };
 }
 
@@ -134,11 +128,7 @@ describe('lcclinks', () => {
   });
 
   it('ends with 66 where there is no LCC', () => {
-    const { status, stderr } = spawnSync(join(ROOT, 'bin/lcclinks'), [], {
-      input: '',
-      env: { ...process.env, LCC_HOME: join(cache.home, 'nothing'), LCC_CONFIG: '' },
-      encoding: 'utf8',
-    });
+    const { status, stderr } = lcclinksAt(join(cache.home, 'nothing'), '');
     assert.equal(status, 66, stderr);
   });
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { crc32 } from 'node:zlib';
+import { runBin } from '../support/command.js';
 import { failureBytes, recordBytes, StoreHome } from '../support/store-server.js';
 import { ROOT } from '../support/tree.js';
 import { within } from '../support/until.js';
@@ -17,15 +18,8 @@ after(async () => {
   await Promise.all(homes.map(home => home.end()));
 });
 
-const COMMAND = join(ROOT, 'bin/lccrec');
-
-function lccrec(args: readonly string[], input: Buffer = Buffer.alloc(0)) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, ...args], {
-    input,
-    maxBuffer: 100_000_000,
-  });
-  return { status, stdout, stderr: stderr.toString() };
-}
+const lccrec = (args: readonly string[], input: Buffer = Buffer.alloc(0)) =>
+  runBin('lccrec', args, { input });
 
 const doc = Buffer.from(Array.from({ length: 1000 }, (_, i) => i & 0xff));
 const stream = Buffer.concat([
@@ -136,7 +130,7 @@ describe('lccrec', () => {
   });
 
   it('needs no more memory for a document of 1 GB than for a short one', async () => {
-    const child = spawn(process.execPath, [COMMAND, '--tsv'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(join(ROOT, 'bin/lccrec'), ['--tsv'], { stdio: ['pipe', 'pipe', 'inherit'] });
     const size = 1024 ** 3;
     const head = recordBytes({ docId: 1 });
     head.writeUInt32BE(size, 16);

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { ROOT } from '../support/tree.js';
+import { runCommand } from '../support/command.js';
 
 const SITE = 'http://example.org/';
 const OWNER = 'http://owner.example/';
@@ -18,8 +16,7 @@ beforeEach(() => {
 afterEach(() => cache.close());
 
 function lccscan(...args: string[]) {
-  const env = { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' };
-  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lccscan'), args, { env, encoding: 'utf8' });
+  const { status, stdout, stderr } = runCommand(cache.home, 'lccscan', args);
   return { status, stdout, stderr, curls: [...stdout.matchAll(/curl="(.*?)"/g)].map(([, curl]) => curl) };
 }
 

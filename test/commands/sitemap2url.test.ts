@@ -6,23 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { asText, runBinLater } from '../support/command.js';
 import { TestSite } from '../support/site.js';
 import { ROOT } from '../support/tree.js';
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'sitemap2url-')));
 after(() => rmSync(dir, { recursive: true, force: true }));
 
-async function run(args: string[], input: string | Buffer = '') {
-  const env = { ...process.env, TMPDIR: dir, LCC_HOME: dir, LCC_CONFIG: '' };
-  const child = spawn(join(ROOT, 'bin/sitemap2url'), args, { env, cwd: dir });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', text => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', text => (stderr += text));
-  child.stdin.on('error', () => undefined).end(input);
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, stdout, stderr };
-}
+const env = { ...process.env, TMPDIR: dir, LCC_HOME: dir, LCC_CONFIG: '' };
+
+const run = async (args: string[], input: string | Buffer = '') =>
+  asText(await runBinLater('sitemap2url', args, { input, env, cwd: dir }));
 
 const BEGIN = '<?lcc from="sitemap2url"?>\n';
 const LINE = '<url curl="http://e/a?b&amp;c" mimetype="*/*"/>\n';
@@ -58,7 +52,6 @@ test('killed while a long list comes, it leaves nothing in the folder of tempora
   });
   after(() => site.close());
   const isSent = once(sent, 'sent');
-  const env = { ...process.env, TMPDIR: dir, LCC_HOME: dir, LCC_CONFIG: '' };
   const child = spawn(join(ROOT, 'bin/sitemap2url'), [`${site.url}/list`], {
     env,
     cwd: dir,

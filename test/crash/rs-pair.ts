@@ -7,7 +7,7 @@ import { after, before } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon, type Daemon } from '../support/daemon.js';
-import { shell } from '../support/lcc.js';
+import { shell } from '../support/shell.js';
 import { TestSite } from '../support/site.js';
 import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';

@@ -8,7 +8,7 @@ import { passwordMatches } from '../../src/lib/password.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon } from '../support/daemon.js';
-import { shell } from '../support/lcc.js';
+import { shell } from '../support/shell.js';
 import { freePort } from '../support/free-port.js';
 import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';

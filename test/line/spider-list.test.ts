@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { binDir, shell } from '../support/lcc.js';
+import { binDir, shell } from '../support/shell.js';
 import { freePort } from '../support/free-port.js';
 import { TestSite } from '../support/site.js';
 import { readProjectFile } from '../support/tree.js';

@@ -23,11 +23,14 @@ export interface RunOptions {
   input?: string | Uint8Array;
   /** All of its variables. */
   env?: NodeJS.ProcessEnv;
+  /** Any, unless it is given. */
   cwd?: string;
   /** Whose process it is. */
   uid?: number;
   gid?: number;
 }
+
+export type LaterOptions = Pick<RunOptions, 'input' | 'env' | 'cwd'>;
 
 /** Most that a program may write. */
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -47,9 +50,9 @@ export async function runCommandLater(
   home: string,
   name: string,
   args: readonly string[],
-  { env, input = '' }: Pick<RunOptions, 'env' | 'input'> = {},
+  { env, ...options }: LaterOptions = {},
 ): Promise<Done> {
-  return asText(await runBinLater(name, args, { input, env: homeEnv(home, env) }));
+  return asText(await runBinLater(name, args, { ...options, env: homeEnv(home, env) }));
 }
 
 export const homeEnv = (home: string, env?: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
@@ -64,12 +67,12 @@ export function runBin(name: string, args: readonly string[], options: RunOption
   const { input = '', env = process.env, cwd } = options;
   if (needsProcess(name, args, options))
     return runProgram(join(ROOT, 'bin', name), args, { input, ...options });
-  const before = process.cwd();
-  if (cwd !== undefined) process.chdir(cwd);
+  const leave = enter(cwd);
+  if (leave === undefined) return runProgram(join(ROOT, 'bin', name), args, { input, ...options });
   try {
     return ranInside(runInside(name, args, input, env));
   } finally {
-    process.chdir(before);
+    leave();
   }
 }
 
@@ -77,11 +80,28 @@ export function runBin(name: string, args: readonly string[], options: RunOption
 export async function runBinLater(
   name: string,
   args: readonly string[],
-  options: Pick<RunOptions, 'input' | 'env'> = {},
+  options: LaterOptions = {},
 ): Promise<Ran> {
-  const { input = '', env = process.env } = options;
-  if (!needsProcess(name, args, options)) return ranInside(await runInsideLater(name, args, input, env));
-  return await runProgramLater(join(ROOT, 'bin', name), args, { input, env });
+  const { input = '', env = process.env, cwd } = options;
+  const leave = needsProcess(name, args, options) ? undefined : enter(cwd);
+  if (leave === undefined) return await runProgramLater(join(ROOT, 'bin', name), args, options);
+  try {
+    return ranInside(await runInsideLater(name, args, input, env));
+  } finally {
+    leave();
+  }
+}
+
+const testDir = process.cwd();
+/** Runs in another working directory. */
+let elsewhere = 0;
+
+/** Enters a directory, as all threads do. @returns what leaves it; undefined while other runs are in another one */
+function enter(dir?: string): (() => void) | undefined {
+  if (dir === undefined) return () => undefined;
+  if (elsewhere > 0 && process.cwd() !== dir) return undefined;
+  if (elsewhere++ === 0) process.chdir(dir);
+  return () => void (--elsewhere === 0 && process.chdir(testDir));
 }
 
 /** Any program; its output whole. */
@@ -99,9 +119,9 @@ export function runProgram(program: string, args: readonly string[], options: Ru
 export async function runProgramLater(
   program: string,
   args: readonly string[],
-  { input = '', env = process.env }: Pick<RunOptions, 'input' | 'env'> = {},
+  { input = '', ...options }: LaterOptions = {},
 ): Promise<Ran> {
-  const child = spawn(program, args, { env });
+  const child = spawn(program, args, options);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
@@ -125,9 +145,12 @@ export const asText = ({ status, stdout, stderr }: Ran): Done => ({
 });
 
 /** Variables that Node, libc or `lib/steps.ts` read when a process starts. */
-const READ_AT_START = /^(TZ|NODE_|LCC_(STEP|CRASH)|UV_)/;
+const READ_AT_START = /^(TZ|HOME|NODE_|LCC_(STEP|CRASH)|UV_)/;
 /** Arguments that start other programs, whose output goes where the process writes. */
 const STARTS_PROGRAMS = /^(--|--find|--follow|--stay|--format=.*\.zst)$/;
+
+/** Of a daemon's name, what only changes or shows a file. */
+const MANAGES_READERS = /^--(add|remove|list)-reader/;
 
 let isEveryProcess = false;
 /** Each command of this test file is a process: what it leaves counts for what it is only once that process is gone. */
@@ -140,7 +163,8 @@ function needsProcess(name: string, args: readonly string[], { env = {}, uid, gi
     isEveryProcess ||
     uid !== undefined ||
     gid !== undefined ||
-    /^(lccd|lccbot|lccspider|lccstored|lccurld)/.test(name) ||
+    (/^(lccd|lccbot|lccspider|lccstored|lccurld)/.test(name) &&
+      !args.some(arg => MANAGES_READERS.test(arg))) ||
     args.some(arg => STARTS_PROGRAMS.test(arg)) ||
     Object.keys(env).some(key => READ_AT_START.test(key) && env[key] !== process.env[key])
   );

@@ -1,14 +1,11 @@
 /** A real lccd-cu on a cache of a test, and content users at its socket. */
-import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { within } from './until.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import type { TestCache } from './cache.js';
-import { ROOT } from './tree.js';
-
-export const BIN = join(ROOT, 'bin/lccd-cu');
+import { runCommand } from './command.js';
 
 export interface CuDaemon extends Daemon {
   unix: string;
@@ -29,7 +26,9 @@ export async function startCu(cache: TestCache, toml = '', ...more: string[]): P
 
 /** `lccd-cu ARGS` that administers readers. */
 export function administer(cache: TestCache, ...args: string[]): string {
-  return execFileSync(BIN, args, { env: { ...process.env, LCC_HOME: cache.home }, encoding: 'utf8' });
+  const { status, stdout, stderr } = runCommand(cache.home, 'lccd-cu', args);
+  if (status !== 0) throw new Error(`lccd-cu ${args.join(' ')}: ${stderr}`);
+  return stdout;
 }
 
 /** One conversation. */

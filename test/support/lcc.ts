@@ -1,8 +1,7 @@
 /**
- * A whole LCC, as `lccd` runs it, on a home that goes away afterwards: commands by bash, a CP that speaks the protocol, and
+ * A whole LCC, as `lccd` runs it, on a home that goes away afterwards: command lines, a CP that speaks the protocol, and
  * waits that have a bound (until.ts).
  */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -21,17 +20,9 @@ import { untilIdle } from '../../src/run/look/idle.js';
 import type { DaemonStatus } from '../../src/daemon/ask.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import { killAll } from './processes.js';
+import { binDir, shell, type Ran } from './shell.js';
 import type { TestSite } from './site.js';
-import { ROOT } from './tree.js';
 import { BOUND_MS, lastLines, PROCESS_LOOK_MS, until } from './until.js';
-
-export const binDir = join(ROOT, 'bin');
-
-export interface Ran {
-  status: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** What an LCC holds, comparable: `curl md5` of every row, each md5 taken from the stored file. */
 export interface Holdings {
@@ -94,7 +85,7 @@ export class Lcc {
     return this.#logged + (this.#lccd?.log ?? '');
   }
 
-  /** Runs a bash command line with our commands first in PATH; pipes fail as a whole. */
+  /** Runs a command line with our commands first in PATH, as bash does. */
   sh(line: string, env: NodeJS.ProcessEnv = {}, cwd = this.dir): Promise<Ran> {
     return shell(line, { ...this.env, ...env }, cwd);
   }
@@ -303,23 +294,6 @@ export async function startLcc(root: string, toml = '', env: NodeJS.ProcessEnv =
   await lcc.addProvider();
   await lcc.start(env);
   return lcc;
-}
-
-/** Runs a bash command line; pipes fail as a whole. */
-export function shell(line: string, env: NodeJS.ProcessEnv, cwd: string, input = ''): Promise<Ran> {
-  return new Promise(resolve => {
-    const bash = execFile(
-      'bash',
-      ['-o', 'pipefail', '-c', line],
-      { env, cwd, maxBuffer: 256 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        const status = error === null ? 0 : typeof error.code === 'number' ? error.code : 128;
-        resolve({ status, stdout, stderr });
-      },
-    );
-    // It may end without having read.
-    bash.stdin?.on('error', () => undefined).end(input);
-  });
 }
 
 function succeeded(line: string, { status, stdout, stderr }: Ran): string {

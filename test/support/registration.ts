@@ -1,6 +1,7 @@
 /** An LCC that sites register with: lccd with a Registration Server, and one real site, by nginx. */
 import { join } from 'node:path';
-import { Lcc, type Ran } from './lcc.js';
+import { Lcc } from './lcc.js';
+import type { Ran } from './shell.js';
 import { freePort } from './free-port.js';
 import { startDocs, type DocsSite } from './nginx.js';
 
