@@ -10,8 +10,8 @@ import { managerLimits, relayLimits, storeLimits } from './options.js';
 import { Relay } from './relay.js';
 import { Store } from './store.js';
 
-const ROBOTS: Bound = { key: 'bm.max_robots', whose: 'robots', say: errorElement };
-const BELOW: Bound = { key: 'bm.max_robots', whose: 'Bot Managers', say: errorElement };
+const ROBOTS: Bound = { key: 'bm.max_robots', whose: 'robots', machines: true, say: errorElement };
+const BELOW: Bound = { key: 'bm.max_robots', whose: 'Bot Managers', machines: true, say: errorElement };
 
 /** Where it talks upwards and downwards. */
 export interface Edge {

@@ -88,7 +88,15 @@ export class Robot {
   }
 
   /** Takes a connection over. `closed` is called once, with the reason when it was not good order. */
-  serve(stream: Duplex, where: string, asker: Asker, closed?: (reason: LccError | undefined) => void): void {
+  serve(
+    stream: Duplex,
+    where: string,
+    asker: Asker,
+    {
+      closed,
+      mayWrite = () => true,
+    }: { closed?: (reason: LccError | undefined) => void } & Partial<Pick<Session, 'mayWrite'>> = {},
+  ): void {
     const { channel, clock, log, slots, firstWordMs } = this.#options;
     const session: Session = {
       peer: new ManagerPeer(
@@ -106,6 +114,7 @@ export class Robot {
         { ...channel, clock, where, firstWordMs },
       ),
       asker,
+      mayWrite,
       lanes: new Map(),
       running: new Set(),
       asking: new Map(),
@@ -162,6 +171,10 @@ export class Robot {
 
   #accept(session: Session, request: RobotRequest): void {
     if (this.#stopping) return;
+    if (request.inline === undefined && !session.mayWrite(request.file))
+      throw session.peer.channel.violation(
+        `<fetch>: attribute file: "${request.file}" is below no folder that this robot writes to (--dir); ask for the content with inline`,
+      );
     if (request.lane !== undefined && session.stops.includes(request.lane, this.#nowMs())) {
       session.unsent.push({ id: request.id, status: 'recalled' });
       sendSoon(session, this.#options.clock);

@@ -17,6 +17,8 @@ export type Asker = 'manager' | 'person';
 export interface Session {
   peer: ManagerPeer;
   asker: Asker;
+  /** Whether it may have that file written. */
+  mayWrite: (path: string) => boolean;
   lanes: Map<string, BotLane<WaitingRequest>>;
   running: Set<Cancellable>;
   /** The running fetch of each lane. */

@@ -1,4 +1,5 @@
 /** The robot put together: its engine, the Bot Managers it connects to, or the peers that connect to it. */
+import { resolve, sep } from 'node:path';
 import type { Config } from '../config/load.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { FetchEngine } from '../fetch/engine.js';
@@ -9,26 +10,37 @@ import { errorElement } from '../wire/messages.js';
 import { engineLimits, robotLimits } from './options.js';
 import { Robot } from './robot.js';
 
-const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', say: errorElement };
+const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', machines: true, say: errorElement };
 
 export interface RobotEdge {
   /** Bot Managers to connect to, or where people and Bot Managers connect: one of the two. */
   bm: readonly Endpoint[];
   listen: readonly Endpoint[];
+  /** Below it those who connect may have files written; undefined: nowhere, content comes with its result. */
+  dir: string | undefined;
   /** Networks (CIDR) that may be fetched from, beside those configured. */
   allowed: readonly string[];
 }
 
-export async function startRobot(services: Services, { bm, listen, allowed }: RobotEdge): Promise<Running> {
+export async function startRobot(
+  services: Services,
+  { bm, listen, dir, allowed }: RobotEdge,
+): Promise<Running> {
   const { config, clock, log } = services;
   const firstWordMs = bm.length > 0 ? undefined : config.get('wire.hello_timeout_ms');
   const robot = robotOf(config, { allowed, clock, log, firstWordMs });
   const peers = bm.map(endpoint =>
     services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
   );
+  const below = dir === undefined ? undefined : resolve(dir) + sep;
+  const mayWrite = (path: string) => below !== undefined && resolve(path).startsWith(below);
   const listeners = await Promise.all(
     listen.map(endpoint =>
-      services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, 'person'), PLACES),
+      services.listen(
+        endpoint,
+        ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, 'person', { mayWrite }),
+        PLACES,
+      ),
     ),
   );
   return {

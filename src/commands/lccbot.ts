@@ -6,7 +6,7 @@ import { createLog } from '../lib/log.js';
 import { BOT_FIGURES } from '../bot/figures.js';
 import { robotOf, startRobot } from '../bot/start.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, configOf, textsOf } from './options.js';
+import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
 import { isTerminal, type CommandContext, type CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -18,6 +18,10 @@ export const command: CommandSpec = {
       help: 'connect to this Bot Manager, and again whenever the connection is lost',
     },
     { flags: '--listen <ENDPOINT>', help: 'wait to be connected to; may be repeated', repeat: true },
+    {
+      flags: '--dir <FOLDER>',
+      help: 'with --listen: files below it may be asked for; else content comes with its result only',
+    },
     { flags: '--stdio', help: 'talk on standard input and output' },
     { flags: '--slots <N>', sets: 'bm.slots', help: 'fetches at a time (default: bm.slots, 64)' },
     {
@@ -38,6 +42,9 @@ export const command: CommandSpec = {
     if (ways.length !== 1)
       throw new LccError('usage', 'give one of --bm=ENDPOINT, --listen=ENDPOINT, --stdio');
     const { name } = context.options;
+    const dir = textOf(context.options, 'dir');
+    if (dir !== undefined && ways[0] !== 'listen')
+      throw new LccError('usage', '--dir is for --listen: a Bot Manager and --stdio name any file');
     // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let a few dead
     // name servers hold up everything. Must be set before the pool is first used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
@@ -56,6 +63,7 @@ export const command: CommandSpec = {
           ...(ways[0] === 'bm'
             ? { bm: endpointsOf(context, 'bm'), listen: [] }
             : { bm: [], listen: endpointsOf(context, 'listen') }),
+          dir,
           allowed: allowedOf(context),
         }),
     });
@@ -79,9 +87,9 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
   // process alive: it would end, with 0, without the results it owes.
   const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
   const status = await new Promise<ExitStatus>(resolve => {
-    robot.serve(stream, 'stdin', 'person', reason =>
-      resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)),
-    );
+    robot.serve(stream, 'stdin', 'person', {
+      closed: reason => resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)),
+    });
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       process.on(signal, () => void robot.stop().then(() => resolve(EXIT.ok)));
   });

@@ -64,7 +64,7 @@ export class UnsSession {
     this.#options = options;
     this.#where = formatEndpoint(options.uns);
     this.#reader = new UnsReader(event => this.#on(event), options.limits, this.#where);
-    this.#socket = dial(options.uns, options.ca, () => {
+    this.#socket = dial(options.uns, { ca: options.ca }, () => {
       this.#isConnected = true;
       this.#talk.stir();
     });

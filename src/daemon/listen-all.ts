@@ -2,16 +2,16 @@
 import type { Config } from '../config/load.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
-import type { Bound, Connection, Services } from './types.js';
+import type { Bound, Connection, Entrance, Services } from './types.js';
 
 /** Listens on all of them; the log names each as it is bound, and so does the status. */
 export async function listenAll(
   { listen, log }: Pick<Services, 'listen' | 'log'>,
   endpoints: readonly Endpoint[],
   accept: (connection: Connection) => void,
-  bound?: Bound,
+  entrance?: Entrance | Bound,
 ) {
-  const listeners = await Promise.all(endpoints.map(endpoint => listen(endpoint, accept, bound)));
+  const listeners = await Promise.all(endpoints.map(endpoint => listen(endpoint, accept, entrance)));
   const listens = listeners.map(({ endpoint }) => formatEndpoint(endpoint));
   for (const endpoint of listens) log.info('listening', { endpoint });
   return { listens, close: () => listeners.forEach(listener => void listener.close()) };

@@ -1,16 +1,20 @@
 /** Listening sockets of every kind, handing over connections that are ready to be spoken on. */
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
-import { connect as netConnect, createServer, isIP, type Server, type Socket } from 'node:net';
+import { connect as netConnect, createServer, type Server, type Socket } from 'node:net';
 import { setDefaultHighWaterMark } from 'node:stream';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { Config } from '../config/load.js';
-import { readIdentity } from '../lib/certificates.js';
+import { readIdentity, type Identity } from '../lib/certificates.js';
+import type { Clock } from '../lib/clock.js';
+import type { Trust } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { READ_AHEAD_BYTES } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
-import type { Connection, Listener } from './types.js';
+import { describe } from './connection.js';
+import { isLoopback, knownMachines, mayBeStrangers, peerIdentity, type Certified } from './machines.js';
+import type { Connection, Entrance, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -28,24 +32,28 @@ export function boundReadAhead(): void {
 export interface ListenContext {
   config: Config;
   log: Log;
+  clock: Clock;
   /** Called on SIGHUP: certificates are read again without dropping a connection. @returns ends that */
   onReload(action: () => void): () => void;
-  /** Called whenever the certificate was read. @param untilMs when it ends, since 1970 */
-  certified?: (untilMs: number) => void;
+  certified?: Certified;
 }
 
 /**
  * Listens on an endpoint.
- * @param mode of a Unix socket's file
- * @throws LccError `config` for plain text beyond loopback that was not asked for, or TLS without a certificate;
+ * @throws LccError `config` for plain text beyond loopback that was not asked for, TLS without a certificate, or machines from
+ *   beyond loopback that need not show who they are;
  *   `peer.unavailable` when the address is taken
  */
 export async function listenOn(
   endpoint: Endpoint,
   context: ListenContext,
   onConnection: (connection: Connection) => void,
-  mode = 0o660,
+  entrance?: Entrance,
 ): Promise<Listener> {
+  if (entrance?.machines === true && mayBeStrangers(endpoint, context.config))
+    context.log.warn('listening for machines without asking who they are', {
+      endpoint: formatEndpoint(endpoint),
+    });
   refusePlainOutside(endpoint, context);
   if (endpoint.kind === 'unix') await removeStaleSocket(endpoint.path);
   const accept = (socket: Socket) => {
@@ -55,20 +63,16 @@ export async function listenOn(
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     onConnection(describe(socket));
   };
-  const server = endpoint.kind === 'tls' ? tlsServer(context, accept) : createServer(accept);
+  const peers =
+    entrance?.machines === true && context.config.get('net.peer_ca') !== '' ? entrance : undefined;
+  const server = endpoint.kind === 'tls' ? tlsServer(context, accept, peers) : createServer(accept);
   await listening(server, endpoint);
-  if (endpoint.kind === 'unix') chmodSync(endpoint.path, mode);
+  if (endpoint.kind === 'unix') chmodSync(endpoint.path, entrance?.mode ?? 0o660);
   server.on('error', error => context.log.error('listener failed', { error: messageOf(error) }));
   return {
     endpoint: boundEndpoint(endpoint, server),
     close: () => new Promise(resolve => void server.close(() => resolve())),
   };
-}
-
-/** A socket with its peer's name. */
-export function describe(socket: Socket): Connection {
-  const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '') ?? '';
-  return { socket, address, peer: address === '' ? 'unix' : `${address}:${socket.remotePort}` };
 }
 
 function refusePlainOutside(endpoint: Endpoint, context: ListenContext): void {
@@ -81,10 +85,6 @@ function refusePlainOutside(endpoint: Endpoint, context: ListenContext): void {
     );
   }
   context.log.warn('listening without TLS beyond loopback', { endpoint: where });
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || (isIP(host) === 4 ? host.startsWith('127.') : host === '::1');
 }
 
 /** A socket file of a dead process is in the way of its successor; one that answers belongs to a running process. */
@@ -112,10 +112,23 @@ async function removeStaleSocket(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-function tlsServer(context: ListenContext, accept: (socket: Socket) => void): TlsServer {
+/** @param peers where machines of the LCC alone may speak */
+function tlsServer(
+  context: ListenContext,
+  accept: (socket: Socket) => void,
+  peers: Entrance | undefined,
+): TlsServer {
+  const { log, clock } = context;
+  const identity = () => (peers === undefined ? readCertificate(context) : readPeerCertificate(context));
+  const known = peers && knownMachines(peers, { log, clock }, accept);
   const server = createTlsServer(
-    { ...readCertificate(context), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
-    accept,
+    {
+      ...identity(),
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      // Node would hang up without a word on those that are refused.
+      ...(known && { requestCert: true, rejectUnauthorized: false }),
+    },
+    known ?? accept,
   );
   boundHandshakes(server);
   server.on('tlsClientError', (error, socket) => {
@@ -124,7 +137,7 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
   });
   const forget = context.onReload(() => {
     try {
-      server.setSecureContext(readCertificate(context));
+      server.setSecureContext(identity());
       context.log.info('TLS certificate reloaded');
     } catch (error) {
       context.log.error('TLS certificate not replaced', { error: messageOf(error) });
@@ -155,17 +168,26 @@ function boundHandshakes(server: TlsServer): void {
   server.on('secureConnection', socket => void begun.delete(nameOf(socket)));
 }
 
-function readCertificate({ config, log, certified }: ListenContext): { cert: Buffer; key: Buffer } {
+function readCertificate(context: ListenContext): Trust {
+  const { config } = context;
   const certPath = config.get('net.tls_cert');
   const keyPath = config.get('net.tls_key');
   if (certPath === '' || keyPath === '') {
     throw new LccError('config', 'a tls: endpoint needs net.tls_cert and net.tls_key in lcc.toml');
   }
-  const { cert, key, validToMs } = readIdentity(certPath, keyPath);
-  certified?.(validToMs);
+  return noteEnd(context, readIdentity(certPath, keyPath));
+}
+
+function readPeerCertificate(context: ListenContext): Trust {
+  const { identity, ca } = peerIdentity(context.config);
+  return { ca, ...noteEnd(context, identity) };
+}
+
+function noteEnd({ log, certified }: ListenContext, { cert, key, path, validToMs }: Identity): Trust {
+  certified?.(path, validToMs);
   if (validToMs < Date.now())
     log.warn('TLS certificate expired; replace it', {
-      file: certPath,
+      file: path,
       until: new Date(validToMs).toISOString(),
     });
   return { cert, key };

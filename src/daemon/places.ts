@@ -15,7 +15,7 @@ import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { TurnedAway, type TurnedAwayOptions } from './turned-away.js';
-import type { Bound, Connection, Place } from './types.js';
+import type { Bound, Connection, Entrance, Place } from './types.js';
 
 /** One kind of connections has at most 1/4 of the files that a process may have open. */
 const FILES_SHARE = 4;
@@ -146,6 +146,11 @@ function tooMany(whose: string, { key, most }: { key: NumberKey; most: number })
     'limit',
     `too many connections ${whose}, try again later: the limit is ${limitText(key, most)}`,
   );
+}
+
+/** What is counted there; undefined: nothing. */
+export function boundOf(entrance: Entrance | Bound | undefined): Bound | undefined {
+  return entrance !== undefined && 'key' in entrance ? entrance : undefined;
 }
 
 /** Places of a bound, as the settings have it and as there are files. */

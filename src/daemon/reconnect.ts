@@ -2,12 +2,13 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
-import { readAuthorities } from '../lib/authorities.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { describe, KEEP_ALIVE_MS } from './listeners.js';
+import { describe } from './connection.js';
+import { KEEP_ALIVE_MS } from './listeners.js';
+import { trustOf, type Certified } from './machines.js';
 import type { Connection, Peer } from './types.js';
 
 const FIRST_DELAY_MS = 50;
@@ -27,6 +28,7 @@ export interface ConnectContext {
   servers: Map<string, Server>;
   /** What the other side is to this daemon, for the log; left out where there is one kind only. */
   role?: string | undefined;
+  certified?: Certified;
 }
 
 /** What has been said of a server to which there may be many connections: it comes, goes and stays away as one. */
@@ -43,7 +45,7 @@ interface Server {
  * Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. Logged
  * at debug, except for the first connection to a server and the loss of the last; of a server that closes at once these are
  * logged once, until a connection lives.
- * @throws LccError `config` when `net.tls_ca` cannot be read; later it may be missing for a while
+ * @throws LccError `config` when a file of `[net]` cannot be read; later it may be missing for a while
  */
 export function keepConnected(
   endpoint: Endpoint,
@@ -83,16 +85,20 @@ export function keepConnected(
   const open = () => {
     let openedAtMs: number | undefined;
     let cause = '';
-    const current = dial(endpoint, authoritiesOf(endpoint, context.config), () => {
-      current.setTimeout(0);
-      current.setKeepAlive(true, KEEP_ALIVE_MS);
-      connected = true;
-      openedAtMs = clock.monotonicMs();
-      log[server.up++ === 0 && !server.brief ? 'info' : 'debug']('connected', { to, role });
-      if (!server.brief) server.missed = false;
-      cancelGood = clock.after(GOOD_AFTER_MS, isGood);
-      onConnect(describe(current));
-    });
+    const current = dial(
+      endpoint,
+      endpoint.kind === 'tls' ? trustOf(context.config, context.certified) : {},
+      () => {
+        current.setTimeout(0);
+        current.setKeepAlive(true, KEEP_ALIVE_MS);
+        connected = true;
+        openedAtMs = clock.monotonicMs();
+        log[server.up++ === 0 && !server.brief ? 'info' : 'debug']('connected', { to, role });
+        if (!server.brief) server.missed = false;
+        cancelGood = clock.after(GOOD_AFTER_MS, isGood);
+        onConnect(describe(current));
+      },
+    );
     socket = current;
     current.setTimeout(
       CONNECT_TIMEOUT_MS,
@@ -142,10 +148,4 @@ export function keepConnected(
       socket?.destroy();
     },
   };
-}
-
-/** Read each time: the file may be replaced. */
-function authoritiesOf(endpoint: Endpoint, config: Config): string | Buffer | undefined {
-  const ca = endpoint.kind === 'tls' ? config.get('net.tls_ca') : '';
-  return ca === '' ? undefined : readAuthorities('net.tls_ca', ca);
 }

@@ -18,10 +18,11 @@ import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
 import { whenTold } from './ending.js';
 import { boundReadAhead, listenOn } from './listeners.js';
+import type { Certified } from './machines.js';
 import { logLevelOf } from './log-level.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './reconnect.js';
-import { bounded, placesOf, type Places } from './places.js';
+import { bounded, boundOf, placesOf, type Places } from './places.js';
 import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
@@ -84,8 +85,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     log.info('stopping', { reason });
     told.abort();
   });
-  let tlsUntilMs: number | undefined;
-  const certified = (untilMs: number) => void (tlsUntilMs = untilMs);
+  /** Ends of the certificates that it shows, by file. */
+  const ends = new Map<string, number>();
+  const certified: Certified = (path, untilMs) => void ends.set(path, untilMs);
   const services = servicesOf(config, { log, reloads, certified }, fail, told.signal);
   let running: Running | undefined;
   let beside: Closing | undefined;
@@ -95,7 +97,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     running = started;
     if (started.reload !== undefined) reloads.add(() => started.reload?.());
     beside = await options.beside?.(services, started, instance);
-    control = await openControl(name, services, started, () => tlsUntilMs);
+    control = await openControl(name, services, started, () =>
+      ends.size === 0 ? null : Math.min(...ends.values()),
+    );
   } catch (thrown) {
     const error = named(thrown);
     log.error('cannot start', {
@@ -150,7 +154,7 @@ function endProcess(status: ExitStatus): ExitStatus {
 
 function servicesOf(
   config: Config,
-  { log, reloads, certified }: { log: Log; reloads: Set<() => void>; certified: (untilMs: number) => void },
+  { log, reloads, certified }: { log: Log; reloads: Set<() => void>; certified: Certified },
   fail: (error: unknown) => void,
   told: AbortSignal,
 ): Services {
@@ -169,15 +173,13 @@ function servicesOf(
     config,
     log,
     clock: systemClock,
-    listen: (endpoint, onConnection, bound) =>
-      listenOn(
-        endpoint,
-        { config, log, onReload, certified },
-        bounded(onConnection, bound && placesFor(bound), bound?.evict),
-        bound?.mode,
-      ),
+    listen: (endpoint, onConnection, entrance) => {
+      const bound = boundOf(entrance);
+      const accept = bounded(onConnection, bound && placesFor(bound), bound?.evict);
+      return listenOn(endpoint, { config, log, clock: systemClock, onReload, certified }, accept, entrance);
+    },
     connect: (endpoint, onConnect, role) =>
-      keepConnected(endpoint, { config, clock: systemClock, log, servers, role }, onConnect),
+      keepConnected(endpoint, { config, clock: systemClock, log, servers, role, certified }, onConnect),
     fail,
     told,
   };
@@ -187,7 +189,7 @@ function openControl(
   name: string,
   services: Services,
   running: Running,
-  tlsUntilMs: () => number | undefined,
+  tlsUntilMs: () => number | null,
 ): Promise<Closing> {
   const startedAtMs = services.clock.nowMs();
   const controls: Record<string, Control> = {
@@ -197,7 +199,7 @@ function openControl(
       pid: process.pid,
       up_s: Math.round((services.clock.nowMs() - startedAtMs) / 1000),
       rss_bytes: process.memoryUsage.rss(),
-      tls_until_ms: tlsUntilMs() ?? null,
+      tls_until_ms: tlsUntilMs(),
       ...running.status(),
     }),
   };

@@ -28,18 +28,24 @@ export interface Peer {
   close(): void;
 }
 
+/** Who may come in at a listener. */
+export interface Entrance {
+  /** Only machines of this LCC connect here: where they come over a network, they show who they are (machines.ts). */
+  machines?: true;
+  /** The mode of a Unix socket's file; left out: 0660. */
+  mode?: number;
+  /** A refusal in the words of the conversation. */
+  say: (why: LccError) => string;
+}
+
 /** How many connections of one kind there may be at a time, over all listeners that are given the same bound. */
-export interface Bound {
+export interface Bound extends Entrance {
   /** The setting that says so. */
   key: NumberKey;
   /** The setting that says how many of them may be of one address; `except` is for addresses that speak for others. */
   ofAddress?: { key: NumberKey; except?: (address: string) => boolean };
   /** Plural name of the peers this bound counts, for log lines, e.g. `UNSes`. */
   whose: string;
-  /** A refusal in the words of the conversation. */
-  say: (why: LccError) => string;
-  /** The mode of a Unix socket's file; left out: 0660. */
-  mode?: number;
   /** Strangers of this age make room, the oldest first; without it none does. */
   evict?: { fromMs: number; end: (connection: Connection, why: LccError, mayLinger: boolean) => void };
 }
@@ -54,11 +60,11 @@ export interface Services {
   config: Config;
   log: Log;
   clock: Clock;
-  /** @param bound without it, limits are for `onConnection` to keep, and it is given no place */
+  /** @param entrance unless it is a bound, limits are for `onConnection` to keep, and it is given no place */
   listen(
     endpoint: Endpoint,
     onConnection: (connection: Connection, place?: Place) => void,
-    bound?: Bound,
+    entrance?: Entrance | Bound,
   ): Promise<Listener>;
   /**
    * `onConnect` runs for every new connection; when its socket closes the skeleton connects again.

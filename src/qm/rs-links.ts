@@ -14,6 +14,7 @@ import type { RsOperations } from './rs-operations.js';
 const PLACES: Bound = {
   key: 'qm.max_connections',
   whose: 'Registration Servers',
+  machines: true,
   say: ({ message }) => formatRsAnswer({ error: message }),
 };
 const LINGER_MS = 2000;

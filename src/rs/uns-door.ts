@@ -70,7 +70,7 @@ export class UnsDoor {
         resolve(isThere);
       };
       const cancel = clock.after(timeoutMs, () => end(false));
-      const socket = dial({ kind: 'unix', path }, undefined, () => end(true)).on('error', () => end(false));
+      const socket = dial({ kind: 'unix', path }, {}, () => end(true)).on('error', () => end(false));
     });
   }
 
@@ -85,7 +85,7 @@ export class UnsDoor {
     let report: ProviderReport | undefined;
     let rejected: number | undefined;
     const talk = new Conversation(
-      dial({ kind: 'unix', path }, undefined, () => undefined),
+      dial({ kind: 'unix', path }, {}, () => undefined),
       'UNS',
       clock,
     );

@@ -103,7 +103,7 @@ export class DoorSets {
 
   #connect(): Conversation {
     const { door, clock, limits } = this.#options;
-    const socket = dial(door, undefined, () => (this.#isConnected = true));
+    const socket = dial(door, {}, () => (this.#isConnected = true));
     const talk = new Conversation(socket, this.#where, clock);
     const answers = new SpiderAnswers(answer => this.#answered(answer), limits, this.#where);
     talk.listen(

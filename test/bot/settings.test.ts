@@ -189,7 +189,12 @@ function configured(folder: string, toml: string): string {
 /** A robot, and a conversation with it in which results are waited for. */
 async function robot(folder: string, toml: string) {
   const path = socketIn(folder);
-  spawnBot([`--listen=unix:${path}`, '--allow-address=127.0.0.1', configured(folder, toml)]);
+  spawnBot([
+    `--listen=unix:${path}`,
+    `--dir=${folder}`,
+    '--allow-address=127.0.0.1',
+    configured(folder, toml),
+  ]);
   const socket = await dial(path);
   let seen = '';
   socket.setEncoding('utf8').on('data', (text: string) => (seen += text));

@@ -79,7 +79,7 @@ it('is held with telnet as the page shows it', { skip: noTelnet, timeout: 300_00
   const { site, release } = await pageSite();
   const folder = newFolder();
   const port = await freePort();
-  const bot = spawnBot(['--name=try', `--listen=${port}`, '--allow-address=127.0.0.1']);
+  const bot = spawnBot(['--name=try', `--listen=${port}`, `--dir=${folder}`, '--allow-address=127.0.0.1']);
   await untilListening(port);
   const telnet = spawn('telnet', ['127.0.0.1', String(port)]);
   const exited = once(telnet, 'exit');
@@ -103,7 +103,7 @@ it('is held byte by byte, lines ending as a terminal ends them', { timeout: 300_
   const { site, release } = await pageSite();
   const folder = newFolder();
   const port = await freePort();
-  spawnBot([`--listen=${port}`, '--allow-address=127.0.0.1']);
+  spawnBot([`--listen=${port}`, `--dir=${folder}`, '--allow-address=127.0.0.1']);
   await untilListening(port);
   const socket = connect(port, '127.0.0.1').setNoDelay(true);
   let heard = '';
@@ -121,7 +121,7 @@ it('goes on when a request is spread over lines, and while another is being type
   const { site } = await pageSite();
   const folder = newFolder();
   const port = await freePort();
-  spawnBot([`--listen=${port}`, '--allow-address=127.0.0.1', '--slots=2']);
+  spawnBot([`--listen=${port}`, `--dir=${folder}`, '--allow-address=127.0.0.1', '--slots=2']);
   await untilListening(port);
   const socket = connect(port, '127.0.0.1').setNoDelay(true);
   let heard = '';

@@ -199,7 +199,12 @@ describe('lccbot --listen', () => {
     const server = await rawServer(socket => (waiting = socket));
     const folder = newFolder();
     const path = socketIn(folder);
-    const bot = spawnBot([`--listen=unix:${path}`, '--slots=1', '--allow-address=127.0.0.1']);
+    const bot = spawnBot([
+      `--listen=unix:${path}`,
+      `--dir=${folder}`,
+      '--slots=1',
+      '--allow-address=127.0.0.1',
+    ]);
     const [one, two] = [await dial(path), await dial(path)];
     const [first, second] = [listenTo(one), listenTo(two)];
     await Promise.all([first.saw('slots="1"'), second.saw('slots="1"')]);
@@ -214,6 +219,45 @@ describe('lccbot --listen', () => {
     assert.equal(server.requests.length, 1);
     assert.deepEqual(results(second.seen()), []);
     assert.equal(readFileSync(join(folder, 'one'), 'utf8'), PAGE);
+  });
+
+  it('has files written below the folder it was given only, and without one gives content with the result', async () => {
+    const { url } = await site();
+    const folder = newFolder();
+    const outside = join(newFolder(), 'authorized_keys');
+    for (const dir of [[], [`--dir=${folder}`]]) {
+      const path = socketIn(newFolder());
+      spawnBot([`--listen=unix:${path}`, ...dir, '--allow-address=127.0.0.1', `--name=n${dir.length}`]);
+      const refused = [
+        outside,
+        folder,
+        `${folder}-not/x`,
+        join(folder, '../x'),
+        ...(dir.length === 0 ? [join(folder, 'x')] : []),
+      ];
+      for (const file of refused) {
+        const socket = await dial(path);
+        const { seen } = listenTo(socket);
+        socket.write(`<fetch id="1" url="${url}" file="${file}"/>`);
+        await once(socket, 'close');
+        assert.match(
+          seen(),
+          /<lococa:error code="104">.*is below no folder that this robot writes to \(--dir\)/,
+          file,
+        );
+      }
+      const socket = await dial(path);
+      const { saw } = listenTo(socket);
+      socket.write(`<fetch id="1" url="${url}" inline="1000"/>`);
+      await saw(/id="1" status="inline"/);
+      if (dir.length > 0) {
+        socket.write(request(2, url, join(folder, 'sub/x')));
+        await saw(/id="2" status="ok"/);
+      }
+      socket.destroy();
+    }
+    assert.equal(existsSync(outside), false);
+    assert.equal(readFileSync(join(folder, 'sub/x'), 'utf8'), PAGE);
   });
 
   it('outlives what breaks its conversation', async () => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { listenOn } from '../../src/daemon/listeners.js';
 import { silentLog } from '../../src/lib/log.js';
 import { startEcho } from './echo.js';
@@ -145,7 +146,11 @@ it('keeps nothing of a listener that was closed to read its certificate again', 
       return () => void reloads.delete(action);
     };
     const endpoint = { kind: 'tls', host: '127.0.0.1', port: 0 } as const;
-    const listener = await listenOn(endpoint, { config, log: silentLog, onReload }, () => undefined);
+    const listener = await listenOn(
+      endpoint,
+      { config, log: silentLog, clock: systemClock, onReload },
+      () => undefined,
+    );
     assert.equal(reloads.size, 1);
     await listener.close();
     assert.equal(reloads.size, 0);

@@ -3,7 +3,7 @@ import { request, type IncomingMessage, type OutgoingHttpHeaders, type RequestLi
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { listenOn } from '../../src/daemon/listeners.js';
-import { bounded, placesOf, type Places } from '../../src/daemon/places.js';
+import { bounded, boundOf, placesOf, type Places } from '../../src/daemon/places.js';
 import type { Bound, Services } from '../../src/daemon/types.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { parseEndpoint, type Endpoint } from '../../src/lib/endpoint.js';
@@ -39,11 +39,12 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
   const services: Ground['services'] = {
     clock,
     log,
-    async listen(endpoint, onConnection, bound) {
+    async listen(endpoint, onConnection, gate) {
+      const bound = boundOf(gate);
       const accept = bounded(onConnection, bound && placesFor(bound), bound?.evict);
       const listener = await listenOn(
         endpoint,
-        { config, log, onReload: () => () => undefined },
+        { config, log, clock, onReload: () => () => undefined },
         connection => {
           open.add(connection.socket);
           accept(connection);

@@ -16,7 +16,7 @@ const UNTOUCHED_SETS = 128;
 /** Sets of a provider with failed urls; beyond this its other sets wait until those are due. Some 20 MB. */
 const SLEEPING_SETS = 20_000;
 /** UNSes have places of their own: neither kind can keep the other out. */
-const PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', say: errorElement };
+const PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', machines: true, say: errorElement };
 
 export interface Dispatch {
   dispatcher: Dispatcher;

@@ -10,7 +10,7 @@ import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
 /** Bot Managers have places of their own: neither kind can keep the other out. */
-const PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', say: errorElement };
+const PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', machines: true, say: errorElement };
 
 export interface TakingIn {
   intake: Intake;

@@ -1,6 +1,6 @@
 /** `rs.vantages`: where the robots listen that look at sites from elsewhere. */
 import type { Config } from '../../config/load.js';
-import { readAuthorities } from '../../lib/authorities.js';
+import { trustOf } from '../../daemon/machines.js';
 import { formatEndpoint, parseEndpoint } from '../../lib/endpoint.js';
 import { LccError } from '../../lib/errors.js';
 import { linkLimitsOf } from '../../wire/messages.js';
@@ -28,13 +28,12 @@ export function vantageOptions(config: Config): VantageOptions | undefined {
         `rs.vantages: ${where}: plain text beyond loopback; use tls:${where}, or set net.allow_plain = true`,
       );
     }
-  const ca = config.get('net.tls_ca');
-  const authorities = () => (ca === '' ? undefined : readAuthorities('net.tls_ca', ca));
-  if (endpoints.some(({ kind }) => kind === 'tls')) authorities();
+  const trust = () => trustOf(config);
+  if (endpoints.some(({ kind }) => kind === 'tls')) trust();
   return {
     endpoints,
     channel: linkLimitsOf(config),
-    authorities,
+    trust,
     fetchTimeoutMs: config.get('rs.fetch_timeout_ms'),
   };
 }

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.js';
-import { dial } from '../../lib/dial.js';
+import { dial, type Trust } from '../../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { RobotPeer } from '../../wire/bm-bot.js';
@@ -21,8 +21,8 @@ import type { ProofCode } from './reasons.js';
 export interface VantageOptions {
   endpoints: readonly Endpoint[];
   channel: LinkLimits;
-  /** Certificates (PEM) that may have signed theirs; undefined: those Node comes with. Read each time: the file may be replaced. */
-  authorities: () => Buffer | undefined;
+  /** What is shown to them and believed of them. Read each time: files may be replaced. */
+  trust: () => Trust;
   /** Longest fetch of one. */
   fetchTimeoutMs: number;
 }
@@ -80,7 +80,7 @@ export async function lookFromElsewhere(
 
 function viewOf(
   endpoint: Endpoint,
-  { channel, authorities, fetchTimeoutMs }: Omit<VantageOptions, 'endpoints'>,
+  { channel, trust, fetchTimeoutMs }: Omit<VantageOptions, 'endpoints'>,
   file: SeenFile,
   clock: Clock,
   over: AbortSignal,
@@ -124,9 +124,7 @@ function viewOf(
       );
     };
     try {
-      const dialled = dial(endpoint, endpoint.kind === 'tls' ? authorities() : undefined, () =>
-        serve(dialled),
-      );
+      const dialled = dial(endpoint, endpoint.kind === 'tls' ? trust() : {}, () => serve(dialled));
       socket = dialled;
       dialled.on('error', error => away(messageOf(error)));
     } catch (error) {

@@ -19,6 +19,7 @@ export const DEFAULT_STORE_PORT = 9022;
 const PLACES: Bound = {
   key: 'spider.store_max_connections',
   whose: 'spiders',
+  machines: true,
   // It must not take this server for one that does not acknowledge.
   say: () => STORE_HELLO,
 };

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { spiderEngineOptions } from '../transaction/options.js';
 import { listenAll } from '../../daemon/listen-all.js';
 import { placesOf } from '../../daemon/places.js';
-import type { Bound, Running, Services } from '../../daemon/types.js';
+import type { Bound, Entrance, Running, Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { EXIT, messageOf } from '../../lib/errors.js';
 import { writeFullyLater } from '../../lib/stdio.js';
@@ -26,6 +26,8 @@ const SPIDERS: Bound = {
   whose: 'spiders',
   say: ({ message }) => formatErr(message),
 };
+/** The server counts them itself: it knows which of them have nothing to do. */
+const ENTRANCE: Entrance = { machines: true, say: SPIDERS.say };
 /** Lines of failed urls that nobody has read at which no more of the list is read. */
 const MAX_REPORT_LENGTH = 256 * 1024;
 
@@ -119,7 +121,7 @@ export async function listening(
   endpoints: readonly Endpoint[],
   server: UrlServer,
 ): Promise<Running & { status(): UrldStatus }> {
-  const { listens, close } = await listenAll(services, endpoints, each => server.accept(each));
+  const { listens, close } = await listenAll(services, endpoints, each => server.accept(each), ENTRANCE);
   server.start();
   return {
     status: (): UrldStatus => ({ ...server.status(), listens }),

@@ -66,6 +66,7 @@ export class Cluster {
         machine,
         `[net]
 allow_plain = true
+allow_strangers = true
 tls_cert = "${this.dir}/cert.pem"
 tls_key = "${this.dir}/key.pem"
 [wire]
@@ -91,6 +92,7 @@ retry_delay_ms = 100
       machine,
       `[net]
 allow_plain = true
+allow_strangers = true
 tls_ca = "${this.dir}/cert.pem"
 [wire]
 ping_interval_ms = ${PING_MS}

@@ -1,0 +1,113 @@
+/**
+ * Machines of one LCC know each other by certificates of its own authority (`net.peer_ca`): who connects shows one, and
+ * believes that authority alone. What comes from a machine is believed, so a listener for machines beyond loopback is refused
+ * without it. Unix sockets have the modes of their files, and loopback is for the users of one machine.
+ */
+import { isIP, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Config } from '../config/load.js';
+import { readAuthorities } from '../lib/authorities.js';
+import { readIdentity, type Identity } from '../lib/certificates.js';
+import type { Clock } from '../lib/clock.js';
+import type { Trust } from '../lib/dial.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { LccError } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { describe } from './connection.js';
+import { TurnedAway } from './turned-away.js';
+import type { Entrance } from './types.js';
+
+/** Of one address the log hears no more often. */
+const TOLD_AGAIN_MS = 3_600_000;
+/** Addresses remembered for that. */
+const MAX_TOLD = 1000;
+
+/** Called whenever a certificate was read that is shown to others. @param untilMs when it ends, since 1970 */
+export type Certified = (path: string, untilMs: number) => void;
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || (isIP(host) === 4 ? host.startsWith('127.') : host === '::1');
+}
+
+/**
+ * Whether anybody could connect to a listener for machines, as the operator has allowed.
+ * @throws LccError `config` when that is not allowed
+ */
+export function mayBeStrangers(endpoint: Endpoint, config: Config): boolean {
+  if (endpoint.kind === 'unix' || isLoopback(endpoint.host)) return false;
+  if (endpoint.kind === 'tls' && config.get('net.peer_ca') !== '') return false;
+  if (config.get('net.allow_strangers')) return true;
+  const where = formatEndpoint(endpoint).replace(/^tls:/, '');
+  throw new LccError(
+    'config',
+    `${where}: anybody could connect as a machine of this LCC; use tls:${where} and set net.peer_ca, or set net.allow_strangers = true`,
+  );
+}
+
+/** What this machine shows to others, and what it believes. @throws LccError `config` */
+export function peerIdentity(config: Config): { identity: Identity; ca: Buffer } {
+  const named = (name: 'cert' | 'key') => {
+    const own = config.get(`net.peer_${name}`);
+    return own === ''
+      ? { setting: `net.tls_${name}`, path: config.get(`net.tls_${name}`) }
+      : { setting: `net.peer_${name}`, path: own };
+  };
+  const [cert, key] = [named('cert'), named('key')];
+  if (cert.path === '' || key.path === '')
+    throw new LccError('config', 'net.peer_ca needs net.tls_cert and net.tls_key in lcc.toml');
+  return {
+    identity: readIdentity(cert.path, key.path, { cert: cert.setting, key: key.setting }),
+    ca: readAuthorities('net.peer_ca', config.get('net.peer_ca')),
+  };
+}
+
+/** What a `tls:` connection to another machine shows and believes; files are read each time. @throws LccError `config` */
+export function trustOf(config: Config, certified?: Certified): Trust {
+  if (config.get('net.peer_ca') !== '') {
+    const { identity, ca } = peerIdentity(config);
+    certified?.(identity.path, identity.validToMs);
+    return { ca, cert: identity.cert, key: identity.key };
+  }
+  const ca = config.get('net.tls_ca');
+  return ca === '' ? {} : { ca: readAuthorities('net.tls_ca', ca) };
+}
+
+/** Hands on connections that have shown a certificate of the authority, and tells the others why not. */
+export function knownMachines(
+  { say }: Entrance,
+  { log, clock }: { log: Log; clock: Clock },
+  accept: (socket: Socket) => void,
+): (socket: Socket) => void {
+  const turnedAway = new TurnedAway({ clock });
+  const told = new Map<string, number>();
+  return socket => {
+    const why = socket instanceof TLSSocket ? strangeness(socket) : 'it speaks no TLS';
+    if (why === undefined) return accept(socket);
+    socket.on('error', () => undefined);
+    const connection = describe(socket);
+    const { address, peer } = connection;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - (told.get(address) ?? -Infinity) >= TOLD_AGAIN_MS) {
+      if (told.size >= MAX_TOLD) told.clear();
+      told.set(address, nowMs);
+      log.warn('machine refused', { peer, reason: why });
+    }
+    turnedAway.turnAway(
+      connection,
+      say(
+        new LccError('auth.refused', `${why}; machines of this LCC show one of its authority (net.peer_ca)`),
+      ),
+    );
+  };
+}
+
+/** What is wrong with the certificate of a peer. */
+function strangeness(socket: TLSSocket): string | undefined {
+  if (socket.authorized) return undefined;
+  const { subject } = socket.getPeerCertificate();
+  // Node types it as an Error, and has the code of OpenSSL there.
+  const code = String(socket.authorizationError);
+  return (subject as unknown) === undefined
+    ? 'no certificate'
+    : `certificate refused (${code === 'CERT_HAS_EXPIRED' ? 'it has expired' : code})`;
+}
