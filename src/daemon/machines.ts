@@ -38,9 +38,10 @@ export function mayBeStrangers(endpoint: Endpoint, config: Config): boolean {
   if (endpoint.kind === 'tls' && config.get('net.peer_ca') !== '') return false;
   if (config.get('net.allow_strangers')) return true;
   const where = formatEndpoint(endpoint).replace(/^tls:/, '');
+  const plain = endpoint.kind === 'tcp' ? 'net.allow_plain = true and ' : '';
   throw new LccError(
     'config',
-    `${where}: anybody could connect as a machine of this LCC; use tls:${where} and set net.peer_ca, or set net.allow_strangers = true`,
+    `${where}: anybody could connect as a machine of this LCC; use tls:${where} and set net.peer_ca, or set ${plain}net.allow_strangers = true`,
   );
 }
 
