@@ -1,107 +1,106 @@
-// The three speeds of tests, by prefixes of a test's path below test/ (`qm/model` is test/qm/model.test.ts).
+// The sets of tests, by prefixes of a test's path below test/ (`qm/model` is test/qm/model.test.ts).
 //
 //   fast   npm test           all day: every room, the manuals, one run of each command, the demo
-//   rest   npm run test:rest  real daemons, faults, machines, other servers, indexers, examples
-//   long   npm run test:long  mutants, endurance, and hundreds of kills, power cuts and histories
+//   rest   npm run test:rest  the commands, real daemons, one of each: indexer, browser, rail, crawl, pair of machines
+//   node   .ci/run            of the fast ones, what another Node can break
+//   long   npm run test:long  what protects a release: acceptance, browsers, examples, indexers, machines, faults, damage bit by
+//                             bit, kills at every step, models at full size
+//
+// fast and rest are the gate. Of some files the gate has single tests, or small amounts, and the long set all (support/long.ts).
 
 const REST = [
-  'acceptance',
-  'bot/apache',
-  'bot/nginx',
-  'browser',
+  'acceptance/clear-varnish',
+  'acceptance/crawl',
+  'browser/states',
+  'bot/addresses',
   'commands',
   'cu/ranges',
   'db/sqlite/flips',
-  'db/sqlite/salvage',
-  'demo-',
-  'examples',
-  'faults',
+  'faults/kills',
+  'faults/lost-answers',
   'fetch/hostile',
   'fetch/nginx',
   'fsck',
-  'indexers',
+  'house/runner',
+  'indexers/engines',
   'line',
-  'machines',
-  'qm/crash',
-  'qm/deletion-spool',
-  'qm/owners',
-  'qm/set-order',
+  'machines/direct',
   'qm/settings',
+  'qm/set-order',
   'rs/mail',
-  'rs/vantages',
-  'spider/faults',
-  'spider/hostile',
+  'spider/faults/chain',
   'spider/transaction/records',
   'web/metrics',
 ];
-/**
- * Tests that only the long set has: kills at every step but those of the Queue Manager (qm/crash), power cuts, and what shows
- * again, on other parts or with more of them, what one of the rest shows. Of other files it has single tests (support/long.ts).
- */
+/** What the gate has nothing of. */
 const LONG_ONLY = [
-  'acceptance/clear-faults',
-  'acceptance/clear-kills',
-  'acceptance/clear-readers',
-  'acceptance/crawl-docs',
-  'acceptance/crawl-kills',
-  'acceptance/real-trees',
+  'acceptance',
+  'acceptance/crawl-',
   'bot/endurance',
   'bot/hostile',
-  'browser/inner-text',
-  'browser/states',
+  'browser',
   'commands/clear-restored',
   'commands/lcccp-histories',
-  'commands/lccd-bm.crash',
-  'commands/lccd-uns-crash',
+  'commands/lccd-hard-acceptance',
   'commands/lccq-histories',
   'commands/lccq-memory',
   'commands/lccrs-restored',
   'commands/lost-store',
+  'commands/retry-after',
   'crash',
-  'demo-clear',
-  'demo-directories',
-  'demo-spider',
-  'faults/clear-disk',
-  'faults/kills',
-  'faults/power-cuts',
-  'faults/safeguards',
-  'faults/stored',
-  'indexers/htdig-urls',
-  'indexers/npm',
+  'db/sqlite/salvage',
+  'demo-',
+  'examples',
+  'faults',
+  'indexers',
+  'line/bandwidth',
+  'line/clear-feed',
+  'line/clearing',
   'line/damaged-row',
+  'line/gate',
   'line/hosts',
-  'machines/relay',
-  'qm/crash-audits',
-  'qm/crash-removals',
+  'line/lists',
+  'line/logs',
+  'line/registration',
+  'line/scan',
+  'line/spider',
+  'line/urls',
+  'machines',
+  'qm/crash',
   'qm/day',
+  'qm/deletion-spool',
   'qm/mutants',
-  'spider/faults/fuzz',
-  'spider/faults/kills',
-  'spider/faults/slots',
+  'qm/owners',
+  'rs/vantages',
+  'spider/faults',
+  'spider/hostile',
 ];
-/** Files of which the long set has larger amounts, or more tests, than another. */
-const LONG = [
-  ...LONG_ONLY,
-  'acceptance/crawl-hosts',
+/** Files of which the long set has larger amounts, or more tests, than the gate. */
+const LONG_TOO = [
+  'acceptance/clear-varnish',
+  'bot/addresses',
+  'browser/states',
   'commands/lcccp-doubt',
-  'commands/lccd-hard-acceptance',
+  'commands/lccd-bm-robots',
   'commands/lccd-uns-order',
   'commands/lccd-uns-overload',
   'commands/lccq-replaced',
+  'commands/lccq-stay',
   'commands/restored-live',
   'db/sqlite/flips',
-  'examples/spider',
-  'faults/disks',
+  'faults/kills',
   'faults/lost-answers',
-  'indexers',
-  'line/clear-feed',
-  'line/lists',
+  'indexers/engines',
+  'machines/direct',
   'qm/model',
   'qm/quota',
+  'qm/set-order',
   'sources/walk',
   'spider/faults/chain',
   'text/page-links-parse5',
 ];
+/** Rooms in which one version of Node may do what another does not. */
+const NODE = ['bot', 'db', 'fetch', 'lib', 'smoke', 'web'];
 
 /** Rooms whose test files change nothing of their process that another would see: those of a folder share a few processes. */
 const TOGETHER = [
@@ -134,6 +133,7 @@ const ALONE = [
   'fetch/hostile',
   'fetch/nginx',
   'qm/crash',
+  'qm/crash',
   'qm/day',
   'qm/deletion-spool',
   'qm/fuse',
@@ -154,18 +154,30 @@ const ALONE = [
 const FILES_A_PROCESS = 12;
 
 const isIn = (name, prefixes) => prefixes.some(prefix => name.startsWith(prefix));
+/** Length of the longest of the prefixes that the name has, 0 for none. */
+const fitOf = (name, prefixes) =>
+  Math.max(0, ...prefixes.filter(prefix => name.startsWith(prefix)).map(prefix => prefix.length));
+
+/** Where a file's tests are; the longer prefix decides. */
+function placeOf(name) {
+  const [rest, long] = [fitOf(name, REST), fitOf(name, LONG_ONLY)];
+  if (rest === 0 && long === 0) return 'fast';
+  return long > rest ? 'long' : 'rest';
+}
 
 /** Set → whether it has the test of this name. */
 export const SETS = {
-  fast: name => !isIn(name, [...REST, ...LONG_ONLY]),
-  rest: name => isIn(name, REST) && !isIn(name, LONG_ONLY),
-  long: name => isIn(name, LONG),
+  fast: name => placeOf(name) === 'fast',
+  rest: name => placeOf(name) === 'rest',
+  node: name => placeOf(name) === 'fast' && isIn(name, NODE),
+  long: name => placeOf(name) === 'long' || isIn(name, LONG_TOO),
 };
 
 /** Set → how much its tests do, where the environment does not say it. */
 export const AMOUNTS = {
   fast: { LCC_MODEL_RUNS: '50' },
-  rest: {},
+  rest: { LCC_TEST_KILLS: '12', LCC_TEST_PROVIDERS: '2', LCC_TEST_URLS: '300' },
+  node: { LCC_MODEL_RUNS: '50' },
   long: {
     LCC_MODEL_RUNS: '20000',
     LCC_TEST_CLEAR_IDS: '10000',

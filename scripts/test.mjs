@@ -1,16 +1,18 @@
-// Runs the tests: node scripts/test.mjs [--set=fast|rest|long] [FOLDER-OR-FILE-PREFIX …], names below test/ without
-// extension; of all sets (test-sets.mjs) unless one is named. Prints node:test's report of each file when that ends, the
-// files that took longest, those that failed and, last and alone on its line, `N passed, N failed, N skipped`.
+// Runs the tests: node scripts/test.mjs [--set=SET] [FOLDER-OR-FILE-PREFIX …], names below test/ without extension; of all sets
+// (test-sets.mjs) unless one is named. Prints node:test's report of each process when that ends and the files that took longest;
+// of each failure, at the end, its file, its name and its words; and last and alone on its line `N passed, N failed, N skipped`.
 //
-// A file, or a few files of a room (test-together.mjs), are a process with a group of its own, killed with all in it when its
-// time is over: Node 24 asks a test to end in a way that one that is busy does not hear. A file that crashes, hangs, ends before
-// its tests have run or has none is one failure; a test marked `todo` is a failure, for nothing unfinished is kept (test-report.mjs).
-import { spawn } from 'node:child_process';
+// A file, or a few files of a room (test-together.mjs), are a process (test-process.mjs). A file that crashes, hangs, ends before
+// its tests have run or has none is one failure; a test marked `todo` is a failure, for nothing unfinished is kept.
+//
+// Of a set, a file that failed is run once more, alone, after all others. If it passes then, it counts as passed, and a line
+// `unstable: NAME` says so before the last one.
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { killAll, runFiles } from './test-process.mjs';
 import { AMOUNTS, processesOf, SETS } from './test-sets.mjs';
 
 const { values, positionals } = parseArgs({ options: { set: { type: 'string' } }, allowPositionals: true });
@@ -27,13 +29,12 @@ delete process.env.NODE_TEST_CONTEXT;
 
 /** Files named at the end, as those that took longest. */
 const SLOWEST = 10;
-/**
- * After this a test file is killed and counted as a failure: a hang must not hold up the others for ever. A file that takes a
- * minute takes several on a machine whose processors are somebody else's most of the time.
- */
-const FILE_TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 600_000);
-/** Kept of what a file prints: the end. */
+/** Kept of what a process prints: the end. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
+/** With more files that failed none is run again: something else is broken than a test. */
+const MAX_RUN_AGAIN = 12;
+/** Lines shown of the words of a failure. */
+const WORDS_LINES = 12;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const compiledDir = join(root, 'dist/test');
@@ -57,82 +58,22 @@ if (names.length === 0) {
   process.exit(1);
 }
 
-/** Test files that run. */
-const running = new Set();
-
-/** Ends a test file and what it has started and not ended. */
-function killGroup({ pid }) {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
-  }
-}
-
 for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }))
   process.once(signal, () => {
-    for (const child of running) killGroup(child);
+    killAll();
     process.exit(status);
   });
 
-/** Runs the files of a process. @returns their counts, the time they took and what is wrong with them as a whole */
-function runFiles(files, print) {
-  return new Promise((resolve, reject) => {
-    const startMs = performance.now();
-    const child = spawn(
-      process.execPath,
-      [
-        `--test-reporter=${join(root, 'scripts/test-report.mjs')}`,
-        '--test-reporter-destination=stdout',
-        ...(files.length === 1
-          ? [join(compiledDir, `${files[0]}.test.js`)]
-          : [join(root, 'scripts/test-together.mjs'), ...files]),
-      ],
-      { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
-    );
-    running.add(child);
-    let outcomes = '';
-    let timedOut = false;
-    child.stdio[3].setEncoding('utf8').on('data', text => void (outcomes += text));
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', print);
-    const timer = setTimeout(() => {
-      timedOut = true;
-      killGroup(child);
-      // A process that has left the group may hold the other ends.
-      for (const stream of child.stdio) stream?.destroy();
-    }, FILE_TIMEOUT_MS);
-    child.on('error', reject);
-    child.on('exit', () => killGroup(child));
-    child.on('close', (status, signal) => {
-      clearTimeout(timer);
-      running.delete(child);
-      const lines = outcomes.split('\n');
-      const count = outcome => lines.filter(line => line === outcome).length;
-      const counts = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') };
-      const problem = problemOf({ timedOut, status, signal, lines, counts });
-      if (problem !== undefined) counts.failed ||= 1;
-      resolve({ name: labelOf(files), counts, problem, ms: performance.now() - startMs });
-    });
-  });
-}
-
-function problemOf({ timedOut, status, signal, lines, counts }) {
-  if (timedOut) {
-    const begun = lines.findLast(line => line.startsWith('begun '))?.slice('begun '.length);
-    const where = begun === undefined ? '' : `, in “${begun}”`;
-    return `killed after ${FILE_TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)${where}`;
-  }
-  if (signal !== null) return `ended by ${signal}`;
-  if (!lines.includes('end')) return `ended before its tests, with status ${status}`;
-  if (counts.passed + counts.failed + counts.skipped === 0) return 'no test in it ran to its end';
-  return status !== 0 && counts.failed === 0 ? `ended with status ${status}` : undefined;
-}
-
+/** File → what came of it: the last run counts. */
+const results = new Map();
+const times = [];
+const sum = outcome => [...results.values()].reduce((total, each) => total + each[outcome], 0);
+const seconds = ms => `${(ms / 1000).toFixed(1)} s`;
 /** `lib/clock … lib/conversation`. */
 const labelOf = files => (files.length === 1 ? files[0] : `${files[0]} … ${files.at(-1)}`);
 
 /** Runs the files of a process and prints their report: at once where there are no others. */
-async function report(files) {
+async function run(files) {
   const kept = [];
   let bytes = 0;
   const keep = chunk => {
@@ -141,28 +82,54 @@ async function report(files) {
     while (bytes > MAX_OUTPUT_BYTES) bytes -= kept.shift().length;
   };
   const isAlone = files.length === names.length;
-  const ran = await runFiles(files, isAlone ? chunk => process.stdout.write(chunk) : keep);
-  console.log(`${isAlone ? '' : Buffer.concat(kept)}── ${ran.name} ${seconds(ran)}`);
-  if (ran.problem !== undefined) console.log(`✖ test/${ran.name}: ${ran.problem}`);
-  return ran;
+  const { over, missing, problem, ms } = await runFiles(
+    root,
+    files,
+    isAlone ? chunk => process.stdout.write(chunk) : keep,
+  );
+  for (const [file, counts] of over) results.set(file, counts);
+  const lone = problem !== undefined && missing.length === 0 && files.length === 1 ? files : missing;
+  for (const file of lone)
+    results.set(file, { passed: 0, failed: 1, skipped: 0, failures: [{ name: 'the file', words: problem }] });
+  times.push({ name: labelOf(files), ms });
+  console.log(`${isAlone ? '' : Buffer.concat(kept)}── ${labelOf(files)} ${seconds(ms)}`);
+  if (problem !== undefined) console.log(`✖ test/${labelOf(files)}: ${problem}`);
 }
-
-const seconds = ({ ms }) => `${(ms / 1000).toFixed(1)} s`;
 
 /** Processes at a time: a test waits for what it has started, which is busy then. */
 const PROCESSES_AT_A_TIME = availableParallelism() + 1;
-
-const done = [];
 const queue = processesOf(names);
 const work = async () => {
-  for (let files; (files = queue.shift()) !== undefined;) done.push(await report(files));
+  for (let files; (files = queue.shift()) !== undefined;) await run(files);
 };
 await Promise.all(Array.from({ length: PROCESSES_AT_A_TIME }, work));
 
-const sum = outcome => done.reduce((total, { counts }) => total + counts[outcome], 0);
-const slowest = done.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
-console.log('longest:', slowest.map(ran => `${ran.name} ${seconds(ran)}`).join(', '));
-for (const { name, counts, problem } of done)
-  if (counts.failed > 0) console.log(`✖ test/${name}: ${problem ?? `${counts.failed} failed`}`);
+const failing = () => names.filter(name => results.get(name).failed > 0);
+const unstable = [];
+const suspects = failing();
+if (values.set !== undefined && suspects.length <= MAX_RUN_AGAIN)
+  for (const file of suspects) {
+    const { failures } = results.get(file);
+    console.log(`── again, alone: ${file}`);
+    await run([file]);
+    if (results.get(file).failed === 0) unstable.push({ file, failures });
+  }
+
+const slowest = times.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+console.log('longest:', slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', '));
+for (const { file, failures } of unstable) tell(file, failures, 'failed beside others and passed alone');
+for (const file of failing()) tell(file, results.get(file).failures, 'failed');
+for (const { file } of unstable) console.log(`unstable: ${file}`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
 process.exitCode = sum('failed') > 0 || sum('passed') === 0 ? 1 : 0;
+
+function tell(file, failures, how) {
+  for (const { name, place, words } of failures) {
+    const lines = words.split('\n').filter(line => !line.includes('node:internal'));
+    console.log(
+      `✖ test/${file}: “${name}” ${how}${place === undefined ? '' : ` (${relative(root, place)})`}`,
+    );
+    for (const line of lines.slice(0, WORDS_LINES)) console.log(`    ${line}`);
+    if (lines.length > WORDS_LINES) console.log(`    … ${lines.length - WORDS_LINES} more lines above`);
+  }
+}

@@ -8,6 +8,7 @@ import { NETWORK } from '../rs/account-scene.js';
 import { ANN, waitingLink } from '../rs/mail-support.js';
 import { MeScene, PASSWORD, PID, ROOT } from '../rs/me-scene.js';
 import { freePort } from '../support/free-port.js';
+import { longIt } from '../support/long.js';
 import { pageProblems } from '../support/page-problems.js';
 import { ground } from '../web/support.js';
 
@@ -99,7 +100,7 @@ describe('pages in rare states', { skip }, () => {
     assert.deepEqual(await problems(), []);
   });
 
-  it('have nothing that axe complains of, light and dark, 1280, 768 and 320 px wide', async () => {
+  longIt('have nothing that axe complains of, light and dark, 1280, 768 and 320 px wide', async () => {
     const { site } = scene.accounts.rs;
     const { keep, problems } = album();
     await scene.qm.send(PID, [url(`${ROOT}a`), url(`${ROOT}b`)]);
@@ -139,32 +140,35 @@ describe('pages in rare states', { skip }, () => {
     assert.deepEqual(await problems(), []);
   });
 
-  it('have nothing that axe complains of: addresses that wait and are confirmed, links of mails, what was shown', async () => {
-    const { accounts, pages } = scene;
-    const { rs } = accounts;
-    const { keep, problems } = album();
-    keep('no address', /nobody/, await scene.get('/me/mail'));
-    const give = async (email: string) => scene.follow(await scene.post('/me/mail', { email }));
-    keep('address wrong', /id="email-wrong"/, await scene.post('/me/mail', { email: 'ann' }));
-    keep('address waits', /Look into your mail/, await give(ANN));
-    const confirm = `/base/confirm/${waitingLink(rs, 'confirm')}`;
-    keep('confirm', /It is mine/, await pages.ask(confirm));
-    keep('confirmed', /is confirmed/, await pages.ask((await pages.ask(confirm, {})).location));
-    keep('confirmed already', /Sorry/, await pages.ask(confirm, {}));
-    keep('address', /Send me no mail/, await scene.get('/me/mail'));
-    keep('another address waits', /Waits for its link/, await give('bob@example.org'));
+  longIt(
+    'have nothing that axe complains of: addresses that wait and are confirmed, links of mails, what was shown',
+    async () => {
+      const { accounts, pages } = scene;
+      const { rs } = accounts;
+      const { keep, problems } = album();
+      keep('no address', /nobody/, await scene.get('/me/mail'));
+      const give = async (email: string) => scene.follow(await scene.post('/me/mail', { email }));
+      keep('address wrong', /id="email-wrong"/, await scene.post('/me/mail', { email: 'ann' }));
+      keep('address waits', /Look into your mail/, await give(ANN));
+      const confirm = `/base/confirm/${waitingLink(rs, 'confirm')}`;
+      keep('confirm', /It is mine/, await pages.ask(confirm));
+      keep('confirmed', /is confirmed/, await pages.ask((await pages.ask(confirm, {})).location));
+      keep('confirmed already', /Sorry/, await pages.ask(confirm, {}));
+      keep('address', /Send me no mail/, await scene.get('/me/mail'));
+      keep('another address waits', /Waits for its link/, await give('bob@example.org'));
 
-    keep('forgot', /By mail/, await pages.ask('/base/forgot'));
-    keep('forgot, nobody', /id="who-wrong"/, await pages.ask('/base/forgot', { who: 'who?' }));
-    const asked = await pages.ask('/base/forgot', { who: String(PID) });
-    keep('asked', /Look into your mail/, await pages.ask(asked.location));
-    await rs.mail.idle();
-    const reset = `/base/reset/${waitingLink(rs, 'reset')}`;
-    keep('reset', /Show another password/, await pages.ask(reset));
-    rs.shown = { generation: 1 };
-    const { location } = await pages.ask(reset, {});
-    keep('password', /Your new password/, await pages.ask(location));
-    keep('password, shown already', /Sorry/, await pages.ask(location));
-    assert.deepEqual(await problems(), []);
-  });
+      keep('forgot', /By mail/, await pages.ask('/base/forgot'));
+      keep('forgot, nobody', /id="who-wrong"/, await pages.ask('/base/forgot', { who: 'who?' }));
+      const asked = await pages.ask('/base/forgot', { who: String(PID) });
+      keep('asked', /Look into your mail/, await pages.ask(asked.location));
+      await rs.mail.idle();
+      const reset = `/base/reset/${waitingLink(rs, 'reset')}`;
+      keep('reset', /Show another password/, await pages.ask(reset));
+      rs.shown = { generation: 1 };
+      const { location } = await pages.ask(reset, {});
+      keep('password', /Your new password/, await pages.ask(location));
+      keep('password, shown already', /Sorry/, await pages.ask(location));
+      assert.deepEqual(await problems(), []);
+    },
+  );
 });

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { BotManagerHome, contentOf, md5 } from '../support/bot-manager.js';
 import { statusOf } from '../support/daemon.js';
 import { until } from '../support/until.js';
+import { longIt } from '../support/long.js';
 
 let bm: BotManagerHome;
 beforeEach(async () => void (bm = await BotManagerHome.make()));
@@ -106,98 +107,107 @@ describe('lccd-bm and its robots', () => {
     assert.deepEqual(halfWritten(), []);
   });
 
-  it('gives the work of a robot that hangs to another, whose content is not replaced when it goes on', async () => {
-    bm.configure('attempt_timeout_ms = 4000\n[bot]\ntotal_timeout_ms = 3900\n');
-    let finish = () => {};
-    let asked = () => {};
-    const hasAsked = new Promise<void>(resolve => (asked = resolve));
-    bm.site.answer = (_request, response) => {
-      finish = () => void response.end('old');
-      asked();
-    };
-    const manager = bm.startManager();
-    const hung = bm.startRobot('hung', 1);
-    await bm.source.slots(1);
-    const result = bm.fetchOk('/a');
-    await hasAsked;
-    hung.child.kill('SIGSTOP');
-    finish();
-    await manager.logged('robot disconnected');
-    bm.site.answer = (_request, response) => void response.end('new');
-    bm.startRobot('heir', 1);
-    const stored = await result;
-    assert.notEqual(stored.fileId, '00/00/00000000.0', 'the name of the robot that hangs');
-    hung.child.kill('SIGCONT');
-    await bm.source.slots(2);
-    assert.equal(readFileSync(bm.fileOf(stored), 'utf8'), 'new');
-    assert.equal(stored.md5, md5('new'));
-  });
+  longIt(
+    'gives the work of a robot that hangs to another, whose content is not replaced when it goes on',
+    async () => {
+      bm.configure('attempt_timeout_ms = 4000\n[bot]\ntotal_timeout_ms = 3900\n');
+      let finish = () => {};
+      let asked = () => {};
+      const hasAsked = new Promise<void>(resolve => (asked = resolve));
+      bm.site.answer = (_request, response) => {
+        finish = () => void response.end('old');
+        asked();
+      };
+      const manager = bm.startManager();
+      const hung = bm.startRobot('hung', 1);
+      await bm.source.slots(1);
+      const result = bm.fetchOk('/a');
+      await hasAsked;
+      hung.child.kill('SIGSTOP');
+      finish();
+      await manager.logged('robot disconnected');
+      bm.site.answer = (_request, response) => void response.end('new');
+      bm.startRobot('heir', 1);
+      const stored = await result;
+      assert.notEqual(stored.fileId, '00/00/00000000.0', 'the name of the robot that hangs');
+      hung.child.kill('SIGCONT');
+      await bm.source.slots(2);
+      assert.equal(readFileSync(bm.fileOf(stored), 'utf8'), 'new');
+      assert.equal(stored.md5, md5('new'));
+    },
+  );
 
-  it('gives the lanes of a robot that answers no ping to another, and tells of it until it is back', async () => {
-    bm.configure('[wire]\nping_interval_ms = 1000\n');
-    let asked = () => {};
-    const hasAsked = new Promise<void>(resolve => (asked = resolve));
-    bm.site.answer = asked;
-    const manager = bm.startManager();
-    const hung = bm.startRobot('hung', 1);
-    await bm.source.slots(1);
-    const results = ['/0', '/1'].map(path => bm.fetchOk(path, '7'));
-    await hasAsked;
-    bm.site.answer = (request, response) => void response.end(contentOf(request.url ?? ''));
-    hung.child.kill('SIGSTOP');
-    bm.startRobot('heir', 1);
-    await bm.source.slots(2);
-    const says = (silent: number, lost: number) =>
-      until(`${silent} robots are silent, ${lost} are lost`, async () => {
-        const { robots_silent: isSilent, robots_lost: isLost } = await statusOf(bm.home, 'lccd-bm');
-        return (isSilent as unknown[]).length === silent && (isLost as unknown[]).length === lost;
-      });
-    await says(1, 0);
-    await manager.logged('silent for 3 intervals of 1 s (wire.ping_interval_ms)');
-    await Promise.all(results);
-    await says(0, 1);
-    hung.child.kill('SIGCONT');
-    await says(0, 0);
-  });
+  longIt(
+    'gives the lanes of a robot that answers no ping to another, and tells of it until it is back',
+    async () => {
+      bm.configure('[wire]\nping_interval_ms = 1000\n');
+      let asked = () => {};
+      const hasAsked = new Promise<void>(resolve => (asked = resolve));
+      bm.site.answer = asked;
+      const manager = bm.startManager();
+      const hung = bm.startRobot('hung', 1);
+      await bm.source.slots(1);
+      const results = ['/0', '/1'].map(path => bm.fetchOk(path, '7'));
+      await hasAsked;
+      bm.site.answer = (request, response) => void response.end(contentOf(request.url ?? ''));
+      hung.child.kill('SIGSTOP');
+      bm.startRobot('heir', 1);
+      await bm.source.slots(2);
+      const says = (silent: number, lost: number) =>
+        until(`${silent} robots are silent, ${lost} are lost`, async () => {
+          const { robots_silent: isSilent, robots_lost: isLost } = await statusOf(bm.home, 'lccd-bm');
+          return (isSilent as unknown[]).length === silent && (isLost as unknown[]).length === lost;
+        });
+      await says(1, 0);
+      await manager.logged('silent for 3 intervals of 1 s (wire.ping_interval_ms)');
+      await Promise.all(results);
+      await says(0, 1);
+      hung.child.kill('SIGCONT');
+      await says(0, 0);
+    },
+  );
 
-  it('has a robot that was stopped for longer than its attempt ask nothing more beside its successor', async () => {
-    bm.configure('attempt_timeout_ms = 6000\n[bot]\ntotal_timeout_ms = 5900\n');
-    const asked: string[] = [];
-    const answers = new Map<string, () => void>();
-    bm.site.answer = (request, response) => {
-      asked.push(request.url ?? '');
-      answers.set(request.url ?? '', () => void response.end('page'));
-    };
-    const untilAsked = (count: number) => until(`${count} urls are asked for`, () => asked.length >= count);
-    const manager = bm.startManager();
-    const stopped = bm.startRobot('stopped', 1);
-    await bm.source.slots(1);
-    const results = ['/0', '/1', '/2', '/3'].map(path =>
-      bm.source.fetch({ lane: '7', url: bm.site.urlOf(path) }),
-    );
-    await untilAsked(1);
-    stopped.child.kill('SIGSTOP');
-    const first = answers.get('/0');
-    await manager.logged('robot disconnected');
-    bm.startRobot('heir', 1);
-    await untilAsked(2);
-    answers.get('/0')?.();
-    await untilAsked(3);
-    // The heir is asking for /1; the other has all four, and an answer to the first.
-    first?.();
-    stopped.child.kill('SIGCONT');
-    await stopped.logged('silent for 2 times the 2 s it pings at');
-    await bm.source.slots(2);
-    for (const [n, path] of ['/1', '/2', '/3'].entries()) {
-      answers.get(path)?.();
-      await untilAsked(Math.min(4 + n, 5));
-    }
-    for (const result of await Promise.all(results))
-      assert.equal(result?.status, 'ok', JSON.stringify(result));
-    assert.deepEqual(asked, ['/0', '/0', '/1', '/2', '/3']);
-  });
+  longIt(
+    'has a robot that was stopped for longer than its attempt ask nothing more beside its successor',
+    async () => {
+      bm.configure('attempt_timeout_ms = 6000\n[bot]\ntotal_timeout_ms = 5900\n');
+      const asked: string[] = [];
+      const answers = new Map<string, () => void>();
+      bm.site.answer = (request, response) => {
+        asked.push(request.url ?? '');
+        answers.set(request.url ?? '', () => void response.end('page'));
+      };
+      const untilAsked = (count: number) => until(`${count} urls are asked for`, () => asked.length >= count);
+      const manager = bm.startManager();
+      const stopped = bm.startRobot('stopped', 1);
+      await bm.source.slots(1);
+      const results = ['/0', '/1', '/2', '/3'].map(path =>
+        bm.source.fetch({ lane: '7', url: bm.site.urlOf(path) }),
+      );
+      await untilAsked(1);
+      stopped.child.kill('SIGSTOP');
+      const first = answers.get('/0');
+      await manager.logged('robot disconnected');
+      bm.startRobot('heir', 1);
+      await untilAsked(2);
+      answers.get('/0')?.();
+      await untilAsked(3);
+      // The heir is asking for /1; the other has all four, and an answer to the first.
+      first?.();
+      stopped.child.kill('SIGCONT');
+      await stopped.logged('silent for 2 times the 2 s it pings at');
+      await bm.source.slots(2);
+      for (const [n, path] of ['/1', '/2', '/3'].entries()) {
+        answers.get(path)?.();
+        await untilAsked(Math.min(4 + n, 5));
+      }
+      for (const result of await Promise.all(results))
+        assert.equal(result?.status, 'ok', JSON.stringify(result));
+      assert.deepEqual(asked, ['/0', '/0', '/1', '/2', '/3']);
+    },
+  );
 
-  it('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {
+  longIt('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {
     bm.configure('[wire]\nping_interval_ms = 2000\n');
     const asked: string[] = [];
     let leave = () => {};

@@ -140,7 +140,7 @@ test('no path of the machine it was made on and no registry stands in the tree',
 });
 
 test('shell scripts of the project are well-formed and can be run', () => {
-  const scripts = ['.ci/run', ...projectFiles('scripts').filter(path => path.endsWith('.sh'))];
+  const scripts = ['.ci/run', '.ci/long', ...projectFiles('scripts').filter(path => path.endsWith('.sh'))];
   for (const path of scripts) {
     assert.ok((statSync(join(ROOT, path)).mode & 0o111) !== 0, `${path} is not executable`);
     assert.equal(spawnSync('bash', ['-n', join(ROOT, path)]).status, 0, path);

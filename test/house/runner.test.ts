@@ -19,7 +19,13 @@ function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'lcc-runner-'));
   try {
     for (const dir of ['scripts', 'test', 'dist/test']) mkdirSync(join(root, dir), { recursive: true });
-    for (const script of ['test.mjs', 'test-report.mjs', 'test-sets.mjs', 'test-together.mjs'])
+    for (const script of [
+      'test.mjs',
+      'test-process.mjs',
+      'test-report.mjs',
+      'test-sets.mjs',
+      'test-together.mjs',
+    ])
       copyFileSync(join(ROOT, 'scripts', script), join(root, 'scripts', script));
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
     for (const [name, body] of Object.entries(bodies)) {
@@ -129,15 +135,63 @@ test('leaves out what the compiler once made of a test that is gone, and what wa
   assert.equal(done.last, '1 passed, 0 failed, 0 skipped');
 });
 
-test('each file is in the fast set or in the rest or in the long one, which also has more of some others', () => {
+test('a file of a set that fails beside others and passes alone counts as passed, and is named at the end', () => {
+  const once = `import { existsSync, writeFileSync } from 'node:fs';
+    const mark = new URL('./mark', import.meta.url);
+    test('x', () => { if (existsSync(mark)) return; writeFileSync(mark, ''); throw new Error('no luck'); });
+    test('y', () => {});`;
+  const bodies = { 'lib/a': `test('z', () => {});`, 'lib/once': once };
+  const done = runTests(bodies, '--set=fast');
+  assert.match(
+    done.stdout,
+    /^✖ test\/lib\/once: “test\/lib\/once › x” failed beside others and passed alone \(.*\)\n {4}Error: no luck$/m,
+  );
+  assert.deepEqual(done.stdout.trimEnd().split('\n').slice(-2), [
+    'unstable: lib/once',
+    '3 passed, 0 failed, 0 skipped',
+  ]);
+  assert.equal(done.status, 0);
+  assert.equal(runTests(bodies).last, '2 passed, 1 failed, 0 skipped', 'tests that are named run once');
+});
+
+test('a file of a set that fails twice fails, and the last lines say where and with which words', () => {
+  const done = runTests(
+    {
+      'lib/a': `test('z', () => {});`,
+      'lib/never': `describe('s', () => { test('x', () => { throw new Error('never'); }); });`,
+      dying: `test('x', () => { process.kill(process.pid, 'SIGKILL'); });`,
+    },
+    '--set=fast',
+  );
+  assert.equal(done.stdout.match(/^── again, alone: /gm)?.length, 2);
+  assert.match(
+    done.stdout,
+    /^✖ test\/dying: “the file” failed\n {4}ended by SIGKILL\n✖ test\/lib\/never: “s › x” failed \(.*never.*\)\n {4}Error: never\n(?: {4}.*\n)*1 passed, 2 failed, 0 skipped\n$/m,
+  );
+  assert.equal(done.status, 1);
+});
+
+test('where more files fail than a test can be to blame for, none is run again', () => {
+  const broken = Array.from({ length: 13 }, (_, n) => [
+    `lib/f${n}`,
+    `test('x', () => { throw new Error('no'); });`,
+  ]);
+  const done = runTests(Object.fromEntries(broken) as Record<string, string>, '--set=fast');
+  assert.doesNotMatch(done.stdout, /again, alone/);
+  assert.equal(done.last, '0 passed, 13 failed, 0 skipped');
+});
+
+test('each file is in one of the sets fast, rest and long; long has more of some of the others, node few', () => {
+  const names = ['wire/url', 'lib/lock', 'commands/lccq', 'qm/mutants', 'faults/lost-answers', 'qm/model'];
   const bodies = Object.fromEntries(
-    ['wire/url', 'commands/lccq', 'qm/mutants', 'faults/lost-answers', 'qm/model'].map(name => [
+    names.map(name => [
       name,
       `test('${name}', () => { console.log('runs ${name}', process.env.LCC_MODEL_RUNS); });`,
     ]),
   );
   const ran = (set: string) => runTests(bodies, `--set=${set}`).ran.sort();
-  assert.deepEqual(ran('fast'), ['qm/model 50', 'wire/url 50']);
+  assert.deepEqual(ran('fast'), ['lib/lock 50', 'qm/model 50', 'wire/url 50']);
+  assert.deepEqual(ran('node'), ['lib/lock 50']);
   assert.deepEqual(ran('rest'), ['commands/lccq undefined', 'faults/lost-answers undefined']);
   assert.deepEqual(ran('long'), ['faults/lost-answers 20000', 'qm/model 20000', 'qm/mutants 20000']);
 });
@@ -145,7 +199,7 @@ test('each file is in the fast set or in the rest or in the long one, which also
 test('a set that is not there is named, with those that are', () => {
   const done = runTests({ a: `test('x', () => {});` }, '--set=slow');
   assert.equal(done.status, 1);
-  assert.match(done.stderr, /--set=slow: the sets are fast, rest, long/);
+  assert.match(done.stderr, /--set=slow: the sets are fast, rest, node, long/);
 });
 
 test('says so and fails when nothing matches', () => {

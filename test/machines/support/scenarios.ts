@@ -6,6 +6,7 @@ import { noNginx } from '../../support/nginx.js';
 import { until } from '../../support/until.js';
 import { Cluster, type StoreMachine } from './cluster.js';
 import { noMachines, type Cut } from './network.js';
+import { longIt } from '../../support/long.js';
 
 const PAGES = Array.from({ length: 30 }, (_, i) => `page-${i}.html`);
 const PROVIDERS = 6;
@@ -76,7 +77,7 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
     });
 
     for (const cut of options.cuts) {
-      it(`gives the work of a machine whose link is ${cut} to the other, and takes it back`, async () => {
+      longIt(`gives the work of a machine whose link is ${cut} to the other, and takes it back`, async () => {
         const release = cluster.site.hold();
         await change();
         await cluster.site.asked(m1.machine, m2.machine);
@@ -123,7 +124,7 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
       await cluster.untilHere('m1', 'm2');
     });
 
-    it('finds everything again when the machine of the Queue Manager lost its power', async () => {
+    longIt('finds everything again when the machine of the Queue Manager lost its power', async () => {
       const release = cluster.site.hold();
       await change();
       await cluster.site.asked(m1.machine, m2.machine);

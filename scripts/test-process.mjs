@@ -1,0 +1,102 @@
+// A process that runs test files, in a group of its own that is killed when its time is over, and what it said. For test.mjs.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+/**
+ * After this a process is killed and counted as a failure: a hang must not hold up the others for ever. A file that takes a
+ * minute takes several on a machine whose processors are somebody else's most of the time.
+ */
+const TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 600_000);
+
+/** Processes that run. */
+const running = new Set();
+
+/** Ends a test process and all that it has started and not ended. */
+function killGroup({ pid }) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+/** Ends all of them. */
+export function killAll() {
+  for (const child of running) killGroup(child);
+}
+
+/**
+ * Runs files of one process.
+ * @param root of the project
+ * @param print takes what the process writes
+ * @returns for each file that is over its counts and failures; the files that are not; what is wrong with all; the time it took
+ */
+export function runFiles(root, files, print) {
+  return new Promise((resolve, reject) => {
+    const startMs = performance.now();
+    const child = spawn(
+      process.execPath,
+      [
+        `--test-reporter=${join(root, 'scripts/test-report.mjs')}`,
+        '--test-reporter-destination=stdout',
+        ...(files.length === 1
+          ? [join(root, 'dist/test', `${files[0]}.test.js`)]
+          : [join(root, 'scripts/test-together.mjs'), ...files]),
+      ],
+      { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+    );
+    running.add(child);
+    let said = '';
+    let timedOut = false;
+    child.stdio[3].setEncoding('utf8').on('data', text => void (said += text));
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', print);
+    const timer = setTimeout(() => {
+      timedOut = true;
+      killGroup(child);
+      // A process that has left the group may hold the other ends.
+      for (const stream of child.stdio) stream?.destroy();
+    }, TIMEOUT_MS);
+    child.on('error', reject);
+    child.on('exit', () => killGroup(child));
+    child.on('close', (status, signal) => {
+      clearTimeout(timer);
+      running.delete(child);
+      const records = said.split('\n').slice(0, -1).map(JSON.parse);
+      resolve({ ...sumsOf(files, records, { timedOut, status, signal }), ms: performance.now() - startMs });
+    });
+  });
+}
+
+const none = () => ({ passed: 0, failed: 0, skipped: 0, failures: [] });
+
+function sumsOf(files, records, how) {
+  const over = new Map();
+  let sums = none();
+  let begun;
+  let hasEnded = false;
+  for (const record of records) {
+    if (record.begun !== undefined) begun = record.begun;
+    if (record.end) hasEnded = true;
+    if (record.outcome !== undefined) sums[record.outcome]++;
+    if (record.outcome === 'failed') sums.failures.push(record);
+    if (record.over === undefined) continue;
+    over.set(record.over, sums);
+    sums = none();
+  }
+  if (files.length === 1 && hasEnded) over.set(files[0], sums);
+  let problem = problemOf(how, hasEnded, begun);
+  if (files.length === 1 && hasEnded && sums.passed + sums.failed + sums.skipped === 0)
+    problem = 'no test in it ran to its end';
+  const failed = [...over.values()].reduce((sum, each) => sum + each.failed, 0);
+  if (problem === undefined && failed === 0 && how.status !== 0) problem = `ended with status ${how.status}`;
+  return { over, missing: files.filter(file => !over.has(file)), problem };
+}
+
+function problemOf({ timedOut, status, signal }, hasEnded, begun) {
+  if (timedOut) {
+    const where = begun === undefined ? '' : `, in “${begun}”`;
+    return `killed after ${TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)${where}`;
+  }
+  if (signal !== null) return `ended by ${signal}`;
+  return hasEnded ? undefined : `ended before its tests, with status ${status}`;
+}
