@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
+import { killAt } from '../support/kills.js';
 import { noRails } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';
@@ -50,7 +50,7 @@ describe('a kill', { skip: noRails }, () => {
   ])
     it(`after ${step} costs a few requests more`, async () => {
       const home = await newHome();
-      const env = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(home.dir, 'crashed') };
+      const { env } = killAt(step);
       assert.equal(await home.startHard(env).ended, 'SIGKILL');
       home.startHard(env);
       await finish(home);

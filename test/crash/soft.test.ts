@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { killAt } from '../support/kills.js';
 import { noRails } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';
@@ -39,7 +40,7 @@ describe('a kill of lccd-soft', { skip: noRails, concurrency: 3 }, () => {
       let asked = 0;
       balancer.answer = url => (++asked % 7 === 1 ? { status: 503 } : { body: `new ${url}` });
       home.publish(...URLS);
-      const env = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(home.dir, 'crashed') };
+      const { env } = killAt(step);
       assert.equal(await home.startSoft(env).ended, 'SIGKILL');
       home.startSoft(env);
       await home.untilPublished();

@@ -106,7 +106,7 @@ test('at every durable step some test kills a process', () => {
   const crashTests = projectFiles('test')
     .filter(path => path.endsWith('.test.ts'))
     .map(readProjectFile)
-    .filter(text => /LCC_CRASH_AT|survivesKillsAt|new Pair\(/.test(text))
+    .filter(text => /LCC_CRASH_AT|killAt|lifeWithKill|leavesTheSame|survivesKillsAt|new Pair\(/.test(text))
     .join('\n');
   const spared = stepsInTable().filter(name => !new RegExp(`'${name}(:\\d+)?'`).test(crashTests));
   assert.deepEqual(spared, []);

@@ -1,8 +1,7 @@
 /** The whole main line, killed at a durable step and compared with the run that was not. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { lifeWithKill, type KillEnv } from './kills.js';
 import { type Holdings, Lcc, urlTag } from './lcc.js';
 import { TestSite } from './site.js';
 
@@ -10,14 +9,13 @@ const PAGES = 8;
 const page = (n: number) => `p${n}.html`;
 
 /** A site's life: eight pages and a url that is wrong; two change, one goes, one comes; at last all but four go. */
-async function live(crashAt?: string): Promise<Holdings> {
+async function live(env: KillEnv): Promise<Holdings> {
   const site = await TestSite.listen();
   const lcc = new Lcc(`${site.url}/`);
   try {
     for (let n = 1; n <= PAGES; n++) site.pages.set(`/${page(n)}`, `page ${n}`);
     await lcc.addProvider();
-    const crashed = join(lcc.home, 'crashed');
-    lcc.launch(crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: crashed });
+    lcc.launch(env);
     const all = Array.from({ length: PAGES }, (_, i) => urlTag(page(i + 1)));
     await lcc.deliver('partial', [...all, urlTag('missing.html')]);
     await lcc.idle();
@@ -38,7 +36,6 @@ async function live(crashAt?: string): Promise<Holdings> {
     );
     await lcc.idle();
     await lcc.freed();
-    if (crashAt !== undefined) assert.ok(existsSync(crashed), 'the step was never reached');
     assert.deepEqual([...lcc.reported], ['404 missing.html']);
     return await lcc.holdings();
   } finally {
@@ -56,14 +53,14 @@ export function survivesKillsAt(steps: readonly string[]): void {
     let expected: Holdings;
 
     before(async () => {
-      expected = await live();
+      expected = await live({});
       assert.equal(expected.rows.length, 4);
       assert.equal(expected.files, 4);
     });
 
     for (const step of steps) {
       it(`killed at ${step}`, async () => {
-        const held = await live(step);
+        const held = await lifeWithKill(step, live);
         assert.deepEqual(held.rows, expected.rows);
         assert.ok(held.files >= expected.files, 'a file is missing');
       });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { BotManagerHome, contentOf } from '../support/bot-manager.js';
 import type { Daemon } from '../support/daemon.js';
+import { lifeWithKill, type KillEnv } from '../support/kills.js';
 
 const STEPS = [
   'bm.store.claimed',
@@ -51,11 +52,9 @@ class KeptManager {
 }
 
 /** Urls come, half of them go, others come, with a restart between; gives what the store must hold and what it does. */
-async function history(crashAt: string | undefined) {
+async function history(env: KillEnv) {
   const bm = await BotManagerHome.make(7);
   const { source, site } = bm;
-  const env =
-    crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(bm.home, 'crashed') };
   const manager = new KeptManager(() => bm.startManager(env));
   bm.startRobot('lccbot', SLOTS);
   try {
@@ -97,10 +96,10 @@ async function history(crashAt: string | undefined) {
 }
 
 describe('lccd-bm killed at any durable step', { concurrency: 2 }, () => {
-  const uninterrupted = history(undefined);
+  const uninterrupted = history({});
   for (const step of STEPS) {
     it(`never gives a name to two contents: ${step}`, async () => {
-      const killed = await history(step);
+      const killed = await lifeWithKill(step, history);
       assert.equal(killed.crashes, 1);
       const { urls, files, crashes } = await uninterrupted;
       assert.equal(crashes, 0);

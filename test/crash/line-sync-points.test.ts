@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { killAt } from '../support/kills.js';
 import { Lcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
@@ -31,9 +32,9 @@ async function suffer(crashAt: string): Promise<void> {
     rmSync(join(folder, second));
 
     lcc.configure('qm.sync_interval_ms = 100\nqm.check_window = 2\n');
-    const crashed = join(lcc.home, 'crashed');
-    lcc.launch({ LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: crashed });
-    await until(`death at ${crashAt}`, () => existsSync(crashed));
+    const { env, happened } = killAt(crashAt);
+    lcc.launch(env);
+    await until(`death at ${crashAt}`, happened);
     await lcc.idle();
     assert.deepEqual((await lcc.holdings()).rows, before.rows);
     await lcc.stop();

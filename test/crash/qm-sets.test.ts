@@ -8,8 +8,9 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import { suspectDatabase } from '../../src/db/sqlite/suspicion.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { damageNote, sessionNote } from '../../src/wire/uns-qm.js';
+import { killAt, leavesTheSame, type KillEnv } from '../support/kills.js';
 import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';
-import { failure, ok, url } from './support.js';
+import { failure, ok, url } from '../qm/support.js';
 
 const pages = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));
 
@@ -39,11 +40,9 @@ function fetched(request: FetchRequest): FetchResult {
   return { ...ok(request.url), id: request.id, fileId: fileIdOf({ id: request.id, gen: 0 }) };
 }
 
-/** Does all the work, starting the Queue Manager again when it dies. @returns what is left in the database, and deaths */
-async function work(sliceUrls: number, crashAt?: string): Promise<{ left: unknown; deaths: number }> {
+/** Does all the work, starting the Queue Manager again when it dies. @returns what is left in the database */
+async function work(sliceUrls: number, env: KillEnv): Promise<unknown> {
   const qm = new Qm(`[qm]\nslice_urls = ${sliceUrls}\n`);
-  const env: Record<string, string> =
-    crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(qm.home, 'crashed') };
   let deaths = 0;
   let uns: Uns;
   let bm: Bm;
@@ -95,24 +94,18 @@ async function work(sliceUrls: number, crashAt?: string): Promise<{ left: unknow
            (SELECT count(*) FROM lccurl) + (SELECT count(*) FROM tombstone) AS distinct_numbers`,
       ].map(sql => db.prepare(sql).all()),
     );
-    return { left, deaths };
+    assert.equal(deaths, Object.keys(env).length === 0 ? 0 : 1);
+    return left;
   } finally {
     await qm.close();
   }
 }
 
-async function compare(sliceUrls: number, steps: readonly string[]): Promise<void> {
-  const undisturbed = await work(sliceUrls);
-  assert.equal(undisturbed.deaths, 0);
-  for (const step of steps) {
-    const disturbed = await work(sliceUrls, step);
-    assert.equal(disturbed.deaths, 1, `${step} is passed`);
-    assert.deepEqual(disturbed.left, undisturbed.left, `killed at ${step}`);
-  }
-}
+const compare = (sliceUrls: number, steps: readonly string[]) =>
+  leavesTheSame(steps, env => work(sliceUrls, env));
 
-test('killed at any durable step, the Queue Manager ends where it would have ended', () =>
-  compare(4, [
+test('killed at any durable step, the Queue Manager ends where it would have ended', async () => {
+  await compare(4, [
     'qm.slice.committed',
     'qm.slice.committed:5',
     'qm.reconcile.committed',
@@ -127,10 +120,12 @@ test('killed at any durable step, the Queue Manager ends where it would have end
     'qm.session.noted',
     'qm.set.refused',
     'qm.damage.noted',
-  ]));
+  ]);
+});
 
-test('killed when it has refused a set of which something stays, it refuses it again', () =>
-  compare(1, ['qm.set.refused']));
+test('killed when it has refused a set of which something stays, it refuses it again', async () => {
+  await compare(1, ['qm.set.refused']);
+});
 
 test('killed when it has passed over a set that may be older, it answers alike and wants one full set', async () => {
   const qm = new Qm();
@@ -163,7 +158,7 @@ test('killed while urls come back into their set, they are fetched by the next o
   const qm = new Qm();
   try {
     const step = 'qm.slot.joined';
-    const once = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(qm.home, 'crashed') };
+    const { env: once } = killAt(step);
     await qm.start(once);
     const hour = new Date().getHours();
     const notNow = { tod: `${(hour + 2) % 24}-${(hour + 22) % 24}` };

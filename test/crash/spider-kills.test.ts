@@ -4,11 +4,11 @@ import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { answer, rawServer } from '../../fetch/support.js';
-import { Daemons } from '../../support/daemon.js';
-import { endUrlServers, newHome, started } from '../../support/url-server.js';
-import { within } from '../../support/until.js';
-import { PlayedStore } from '../transaction/support.js';
+import { answer, rawServer } from '../fetch/support.js';
+import { Daemons } from '../support/daemon.js';
+import { endUrlServers, newHome, started } from '../support/url-server.js';
+import { within } from '../support/until.js';
+import { PlayedStore } from '../spider/transaction/support.js';
 
 const URLS = Number(process.env['LCC_TEST_SPIDER_URLS'] ?? 1000);
 
