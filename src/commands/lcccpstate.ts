@@ -5,6 +5,7 @@ import { deletionLimitOf } from '../cp/deletion-limit.js';
 import { commitLast, updateState, type StateResult } from '../cp/lcccpstate.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
+import { mayDelete } from '../wire/coverage.js';
 import { streamHead } from '../wire/url-stream.js';
 import { configOf, durationMsOf } from './options.js';
 import type { CommandSpec } from './run.js';
@@ -76,7 +77,7 @@ export const command: CommandSpec = {
     context.say(
       `${result.added} new, ${result.changed} changed, ${result.deleted} deleted, ${result.unchanged} unchanged${again}`,
     );
-    if (result.isPartial)
+    if (!mayDelete(result.coverage))
       context.say(
         `the input names a part of the site only: nothing is deleted, ${amount(result.kept, 'url')} it does not name ${result.kept === 1 ? 'is' : 'are'} kept`,
       );

@@ -8,6 +8,7 @@ import { sourceLimitsOf } from '../sources/limits.js';
 import { writeLists, type ListOptions } from '../sources/list.js';
 import { placeOf, type DocumentPlace } from '../sources/places.js';
 import { configOf, durationMsOf, textOf, textsOf } from './options.js';
+import type { Coverage } from '../wire/coverage.js';
 import type { CommandContext, OptionSpec } from './run.js';
 import { typesOf } from './type-option.js';
 
@@ -35,6 +36,13 @@ export const LIST_OPTIONS: OptionSpec[] = [
   { flags: '--config <FILE>', help: 'configuration (limits of section spider)' },
 ];
 
+/** What is said of the site. */
+const SAID: Readonly<Record<Coverage, string>> = {
+  all: '',
+  part: ', a part of the site: nothing is deleted',
+  window: ', what is new on the site: nothing is deleted',
+};
+
 type Own = Pick<ListOptions, 'from' | 'site' | 'extras' | 'ignoresLastmod' | 'revisitMs'>;
 
 /** Reads, writes, and says what came of it. */
@@ -58,10 +66,8 @@ export async function listWith(context: CommandContext, own: Own): Promise<ExitS
     progress: context.progress('urls'),
     namesAll: context.verbose,
   });
-  const { urls, documents, failed, leftOut, isPartial } = result;
-  context.say(
-    `${amount(urls, 'url')} of ${amount(documents, 'document')}${isPartial ? ', a part of the site' : ''}`,
-  );
+  const { urls, documents, failed, leftOut, coverage } = result;
+  context.say(`${amount(urls, 'url')} of ${amount(documents, 'document')}${SAID[coverage]}`);
   return failed > 0 || leftOut > 0 ? EXIT.someRejected : EXIT.ok;
 }
 

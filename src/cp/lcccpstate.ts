@@ -8,6 +8,7 @@ import { LineSorter } from '../lib/line-sorter.js';
 import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
+import { mayDelete, together, type Coverage } from '../wire/coverage.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { refuseMassDeletion, type DeletionLimit } from './deletion-limit.js';
 import { compare, type Changes, type Why } from './state/compare.js';
@@ -41,8 +42,8 @@ export interface StateOptions {
 export interface StateResult extends Changes {
   /** Records without a key. */
   rejected: number;
-  /** The input named a part of the site only. */
-  isPartial: boolean;
+  /** How much of the site the input named: a part also where records were rejected. */
+  coverage: Coverage;
   firstRun: boolean;
 }
 
@@ -69,14 +70,15 @@ export function updateState(
   try {
     tidy(old.path);
     const seen = new Seen(old);
-    const { urls, rejected, isPartial } = readSite(chunks, seen, sorter, options, complain);
+    const { urls, rejected, coverage } = readSite(chunks, seen, sorter, options, complain);
+    const isPartial = !mayDelete(coverage);
     if (isPartial && options.full)
       throw new LccError(
         'data.refused',
         '--full: the input names a part of the site only, and a full set of it would remove the rest; run again when the list is whole',
       );
-    if (!options.allowEmpty && !isPartial) refuseEmptySite(urls);
-    const base = { rejected, isPartial, firstRun: !old.exists };
+    if (!options.allowEmpty && (!isPartial || rejected > 0)) refuseEmptySite(urls);
+    const base = { rejected, coverage, firstRun: !old.exists };
     // After the input has been read, which takes longest: runs that ended meanwhile are settled.
     doubt = Doubt.of(old.path, old.mode);
 
@@ -130,7 +132,7 @@ function readSite(
   sorter: LineSorter,
   options: StateOptions,
   complain: (message: string) => void,
-): { urls: number; rejected: number; isPartial: boolean } {
+): { urls: number; rejected: number; coverage: Coverage } {
   let others = 0;
   let rejected = 0;
   const input = new SiteInput(
@@ -153,7 +155,9 @@ function readSite(
     options.progress?.(seen.taken + others - before);
   }
   input.end();
-  return { urls: seen.taken + others, rejected, isPartial: input.isPartial };
+  // What a record without its key named may be anything that was there before.
+  const coverage = together(input.coverage, rejected > 0 ? 'part' : 'all');
+  return { urls: seen.taken + others, rejected, coverage };
 }
 
 /** A line of the state that a part of the site does not name, as the next state has it; undefined: it is forgotten. */

@@ -3,7 +3,7 @@
  *
  *     http://www.example.org/a 2026-11-20T10:13:01Z -
  *     …
- *     {"document":"http://www.example.org/sitemap.xml","format":"urls","etag":"\"1\"",…}
+ *     {"document":"http://www.example.org/sitemap.xml","coverage":"all","etag":"\"1\"",…}
  *
  * What is not known before a document has been read stands at the end. A file without that line counts as none. Its time is that of the last good reading: a 304 confirms it.
  */
@@ -23,7 +23,7 @@ import { makeDirectory } from '../lib/durable.js';
 import { readLinesAt } from '../lib/line-sequences.js';
 import { ownMark } from '../lib/process-mark.js';
 import { Output } from '../lib/stdio.js';
-import type { DocumentFormat } from './document.js';
+import type { Coverage } from '../wire/coverage.js';
 import { entryLine, entryOf, type Entry } from './entry-lines.js';
 import type { Validators } from './fetcher.js';
 import { isCommon, Majority, makingOf, type Making } from './times-of-making.js';
@@ -37,13 +37,14 @@ interface Facts extends Validators, Making {
   document: string;
   /** What was read out of the document. */
   reads: string;
-  format: DocumentFormat;
+  coverage: Coverage;
   left: number;
 }
 
 /** What a document lists, in a file. */
 export interface Listed extends Making {
-  format: DocumentFormat;
+  /** A part where it lists what could not be taken. */
+  coverage: Coverage;
   /** What the document lists and could not be taken. */
   left: number;
   path: string;
@@ -76,9 +77,9 @@ export class Copies {
     const stats = statSync(path, { throwIfNoEntry: false });
     const facts = stats && factsIn(path, stats.size);
     if (facts?.document !== url) return undefined;
-    const { format, left, common, isMaking, etag, lastModified } = facts;
+    const { coverage, left, common, isMaking, etag, lastModified } = facts;
     const isSame = facts.reads === this.#reads;
-    const copy = { format, left, common, isMaking, knownMs: stats?.mtimeMs ?? 0, path };
+    const copy = { coverage, left, common, isMaking, knownMs: stats?.mtimeMs ?? 0, path };
     return isSame ? { ...copy, etag, lastModified } : copy;
   }
 
@@ -141,7 +142,9 @@ function factsIn(path: string, size: number): Facts | undefined {
   const [last, after] = buffer.toString().split('\n').slice(-2);
   if (after !== '' || last?.startsWith('{') !== true) return undefined;
   try {
-    return JSON.parse(last) as Facts;
+    const facts = JSON.parse(last) as Facts;
+    // Before 0.3.0 there was none: what the document lacked then is not known.
+    return typeof facts.coverage === 'string' ? facts : undefined;
   } catch {
     return undefined;
   }
@@ -182,19 +185,19 @@ export class CopyWriter {
 
   /** The document was good: its reading takes the place of the one before. */
   finish(
-    format: DocumentFormat,
+    coverage: Coverage,
     { etag, lastModified }: Validators,
     left: number,
     before: Making | undefined,
   ): Listed {
-    const making = makingOf(format === 'urls' ? this.#common() : '', before);
-    const facts: Facts = { document: this.#url, reads: this.#reads, format, left, ...making };
+    const making = makingOf(this.#common(), before);
+    const facts: Facts = { document: this.#url, reads: this.#reads, coverage, left, ...making };
     const whole = JSON.stringify({ ...facts, etag, lastModified });
     this.#out.write(`${whole.length < TAIL_BYTES ? whole : JSON.stringify(facts)}\n`);
     this.#out.flush();
     this.#close();
     renameSync(this.#temporary, this.#path);
-    return { ...making, format, left, path: this.#path };
+    return { ...making, coverage, left, path: this.#path };
   }
 
   /** Nothing of it stays. After `finish` it does nothing. */

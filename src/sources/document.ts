@@ -5,10 +5,7 @@ import type { Extras, Found } from './found.js';
 import type { SourceLimits } from './limits.js';
 import { SitemapXml } from './sitemap-xml.js';
 import { TextList } from './text-list.js';
-import { decoded, unpacked } from './unpack.js';
-
-/** `urls`: a sitemap, in XML or text. */
-export type DocumentFormat = 'urls' | 'index' | 'feed';
+import { decoded, unpacked, type Packing } from './unpack.js';
 
 export interface DocumentOptions {
   /** Its url, for relative ones in feeds. */
@@ -17,39 +14,40 @@ export interface DocumentOptions {
   limits: SourceLimits;
   /** Nothing but feeds, and these also in JSON. */
   feedsOnly: boolean;
+  /** Nothing but the document itself says where it ends: its last line may have been cut. */
+  isOpenEnded?: boolean;
 }
 
-const ROOTS: Readonly<Record<string, DocumentFormat>> = {
-  urlset: 'urls',
-  sitemapindex: 'index',
+const ROOTS: Readonly<Record<string, 'sitemap' | 'feed'>> = {
+  urlset: 'sitemap',
+  sitemapindex: 'sitemap',
   rss: 'feed',
   feed: 'feed',
   RDF: 'feed',
   rdf: 'feed',
 };
 
-/**
- * @returns what it is
- * @throws LccError `data.malformed`, `data.cut`, `limit`: what was found until then may count
- */
+/** @throws LccError `data.malformed`, `data.cut`, `limit`: what was found until then may count */
 export async function readDocument(
   pieces: AsyncIterable<Uint8Array>,
   found: Found,
   options: DocumentOptions,
-): Promise<DocumentFormat> {
+): Promise<void> {
   const { limits, feedsOnly } = options;
-  const texts = decoded(counted(unpacked(pieces, limits.documentBytes), found));
+  const packing: Packing = { isPacked: false, hasRest: false };
+  const texts = decoded(counted(unpacked(pieces, limits.documentBytes, packing), found));
   let reader: Reader | undefined;
   for await (const text of texts) {
     reader ??= feedsOnly
       ? new FeedReader(found, options)
       : text.startsWith('<')
         ? new XmlDocument(found, options)
-        : new TextReader(found, options);
+        : new TextList(found, limits.tokenBytes);
     reader.write(text);
   }
   if (reader === undefined) throw new LccError('data.malformed', 'it is empty');
-  return reader.end();
+  if (packing.hasRest && reader instanceof TextList) found.leave('what follows its gzip, which is none');
+  reader.end(options.isOpenEnded === true && !packing.isPacked);
 }
 
 async function* counted(
@@ -64,24 +62,8 @@ async function* counted(
 
 interface Reader {
   write(text: string): void;
-  end(): DocumentFormat;
-}
-
-class TextReader implements Reader {
-  readonly #list: TextList;
-
-  constructor(found: Found, { limits }: DocumentOptions) {
-    this.#list = new TextList(found, limits.tokenBytes);
-  }
-
-  write(text: string): void {
-    this.#list.write(text);
-  }
-
-  end(): DocumentFormat {
-    this.#list.end();
-    return 'urls';
-  }
+  /** @param isOpenEnded a last line without its end may be cut */
+  end(isOpenEnded: boolean): void;
 }
 
 class FeedReader implements Reader {
@@ -101,9 +83,9 @@ class FeedReader implements Reader {
       throw new LccError('limit', `it is a feed of more than ${feedBytes.text}`);
   }
 
-  end(): DocumentFormat {
+  end(): void {
+    this.#found.isWindow = true;
     readFeed(this.#text, this.#options.where, this.#options.extras.enclosures, this.#found);
-    return 'feed';
   }
 }
 
@@ -114,7 +96,7 @@ class XmlDocument implements Reader {
   readonly #xml: SitemapXml;
   /** What has come, until the root is known. */
   #begun = '';
-  #format: DocumentFormat | undefined;
+  #format: 'sitemap' | 'feed' | undefined;
   #feed: FeedReader | undefined;
 
   constructor(found: Found, options: DocumentOptions) {
@@ -138,16 +120,14 @@ class XmlDocument implements Reader {
     this.#begun = '';
   }
 
-  end(): DocumentFormat {
+  end(): void {
     if (this.#feed !== undefined) return this.#feed.end();
     this.#xml.end();
-    const format = this.#kind();
-    if (format === undefined) throw new LccError('data.malformed', 'it has no element');
-    return format;
+    if (this.#kind() === undefined) throw new LccError('data.malformed', 'it has no element');
   }
 
   /** Undefined until the root has come. @throws LccError `data.malformed` for another root than those of lists */
-  #kind(): DocumentFormat | undefined {
+  #kind(): 'sitemap' | 'feed' | undefined {
     const { root } = this.#xml;
     if (this.#format !== undefined || root === undefined) return this.#format;
     this.#format = Object.hasOwn(ROOTS, root) ? ROOTS[root] : undefined;

@@ -24,6 +24,8 @@ export interface DocumentContent extends Validators {
   url: string | undefined;
   bytes: number;
   failure?: LccError;
+  /** Nothing but the end of the connection says that it is whole. */
+  isOpenEnded?: boolean;
   release(): void;
 }
 
@@ -66,7 +68,11 @@ export class SourceFetcher {
       });
       const outcome = await this.#ask(place.url, validators, spool);
       if (outcome.status === 'unchanged') return { kind: 'unchanged' };
-      if (outcome.status === 'ok') return { kind: 'content', content: contentIn(spool, outcome, place.url) };
+      if (outcome.status === 'ok')
+        return {
+          kind: 'content',
+          content: { ...contentIn(spool, outcome, place.url), isOpenEnded: outcome.completeness !== 'whole' },
+        };
       const { failure } = outcome;
       const waitMs = waits < MOST_WAITS ? this.#patienceOf(failure) : undefined;
       if (waitMs === undefined) return this.#failed(place.url, failure, spool);

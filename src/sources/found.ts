@@ -7,6 +7,8 @@ export interface Found {
   child(text: string): void;
   /** Something was left out. */
   leave(what: string): void;
+  /** The document is one whose entries leave it by themselves, as news do. */
+  isWindow: boolean;
   /** Bytes of the document, unpacked, so far. */
   bytes: number;
 }

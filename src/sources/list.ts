@@ -6,7 +6,8 @@ import type { EngineOptions } from '../fetch/engine.js';
 import type { Clock } from '../lib/clock.js';
 import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
-import { PARTIAL_END, STREAM_END, streamHead } from '../wire/url-stream.js';
+import { together, type Coverage } from '../wire/coverage.js';
+import { streamEnd, streamHead } from '../wire/url-stream.js';
 import { Copies } from './copies.js';
 import type { Entry } from './entry-lines.js';
 import { SourceFetcher } from './fetcher.js';
@@ -42,7 +43,8 @@ export interface ListResult {
   /** Documents that could not be read. */
   failed: number;
   leftOut: number;
-  isPartial: boolean;
+  /** How much of the site they name. */
+  coverage: Coverage;
 }
 
 /** @throws LccError when nothing could be read: the stream is begun then and has no end */
@@ -74,9 +76,10 @@ export async function writeLists(out: Output, options: ListOptions): Promise<Lis
     const walk = new Walk(fetcher, copies, take, { ...options, feedsOnly, limits, nowMs });
     await walk.run(tops, site && new URL('/robots.txt', site).href);
     const urls = listing.write(out);
-    out.write(walk.isPartial || feedsOnly ? PARTIAL_END : STREAM_END);
-    const { documents, failed, leftOut, isPartial } = walk;
-    return { urls, documents, failed, leftOut, isPartial };
+    const coverage = together(walk.coverage, feedsOnly ? 'window' : 'all');
+    out.write(streamEnd(coverage));
+    const { documents, failed, leftOut } = walk;
+    return { urls, documents, failed, leftOut, coverage };
   } finally {
     out.flush();
     fetcher.close();

@@ -2,13 +2,16 @@
 import { parseUrl, isHttp, targetOf } from '../fetch/target.js';
 import type { SourceLimit } from './limits.js';
 
+const OUTER_CONTROLS = /^[\0-\x20]+|[\0-\x20]+$/g;
+
 /** @param text as it stands in the list; blanks around it do not count @param base that a relative one is resolved by */
 export function pageUrl(
   text: string,
   most: SourceLimit,
   base?: string,
 ): { curl: string } | { problem: string } {
-  const trimmed = text.trim();
+  // As a parser of urls does it.
+  const trimmed = text.trim().replace(OUTER_CONTROLS, '');
   if (trimmed === '') return { problem: 'is empty' };
   if (trimmed.includes('\ufffd')) return { problem: 'has bytes that are no characters' };
   const plain = base === undefined ? targetOf(trimmed) : undefined;

@@ -1,6 +1,7 @@
 /** What one document lists, checked and counted as it is found. */
 import { amount } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
+import type { Coverage } from '../wire/coverage.js';
 import type { Entry } from './entry-lines.js';
 import type { Found, LocationFacts } from './found.js';
 import { lastmodOf } from './lastmod.js';
@@ -38,8 +39,12 @@ export class DocumentReading implements Found {
   /** Entries so far. */
   entries = 0;
   leftOut = 0;
+  isWindow = false;
   /** Bytes so far, unpacked. */
   bytes = 0;
+  /** Times that are none, and the first of them. */
+  #badTimes = 0;
+  #badTime = '';
 
   /** @param mayBeIndex else its indexes are too deep */
   constructor(
@@ -58,7 +63,10 @@ export class DocumentReading implements Found {
     const page = pageUrl(text, this.#options.limits.urlBytes, base);
     if ('problem' in page) return this.leave(`${shown(text)} ${page.problem}`);
     this.#count();
-    this.#sinks.page({ curl: page.curl, lastmod: lastmod && lastmodOf(lastmod), mark });
+    const written = lastmod === '' ? undefined : lastmod;
+    const time = written === undefined ? undefined : lastmodOf(written);
+    if (written !== undefined && time === undefined && this.#badTimes++ === 0) this.#badTime = written;
+    this.#sinks.page({ curl: page.curl, lastmod: time, mark });
   }
 
   /** @param base by which a relative one is resolved; left out: it must be absolute */
@@ -68,8 +76,9 @@ export class DocumentReading implements Found {
       throw new LccError('limit', `indexes list indexes more than ${depth.text} deep; is this one meant?`);
     const list = pageUrl(text, urlBytes, base);
     if ('problem' in list) return this.leave(`${shown(text)} ${list.problem}`);
+    if (list.curl === base) return this.leave(`${shown(text)} is this document itself`);
     this.#count();
-    this.#sinks.child?.(list);
+    this.#sinks.child?.({ curl: list.curl, isList: true });
     if (this.children.length <= documents.most) this.children.push(list.curl);
   }
 
@@ -79,12 +88,21 @@ export class DocumentReading implements Found {
       this.#options.complain(`${this.#name}: ${what}; left out`);
   }
 
+  /** What of the document was read, once it has been read to its end. */
+  get coverage(): Coverage {
+    return this.leftOut > 0 ? 'part' : this.isWindow ? 'window' : 'all';
+  }
+
   /** Says what is worth saying of it as a whole. */
   conclude(): void {
     const { complain, namesAll } = this.#options;
     const rest = this.leftOut - NAMED;
     if (rest > 0 && !namesAll)
       complain(`${this.#name}: ${amount(rest, 'more entry', 'more entries')} left out; -v names each`);
+    if (this.#badTimes > 0)
+      complain(
+        `${this.#name}: ${amount(this.#badTimes, 'time')} not understood, such as ${shown(this.#badTime)}: these say no change`,
+      );
     const isLarge = this.entries > USUAL_ENTRIES || this.bytes > USUAL_BYTES;
     if (isLarge)
       complain(

@@ -1,21 +1,34 @@
 /** The sitemaps that a robots.txt names: in whatever group, on whatever host. */
 import { MAX_ROBOTS_BYTES } from '../wire/robots-txt.js';
 
-const LINE = /^[ \t]*sitemap[ \t]*:[ \t]*(\S[^\r\n]*)/i;
+const LINE = /^[ \t]*sitemap[ \t]*:([^\r\n]*)/i;
 
-/** @returns what its `Sitemap:` lines say, as it stands there */
-export async function readSitemapLines(pieces: AsyncIterable<Uint8Array>): Promise<string[]> {
+/** What its `Sitemap:` lines say, as it stands there, and whether all of them could be read. */
+export interface SitemapLines {
+  named: string[];
+  isWhole: boolean;
+}
+
+/** @param isOpenEnded nothing but its last newline says that it is whole: a line without one may be cut */
+export async function readSitemapLines(
+  pieces: AsyncIterable<Uint8Array>,
+  isOpenEnded = false,
+): Promise<SitemapLines> {
   const kept: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
     kept.push(piece.subarray(0, MAX_ROBOTS_BYTES - bytes));
     bytes += piece.length;
-    if (bytes >= MAX_ROBOTS_BYTES) break;
+    if (bytes > MAX_ROBOTS_BYTES) break;
   }
-  const text = new TextDecoder().decode(Buffer.concat(kept));
-  return text.split(/\r\n|\r|\n/).flatMap(line => {
+  const isCut = bytes > MAX_ROBOTS_BYTES;
+  const lines = new TextDecoder().decode(Buffer.concat(kept)).split(/\r\n|\r|\n/);
+  const hasHalfLine = (isCut || isOpenEnded) && lines.at(-1) !== '';
+  if (hasHalfLine) lines.pop();
+  const named = lines.flatMap(line => {
     const [, found] = LINE.exec(line) ?? [];
     // A # begins a comment only after a blank: urls have it, too.
     return found === undefined ? [] : [found.replace(/\s+#.*$/, '').trim()];
   });
+  return { named, isWhole: !isCut && !hasHalfLine };
 }

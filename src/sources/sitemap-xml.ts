@@ -1,7 +1,8 @@
 /**
- * Reads `<urlset>` and `<sitemapindex>`. Names count without their namespace, which real sitemaps spell in many ways or leave
- * out; what tells the location of a page from that of an image is where it stands, and that its prefix is that of its `<url>`.
- * DOCTYPE is skipped, and no entity but XML's own is expanded.
+ * Reads `<url>` and `<sitemap>`, wherever they stand in an `<urlset>` or a `<sitemapindex>`. Names count without their namespace,
+ * which real sitemaps spell in many ways or leave out; what tells the location of a page from that of an image is where it stands,
+ * and that its prefix is that of its `<url>`. A location, or text, that stands elsewhere is left out with a word: it may be what
+ * somebody meant. DOCTYPE is skipped, and no entity but XML's own is expanded. What follows the root is not read.
  */
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -19,8 +20,18 @@ const URL_END = '</url>';
 /** What begins markup in which tags are none. */
 const OTHER_MARKUP = /<[!?]/;
 const UNKNOWN_ENTITY = 'undefined entity';
+const WRONG_END = 'unexpected close tag';
+/** Elements that are an entry. */
+const ENTRIES: readonly string[] = ['url', 'sitemap'];
+/** Where more of the list stands behind its root. */
+const LIST_TAG = /<(?:[\w.-]+:)?(?:urlset|sitemapindex|sitemap|url|loc)[\s/>]/;
+/** More than a piece of such a tag that ends with a piece of text. */
+const TAG_LENGTH = 64;
+const NEWS_SCHEMA = /sitemap-news/;
 
 interface Entry {
+  isList: boolean;
+  depth: number;
   prefix: string;
   loc: string | undefined;
   lastmod: string | undefined;
@@ -36,6 +47,18 @@ export class SitemapXml {
   readonly #names: string[] = [];
   #root: string | undefined;
   #entry: Entry | undefined;
+  /** Entries so far. */
+  #entries = 0;
+  /** The name of a child of the root that is not known. */
+  #unknown: string | undefined;
+  /** Something that belongs to no entry was said. */
+  #saidStray = false;
+  /** The schema of news is declared. */
+  #hasNewsSchema = false;
+  /** The root has ended; what still comes, as far as a tag of a list may be in it. */
+  #after: string | undefined;
+  /** Something came after it. */
+  #isBehind = false;
   /** Of the element that is being read, where its text matters. */
   #text: string | undefined;
   /** Characters given to the parser since it found something. */
@@ -52,7 +75,7 @@ export class SitemapXml {
     this.#extras = extras;
     this.#mostToken = mostToken;
     this.#parser.on('opentag', tag => this.#open(tag));
-    this.#parser.on('closetag', () => this.#close());
+    this.#parser.on('closetag', ({ isSelfClosing }) => this.#close(isSelfClosing));
     this.#parser.on('text', text => this.#addText(text));
     this.#parser.on('cdata', text => this.#addText(text));
     this.#parser.on('comment', () => (this.#silent = 0));
@@ -67,6 +90,7 @@ export class SitemapXml {
 
   /** @throws LccError `data.malformed`, `limit` */
   write(text: string): void {
+    if (this.#after !== undefined) return this.#passOver(text);
     if (!this.#isPlain) return this.#parse(text);
     const held = this.#held + text;
     this.#held = '';
@@ -86,7 +110,17 @@ export class SitemapXml {
   end(): void {
     this.#parse(this.#release());
     if (this.#names.length > 0) throw new LccError('data.cut', 'it is cut off');
-    this.#guarded(() => this.#parser.close());
+    if (this.#after === undefined) return this.#guarded(() => this.#parser.close());
+    if (this.#entries > 0) return;
+    if (this.#unknown !== undefined)
+      this.#stray(`it has <${this.#unknown.slice(0, 40)}>, and no entry that is known`);
+    // One without news today has had some, which are still there.
+    this.#found.isWindow ||= this.#hasNewsSchema;
+  }
+
+  /** Else it may be a feed, which another reader reads. */
+  get #isSitemap(): boolean {
+    return this.#root === 'urlset' || this.#root === 'sitemapindex';
   }
 
   /** Gives what stands in front of the first entry to the parser. @returns where that begins; -1 where it has not come */
@@ -110,7 +144,10 @@ export class SitemapXml {
   }
 
   #readPlain(text: string, from: number): number {
-    return readPlainUrls(text, from, (loc, lastmod) => this.#found.location(loc, { lastmod }));
+    return readPlainUrls(text, from, (loc, lastmod) => {
+      this.#entries += 1;
+      this.#found.location(loc, { lastmod });
+    });
   }
 
   #release(): string {
@@ -121,20 +158,37 @@ export class SitemapXml {
   }
 
   #parse(text: string): void {
-    if (this.#root !== undefined) this.#refuseBareAmpersand(text);
-    this.#silent += text.length;
-    this.#guarded(() => this.#parser.write(text));
+    const bare = this.#root === undefined ? -1 : this.#bareAmpersand(text);
+    const readable = bare < 0 ? text : text.slice(0, bare);
+    this.#silent += readable.length;
+    this.#guarded(() => this.#parser.write(readable));
+    if (this.#after !== undefined) return this.#passOver(text.slice(Math.max(0, text.indexOf(this.#after))));
+    if (bare >= 0)
+      throw new LccError('data.malformed', 'it is no XML: an & stands for itself; it must be &amp;');
     if (this.#silent > this.#mostToken.most)
       throw new LccError('limit', `it has a piece of markup or text of more than ${this.#mostToken.text}`);
   }
 
-  /** The parser would look for the end of the reference as far as the document goes. */
-  #refuseBareAmpersand(text: string): void {
+  /** Where an & stands for itself, for the parser would look for its `;` as far as the document goes; -1: nowhere. */
+  #bareAmpersand(text: string): number {
     this.#sawOther ||= OTHER_MARKUP.test(text);
-    if (this.#sawOther) return;
+    if (this.#sawOther) return -1;
     const at = endOfReferences(text, 0, text.length);
-    if (at < text.length && !mayBecomeReference(text, at))
-      throw new LccError('data.malformed', 'it is no XML: an & stands for itself; it must be &amp;');
+    return at < text.length && !mayBecomeReference(text, at) ? at : -1;
+  }
+
+  /** What follows the root may be anything that a cache or a plugin writes there, but not more of the list. */
+  #passOver(text: string): void {
+    const seen = `${this.#after ?? ''}${text}`;
+    this.#after = seen.slice(-TAG_LENGTH);
+    if (LIST_TAG.test(seen)) this.#stray('more of a list behind the end of its root');
+  }
+
+  /** Something that may have been meant as an entry is none: said once. */
+  #stray(what: string): void {
+    if (!this.#isSitemap) return;
+    if (!this.#saidStray) this.#found.leave(what);
+    this.#saidStray = true;
   }
 
   #guarded(work: () => void): void {
@@ -147,35 +201,67 @@ export class SitemapXml {
   }
 
   #refuse(error: Error): void {
-    const message = error.message.replace(/^[^:]*: /, '').replace(/\.$/, '');
+    const message = error.message.replace(/\.$/, '');
+    // Said after an element that another one's end has ended: that was not the end of the root.
+    if (this.#after !== undefined && (message !== WRONG_END || this.#isBehind)) return;
     if (message === UNKNOWN_ENTITY && this.#names.length > 0) {
-      if (this.#entry !== undefined && this.#text !== undefined) this.#entry.hasEntity = true;
+      if (this.#entry === undefined) this.#stray('an entity that XML does not know, where entries stand');
+      else if (this.#text !== undefined) this.#entry.hasEntity = true;
       return;
     }
     throw new LccError('data.malformed', `it is no XML: ${message}`);
   }
 
   #open({ name, attributes }: SaxesTagPlain): void {
+    if (this.#after !== undefined) return void (this.#isBehind = true);
     this.#silent = 0;
     const [prefix, local] = split(name);
     const depth = this.#names.push(name);
     if (depth > MOST_DEEP) throw new LccError('data.malformed', `elements of more than ${MOST_DEEP} levels`);
-    if (depth === 1) this.#root = local;
     this.#text = undefined;
     const entry = this.#entry;
-    if (depth === 2 && local === (this.#root === 'urlset' ? 'url' : 'sitemap'))
-      this.#entry = { prefix, loc: undefined, lastmod: undefined, others: [], hasEntity: false };
-    else if (entry === undefined) return;
-    else if (depth === 3 && prefix === entry.prefix && (local === 'loc' || local === 'lastmod'))
-      this.#text = '';
-    else if (this.#isOther(depth, local)) this.#text = '';
-    else if (depth === 3 && local === 'link' && this.#extras.alternates) alternate(attributes, entry);
+    if (depth === 1) {
+      this.#root = local;
+      this.#hasNewsSchema = Object.values(attributes).some(value => NEWS_SCHEMA.test(value));
+    } else if (!this.#isSitemap) return;
+    else if (entry !== undefined) this.#openIn(entry, depth - entry.depth, prefix, local, attributes);
+    else if (ENTRIES.includes(local)) {
+      this.#entries += 1;
+      const isList = local === 'sitemap';
+      this.#entry = {
+        isList,
+        depth,
+        prefix,
+        loc: undefined,
+        lastmod: undefined,
+        others: [],
+        hasEntity: false,
+      };
+    } else if (local.toLowerCase() === 'loc')
+      this.#stray(`a location in <${this.#names.at(-2)?.slice(0, 40)}>, which is no entry`);
+    else if (depth === 2) this.#unknown ??= local;
+  }
+
+  /** @param level 1: a child of the entry */
+  #openIn(
+    entry: Entry,
+    level: number,
+    prefix: string,
+    local: string,
+    attributes: Record<string, string>,
+  ): void {
+    const isOwn = prefix === entry.prefix;
+    if (isOwn && ENTRIES.includes(local)) this.#found.leave('an entry inside another');
+    else if (level === 1 && isOwn && (local === 'loc' || local === 'lastmod')) this.#text = '';
+    else if (this.#isOther(entry, level, local)) this.#text = '';
+    else if (level === 1 && local === 'news') this.#found.isWindow = true;
+    else if (level === 1 && local === 'link' && this.#extras.alternates) alternate(attributes, entry);
   }
 
   /** Whether an element holds the location of an image or a video that is asked for. */
-  #isOther(depth: number, local: string): boolean {
-    if (depth !== 4) return false;
-    const [, parent] = split(this.#names[2] ?? '');
+  #isOther({ depth }: Entry, level: number, local: string): boolean {
+    if (level !== 2) return false;
+    const [, parent] = split(this.#names[depth] ?? '');
     return (
       (this.#extras.images && parent === 'image' && local === 'loc') ||
       (this.#extras.videos && parent === 'video' && local === 'content_loc')
@@ -183,33 +269,39 @@ export class SitemapXml {
   }
 
   #addText(text: string): void {
+    if (this.#after !== undefined) return void (this.#isBehind = true);
     this.#silent = 0;
     if (this.#text !== undefined) this.#text += text;
+    else if (this.#entry === undefined && this.#names.length > 0 && text.trim() !== '')
+      this.#stray('text where entries stand');
     if ((this.#text?.length ?? 0) > this.#mostToken.most)
       throw new LccError('limit', `it has a piece of markup or text of more than ${this.#mostToken.text}`);
   }
 
-  #close(): void {
+  #close(isSelfClosing: boolean): void {
+    if (this.#after !== undefined) return void (this.#isBehind = true);
     this.#silent = 0;
-    const [, local] = split(this.#names.pop() ?? '');
+    const name = this.#names.pop() ?? '';
     const entry = this.#entry;
     const text = this.#text;
     this.#text = undefined;
-    if (entry === undefined) return;
-    const depth = this.#names.length + 1;
-    if (depth === 2) this.#endEntry(entry);
+    const level = this.#names.length + 1 - (entry?.depth ?? 0);
+    if (this.#names.length === 0) this.#after = isSelfClosing ? '/>' : `</${name}`;
+    else if (entry === undefined) return;
+    else if (level === 0) this.#endEntry(entry);
     else if (text === undefined) return;
-    else if (depth === 4) entry.others.push(text);
-    else if (local === 'lastmod') entry.lastmod = text.trim();
-    else entry.loc ??= text;
+    else if (level === 2) entry.others.push(text);
+    else if (split(name)[1] === 'lastmod') entry.lastmod = text.trim();
+    else if (entry.loc === undefined) entry.loc = text;
+    else this.#found.leave(`a second location of an entry, ${text.trim().slice(0, 200)}`);
   }
 
   #endEntry(entry: Entry): void {
     this.#entry = undefined;
-    const { loc, lastmod, others, hasEntity } = entry;
+    const { isList, loc, lastmod, others, hasEntity } = entry;
     if (hasEntity) this.#found.leave(`${loc?.trim() ?? 'a url'} has an entity that XML does not know`);
     else if (loc === undefined) this.#found.leave('a url without location');
-    else if (this.#root === 'sitemapindex') this.#found.child(loc);
+    else if (isList) this.#found.child(loc);
     else this.#found.location(loc, { lastmod });
     if (!hasEntity) for (const other of others) this.#found.location(other, {});
   }

@@ -4,6 +4,9 @@ import type { Found } from './found.js';
 import type { SourceLimit } from './limits.js';
 
 const HTTP = /^https?:/i;
+/** Where a column begins behind a url: anything behind a tab, and what no url has behind a blank. A blank alone may belong to it. */
+const COLUMN =
+  /\t|\s(?=(?:https?:\S*|\d{4}-\d\d[-\dTtZz:.+]*|[01]?\.\d+|[01]|always|hourly|daily|weekly|monthly|yearly|never)(?:\s|$))/i;
 
 export class TextList {
   readonly #found: Found;
@@ -25,10 +28,17 @@ export class TextList {
       throw new LccError('limit', `it has a line of more than ${this.#mostToken.text}`);
   }
 
-  /** @throws LccError `data.malformed` for one without a url */
-  end(): void {
-    this.#line(this.#carry.trim());
+  /**
+   * @param isOpenEnded nothing but its last newline says that it is whole
+   * @throws LccError `data.malformed` for one without a url
+   */
+  end(isOpenEnded: boolean): void {
+    const last = this.#carry.trim();
     this.#carry = '';
+    if (isOpenEnded && last !== '') {
+      if (HTTP.test(last)) this.#isList = true;
+      this.#found.leave(`its last line, ${last.slice(0, 200)}, has no end and may be cut`);
+    } else this.#line(last);
     if (!this.#isList) throw new LccError('data.malformed', 'it is empty');
   }
 
@@ -37,6 +47,11 @@ export class TextList {
     if (!this.#isList && !HTTP.test(line))
       throw new LccError('data.malformed', 'it is neither XML nor a list of urls; is it a sitemap?');
     this.#isList = true;
-    this.#found.location(line, {});
+    for (let rest = line; HTTP.test(rest) || rest === line;) {
+      const end = COLUMN.exec(rest)?.index ?? rest.length;
+      this.#found.location(rest.slice(0, end), {});
+      // Two lines whose newline became a blank are two urls.
+      rest = rest.slice(end).trim();
+    }
   }
 }

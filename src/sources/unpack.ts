@@ -1,11 +1,18 @@
 /** Documents as they come: packed up to twice with gzip, whatever their name says, in the encoding that they say. */
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { LccError, messageOf } from '../lib/errors.js';
+import { LccError } from '../lib/errors.js';
+import { ByteFeed, gunzipped, isGzip } from './gzip.js';
 import type { SourceLimit } from './limits.js';
 
 type Pieces = AsyncIterable<Uint8Array>;
 type Decoder = InstanceType<typeof TextDecoder>;
+
+/** What was found about the packing of a document, once it has been read. */
+export interface Packing {
+  /** Its end is that of its gzip, which says so. */
+  isPacked: boolean;
+  /** Something else follows the gzip. */
+  hasRest: boolean;
+}
 
 /** sitemap.xml.gz that a server packs once more. */
 const MOST_LAYERS = 2;
@@ -17,16 +24,23 @@ const DECLARATION_BYTES = 1024;
  * The document without its packing.
  * @throws LccError `data.cut`, `data.malformed` for gzip that is cut or damaged, `limit` beyond the bound
  */
-export async function* unpacked(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
+export async function* unpacked(
+  pieces: Pieces,
+  most: SourceLimit,
+  packing: Packing = { isPacked: false, hasRest: false },
+): AsyncGenerator<Buffer, void, undefined> {
   let inner: Pieces = pieces;
   for (let layers = 0; ; layers++) {
-    const { first, rest } = await begun(inner);
-    inner = rest;
-    if (first[0] !== 0x1f || first[1] !== 0x8b) break;
+    const feed = new ByteFeed(bounded(inner, most));
+    if (!(await isGzip(feed))) return yield* feed.rest();
     if (layers === MOST_LAYERS) throw new LccError('data.malformed', 'it is packed more than twice');
-    inner = gunzipped(inner, most);
+    packing.isPacked = true;
+    inner = unpackedOnce(feed, packing);
   }
-  yield* bounded(inner, most);
+}
+
+async function* unpackedOnce(feed: ByteFeed, packing: Packing): AsyncGenerator<Buffer, void, undefined> {
+  if (yield* gunzipped(feed)) packing.hasRest = true;
 }
 
 async function* bounded(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
@@ -36,45 +50,6 @@ async function* bounded(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffe
     if (bytes > most.most) throw new LccError('limit', `it is larger than ${most.text}`);
     yield Buffer.from(piece.buffer, piece.byteOffset, piece.length);
   }
-}
-
-async function* gunzipped(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
-  const gunzip = createGunzip({ chunkSize: 64 * 1024 });
-  const input = Readable.from(bounded(pieces, most), { objectMode: false });
-  input.on('error', error => gunzip.destroy(error));
-  try {
-    yield* input.pipe(gunzip) as AsyncIterable<Buffer>;
-  } catch (error) {
-    if (error instanceof LccError) throw error;
-    const isCut = messageOf(error) === 'unexpected end of file';
-    throw new LccError(
-      isCut ? 'data.cut' : 'data.malformed',
-      isCut ? 'it is cut off (gzip)' : `its gzip is damaged: ${messageOf(error)}`,
-    );
-  } finally {
-    input.destroy();
-    gunzip.destroy();
-  }
-}
-
-/** The first bytes, two or more where there are as many, and all of it again. */
-async function begun(pieces: Pieces): Promise<{ first: Buffer; rest: Pieces }> {
-  const source = pieces[Symbol.asyncIterator]();
-  let first = Buffer.alloc(0);
-  while (first.length < 2) {
-    const next = await source.next();
-    if (next.done === true) break;
-    first = Buffer.concat([first, next.value]);
-  }
-  async function* rest(): AsyncGenerator<Uint8Array, void, undefined> {
-    try {
-      if (first.length > 0) yield first;
-      for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
-    } finally {
-      await source.return?.();
-    }
-  }
-  return { first, rest: rest() };
 }
 
 /**

@@ -5,7 +5,8 @@
 import { amount, formatDuration } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
 import { entriesOf, type Copies, type Copy, type CopyWriter, type Listed } from './copies.js';
-import { readDocument, type DocumentFormat } from './document.js';
+import { together, type Coverage } from '../wire/coverage.js';
+import { readDocument } from './document.js';
 import type { Entry } from './entry-lines.js';
 import { StatusError, type DocumentContent, type SourceFetcher } from './fetcher.js';
 import type { Extras } from './found.js';
@@ -44,9 +45,11 @@ export class Walk {
   /** Lists at the top that were read, or stood in for. */
   #goodTops = 0;
   #firstFailure: LccError | undefined;
+  /** Pages that were read where no list at the top was good. */
+  #taken = 0;
   /** Beyond the limit of documents. */
   #beyond = 0;
-  #hasFeed = false;
+  #coverage: Coverage = 'all';
   /** Documents that could not be read. */
   failed = 0;
   /** Entries that were left out. */
@@ -62,18 +65,21 @@ export class Walk {
   ) {
     this.#fetcher = fetcher;
     this.#copies = copies;
-    this.#take = take;
+    this.#take = entry => {
+      this.#taken += 1;
+      take(entry);
+    };
     this.#options = options;
   }
 
-  /** What was read is not all there is: something failed, or names its latest only. */
-  get isPartial(): boolean {
-    return this.failed > 0 || this.#hasFeed;
+  /** How much of the site was read. */
+  get coverage(): Coverage {
+    return this.failed > 0 ? 'part' : this.#coverage;
   }
 
   /**
    * @param robots the robots.txt whose lists are read besides
-   * @throws LccError what kept the first from being read, when nothing at the top could be
+   * @throws LccError what kept the first from being read, when nothing could be
    */
   async run(tops: readonly DocumentPlace[], robots: string | undefined): Promise<void> {
     this.#most = this.#options.limits.documents.most + (robots === undefined ? 0 : 1);
@@ -81,7 +87,7 @@ export class Walk {
     for (const place of tops) this.#add({ place, depth: 1, isRobots: false });
     for (let next = 0; next < this.#tasks.length; next++) await this.#visit(this.#tasks[next]!);
     const first = this.#firstFailure;
-    if (first !== undefined && this.#goodTops === 0) throw first;
+    if (first !== undefined && this.#goodTops === 0 && this.#taken === 0) throw first;
     if (first !== undefined) this.#options.complain(first.message);
     if (this.#beyond > 0) {
       this.failed += this.#beyond;
@@ -137,12 +143,12 @@ export class Walk {
       this.#options,
     );
     try {
-      const format = await this.#parse(task, content, reading);
+      await this.#parse(task, content, reading);
       reading.conclude();
       this.leftOut += reading.leftOut;
       this.#options.explain?.(`${name}: ${amount(reading.entries, 'entry', 'entries')}`);
-      if (writer === undefined) this.#good(task, format, reading.children);
-      else this.#takeCopy(task, writer.finish(format, content, reading.leftOut, copy), false);
+      if (writer === undefined) this.#good(task, reading.coverage, reading.children);
+      else this.#takeCopy(task, writer.finish(reading.coverage, content, reading.leftOut, copy), false);
     } catch (error) {
       if (
         !(error instanceof LccError) ||
@@ -163,17 +169,20 @@ export class Walk {
     }
   }
 
-  async #parse(task: Task, content: DocumentContent, reading: DocumentReading): Promise<DocumentFormat> {
+  async #parse(task: Task, content: DocumentContent, reading: DocumentReading): Promise<void> {
+    const isOpenEnded = content.isOpenEnded === true || content.failure !== undefined;
     if (task.isRobots) {
       if (content.failure !== undefined) throw content.failure;
-      for (const line of await readSitemapLines(content.pieces)) reading.child(line, content.url);
-      return 'index';
+      const { named, isWhole } = await readSitemapLines(content.pieces, isOpenEnded);
+      for (const line of named) reading.child(line, content.url);
+      if (!isWhole) reading.leave('its end is not there: lines that name sitemaps may be missing');
+      return;
     }
     const { limits, extras, feedsOnly } = this.#options;
     const where = content.url;
     try {
-      const format = await readDocument(content.pieces, reading, { where, extras, limits, feedsOnly });
-      if (content.failure === undefined) return format;
+      await readDocument(content.pieces, reading, { where, extras, limits, feedsOnly, isOpenEnded });
+      if (content.failure === undefined) return;
     } catch (error) {
       if (content.failure === undefined) throw error;
     }
@@ -183,8 +192,7 @@ export class Walk {
 
   /** What was read of a document that is not whole. */
   #takeRest(task: Task, writer: CopyWriter | undefined, reading: DocumentReading): void {
-    const isIndex = reading.children.length > 0;
-    if (writer !== undefined && !isIndex) for (const entry of writer.entries()) this.#take(entry);
+    for (const entry of writer?.entries() ?? []) if (entry.isList !== true) this.#take(entry);
     for (const url of reading.children) this.#addChild(task, url);
   }
 
@@ -202,9 +210,9 @@ export class Walk {
     }
     const children: string[] = [];
     for (const entry of entriesOf(copy))
-      if (copy.format === 'index') children.push(entry.curl);
+      if (entry.isList === true) children.push(entry.curl);
       else this.#take(entry);
-    this.#good(task, copy.format, children);
+    this.#good(task, copy.coverage, children);
   }
 
   #standIn(task: Task, error: LccError, copy: Copy): void {
@@ -213,11 +221,13 @@ export class Walk {
     complain(`${nameOf(task.place)}: ${error.message}; what it had ${age} ago is taken`);
     this.#copies?.keep(copy);
     this.#takeCopy(task, copy);
+    // A page that other lists have no more may be in this one today.
+    this.#coverage = 'part';
   }
 
-  #good(task: Task, format: DocumentFormat, children: readonly string[]): void {
+  #good(task: Task, coverage: Coverage, children: readonly string[]): void {
     if (task.depth === 1) this.#goodTops += 1;
-    if (format === 'feed') this.#hasFeed = true;
+    this.#coverage = together(this.#coverage, coverage);
     this.#follow(task, children);
   }
 

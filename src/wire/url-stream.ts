@@ -8,6 +8,7 @@ import { formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
 import { localName } from './xml-prefix.js';
+import { mayDelete, type Coverage } from './coverage.js';
 import { isUrlTag, recordOf, UrlAssembler } from './url-read.js';
 import type { UrlRecord } from './url.js';
 
@@ -18,6 +19,11 @@ const END = 'end';
 export const STREAM_END = `<?${TARGET} ${END}?>\n`;
 /** The same of a stream that lacks urls of its site: what it does not name is not gone. */
 export const PARTIAL_END = `<?${TARGET} ${END} set="partial"?>\n`;
+
+/** The last line of a stream of such a list. */
+export function streamEnd(coverage: Coverage): string {
+  return mayDelete(coverage) ? STREAM_END : PARTIAL_END;
+}
 
 /** The first line of a stream, carrying what the next filter must know. */
 export function streamHead(attributes: Record<string, string | number | undefined>): string {

@@ -188,6 +188,19 @@ test('a record without key is reported and left out, exit 1; one with op="delete
   assert.match(done.stderr, /<url curl="b"\/> has no mimetype\n.*<url mimetype="t\/h"\/> has no curl\n/);
 });
 
+test('what a record without key named may be there: nothing is deleted for it, and it is no full set', () => {
+  const dir = freshDir();
+  run(dir, stream(...site(12)), ['--commit-now']);
+  const spoilt = stream(...site(12).slice(0, 11), '<url mimetype="text/html" len="11"/>');
+  const done = run(dir, spoilt);
+  assert.deepEqual([done.status, done.urls], [1, []]);
+  assert.match(done.stdout, / whole="no" /);
+  assert.match(done.stderr, /names a part of the site only: nothing is deleted, 1 url .* is kept/);
+  assert.equal(run(dir, spoilt, ['--full']).status, 65);
+  assert.equal(run(dir, stream('<url mimetype="text/html"/>')).status, 65);
+  assert.equal(run(dir, stream(...site(12).slice(0, 11))).urls.length, 1);
+});
+
 test('the same url twice is one; twice differently is refused', () => {
   const dir = freshDir();
   assert.deepEqual(run(dir, stream(url('a', 1), url('a', 1))).urls, [url('a', 1)]);

@@ -1,4 +1,5 @@
 /** A site of lists on the loopback. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ export class Lists {
     const document = this.documents.get(path);
     if (document === undefined) return void response.writeHead(404).end('no');
     if (typeof document === 'function') return document(request, response);
-    const etag = `"${Buffer.from(document).toString('base64').slice(-40)}${document.length}"`;
+    const etag = `"${createHash('md5').update(document).digest('hex')}"`;
     if (this.validates && request.headers['if-none-match'] === etag)
       return void response.writeHead(304).end();
     response.writeHead(200, this.validates ? { etag } : {}).end(document);

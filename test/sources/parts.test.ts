@@ -27,6 +27,15 @@ test('times: W3C date-times, also with a blank, mere dates, RFC 822; nothing els
     ['2026-04-31T10:00:00Z', undefined],
     ['2026-13-01', undefined],
     ['2026-11-20T25:00:00Z', undefined],
+    ['2026-11-20Z', '2026-11-20T00:00:00Z'],
+    ['2026-11-20+01:00', '2026-11-19T23:00:00Z'],
+    ['2026-11-20-05:00', '2026-11-20T05:00:00Z'],
+    ['2026-11-20T24:00:00Z', '2026-11-21T00:00:00Z'],
+    ['2026-12-31T24:00:00+02:00', '2026-12-31T22:00:00Z'],
+    ['2026-11-20T24:00:01Z', undefined],
+    ['2026-12-31T23:59:60Z', '2026-12-31T23:59:59Z'],
+    ['0001-01-01T00:00:00', undefined],
+    ['0001-01-01', undefined],
     ['20.11.2026', undefined],
     ['11/20/2026', undefined],
     ['1763633581', undefined],
@@ -122,5 +131,17 @@ test('the lines of robots.txt that name sitemaps, in whatever group', async () =
   async function* stream(): AsyncGenerator<Uint8Array, void, undefined> {
     yield Buffer.from(`\ufeff${robots}`);
   }
-  assert.deepEqual(await readSitemapLines(stream()), ['http://e/1.xml', 'http://f/2.xml', 'http://e/#3']);
+  const named = ['http://e/1.xml', 'http://f/2.xml', 'http://e/#3', ''];
+  assert.deepEqual(await readSitemapLines(stream()), { named, isWhole: true });
+  // Of one that is larger than is read, or whose last line has no end where nothing else says that it is whole, some are missing.
+  async function* of(...pieces: (string | Buffer)[]): AsyncGenerator<Uint8Array, void, undefined> {
+    for (const piece of pieces) yield Buffer.from(piece);
+  }
+  const one = 'Sitemap: http://e/1\n';
+  const large = await readSitemapLines(of(one, Buffer.alloc(600_000, '#'), `\n${one}`));
+  assert.deepEqual(large, { named: ['http://e/1'], isWhole: false });
+  const half = `${one}Sitemap: http://e/2`;
+  assert.deepEqual(await readSitemapLines(of(half), true), { named: ['http://e/1'], isWhole: false });
+  assert.deepEqual(await readSitemapLines(of(half)), { named: ['http://e/1', 'http://e/2'], isWhole: true });
+  assert.deepEqual(await readSitemapLines(of(one), true), { named: ['http://e/1'], isWhole: true });
 });

@@ -2,58 +2,7 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LccError } from '../../src/lib/errors.js';
-import { readDocument, type DocumentFormat } from '../../src/sources/document.js';
-import type { Extras, Found } from '../../src/sources/found.js';
-import { LIMITS, NO_EXTRAS } from './support.js';
-
-interface Read {
-  format: DocumentFormat | undefined;
-  failure: string | undefined;
-  locations: string[];
-  children: string[];
-  left: string[];
-}
-
-async function read(
-  content: string | Uint8Array | readonly Uint8Array[],
-  extras: Partial<Extras> = {},
-  limits = LIMITS,
-  feedsOnly = false,
-): Promise<Read> {
-  const done: Read = { format: undefined, failure: undefined, locations: [], children: [], left: [] };
-  const found: Found = {
-    bytes: 0,
-    location: (text, { lastmod }) =>
-      void done.locations.push(lastmod === undefined ? text.trim() : `${text.trim()} ${lastmod}`),
-    child: text => void done.children.push(text.trim()),
-    leave: what => void done.left.push(what),
-  };
-  const pieces = typeof content === 'string' ? [Buffer.from(content)] : content;
-  async function* stream(): AsyncGenerator<Uint8Array, void, undefined> {
-    yield* pieces instanceof Uint8Array ? [pieces] : pieces;
-  }
-  const options = { where: 'http://e/', extras: { ...NO_EXTRAS, ...extras }, limits, feedsOnly };
-  try {
-    done.format = await readDocument(stream(), found, options);
-  } catch (error) {
-    assert.ok(error instanceof LccError, String(error));
-    done.failure = `${error.code}: ${error.message}`;
-  }
-  return done;
-}
-
-const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
-const set = (inside: string, attributes = NS) =>
-  `<?xml version="1.0"?>\n<urlset ${attributes}>${inside}</urlset>`;
-const page = (n: number | string, more = '') => `<url><loc>http://e/${n}</loc>${more}</url>`;
-const whole = (locations: string[], children: string[] = []): Read => ({
-  format: children.length > 0 ? 'index' : 'urls',
-  failure: undefined,
-  locations,
-  children,
-  left: [],
-});
+import { NS, page, read, set, whole } from './documents.js';
 
 test('names count without their namespace, whatever it is, and with any prefix', async () => {
   for (const attributes of [
@@ -77,10 +26,11 @@ test('the location of an image, a video or a news item is not that of the page',
       `<video:video><video:content_loc>http://e/v.mp4</video:content_loc><video:player_loc>http://e/p</video:player_loc></video:video>` +
       `<xhtml:link rel="alternate" hreflang="de" href="http://e/de"/><xhtml:link rel="stylesheet" href="http://e/css"/></url>`,
   );
-  assert.deepEqual(await read(rich), whole(['http://e/1']));
-  assert.deepEqual(await read(rich, { images: true }), whole(['http://e/1', 'http://e/i.png']));
-  assert.deepEqual(await read(rich, { videos: true }), whole(['http://e/1', 'http://e/v.mp4']));
-  assert.deepEqual(await read(rich, { alternates: true }), whole(['http://e/1', 'http://e/de']));
+  const found = (...locations: string[]) => ({ ...whole(locations), isWindow: true });
+  assert.deepEqual(await read(rich), found('http://e/1'));
+  assert.deepEqual(await read(rich, { images: true }), found('http://e/1', 'http://e/i.png'));
+  assert.deepEqual(await read(rich, { videos: true }), found('http://e/1', 'http://e/v.mp4'));
+  assert.deepEqual(await read(rich, { alternates: true }), found('http://e/1', 'http://e/de'));
 });
 
 test('CDATA is text, DOCTYPE is skipped, no entity is expanded, a byte order mark and blanks in front do no harm', async () => {
@@ -122,6 +72,80 @@ test('a url without location leaves nothing behind for the next', async () => {
   assert.equal(done.left.length, 2);
 });
 
+test('both kinds of entries are read wherever they stand; what else may be one is left out with a word', async () => {
+  const list = '<sitemap><loc>http://e/s</loc></sitemap>';
+  const both = whole(['http://e/1'], ['http://e/s']);
+  for (const text of [
+    set(page(1) + list),
+    set(list + page(1)),
+    `<sitemapindex>${list}${page(1)}</sitemapindex>`,
+    `<sitemapindex><group>${list}</group><x:g>${page(1)}</x:g></sitemapindex>`,
+  ])
+    assert.deepEqual(await read(text), both, text);
+  const left: [string, number, RegExp][] = [
+    [set('<URL><loc>http://e/2</loc></URL>'), 0, /a location in <URL>/],
+    [set(`${page(1)}<entry><LOC>http://e/2</LOC></entry>`), 1, /a location in <entry>/],
+    [set('<loc>http://e/2</loc>'), 0, /a location in <urlset>/],
+    [set('<page href="http://e/2"/>'), 0, /it has <page>, and no entry that is known/],
+    [`<sitemapindex><Sitemap>x</Sitemap></sitemapindex>`, 0, /text where|it has <Sitemap>/],
+    [set(`${page(1)} http://e/2 `), 1, /text where entries stand/],
+    [set(`<![CDATA[${page(1)}]]>`), 0, /text where entries stand/],
+    [set(`${page(1)}&more;`), 1, /an entity that XML does not know/],
+    [set('<url><loc>http://e/1</loc><loc>http://e/2</loc></url>'), 1, /a second location .*e\/2/],
+    [set('<url><loc>http://e/1</loc><url><loc>http://e/2</loc></url></url>'), 1, /an entry inside another/],
+    [set('<url><LOC>http://e/1</LOC></url>'), 0, /a url without location/],
+    [`${set(page(1))}${set(page(2)).slice(21)}`, 1, /more of a list behind the end of its root/],
+    [`<urlset/>${page(2)}`, 0, /more of a list behind/],
+  ];
+  for (const [text, locations, what] of left)
+    for (const pieces of [text, [...Buffer.from(text)].map(byte => Uint8Array.of(byte))]) {
+      const done = await read(pieces);
+      assert.deepEqual(
+        [done.failure, done.locations.length, done.left.length],
+        [undefined, locations, 1],
+        text,
+      );
+      assert.match(done.left.join(), what, text);
+    }
+});
+
+test('what follows the root is passed over, whatever it is', async () => {
+  for (const after of [
+    '<x/>',
+    '<script>if (a && b < c) "<"</script>',
+    '&',
+    '<!-- cached',
+    'text',
+    ']]>',
+    '\0',
+    '</x>',
+  ])
+    for (const root of [set(page(1)), '<urlset/>', `<a:urlset>${page(1)}</a:urlset>`]) {
+      const found = whole(root === '<urlset/>' ? [] : ['http://e/1']);
+      assert.deepEqual(await read(root + after), found, after);
+      assert.deepEqual(
+        await read([...Buffer.from(root + after)].map(byte => Uint8Array.of(byte))),
+        found,
+        after,
+      );
+    }
+});
+
+test('news are a window, also on a day without any', async () => {
+  const schema = 'xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"';
+  const news = page(1, '<n:news><n:title>t</n:title></n:news>');
+  const isWindow = async (text: string) => (await read(text)).isWindow;
+  assert.equal(await isWindow(set(news, schema)), true);
+  assert.equal(await isWindow(set(page(2) + news + page(3), schema)), true);
+  assert.equal(await isWindow(set('', schema)), true);
+  // Many declare all schemas, whatever they list.
+  assert.equal(await isWindow(set(page(2), schema)), false);
+  assert.equal(
+    await isWindow(set(page(2, '<v:video><v:expiration_date>2027-01-01</v:expiration_date></v:video>'))),
+    false,
+  );
+});
+
 test('what is no sitemap has failed and is not empty', async () => {
   const failures: [string, RegExp][] = [
     ['', /^data\.malformed: it is empty/],
@@ -133,7 +157,6 @@ test('what is no sitemap has failed and is not empty', async () => {
     ['<urlset>', /^data\.cut: it is cut off/],
     [set(page(1)).slice(0, -4), /^data\.cut/],
     ['<?xml version="1.0"?>', /it is no XML|no element/],
-    [`${set(page(1))}<x/>`, /it is no XML/],
     [set('<url><loc>http://e/?a=1&b=2</loc></url>'), /an & stands for itself/],
     [set('<url></urlset>'), /it is no XML/],
     [`<?xml version="1.0" encoding="x-none"?><urlset/>`, /its encoding x-none is not known/],
@@ -142,7 +165,6 @@ test('what is no sitemap has failed and is not empty', async () => {
   for (const [text, failure] of failures) {
     const done = await read(text);
     assert.match(done.failure ?? 'none', failure, text);
-    assert.equal(done.format, undefined);
   }
   // One that has no urls is a sitemap all the same.
   assert.deepEqual(await read(set('')), whole([]));
@@ -155,54 +177,6 @@ test('what came before a document turned out to be malformed has been found', as
   assert.deepEqual(done.locations, ['http://e/1', 'http://e/2']);
 });
 
-test('packed once or twice, whatever its name: unpacked; three times, cut or damaged: failed', async () => {
-  const xml = Buffer.from(set(page(1)));
-  const once = gzipSync(xml);
-  const twice = gzipSync(once);
-  assert.deepEqual(await read(once), whole(['http://e/1']));
-  assert.deepEqual(await read(twice), whole(['http://e/1']));
-  assert.deepEqual(await read([...twice].map(byte => Uint8Array.of(byte))), whole(['http://e/1']));
-  assert.match((await read(gzipSync(twice))).failure ?? '', /packed more than twice/);
-  assert.match((await read(once.subarray(0, -3))).failure ?? '', /^data\.cut: it is cut off \(gzip\)/);
-  const damaged = Buffer.from(once);
-  damaged[20]! ^= 0xff;
-  assert.match((await read(damaged)).failure ?? '', /^data\.malformed: its gzip is damaged/);
-});
-
-test('bombs end at their limit, named, with little of them in memory', async () => {
-  const bytes = { most: 1024 * 1024, text: '1 MB (spider.list_max_document_bytes)' };
-  const before = process.memoryUsage().rss;
-  const bomb = gzipSync(gzipSync(Buffer.alloc(200 * 1024 * 1024, ' ')));
-  assert.match(
-    (await read(bomb, {}, { ...LIMITS, documentBytes: bytes })).failure ?? '',
-    /larger than 1 MB \(spider\.list_/,
-  );
-  const tokenBytes = { most: 64 * 1024, text: '64 KB (spider.list_max_token_bytes)' };
-  const piece = Buffer.alloc(64 * 1024, 'a');
-  const endless = (start: string) => [Buffer.from(start), ...Array.from({ length: 100 }, () => piece)];
-  for (const start of [
-    '<urlset><url><loc>',
-    '<urlset><!-- ',
-    '<urlset><a b="',
-    '<urlset><![CDATA[',
-    '<!DOCTYPE ',
-    'http://e/',
-    '<',
-    '<urlset><url><loc><![CDATA[',
-  ])
-    assert.match(
-      (await read(endless(start), {}, { ...LIMITS, tokenBytes })).failure ?? 'none',
-      /more than 64 KB|no XML/,
-      start,
-    );
-  const feedBytes = { most: 1024, text: '1 KB (spider.list_max_feed_bytes)' };
-  assert.match(
-    (await read(endless('<rss>'), {}, { ...LIMITS, feedBytes })).failure ?? '',
-    /a feed of more than 1 KB/,
-  );
-  assert.ok(process.memoryUsage().rss - before < 300 * 1024 * 1024);
-});
-
 test('a text is a list of urls, a line each', async () => {
   assert.deepEqual(
     await read('\ufeffhttp://e/1\r\n\r\n http://e/2 \nhttps://e/3'),
@@ -210,6 +184,20 @@ test('a text is a list of urls, a line each', async () => {
   );
   assert.deepEqual((await read('http://e/1\rhttp://e/2\r')).locations, ['http://e/1', 'http://e/2']);
   assert.deepEqual((await read('http://e/1\nnonsense\n')).locations, ['http://e/1', 'nonsense']);
+  const columns = [
+    'http://e/1\t2024-01-08',
+    'http://e/2 2024-01-08 0.5 daily',
+    'http://e/3\t\tx y',
+    'http://e/4  weekly',
+    'http://e/5 2024-01-08T10:00:00+01:00',
+    'http://e/6 http://e/7 http://e/8',
+  ];
+  assert.deepEqual(await read(columns.join('\n')), whole([1, 2, 3, 4, 5, 6, 7, 8].map(n => `http://e/${n}`)));
+  // A blank alone is the url's own.
+  const blanks = ['http://e/my file.html', 'http://e/report 2024-01-08.pdf', 'http://e/never ending'];
+  assert.deepEqual((await read(blanks.join('\n'))).locations, blanks);
+  const long = `http://e/${'x '.repeat(300_000)}`;
+  assert.deepEqual((await read(long)).locations, [long.trim()]);
 });
 
 const tricky = fc.constantFrom(
@@ -282,11 +270,8 @@ test('no damage of a document makes it throw anything but a failure, or lists le
         const done = await read(damaged);
         // A cut is always noticed; otherwise an entry is there, was left out with a word, or is another one.
         if (how === 'cut') assert.ok(done.failure !== undefined || at === document.length, `cut at ${at}`);
-        else if (done.failure === undefined && done.format === 'urls')
-          assert.ok(
-            done.locations.length + done.left.length >= pages.length - 1,
-            `${how} at ${at} with ${byte}`,
-          );
+        else if (done.failure === undefined && !done.isWindow)
+          assert.ok(done.locations.length + done.left.length >= pages.length, `${how} at ${at} with ${byte}`);
       },
     ),
     { numRuns: 600 },

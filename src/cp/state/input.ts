@@ -4,6 +4,7 @@
  */
 import { LccError } from '../../lib/errors.js';
 import type { XmlLimits } from '../../lib/xml/types.js';
+import type { Coverage } from '../../wire/coverage.js';
 import { PARTIAL_END, STREAM_END, UrlStreamReader } from '../../wire/url-stream.js';
 import { formatUrl, isDelete, type UrlRecord } from '../../wire/url.js';
 import { isPlainLine } from './lines.js';
@@ -88,10 +89,10 @@ export class SiteInput {
     else if (this.#head !== '' && !this.#sawEnd) this.#startStrict().end();
   }
 
-  /** Whether the site has urls that the stream does not name; known once `end` is done. */
-  get isPartial(): boolean {
+  /** How much of the site the stream names, which does not tell a window from another part; known once `end` is done. */
+  get coverage(): Coverage {
     const endsPartial = this.#strict?.endsPartial ?? `${this.#end}\n` === PARTIAL_END;
-    return endsPartial || this.#startsPartial || PARTIAL_HEAD.test(this.#head);
+    return endsPartial || this.#startsPartial || PARTIAL_HEAD.test(this.#head) ? 'part' : 'all';
   }
 
   #handOver(rest: Buffer): void {
