@@ -239,9 +239,10 @@ export class Expander {
     this.counts.links += list.hrefs.length;
     if (list.isCut) this.#parts.complain(`${record.curl}: ${CUT.links}; those found so far count`);
     const base = baseOf(list.base, urlOf(record));
-    const links = list.hrefs.flatMap(href => {
+    const links = list.hrefs.flatMap((href, n) => {
+      const own = (list.innerBases?.get(n) ?? []).reduce((outer, inner) => baseOf(inner, outer), base);
       const url =
-        href.length > this.#parts.options.maxValueLength ? undefined : resolveLink(href, base, charset);
+        href.length > this.#parts.options.maxValueLength ? undefined : resolveLink(href, own, charset);
       return url === undefined ? [] : [{ url, kind: 'page' as const }];
     });
     return { links, isUnwanted: false };

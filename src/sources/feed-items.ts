@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { parseFeed } from 'feedsmith';
 import { LccError, messageOf } from '../lib/errors.js';
 import { parseUrl } from '../fetch/target.js';
+import { isLink, isPermalink } from '../text/item-links.js';
 import type { Found } from './found.js';
 
 type Parsed = ReturnType<typeof parseFeed>;
@@ -10,6 +11,8 @@ type Feed<F extends Parsed['format']> = Extract<Parsed, { format: F }>['feed'];
 
 interface Item {
   url: string | undefined;
+  /** Its `xml:base`. */
+  base?: string | undefined;
   facts: readonly unknown[];
   enclosures: readonly { url: string | undefined; facts: readonly unknown[] }[];
 }
@@ -24,38 +27,84 @@ export function readFeed(
   withEnclosures: boolean,
   found: Found,
 ): void {
-  const parsed = parse(text);
-  const base = baseOf(parsed, where);
-  for (const { url, facts, enclosures } of itemsOf(parsed)) {
+  const parsed = parse(withInnerBases(text));
+  const root = baseOf('xml' in parsed.feed ? parsed.feed.xml?.base : undefined, where);
+  const base = baseOf(valueIn(CHANNEL_BASE.exec(text)), root);
+  for (const { url, base: own, facts, enclosures } of itemsOf(parsed)) {
+    const itsBase = baseOf(own, base);
+    const tell = (written: string, of: readonly unknown[]): void => {
+      const [link = '', ...bases] = written.split(BASE_MARK).reverse();
+      found.location(link, {
+        base: bases.reverse().reduce((outer, one) => baseOf(one, outer), itsBase),
+        mark: md5Of(of),
+      });
+    };
     if (url === undefined) found.leave('an item without a link');
-    else found.location(url, { base, mark: md5Of(facts) });
-    if (withEnclosures)
-      for (const one of enclosures)
-        if (one.url !== undefined) found.location(one.url, { base, mark: md5Of(one.facts) });
+    else tell(url, facts);
+    if (withEnclosures) for (const one of enclosures) if (one.url !== undefined) tell(one.url, one.facts);
   }
 }
 
-/** The parser makes the best of a feed that is cut: whether it is, its last tag says. */
-const LAST_TAG = /^<\/(?:[\w.-]+:)?(?:rss|feed|rdf)\s*>/i;
+/** In front of a link stands the base of its own element, which the parser does not tell; a character that no url has is between. */
+const BASE_MARK = '\ue000';
+const LINK_WITH_BASE = /<(?:[\w.-]+:)?link\s[^<>]*\bxml:base\s*=[^<>]*>/gi;
+const BASE_ATTRIBUTE = /\sxml:base\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')/i;
+/** Of that element neither. */
+const CHANNEL_BASE = /<channel(?:\s[^<>]*)?\sxml:base\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')/i;
+const HREF_ATTRIBUTE = /\shref\s*=\s*["']/i;
+
+function withInnerBases(text: string): string {
+  if (!text.includes('xml:base')) return text;
+  return text.replace(LINK_WITH_BASE, tag => {
+    const base = `${valueIn(BASE_ATTRIBUTE.exec(tag)) ?? ''}${BASE_MARK}`;
+    // Of RSS the link is the text that follows.
+    if (!HREF_ATTRIBUTE.test(tag)) return tag.endsWith('/>') ? tag : `${tag}${base}`;
+    return tag.replace(HREF_ATTRIBUTE, begin => `${begin}${base}`);
+  });
+}
+
+function valueIn(found: RegExpExecArray | null): string | undefined {
+  return found?.[1] ?? found?.[2];
+}
+
+/** The end of the root: the parser makes the best of a feed that is cut. */
+const ROOT_END = /<\/(?:[\w.-]+:)?(?:rss|feed|rdf)\s*>/gi;
+/** What does not follow it: caches and plugins write scripts and comments there. */
+const OF_A_FEED = /<\/?(?:[\w.-]+:)?(?:item|entry|channel)[\s/>]/i;
+
+/** Whether the root has an end that is one, and nothing of the feed follows. */
+function isWhole(text: string): boolean {
+  let last: RegExpExecArray | undefined;
+  for (const end of text.matchAll(ROOT_END)) last = end;
+  if (last === undefined || OF_A_FEED.test(text.slice(last.index))) return false;
+  const before = text.slice(0, last.index);
+  return (
+    before.lastIndexOf('<![CDATA[') <= before.lastIndexOf(']]>') &&
+    before.lastIndexOf('<!--') <= before.lastIndexOf('-->')
+  );
+}
 
 function parse(text: string): Parsed {
   let parsed: Parsed;
   try {
-    parsed = parseFeed(text);
+    parsed = parseFeed(text.startsWith('{') ? text.slice(0, text.lastIndexOf('}') + 1) : text);
   } catch (error) {
     throw new LccError('data.malformed', `it is no feed, or a damaged one: ${messageOf(error)}`, {
       cause: error,
     });
   }
-  if (parsed.format !== 'json' && !LAST_TAG.test(text.slice(text.lastIndexOf('</'))))
-    throw new LccError('data.cut', 'it is cut off');
+  if (parsed.format !== 'json' && !isWhole(text)) throw new LccError('data.cut', 'it is cut off');
   return parsed;
 }
 
-function baseOf({ feed }: Parsed, where: string | undefined): string | undefined {
-  const base = 'xml' in feed ? feed.xml?.base : undefined;
-  if (base === undefined) return where;
-  return parseUrl(base, where)?.href ?? where;
+function baseOf(written: string | undefined, outer: string | undefined): string | undefined {
+  return written === undefined ? outer : (parseUrl(written, outer)?.href ?? outer);
+}
+
+/** The first that is a link. */
+function linkIn(link: string | undefined, permalink?: string): string | undefined {
+  if (link !== undefined && isLink(link.slice(link.lastIndexOf(BASE_MARK) + 1))) return link;
+  return permalink !== undefined && isPermalink(permalink) ? permalink : undefined;
 }
 
 function itemsOf(parsed: Parsed): Item[] {
@@ -66,7 +115,7 @@ function itemsOf(parsed: Parsed): Item[] {
       return atomItems(parsed.feed);
     case 'rdf':
       return (parsed.feed.items ?? []).map(({ link, rdf, title, description, dc, content }) => ({
-        url: link ?? rdf?.about,
+        url: linkIn(link, rdf?.about),
         facts: [rdf?.about, dc, title, description, content],
         enclosures: [],
       }));
@@ -81,7 +130,8 @@ function rssItems(feed: Feed<'rss'>): Item[] {
     // Anything but false in it says that it is a link.
     const permalink = guid?.isPermaLink === false ? undefined : guid?.value;
     return {
-      url: link ?? permalink,
+      url: linkIn(link, permalink),
+      base: item.xml?.base,
       facts: [guid?.value, pubDate, item.dc, title, description, content],
       enclosures: enclosures.map(({ url, length, type }) => ({ url, facts: [url, length, type] })),
     };
@@ -94,7 +144,8 @@ function atomItems(feed: Feed<'atom'>): Item[] {
     const pages = links.filter(({ rel }) => rel === undefined || rel.toLowerCase() === 'alternate');
     const page = pages.find(({ type }) => type === undefined || /html/i.test(type)) ?? pages[0];
     return {
-      url: page?.href,
+      url: linkIn(page?.href),
+      base: entry.xml?.base,
       facts: [id, published, updated, title, summary, content],
       enclosures: links
         .filter(({ rel }) => rel?.toLowerCase() === 'enclosure')
@@ -105,7 +156,7 @@ function atomItems(feed: Feed<'atom'>): Item[] {
 
 function jsonItems(feed: Feed<'json'>): Item[] {
   return (feed.items ?? []).map(item => ({
-    url: item.url,
+    url: linkIn(item.url),
     facts: [
       item.id,
       item.date_published,

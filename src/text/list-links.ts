@@ -4,12 +4,15 @@
  */
 import { decodeXML } from 'entities';
 import { Tokenizer } from 'htmlparser2';
+import { isLink, isPermalink } from './item-links.js';
 
 export interface ListLinks {
   /** As written; relative ones to `base`, or to where the list came from. */
   hrefs: readonly string[];
   /** The list's own `xml:base`. */
   base: string | undefined;
+  /** `xml:base` of elements in it that hold a link, by the index of that: from the outermost on. Left out: there is none. */
+  innerBases?: ReadonlyMap<number, readonly string[]>;
   /** It has more than the limit. */
   isCut: boolean;
 }
@@ -18,6 +21,8 @@ export interface ListLinks {
 const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'feed', 'rdf']);
 /** What is between two tags is looked at this far. */
 const MAX_TEXT_LENGTH = 8192;
+/** Elements in each other with a base of their own: more than any list has. */
+const MAX_BASES = 16;
 
 const FIRST_URL = /^\s*https?:\/\/\S+[^\S\r\n]*(?:[\r\n]|$)/i;
 const URL_LINE = /^https?:\/\/\S+$/i;
@@ -44,7 +49,7 @@ export function jsonFeedLinks(document: string, maxLinks: number): ListLinks | u
       : undefined;
   if (!Array.isArray(items)) return undefined;
   const urls = items.flatMap((item: unknown) =>
-    isObject(item) && typeof item['url'] === 'string' ? [item['url']] : [],
+    isObject(item) && typeof item['url'] === 'string' && isLink(item['url']) ? [item['url']] : [],
   );
   return { hrefs: urls.slice(0, maxLinks), base: undefined, isCut: urls.length > maxLinks };
 }
@@ -69,20 +74,31 @@ export function textListLinks(document: string, maxLinks: number): ListLinks | u
   return { hrefs, base: undefined, isCut: false };
 }
 
+/** A link, and what it is relative to within the list. */
+interface Link {
+  href: string;
+  bases: readonly string[];
+}
+
 /** What the item that is being read says of where it is. */
 interface Item {
-  link?: string | undefined;
-  guid?: string | undefined;
-  about?: string | undefined;
+  link?: Link | undefined;
+  guid?: Link | undefined;
+  about?: Link | undefined;
   /** Atom: its pages, those in HTML apart. */
-  html?: string | undefined;
-  page?: string | undefined;
+  html?: Link | undefined;
+  page?: Link | undefined;
 }
 
 class XmlList implements ListLinks {
   readonly hrefs: string[] = [];
+  readonly innerBases = new Map<number, readonly string[]>();
   base: string | undefined;
   isCut = false;
+  /** Of the open elements. */
+  #bases: readonly string[] = [];
+  /** Those of the elements around, for each open element with one of its own. */
+  readonly #outer: { depth: number; bases: readonly string[] }[] = [];
   readonly #maxLinks: number;
   readonly #open: string[] = [];
   #root: string | undefined;
@@ -148,7 +164,12 @@ class XmlList implements ListLinks {
     const name = this.#name;
     const parent = this.#open.at(-1);
     this.#root ??= name;
-    if (this.#open.length === 0) this.base = this.#get('xml:base');
+    const base = this.#get('xml:base');
+    if (this.#open.length === 0) this.base = base;
+    else if (base !== undefined && this.#outer.length < MAX_BASES) {
+      this.#outer.push({ depth: this.#open.length, bases: this.#bases });
+      this.#bases = [...this.#bases, base];
+    }
     if (this.#open.length < MAX_TEXT_LENGTH) this.#open.push(name);
     this.#text = this.#isLocation(name, parent) ? '' : undefined;
     if (name === 'guid') this.#isPermalink = this.#get('ispermalink')?.trim().toLowerCase() !== 'false';
@@ -158,7 +179,8 @@ class XmlList implements ListLinks {
 
   #beginItem(): void {
     this.#endItem();
-    this.#item = this.#root === 'rdf' ? { about: this.#get('rdf:about') ?? this.#get('about') } : {};
+    const about = this.#root === 'rdf' ? (this.#get('rdf:about') ?? this.#get('about')) : undefined;
+    this.#item = about === undefined ? {} : { about: this.#link(about) };
   }
 
   /** An item is one page. */
@@ -174,11 +196,11 @@ class XmlList implements ListLinks {
     const href = this.#get('href');
     const item = parent === 'entry' ? this.#item : undefined;
     if (item === undefined) {
-      if (rel === 'alternate' || rel === 'next') this.#add(href);
-    } else if (rel === 'alternate' && href !== undefined && href !== '') {
+      if ((rel === 'alternate' || rel === 'next') && href !== undefined) this.#add(this.#link(href));
+    } else if (rel === 'alternate' && href !== undefined && isLink(href)) {
       const type = this.#get('type');
-      item.page ??= href;
-      if (type === undefined || /html/i.test(type)) item.html ??= href;
+      item.page ??= this.#link(href);
+      if (type === undefined || /html/i.test(type)) item.html ??= this.#link(href);
     }
   }
 
@@ -196,14 +218,22 @@ class XmlList implements ListLinks {
     this.#text = undefined;
     if (text !== undefined) this.#located(name, decodeXML(text).trim());
     if (name === 'item' || name === 'entry') this.#endItem();
+    const outer = this.#outer.at(-1);
+    if (outer?.depth !== this.#open.length) return;
+    this.#bases = outer.bases;
+    this.#outer.pop();
   }
 
   #located(name: string | undefined, url: string): void {
     const item = this.#open.at(-1) === 'item' ? this.#item : undefined;
-    if (item === undefined) this.#add(url);
-    else if (url === '') return;
-    else if (name === 'link') item.link ??= url;
-    else if (this.#isPermalink) item.guid ??= url;
+    if (item === undefined) this.#add(this.#link(url));
+    else if (name === 'link') {
+      if (isLink(url)) item.link ??= this.#link(url);
+    } else if (this.#isPermalink && isPermalink(url)) item.guid ??= this.#link(url);
+  }
+
+  #link(href: string): Link {
+    return { href, bases: this.#bases };
   }
 
   #get(attribute: string): string | undefined {
@@ -211,10 +241,13 @@ class XmlList implements ListLinks {
     return value === undefined ? undefined : decodeXML(value);
   }
 
-  #add(href: string | undefined): void {
-    if (href === undefined || href === '') return;
+  #add(link: Link | undefined): void {
+    if (link === undefined || link.href === '') return;
     if (this.hrefs.length >= this.#maxLinks) this.isCut = true;
-    else this.hrefs.push(href);
+    else {
+      if (link.bases.length > 0) this.innerBases.set(this.hrefs.length, link.bases);
+      this.hrefs.push(link.href);
+    }
   }
 }
 

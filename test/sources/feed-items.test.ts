@@ -12,6 +12,7 @@ function read(text: string, where: string | null = 'http://e/feeds/all.xml', wit
   const left: string[] = [];
   const found: Found = {
     bytes: 0,
+    isWindow: false,
     location(text: string, { base, mark = '' }: LocationFacts) {
       const page = pageUrl(text, LIMITS.urlBytes, base);
       urls.push('curl' in page ? page.curl : page.problem);
@@ -63,6 +64,78 @@ test('relative links are resolved by xml:base of the root, then by where the fee
   assert.deepEqual(read(atom(entry, 'xml:base="http://b/x/"')).urls, ['http://b/x/a']);
   assert.deepEqual(read(atom(entry, 'xml:base="sub/"')).urls, ['http://e/feeds/sub/a']);
   assert.deepEqual(read(atom(entry), null).urls, ['is no http or https url']);
+});
+
+test('xml:base of the root, a channel, an entry and a link, each by what is around it', () => {
+  const entry = (base: string, link: string) => `<entry xml:base="${base}"><id>1</id><link ${link}/></entry>`;
+  const blog = 'xml:base="http://h/blog/"';
+  assert.deepEqual(read(atom(entry('2024/01/08/', 'href="First"'), blog)).urls, [
+    'http://h/blog/2024/01/08/First',
+  ]);
+  assert.deepEqual(read(atom(entry('2024/', 'xml:base="x/" href="First"'), blog)).urls, [
+    'http://h/blog/2024/x/First',
+  ]);
+  assert.deepEqual(read(atom(entry('../2024/', `href='First' xml:base='/x/'`))).urls, ['http://e/x/First']);
+  assert.deepEqual(read(atom(entry('http://o/', 'href="First"'), blog), null).urls, ['http://o/First']);
+  const item = '<item xml:base="i/"><link xml:base="l/">a.html</link></item><item><link>b.html</link></item>';
+  assert.deepEqual(read(rss(item, 'xml:base="r/"')).urls, [
+    'http://e/feeds/r/i/l/a.html',
+    'http://e/feeds/r/b.html',
+  ]);
+  const channel = rss(item).replace('<channel>', "<channel xml:base='http://c/'>");
+  assert.deepEqual(read(channel).urls, ['http://c/i/l/a.html', 'http://c/b.html']);
+  const attached =
+    '<entry xml:base="m/"><id>1</id><link href="p"/><link rel="enclosure" href="s.mp3"/></entry>';
+  assert.deepEqual(read(atom(attached, blog), null, true).urls, [
+    'http://h/blog/m/p',
+    'http://h/blog/m/s.mp3',
+  ]);
+});
+
+test('a guid is absolute, and a word for nothing is no link: said, and left out', () => {
+  const none = [
+    '<guid>12345</guid>',
+    '<guid isPermaLink="true">/x</guid>',
+    '<link>N/A</link>',
+    '<link>none</link>',
+  ];
+  none.push(
+    '<link>no link yet</link>',
+    '<link>-</link>',
+    '<guid>urn:uuid:1</guid>',
+    '<guid>tag:e,2024:1</guid>',
+  );
+  for (const inside of none) {
+    const { urls, left } = read(rss(`<item><title>t</title>${inside}</item>`));
+    assert.deepEqual([urls, left.length], [[], 1], inside);
+  }
+  assert.deepEqual(read(rss('<item><link>N/A</link><guid>http://e/1</guid></item>')).urls, ['http://e/1']);
+  const relative = ['/new', '2024/a.html', 'a?b', '../x', '4'].map(
+    link => `<item><link>${link}</link></item>`,
+  );
+  assert.equal(read(rss(relative.join(''))).urls.length, 5);
+});
+
+test('what a cache or a plugin writes behind the root does no harm; an end inside of something else is none', () => {
+  const feed = rss('<item><title>a</title><link>http://e/a</link></item>');
+  const behind = [
+    '\n<!-- cached by <b>X</b> -->',
+    '<a href="x"></a><script>1</script>',
+    '[]',
+    ']]>',
+    '\0',
+    '</div>',
+  ];
+  for (const after of behind) assert.deepEqual(read(feed + after).urls, ['http://e/a'], after);
+  const json = JSON.stringify({
+    version: 'https://jsonfeed.org/version/1',
+    title: 't',
+    items: [{ id: '1', url: '/1' }],
+  });
+  assert.deepEqual(read(`${json}\n<!-- cached -->`).urls, ['http://e/1']);
+  const cut = '<item><link>http://e/a</link></item><item><link>http://e/b</link><description>';
+  for (const inside of ['<![CDATA[ends with </rss>', '<!-- ends with </rss> -', 'x</rss></item>'])
+    assert.throws(() => read(rss(cut + inside).replace('</channel></rss>', '')), LccError, inside);
 });
 
 test('RDF and JSON feeds, and what is attached', () => {
