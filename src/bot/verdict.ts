@@ -81,9 +81,11 @@ function exhausted(what: string): string {
   return `out of ${what}; raise the limit of open files`;
 }
 
-/** An HTTP status that is an answer but not content. 408, 425, 429 and 5xx pass with time. */
+const PASSING = [408, 421, 425, 429];
+
+/** An HTTP status that is an answer but not content. 408, 421, 425, 429 and 5xx pass with time. */
 function statusVerdict(status: number, retryAfterMs: number | undefined): Verdict {
-  const reach = status >= 500 || status === 408 || status === 425 || status === 429 ? 'url' : 'real';
+  const reach = status >= 500 || PASSING.includes(status) ? 'url' : 'real';
   const found: Verdict = { code: status, reach, message: REASONS[status] ?? codeText(status) };
   if (retryAfterMs !== undefined) found.retryAfterMs = retryAfterMs;
   return found;

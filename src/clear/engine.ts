@@ -6,7 +6,7 @@ import { lookup } from 'node:dns';
 import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
 import type { Clock } from '../lib/clock.js';
 
-const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 256 * 1024;
 const DRAIN_TIMEOUT_MS = 1000;
 const USER_AGENT = 'lcc-clear/1';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
@@ -35,7 +35,7 @@ export function clearEngine(times: ClearTimes, own: Pick<EngineOptions, Own>, cl
     minRateWindowMs: times.totalTimeoutMs,
     slowAfterMs: times.totalTimeoutMs,
     maxHeaderBytes: MAX_HEADER_BYTES,
-    headerLimitText: '64 KB',
+    headerLimitText: '256 KB',
     maxRedirects: 0,
     redirectLimitText: '0',
     userAgent: USER_AGENT,

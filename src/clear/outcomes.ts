@@ -40,10 +40,11 @@ export function outcomeOf(
 ): RailOutcome {
   if (answer.status === 'unchanged') return { kind: 'retry', error: 'status 304' };
   if (answer.status === 'ok') return ofStatus(answer.http, verb, done, undefined);
-  const { failure } = answer;
-  return failure.kind === 'status'
-    ? ofStatus(failure.status, verb, done, failure.retryAfterMs)
-    : ofFailure(failure, verb);
+  const { failure, http = 0 } = answer;
+  if (failure.kind === 'status') return ofStatus(failure.status, verb, done, failure.retryAfterMs);
+  // What follows the head of an answer matters to nobody, unless it is the page, which the rail gets itself.
+  const isHeadEnough = verb !== 'refresh' && ['broken', 'size'].includes(familyOf(failure.kind));
+  return isHeadEnough && done.includes(http) ? { kind: 'done' } : ofFailure(failure, verb);
 }
 
 function ofStatus(

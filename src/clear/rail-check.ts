@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { RailSetup } from '../db/clear/rails.js';
 import type { FetchEngine } from '../fetch/engine.js';
+import { familyOf } from '../fetch/failure.js';
 import type { FetchJob } from '../fetch/job.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import { CallbackSink } from '../fetch/sink.js';
@@ -188,18 +189,20 @@ class RailProbe {
         }),
         {
           done: outcome => {
-            const status =
-              outcome.status === 'ok'
-                ? outcome.http
-                : outcome.status === 'error' && outcome.failure.kind === 'status'
-                  ? outcome.failure.status
-                  : undefined;
-            resolve({ status, text, outcome });
+            resolve({ status: statusOf(outcome), text, outcome });
           },
         },
       );
     });
   }
+}
+
+/** Of an answer that broke off, too: what it says is in its head. */
+function statusOf(outcome: FetchOutcome): number | undefined {
+  if (outcome.status !== 'error') return outcome.status === 'ok' ? outcome.http : undefined;
+  const { failure, http = 0 } = outcome;
+  if (failure.kind === 'status') return failure.status;
+  return familyOf(failure.kind) === 'broken' && http >= 200 ? http : undefined;
 }
 
 function isDone({ status }: Reply): boolean {

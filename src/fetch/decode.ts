@@ -12,27 +12,35 @@ export function acceptEncoding(): string {
 export type Coded = 'gzip' | 'br' | 'zstd';
 export type Coding = 'identity' | Coded;
 
-/** The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. */
+/** Codings that are some, and are not decoded here: registered ones (RFC 9110, 16.6), and others that were in use. */
+const FOREIGN = new Set(
+  'aes128gcm bzip2 compress dcb dcz deflate exi lzma pack200-gzip sdch x-bzip2 x-compress xz'.split(' '),
+);
+
+/**
+ * The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. What is no coding at all, a
+ * charset or `none` say, is passed over, as browsers do.
+ * @param header in lower case
+ */
 export function codingOf(header: string | undefined, asked: 'all' | 'gzip' = 'all'): Coding | undefined {
-  const coding = namedBy(header);
+  if (header === undefined) return 'identity';
+  const codings = header.split(',').map(token => namedBy(token.trim()));
+  const [coding = 'identity', ...more] = codings.filter(each => each !== 'identity');
+  if (more.length > 0 || coding === 'foreign') return undefined;
   return asked === 'all' || coding === 'gzip' || coding === 'identity' ? coding : undefined;
 }
 
-function namedBy(header: string | undefined): Coding | undefined {
-  switch (header) {
-    case undefined:
-    case '':
-    case 'identity':
-      return 'identity';
+function namedBy(token: string): Coding | 'foreign' {
+  switch (token) {
     case 'gzip':
     case 'x-gzip':
       return 'gzip';
     case 'br':
       return 'br';
     case 'zstd':
-      return decodesZstd() ? 'zstd' : undefined;
+      return decodesZstd() ? 'zstd' : 'foreign';
     default:
-      return undefined;
+      return FOREIGN.has(token) ? 'foreign' : 'identity';
   }
 }
 

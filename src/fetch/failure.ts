@@ -174,7 +174,7 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
       : fail('headers-too-big', `headers larger than ${maxHeaderText}`);
   if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return fail('cut', 'the body ended early');
   // undici's parser errors have a name but not always a code.
-  if (errno.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError'))
+  if (error instanceof Error && (errno.startsWith('HPE_') || error.name === 'HTTPParserError'))
     return parserFailure(message, inBody);
   if (message === 'bad upgrade') return fail('unexpected-status', 'the server switched protocols');
   if (message === 'bad response') return fail('malformed', message);
@@ -186,6 +186,8 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
 /** @param message as llhttp has it, in a sentence of undici's */
 function parserFailure(message: string, inBody: boolean): FetchFailure {
   if (/\((?:Invalid EOF state|.* EOF)\)/.test(message)) return fail(inBody ? 'cut' : 'reset', message);
+  // It may be a blank: lenient-chunks.ts reads those, and says of the rest what is wrong.
+  if (message.includes('(Invalid character in chunk size)')) return fail('malformed', message);
   // What can be wrong after the headers is a chunk, or what follows the last one.
   if (inBody || /\((?:Request has invalid `)?Transfer-Encoding|chunk/i.test(message))
     return fail('framing', message);

@@ -7,7 +7,7 @@
  *     any of them but save: failure, deadline, cancel ──────╯
  *
  * `place`: its host has as many fetches as it may have. `drain`: the outcome is known; see drain.ts.
- * With lenient manners an answer that is no HTTP/1.1 leads from `headers` back to `place`, once for each url.
+ * An answer that is no HTTP/1.1 leads from `headers` or `body` back to `place`, once for each url.
  */
 import { allowanceBytes, flood } from './allowance.js';
 import { type EndedContent, completenessOf, contradiction, demandedMd5, enforced } from './announced.js';
@@ -18,8 +18,9 @@ import { fail, failedStatus, type FetchFailure } from './failure.js';
 import { isBodiless, isContent, isRedirect, retryAfterMs, type ResponseHead } from './head.js';
 import type { HostPlace } from './host-places.js';
 import { isRead, type FetchContext, type FetchEvents, type FetchJob, type Method } from './job.js';
-import { isAskedLeniently, LenientExchange } from './lenient-exchange.js';
+import { LenientExchange } from './lenient-exchange.js';
 import type { Completeness } from '../wire/fetch.js';
+import { asksForPatience } from '../wire/left-alone.js';
 import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
 import { Speed, type SpeedState } from './speed.js';
 import { Redirects } from './redirects.js';
@@ -125,7 +126,7 @@ export class Fetch {
   }
 
   #connect(url: Target, fresh: boolean): void {
-    const { links, limits, clock } = this.#context;
+    const { links, limits, manners, clock } = this.#context;
     this.#phase = 'connect';
     this.#sinceMs = clock.monotonicMs();
     this.#speed.restart(this.#sinceMs, this.wireBytes);
@@ -133,14 +134,23 @@ export class Fetch {
     if (this.#sinceMs >= this.#deadlineMs) return this.#fail(fail('total-timeout', 'before it was asked'));
     const address = this.#redirects === undefined ? this.#job.address : undefined;
     if (this.#malformed !== undefined)
-      return this.#ask(url, new LenientExchange(links.connect, url.origin, address, this, limits));
+      return this.#ask(
+        url,
+        new LenientExchange(links.connect, url.origin, address, this, { ...limits, ...manners }),
+      );
     const link = links.take(url.origin, fresh, address);
     this.#ask(url, new Exchange(links, link, this, limits));
   }
 
   #ask(url: Target, exchange: AnyExchange): void {
     this.#exchange = exchange;
-    const headers = requestHeaders(this.#job, url.origin, this.#origin, this.#context.wording);
+    const headers = requestHeaders(
+      this.#job,
+      url.origin,
+      this.#origin,
+      this.#context.wording,
+      this.#redirects?.cookieFor(url.origin),
+    );
     exchange.start({ method: this.#method, path: url.path, headers, body: this.#job.body });
   }
 
@@ -171,12 +181,18 @@ export class Fetch {
     this.#head = head;
     const { status } = head;
     this.#status = status;
-    if (this.#isRead ? isContent(status) : status >= 200 && status <= 299) this.#receive(head);
+    const isEmptyTaken = this.#job.inline !== undefined || this.#job.isRaw === true;
+    const isTaken = this.#isRead
+      ? isContent(status) || (isBodiless(head) && isEmptyTaken)
+      : status >= 200 && status <= 299;
+    if (isTaken) this.#receive(head);
     else if (status === 304 && this.#isConditional())
       this.#afterDraining(head, () => this.#settle(unchangedOf(head, this.#cost())));
     else if (this.#isRead && isRedirect(status)) this.#afterDraining(head, () => this.#redirect(head));
     else if ((status >= 400 && status <= 599) || (status >= 300 && !this.#isRead)) {
-      const waitMs = retryAfterMs(head.retryAfter, this.#context.clock.nowMs());
+      const waitMs = asksForPatience(status)
+        ? retryAfterMs(head.retryAfter, this.#context.clock.nowMs())
+        : undefined;
       this.#afterDraining(head, () => this.#fail(failedStatus(status, waitMs)));
     } else
       this.#afterDraining(head, () => this.#fail(fail('unexpected-status', `unexpected status ${status}`)));
@@ -207,17 +223,17 @@ export class Fetch {
       this.#stale++;
       this.#leaveExchange();
       this.#request(this.#url, true);
-    } else if (this.#url !== undefined && this.#isAskedLeniently(reason, this.#url)) {
+    } else if (this.#url !== undefined && this.#isAskedLeniently(reason)) {
       this.#leaveExchange();
+      this.#body?.destroy();
       this.#malformed = reason;
       this.#request(this.#url, true);
     } else this.#fail(this.#malformed !== undefined && reason.kind === 'reset' ? this.#malformed : reason);
   }
 
-  #isAskedLeniently(reason: FetchFailure, { origin }: Target): boolean {
-    const isFirst = this.#malformed === undefined && this.#head === undefined;
-    const { isLenient } = this.#context.manners;
-    return isAskedLeniently(reason, { origin, isLenient, isFirst, isRead: this.#isRead });
+  /** What was misunderstood may have been done: whoever asks for it would ask again, as for all that fails. */
+  #isAskedLeniently({ kind }: FetchFailure): boolean {
+    return kind === 'malformed' && this.#malformed === undefined && this.#sink.restart();
   }
 
   // What the body reports; its failures come to onFailure too.
@@ -310,7 +326,8 @@ export class Fetch {
 
   #fetched(head: ResponseHead, md5: string, completeness: Completeness): void {
     const outcome = fetchedOf(head, { md5, len: this.#sink.length, completeness, ...this.#cost() });
-    if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
+    const url = this.#url?.href;
+    if (this.#redirects !== undefined && url !== undefined && url !== this.#job.url) outcome.finalUrl = url;
     if (this.#redirects?.moved !== undefined) outcome.movedTo = this.#redirects.moved;
     if (this.#isCut) outcome.isCut = true;
     if (this.#method === 'HEAD' && head.contentLength !== undefined)

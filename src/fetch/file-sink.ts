@@ -156,6 +156,13 @@ export class FileSink implements Sink {
     });
   }
 
+  restart(): boolean {
+    this.discard();
+    this.#length = 0;
+    this.#hash = undefined;
+    return true;
+  }
+
   /** Removes all that was written, as far as the disk lets it. */
   discard(): void {
     this.#chunks = [];

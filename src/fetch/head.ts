@@ -21,6 +21,8 @@ export interface ResponseHead {
   /** Percent-encoded where it held bytes beyond ASCII; `conflicting` when several differ. */
   location: string | undefined;
   conflictingLocations: boolean;
+  /** Values of Set-Cookie; undefined: none. */
+  cookies: string[] | undefined;
   /** Nothing but the end of the connection says where the body ends. */
   endsByClose: boolean;
 }
@@ -31,6 +33,7 @@ const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, l
     'etag',
     'x-cache',
     'location',
+    'set-cookie',
     'retry-after',
     'content-type',
     'last-modified',
@@ -57,6 +60,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     robots: undefined,
     location: undefined,
     conflictingLocations: false,
+    cookies: undefined,
     endsByClose: false,
   };
   for (let i = 0; i + 1 < raw.length; i += 2) {
@@ -80,6 +84,9 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
         break;
       case 'location':
         addLocation(head, said);
+        break;
+      case 'set-cookie':
+        (head.cookies ??= []).push(said);
         break;
       case 'retry-after':
         head.retryAfter = said;
@@ -176,13 +183,13 @@ function addLocation(head: ResponseHead, said: string): void {
   head.location = location;
 }
 
-/** 204 and 205 have no body whatever they claim. */
+/** 204 and 205 have no body whatever they claim: nothing that could be held. */
 export function isBodiless({ status }: ResponseHead): boolean {
   return status === 204 || status === 205;
 }
 
 export function isContent(status: number): boolean {
-  return status === 200 || status === 203 || status === 204 || status === 205 || status === HTTP_0_9;
+  return status === 200 || status === 203 || status === HTTP_0_9;
 }
 
 export function isRedirect(status: number): boolean {

@@ -27,6 +27,8 @@ export interface FetchJob extends FetchTerms {
   /** Left out: GET. */
   method?: Method;
   body?: BodyToSend;
+  /** What comes is not decoded: nobody looks at it. */
+  isRaw?: boolean;
   /** IP address that is connected to, whatever the host of the url resolves to; redirects lead where they say. */
   address?: string;
   /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only leads there. */

@@ -1,6 +1,6 @@
 /**
- * One request over http as HTTP/1.0, and its answer as far as it can be read, on a connection of its own: for servers that
- * undici does not understand. The same promises as `Exchange`.
+ * One request as HTTP/1.0, and its answer as far as it can be read, on a connection of its own: for servers that undici does not
+ * understand. The same promises as `Exchange`.
  */
 import type { Socket } from 'node:net';
 import { messageOf } from '../lib/errors.js';
@@ -14,42 +14,31 @@ import {
   type ExchangeOwner,
 } from './exchange-owner.js';
 import { connectFailure, fail, FetchError, type FetchFailure } from './failure.js';
+import type { Manners } from './manners.js';
 import { readLenientHead } from './lenient-head.js';
-import type { Question } from './question.js';
+import { LenientChunks } from './lenient-chunks.js';
+import type { BodyToSend } from './job.js';
+import { readable, type Question } from './question.js';
 import type { ReceivingEnd } from './receiving-end.js';
 
 const SWITCHED = 101;
 
-export interface Misunderstood {
-  origin: string;
-  /** Manners of the one who asks. */
-  isLenient: boolean;
-  /** Nothing was understood of the answer, and the url was not asked for in a lenient way before. */
-  isFirst: boolean;
-  /** The method only reads. */
-  isRead: boolean;
-}
-
-/** Whether a url whose request failed is asked for once more, in a lenient way: its answer was no HTTP/1.1. */
-export function isAskedLeniently(
-  { kind }: FetchFailure,
-  { origin, isLenient, isFirst, isRead }: Misunderstood,
-): boolean {
-  return isLenient && kind === 'malformed' && isFirst && isRead && origin.startsWith('http:');
-}
+/** With what the manners of the one who asks say. */
+type LenientLimits = ExchangeLimits & Pick<Manners, 'takesOldAnswers'>;
 
 export class LenientExchange {
   readonly #connect: Connector;
   readonly #origin: string;
   readonly #address: string | undefined;
   readonly #owner: ExchangeOwner;
-  readonly #limits: ExchangeLimits;
+  readonly #limits: LenientLimits;
   #connecting: Socket | undefined;
   #intake: ReceivingEnd | undefined;
   /** What came and is no whole head yet; undefined once there was one. */
   #early: Buffer | undefined = Buffer.alloc(0);
-  /** Bytes of the body that must still come; undefined: it ends with the connection. */
+  /** Bytes of the body that must still come; undefined: it ends with the connection, or its chunks. */
   #left: number | undefined;
+  #chunks: LenientChunks | undefined;
   #interim = 0;
   #received = 0;
   #over = false;
@@ -59,7 +48,7 @@ export class LenientExchange {
     origin: string,
     address: string | undefined,
     owner: ExchangeOwner,
-    limits: ExchangeLimits,
+    limits: LenientLimits,
   ) {
     this.#connect = connect;
     this.#origin = origin;
@@ -101,7 +90,7 @@ export class LenientExchange {
     if (!this.#over) this.#intake?.socket.resume();
   }
 
-  #ask(intake: ReceivingEnd, host: string, { method, path, headers }: Question): void {
+  #ask(intake: ReceivingEnd, host: string, { method, path, headers, body }: Question): void {
     this.#intake = intake;
     const { socket } = intake;
     watchIntake(intake, this, this.#owner);
@@ -115,6 +104,16 @@ export class LenientExchange {
       .on('close', () => this.#lose('the connection closed'));
     socket.write(`${text}\r\n`, 'latin1');
     this.#owner.onSent();
+    if (body !== undefined) this.#send(socket, body);
+  }
+
+  #send(socket: Socket, body: BodyToSend): void {
+    const source = readable(body, error => endWith(this, this.#owner, { kind: 'source', error }));
+    if (source instanceof Uint8Array) socket.write(source);
+    else {
+      source.on('data', () => void (this.#over || this.#owner.onProgress())).pipe(socket, { end: false });
+      socket.on('close', () => void source.destroy());
+    }
   }
 
   #onData(chunk: Buffer): void {
@@ -123,7 +122,7 @@ export class LenientExchange {
     this.#early = Buffer.concat([this.#early, chunk]);
     while (!this.#over && this.#early !== undefined) {
       const early: Buffer = this.#early;
-      const found = readLenientHead(early);
+      const found = readLenientHead(early, this.#limits.takesOldAnswers);
       const headBytes = found !== undefined && 'head' in found ? found.bodyAt : early.length;
       if (headBytes > this.#limits.maxHeaderBytes)
         return endWith(
@@ -144,6 +143,7 @@ export class LenientExchange {
       }
       this.#early = undefined;
       this.#left = head.contentLength;
+      if (head.transferCoding !== undefined) this.#chunks = new LenientChunks();
       this.#owner.onHead(head);
       this.#onBody(rest);
     }
@@ -151,6 +151,12 @@ export class LenientExchange {
 
   #onBody(chunk: Buffer): void {
     if (this.#over) return;
+    if (this.#chunks !== undefined) {
+      const isEnd = this.#chunks.take(chunk, piece => void (this.#over || this.#owner.onBody(piece)));
+      if (typeof isEnd !== 'boolean') this.#fail(isEnd);
+      else if (isEnd) this.#end();
+      return;
+    }
     const part = this.#left === undefined ? chunk : chunk.subarray(0, this.#left);
     if (this.#left !== undefined) this.#left -= part.length;
     if (part.length > 0) this.#owner.onBody(part);
@@ -158,7 +164,7 @@ export class LenientExchange {
   }
 
   #onEnd(): void {
-    if (this.#early === undefined && this.#left === undefined) this.#end();
+    if (this.#early === undefined && this.#left === undefined && this.#chunks === undefined) this.#end();
     else this.#lose('the connection ended');
   }
 

@@ -6,8 +6,10 @@ export interface Manners {
   asksFresh: boolean;
   /** Of content beyond its limit the beginning is taken, and the outcome says so; otherwise it is a failure. */
   cutsContent: boolean;
-  /** An answer over http that is no HTTP/1.1 is asked for once more as HTTP/1.0, and read as far as it can be. */
-  isLenient: boolean;
+  /** HTTP/0.9 and ICY are answers: a document without a status, and a status that is none of HTTP. */
+  takesOldAnswers: boolean;
+  /** A cookie that comes with a redirect goes back where it came from, within the fetch. */
+  keepsCookies: boolean;
   /** Redirects may lead from https to http. */
   permitsDowngrade: boolean;
 }
@@ -17,7 +19,8 @@ export const MANNERS_OF_A_CACHE: Manners = {
   codings: 'all',
   asksFresh: true,
   cutsContent: false,
-  isLenient: false,
+  takesOldAnswers: false,
+  keepsCookies: true,
   permitsDowngrade: true,
 };
 

@@ -1,6 +1,7 @@
 /** Where redirects lead, and whether they may be followed. */
 import { isSameUrl } from '../wire/canonical-url.js';
 import type { FetchTerms } from '../wire/fetch.js';
+import { Cookies } from './cookies.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
 import type { Manners } from './manners.js';
@@ -10,8 +11,9 @@ import { isHttp, isWithin, parseUrl, type Target } from './target.js';
 const MAX_INLINE_REDIRECTS = 5;
 
 export class Redirects {
-  /** Without fragments, which servers never see. */
+  /** Without fragments, which servers never see, each with the cookies that it got. */
   readonly #visited: Set<string>;
+  readonly #cookies: Cookies | undefined;
   readonly #roots: readonly string[];
   readonly #most: number;
   readonly #mostText: string;
@@ -25,9 +27,10 @@ export class Redirects {
     from: Target,
     { roots, redirects, inline }: Pick<FetchTerms, 'roots' | 'redirects' | 'inline'>,
     { maxRedirects, redirectLimitText }: { maxRedirects: number; redirectLimitText: string },
-    { permitsDowngrade }: Manners,
+    { permitsDowngrade, keepsCookies }: Manners,
   ) {
-    this.#visited = new Set(from.href.split('#', 1));
+    this.#visited = new Set([`${from.href.split('#', 1)[0]} `]);
+    if (keepsCookies) this.#cookies = new Cookies();
     this.#roots = roots;
     this.#most = inline === undefined ? maxRedirects : MAX_INLINE_REDIRECTS;
     this.#mostText = inline === undefined ? redirectLimitText : String(MAX_INLINE_REDIRECTS);
@@ -45,18 +48,25 @@ export class Redirects {
     return this.#moved;
   }
 
+  /** What has been set there, and is to be sent back; '' for nothing. */
+  cookieFor(origin: string): string {
+    return this.#cookies?.headerFor(origin) ?? '';
+  }
+
   /** @returns the url to go on with, or why not */
   next(head: ResponseHead, from: Target): URL | FetchFailure {
     const to = this.#targetOf(head, from);
     if (!(to instanceof URL)) return to;
-    if (this.#visited.has(to.href)) return fail('redirect-loop', `${to.href} again`);
+    this.#cookies?.take(from.origin, head.cookies ?? []);
+    const visit = `${to.href} ${this.cookieFor(to.origin)}`;
+    if (this.#visited.has(visit)) return fail('redirect-loop', `${to.href} again`);
     if (this.#isReported && !isSameUrl(from.href, to.href))
       return { kind: 'status', status: head.status, location: to.href };
     if (this.#visited.size > this.#most) return fail('too-many-redirects', `more than ${this.#mostText}`);
     if (!isWithin(this.#roots, to)) return fail('redirect-outside', to.href);
     if (!this.#permitsDowngrade && to.protocol === 'http:' && from.origin.startsWith('https:'))
       return fail('redirect-downgrade', to.href);
-    this.#visited.add(to.href);
+    this.#visited.add(visit);
     this.#isBroken ||= head.status !== 301 && head.status !== 308;
     if (!this.#isBroken) this.#moved = to.href;
     return to;

@@ -4,6 +4,10 @@ import { isRead, type FetchJob } from './job.js';
 import type { Wording } from './manners.js';
 import { lengthOf } from './question.js';
 
+/** To caches on the way. Many servers never answer 304 to the first; the second makes a cache look just as well. */
+const FRESH = 'no-cache';
+const FRESH_OR_UNCHANGED = 'max-age=0';
+
 /** What is said with every request for this type as this agent: the same as last time, mostly. */
 let usual: { mimetype: string | undefined; agent: string; wording: Wording; headers: string[] } | undefined;
 
@@ -11,12 +15,14 @@ let usual: { mimetype: string | undefined; agent: string; wording: Wording; head
  * Header names, in lower case, and values by turns; not to be changed.
  * @param origin what is asked
  * @param loginOrigin the only origin that gets the job's login
+ * @param cookie '' for none
  */
 export function requestHeaders(
   job: FetchJob,
   origin: string,
   loginOrigin: string,
   wording: Wording,
+  cookie = '',
 ): string[] {
   const { mimetype, lastModified, etag, login, headers: more, body } = job;
   const agent = job.userAgent !== undefined && isPlain(job.userAgent) ? job.userAgent : wording.userAgent;
@@ -32,15 +38,20 @@ export function requestHeaders(
     etag === undefined &&
     login === undefined &&
     more === undefined &&
-    body === undefined
+    body === undefined &&
+    cookie === ''
   )
     return usual.headers;
   const headers = [...usual.headers];
   const canBeUnchanged = isRead(job.method ?? 'GET');
+  const fresh = headers.indexOf(FRESH);
+  if (canBeUnchanged && fresh >= 0 && (lastModified ?? etag) !== undefined)
+    headers[fresh] = FRESH_OR_UNCHANGED;
   if (canBeUnchanged && lastModified !== undefined && isPlain(lastModified))
     headers.push('if-modified-since', lastModified);
   if (canBeUnchanged && etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
   if (login !== undefined && origin === loginOrigin) headers.push('authorization', basic(login));
+  if (cookie !== '') headers.push('cookie', cookie);
   if (body !== undefined) headers.push('content-length', String(lengthOf(body)));
   if (more !== undefined) addPlain(headers, more);
   return headers;
@@ -58,7 +69,7 @@ function usualHeaders(mimetype: string | undefined, agent: string, wording: Word
   const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
   // What is asked for was announced: what a cache on the way has of it may be what was there before.
   const { manners, isKept } = wording;
-  const fresh = manners.asksFresh ? ['cache-control', 'no-cache'] : [];
+  const fresh = manners.asksFresh ? ['cache-control', FRESH] : [];
   const close = isKept ? [] : ['connection', 'close'];
   const coding = manners.codings === 'gzip' ? 'gzip' : acceptEncoding();
   return ['user-agent', agent, 'accept', wanted, 'accept-encoding', coding, ...fresh, ...close];

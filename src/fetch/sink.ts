@@ -11,6 +11,8 @@ export interface Sink {
    * the content could not be kept. Content that has another md5 than `expected` is not to be kept; that is no error.
    */
   finish(expected: string | undefined, done: (error: unknown, md5: string) => void): void;
+  /** What came is forgotten, the content begins again; false where it has been given away. Not after `finish`. */
+  restart(): boolean;
   /** The content does not count. At any time, also after `finish`, and more than once. */
   discard(): void;
 }
@@ -18,12 +20,14 @@ export interface Sink {
 /** Gives each piece on as it comes. What was given counts only if the fetch ends well. */
 export class CallbackSink implements Sink {
   readonly #take: (chunk: Uint8Array) => void;
-  readonly #hash: Hash | undefined;
+  readonly #forget: (() => void) | undefined;
+  #hash: Hash | undefined;
   #length = 0;
 
-  /** @param take what it throws ends the fetch @param takesMd5 else the md5 is ''; it costs more than a small answer */
-  constructor(take: (chunk: Uint8Array) => void, takesMd5 = true) {
+  /** @param take what it throws ends the fetch @param takesMd5 else the md5 is ''; it costs more than a small answer @param forget takes back what was given */
+  constructor(take: (chunk: Uint8Array) => void, takesMd5 = true, forget?: () => void) {
     this.#take = take;
+    this.#forget = forget;
     if (takesMd5) this.#hash = createHash('md5');
   }
 
@@ -41,6 +45,14 @@ export class CallbackSink implements Sink {
     done(undefined, this.#hash?.digest('hex') ?? '');
   }
 
+  restart(): boolean {
+    if (this.#length > 0 && this.#forget === undefined) return false;
+    this.#forget?.();
+    this.#length = 0;
+    if (this.#hash !== undefined) this.#hash = createHash('md5');
+    return true;
+  }
+
   discard(): void {
     // It has been given away; the outcome says that it does not count.
   }
@@ -53,7 +65,11 @@ export class MemorySink extends CallbackSink {
   /** @param takesMd5 else the md5 is '' */
   constructor(takesMd5 = true) {
     const chunks: Uint8Array[] = [];
-    super(chunk => void chunks.push(chunk), takesMd5);
+    super(
+      chunk => void chunks.push(chunk),
+      takesMd5,
+      () => (chunks.length = 0),
+    );
     this.#chunks = chunks;
   }
 

@@ -92,6 +92,13 @@ export class SpoolSink implements Sink {
     done(undefined, '');
   }
 
+  restart(): boolean {
+    this.#forgetMemory();
+    this.#close();
+    this.#length = 0;
+    return true;
+  }
+
   discard(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -13,7 +13,7 @@ export function takenAs(head: ResponseHead, job: FetchJob, { codings }: Manners)
     const isOdd = transferCoding.split(',').every(each => /^\s*(?:chunked|identity|)\s*$/.test(each));
     return fail(isOdd ? 'framing' : 'coding', `transfer coding ${transferCoding} was not asked for`);
   }
-  const coding = codingOf(contentCoding, codings);
+  const coding = job.isRaw === true ? 'identity' : codingOf(contentCoding, codings);
   if (coding === undefined) return fail('coding', `content coding ${contentCoding} was not asked for`);
   return otherType(job, head) ?? unacceptedType(job, head) ?? coding;
 }

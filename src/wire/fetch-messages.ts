@@ -30,6 +30,7 @@ import {
   requiredText,
   requiredWord,
 } from './fields.js';
+import { asksForPatience } from './left-alone.js';
 import {
   MAX_INLINE_BYTES,
   type ErrorReach,
@@ -291,7 +292,8 @@ export function readRobotFetched(attributes: Attributes, text: string, content?:
       };
     case 'error': {
       const code = requiredInteger(element, attributes, 'code');
-      const retryAfterMs = optionalSeconds(element, attributes, 'retryafter');
+      const said = optionalSeconds(element, attributes, 'retryafter');
+      const retryAfterMs = asksForPatience(code) ? said : undefined;
       const reach =
         attributes['reach'] === undefined ? 'url' : requiredWord(element, attributes, 'reach', REACHES);
       return {

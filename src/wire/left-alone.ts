@@ -10,6 +10,14 @@ import type { RobotResult } from './fetch.js';
 /** Stops remembered; those that are over go first. */
 const MAX_STOPS = 10_000;
 
+/**
+ * Whether a code gives Retry-After a meaning: 429, and 503 (RFC 9110, 10.2.3). That of a page which is missing, say, is about that
+ * page, and would stop all others of its provider. A Bot Manager says so of a store that is full.
+ */
+export function asksForPatience(code: number): boolean {
+  return code === 429 || code === 503 || code === STORE_FULL;
+}
+
 /** How long the site of a result wants to be left alone; 0: it does not say. */
 export function patienceOf(result: RobotResult): number {
   // A store without room is not the site's affair.

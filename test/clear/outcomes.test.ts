@@ -108,3 +108,15 @@ it('the wait before another try doubles up to its limit, a fifth more or less', 
   assert.deepEqual(waits(0.5), [250, 500, 1000, 32_000, 60_000, 60_000, 60_000]);
   assert.deepEqual([waits(0)[0], waits(1)[0], waits(1)[6]], [200, 300, 72_000]);
 });
+
+it('an answer that is done is done, however its content ends; but not the page that a rail gets itself', () => {
+  const broken = (http: number, kind: PlainKind): FetchOutcome =>
+    Object.assign(failed({ kind, detail: '' }), { http });
+  for (const kind of ['cut', 'coding', 'framing', 'too-large', 'flood'] as const) {
+    assert.equal(outcomeOf(broken(200, kind), 'remove').kind, 'done', kind);
+    assert.equal(outcomeOf(broken(201, kind), 'put').kind, 'done', kind);
+    assert.equal(outcomeOf(broken(206, kind), 'remove').kind, 'retry', kind);
+    assert.equal(outcomeOf(broken(200, kind), 'refresh').kind, 'retry', kind);
+  }
+  assert.equal(outcomeOf(broken(200, 'idle-timeout'), 'remove').kind, 'unanswered');
+});

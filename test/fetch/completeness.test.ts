@@ -4,9 +4,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import type { FetchJob } from '../../src/fetch/job.js';
 import { within } from '../support/until.js';
+import { Authority } from './authority.js';
+import { listen } from './hostile/tls.js';
 import {
+  answer,
   fetchOnce,
   filesBelow,
   md5,
@@ -110,4 +116,98 @@ describe('a body that ends with its connection', () => {
     const { port } = server.address() as AddressInfo;
     assert.equal(await seen(`http://127.0.0.1:${port}/`), 'unverified');
   });
+});
+
+describe('a body that ends with its connection, over TLS', () => {
+  const authority = new Authority();
+  const secureContext = createSecureContext(authority.issue());
+  const tls = newEngine({ ...PATIENT, ca: authority.ca });
+
+  /** @param end what the server does after its last byte, with TLS and with the connection below it */
+  async function seenOver(end: (secured: TLSSocket, wire: Socket) => void): Promise<string> {
+    const wires: Socket[] = [];
+    const server = createServer(wire => {
+      wires.push(wire);
+      const secured = new TLSSocket(wire, { isServer: true, secureContext });
+      wire.on('error', () => undefined);
+      secured.on('error', () => undefined);
+      secured.once('data', () => secured.write(OPEN + PAGE, () => end(secured, wire)));
+    });
+    after(() => server.close());
+    const url = await listen(server);
+    return nameOf(await within('a fetch ends', fetchOnce(tls, { url, sink: () => undefined })));
+  }
+
+  it('is taken where TLS has said goodbye', async () => {
+    assert.equal(await seenOver(secured => void secured.end()), 'unverified');
+  });
+
+  it('is cut where the connection below it was ended, or reset, without that', async () => {
+    for (let round = 0; round < 5; round++) {
+      assert.equal(await seenOver((_secured, wire) => wire.destroy()), 'cut');
+      assert.equal(await seenOver((_secured, wire) => wire.resetAndDestroy()), 'cut');
+    }
+  });
+});
+
+/** Ways to send a page, and whether each says itself where that ends. */
+const LONG = Buffer.from(`${PAGE}\n`.repeat(40));
+const WAYS: Record<string, { bytes: Buffer; isFramed: boolean }> = {
+  length: { bytes: answer(LONG), isFramed: true },
+  chunks: {
+    bytes: Buffer.concat([
+      Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'),
+      ...[LONG.subarray(0, 700), LONG.subarray(700)].flatMap(piece => [
+        Buffer.from(`${piece.length.toString(16)}\r\n`),
+        piece,
+        Buffer.from('\r\n'),
+      ]),
+      Buffer.from('0\r\n\r\n'),
+    ]),
+    isFramed: true,
+  },
+  gzip: {
+    bytes: Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n'), gzipSync(LONG)]),
+    isFramed: true,
+  },
+  'folded headers': {
+    bytes: Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: ${LONG.length}\r\n\r\n`),
+      LONG,
+    ]),
+    isFramed: true,
+  },
+  'blanks after sizes': {
+    bytes: Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${LONG.length.toString(16)}  \r\n`),
+      LONG,
+      Buffer.from('\r\n0 \r\n\r\n'),
+    ]),
+    isFramed: true,
+  },
+  nothing: { bytes: Buffer.concat([Buffer.from(OPEN), LONG]), isFramed: false },
+};
+
+it('half of a page is never taken for the page that was announced, wherever it is cut and whatever ends it', async () => {
+  const announced = { len: LONG.length, md5: md5(LONG) };
+  for (const [way, { bytes, isFramed }] of Object.entries(WAYS)) {
+    let cut = bytes.length;
+    const urls = await Promise.all(
+      (['FIN', 'RST'] as const).map(
+        async end => (await rawServer(s => ENDS[end](s, bytes.subarray(0, cut)))).url,
+      ),
+    );
+    const ask = async (job: Partial<FetchJob>) => Promise.all(urls.map(url => seen(url, job)));
+    assert.equal((await ask(announced))[0], 'whole', way);
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), fc.boolean(), async (at, isSaid) => {
+        cut = at;
+        for (const name of await ask(isSaid ? announced : {})) {
+          assert.notEqual(name, 'whole', `${way}, cut at ${at}`);
+          assert.ok(isSaid || isFramed ? name !== 'unverified' : true, `${way}, cut at ${at}: ${name}`);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  }
 });

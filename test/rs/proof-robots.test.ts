@@ -89,9 +89,8 @@ describe('robots.txt of a proof', () => {
 
   it('permits where there is none, and has the applicant come again where nobody knows', async () => {
     const status = (code: number) => codeOf(answering(response => response.writeHead(code).end(FORBIDS)));
-    for (const code of [400, 401, 403, 404, 410, 429, 451])
-      assert.equal(await status(code), undefined, `${code}`);
-    for (const code of [304, 500, 503, 599]) assert.equal(await status(code), 'robots-later', `${code}`);
+    for (const code of [400, 401, 403, 404, 410, 451]) assert.equal(await status(code), undefined, `${code}`);
+    for (const code of [304, 429, 500, 503, 599]) assert.equal(await status(code), 'robots-later', `${code}`);
     const others: Record<string, (response: ServerResponse, url: string) => void> = {
       'closed at once': response => void response.destroy(),
       'a circle': (response, url) => leadsTo(response, url === '/robots.txt' ? '/robots' : '/robots.txt'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
+import { readRobotFetched } from '../../src/wire/fetch-messages.js';
 import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
 import type {
   DeleteRequest,
@@ -372,4 +373,12 @@ describe('what is written', () => {
     await settle();
     assert.equal(received(), golden('bm-to-source'));
   });
+});
+
+it('Retry-After is passed over where its code gives it no meaning, as with a page that is missing', () => {
+  const patience = [404, 403, 500, 605, 429, 503, 613].map(code => {
+    const result = readRobotFetched({ id: '1', status: 'error', code: String(code), retryafter: '20' }, '');
+    return result.status === 'error' ? result.retryAfterMs : 0;
+  });
+  assert.deepEqual(patience, [undefined, undefined, undefined, undefined, 20_000, 20_000, 20_000]);
 });

@@ -163,6 +163,7 @@ export class HttpSender implements Sender {
         path,
         headers,
         ...(body !== undefined && { body }),
+        isRaw: true,
         ...(verb !== 'refresh' && { maxBytes: MAX_CONTENT_BYTES }),
       }),
       new CallbackSink(() => undefined, false),

@@ -36,7 +36,7 @@ export const BOT = {
   'bot.drain_timeout_ms': ms(SECOND, 0, MINUTE, 'time to the end of an answer whose outcome is known'),
   'bot.total_timeout_ms': ms(120 * SECOND, 10, HOUR, 'one fetch, from first to last'),
   'bot.max_content_bytes': bytes(16 * MB, 1, 100 * GB, 'content, decoded'),
-  'bot.max_header_bytes': bytes(16 * KB, 1 * KB, 1 * MB, 'response headers'),
+  'bot.max_header_bytes': bytes(256 * KB, 1 * KB, 1 * MB, 'response headers'),
   'bot.max_redirects': count(10, 0, 100, 'redirects followed'),
   'bot.keep_alive_ms': ms(
     4 * SECOND,

@@ -2,14 +2,15 @@
  * Whether robots.txt of a site forbids that it is cached (RFC 9309): so the owner of a site on which others may put files keeps
  * them from registering it.
  *
- *     2xx ──▶ its rules, those for lccbot by name     4xx ──▶ there is none, nothing is forbidden
- *     5xx, no answer, a redirect that is not followed ──▶ nobody knows: later
+ *     2xx ──▶ its rules, those for lccbot by name     4xx, but 429 ──▶ there is none, nothing is forbidden
+ *     429, 5xx, no answer, a redirect that is not followed ──▶ nobody knows: later
  */
 import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots-txt.js';
 import type { ProofCode } from './reasons.js';
 import type { SiteFetcher } from './site-fetcher.js';
 
 const ROBOT = 'lccbot';
+const TOO_MANY_REQUESTS = 429;
 
 /** @param ports of sites, where redirects may lead on any host */
 export async function robotsForbid(
@@ -21,7 +22,8 @@ export async function robotsForbid(
   const answer = await fetcher.getBeginning(url, MAX_ROBOTS_BYTES, ports);
   if (answer.kind === 'failed') {
     const { failure } = answer;
-    const isNone = failure.kind === 'status' && failure.status >= 400 && failure.status <= 499;
+    const status = failure.kind === 'status' ? failure.status : 0;
+    const isNone = status >= 400 && status <= 499 && status !== TOO_MANY_REQUESTS;
     return isNone ? undefined : 'robots-later';
   }
   const rules = readRobots(answer.bytes, ROBOT);

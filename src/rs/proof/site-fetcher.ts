@@ -6,7 +6,7 @@ import type { Resolve } from '../../fetch/connect.js';
 import { FetchEngine } from '../../fetch/engine.js';
 import { fail, type FetchFailure } from '../../fetch/failure.js';
 import type { FetchJob } from '../../fetch/job.js';
-import { CallbackSink } from '../../fetch/sink.js';
+import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { isIn, parseNetwork } from '../../lib/network.js';
 import type { Site } from '../site.js';
@@ -35,7 +35,7 @@ export type SiteAnswer =
   { kind: 'content'; status: number; bytes: Buffer; url: string } | { kind: 'failed'; failure: FetchFailure };
 
 const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
-const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 256 * 1024;
 const DRAIN_TIMEOUT_MS = 1000;
 const MAX_REDIRECTS = 5;
 
@@ -60,7 +60,7 @@ export class SiteFetcher {
       maxContentBytes: MAX_CONTENT_BYTES,
       contentLimitText: '4 MB',
       maxHeaderBytes: MAX_HEADER_BYTES,
-      headerLimitText: '64 KB',
+      headerLimitText: '256 KB',
       maxRedirects: MAX_REDIRECTS,
       redirectLimitText: String(MAX_REDIRECTS),
       userAgent,
@@ -101,8 +101,7 @@ export class SiteFetcher {
   }
 
   #fetch(job: FetchJob): Promise<SiteAnswer> {
-    const pieces: Uint8Array[] = [];
-    const sink = new CallbackSink(piece => void pieces.push(piece));
+    const sink = new MemorySink(false);
     return new Promise(resolve => {
       this.#engine.fetch(job, sink, {
         done(outcome) {
@@ -111,7 +110,7 @@ export class SiteFetcher {
             resolve({
               kind: 'content',
               status: outcome.http,
-              bytes: Buffer.concat(pieces),
+              bytes: sink.bytes(),
               url: ('finalUrl' in outcome ? outcome.finalUrl : undefined) ?? job.url,
             });
         },

@@ -34,7 +34,8 @@ export function spiderEngineOptions(config: Config): Omit<EngineOptions, 'clock'
     codings: 'gzip',
     asksFresh: false,
     cutsContent: true,
-    isLenient: true,
+    takesOldAnswers: true,
+    keepsCookies: false,
     permitsDowngrade: config.get('spider.downgrade'),
   };
   return {

@@ -48,6 +48,9 @@ function answerOf(outcome: FetchOutcome, sink: MemorySink): RobotsAnswer {
       const { failure } = outcome;
       if (failure.kind === 'guard')
         return { kind: 'trouble', why: `${failure.detail}; --allow-private permits it`, isLasting: true };
+      // No content is no rules.
+      if (failure.kind === 'unexpected-status' && [204, 205].includes(outcome.http ?? 0))
+        return { kind: 'none' };
       if (failure.kind !== 'status')
         return { kind: 'trouble', why: 'detail' in failure ? failure.detail : failure.kind };
       const { status } = failure;

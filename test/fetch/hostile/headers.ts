@@ -96,8 +96,8 @@ export const HEADERS: HostileCase[] = [
   },
   { name: 'Latin-1 in a header', serve: say(head('X: caf\xe9', 'Content-Length: 0'), false), expect: 'ok' },
   { name: 'a bare CR in a header', serve: say(head('X: a\rb', 'Content-Length: 0')), expect: 611 },
-  { name: 'bare LF line ends', serve: say('HTTP/1.1 200 OK\nContent-Length: 2\n\nok'), expect: 611 },
-  { name: 'a folded header', serve: say(head('X: a', ' b', 'Content-Length: 0')), expect: 611 },
-  { name: 'a blank before the colon', serve: say(head('X : a', 'Content-Length: 0')), expect: 611 },
-  { name: 'a header without colon', serve: say(head('nonsense', 'Content-Length: 0')), expect: 611 },
+  { name: 'bare LF line ends', serve: say('HTTP/1.1 200 OK\nContent-Length: 2\n\nok'), expect: 'ok' },
+  { name: 'a folded header', serve: say(head('X: a', ' b', 'Content-Length: 0')), expect: 'ok' },
+  { name: 'a blank before the colon', serve: say(head('X : a', 'Content-Length: 0')), expect: 'ok' },
+  { name: 'a header without colon', serve: say(head('nonsense', 'Content-Length: 0')), expect: 'ok' },
 ];
