@@ -1,4 +1,4 @@
-/** What an answer of a rail, or none, means for the page that was sent: one table by what was to be done. */
+/** What an answer of a rail, or none, means for the page that was sent: one table by what had to be done. */
 import { familyOf, type FetchFailure } from '../fetch/failure.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 

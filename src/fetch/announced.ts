@@ -65,7 +65,7 @@ export function completenessOf(
   return md5.toLowerCase() === found ? 'whole' : 'contradicted';
 }
 
-/** Content of another length or md5, where these are enforced; what may have been cut is to be tried again first. */
+/** Content of another length or md5, where these are enforced; what may have been cut is tried again first. */
 export function enforced(
   job: FetchJob,
   { length, isOpen, md5: found }: EndedContent,

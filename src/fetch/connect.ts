@@ -92,7 +92,7 @@ export function createConnector(options: ConnectorOptions): Connector {
         callback(null, end);
         return;
       }
-      // Of a name the certificate is asked for, and checked, whatever is connected to. An address is no name: the one in the
+      // The certificate of a name is asked for, and checked, whatever is connected to. An address is no name: the one in the
       // url must be the certificate's.
       const secure =
         address === undefined || isIP(asked.hostname) === 0

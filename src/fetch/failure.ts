@@ -72,7 +72,7 @@ type Family = keyof Families;
 /** `detail` is a phrase for people that goes with a text for the kind. */
 export type FetchFailure =
   | { kind: PlainKind; detail: string }
-  /** An error status; for what is not GET or HEAD, a redirect; and one that is to be reported, with where it leads. */
+  /** An error status; for what is not GET or HEAD, a redirect; and one that must be reported, with where it leads. */
   | { kind: 'status'; status: number; retryAfterMs?: number; location?: string }
   /** Where the content goes did not take it. */
   | { kind: 'sink'; error: unknown }

@@ -231,7 +231,7 @@ export class Fetch {
     } else this.#fail(this.#malformed !== undefined && reason.kind === 'reset' ? this.#malformed : reason);
   }
 
-  /** What was misunderstood may have been done: whoever asks for it would ask again, as for all that fails. */
+  /** A request that was misunderstood may have been carried out: the caller would repeat it, as all that fail. */
   #isAskedLeniently({ kind }: FetchFailure): boolean {
     return kind === 'malformed' && this.#malformed === undefined && this.#sink.restart();
   }

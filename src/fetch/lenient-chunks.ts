@@ -4,7 +4,7 @@
  */
 import { fail, type FetchFailure } from './failure.js';
 
-/** Of a size with its extension, or a line of a trailer. */
+/** The longest size with its extension, or line of a trailer. */
 const MAX_LINE_CHARS = 4096;
 const SIZE = /^([\da-f]{1,12})[\t ]*(?:;.*)?$/i;
 

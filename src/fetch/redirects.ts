@@ -48,7 +48,7 @@ export class Redirects {
     return this.#moved;
   }
 
-  /** What has been set there, and is to be sent back; '' for nothing. */
+  /** The value of Cookie for a request of that origin; '' for none. */
   cookieFor(origin: string): string {
     return this.#cookies?.headerFor(origin) ?? '';
   }

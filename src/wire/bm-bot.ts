@@ -32,7 +32,7 @@ import type { LinkOptions } from './messages.js';
 /** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
 export interface ManagerHandlers {
   fetch(request: RobotRequest): void;
-  /** What has not begun of the lane is to be given back. */
+  /** What has not begun of the lane must be given back. */
   recall(lane: string, begun: boolean): void;
   /** No more requests will come, but results may still be sent; without this handler the connection is closed then. */
   ended?(): void;

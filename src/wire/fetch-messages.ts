@@ -310,7 +310,7 @@ export function readRobotFetched(attributes: Attributes, text: string, content?:
   }
 }
 
-/** @param begun what has begun is to be given up, too */
+/** @param begun what has begun must be given up, too */
 export function formatRecall(lane: string, begun = false): string {
   return `<recall${formatAttribute('lane', lane)}${begun ? ' begun="yes"' : ''}/>\n`;
 }

@@ -12,7 +12,7 @@ export const MAX_INLINE_BYTES = 512_000;
  */
 export type Completeness = 'whole' | 'unverified' | 'contradicted';
 
-/** What is to be fetched, and on which terms: the same from the Queue Manager down to the engine that asks the site. */
+/** What will be fetched, and on which terms: the same from the Queue Manager down to the engine that asks the site. */
 export interface FetchTerms {
   /** Absolute fetch URL, http or https. */
   url: string;
@@ -120,7 +120,7 @@ export interface FetchFailed {
   retryAfterMs?: number;
 }
 
-/** The site sent it elsewhere, and that was to be reported. */
+/** The site sent it elsewhere, and that had to be reported. */
 export interface FetchRedirect {
   readonly id: number;
   status: 'redirect';

@@ -36,7 +36,7 @@ import {
 /** What a Bot Manager asks of the code that serves its connection to the source. */
 export interface SourceHandlers {
   fetch(request: FetchRequest): void;
-  /** What has not begun of the lane is to be given back. */
+  /** What has not begun of the lane must be given back. */
   recall(lane: string, begun: boolean): void;
   delete(request: DeleteRequest): void;
   upkeep(request: UpkeepRequest): void;

@@ -292,7 +292,7 @@ export class ResultWriter extends SqlStore {
   #redirected(row: QueueRow, { http, location }: FetchRedirect, mayFollow: boolean, nowS: number): Outcome {
     const { pid, curl, flags } = row;
     if ((flags & UNASKED) === 0) {
-      const message = 'a redirect was reported that was to be followed';
+      const message = 'a redirect was reported that had to be followed';
       const failed = { id: 0, code: 611, message, reach: 'url', wireBytes: 0, elapsedMs: 0 } as const;
       return this.#failed(row, { ...failed, status: 'error' }, nowS);
     }
