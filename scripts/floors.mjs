@@ -27,7 +27,7 @@ export const MAY_IMPORT = {
 };
 
 /** Modules of `db/cache` that write; the others are there for every reader. */
-const CACHE_WRITERS = ['age', 'content', 'deletions', 'errors', 'freed', 'stores', 'tally'];
+const CACHE_WRITERS = ['age', 'content', 'deletions', 'errors', 'failures', 'freed', 'stores', 'tally'];
 
 /** Room → parts of rooms below that it may not import all the same: a wing asks the Queue Manager, it does not write for it. */
 export const CLOSED_TO = Object.fromEntries(

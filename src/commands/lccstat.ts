@@ -10,8 +10,8 @@ import type { Look } from '../daemon/ask.js';
 import { ConsumerLook } from '../cu/consumer-look.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { isIdleWith, untilIdle, wordFor } from '../run/look/idle.js';
-import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
-import { formatShape, formatSummary, stateOf, type Told } from '../run/look/queue.js';
+import { toldNow } from '../run/look/providers-now.js';
+import { formatShape, formatSummary, stateOf } from '../run/look/queue.js';
 import { ratesOf, type Moment } from '../run/look/rates.js';
 import { isOutpost, isSpiderAlone, NewReasons, reasonsOf } from '../run/look/reasons.js';
 import { fitScreen } from '../run/look/screen.js';
@@ -19,6 +19,7 @@ import { formatTruth, truthJson } from '../run/look/truth.js';
 import { formatOverview } from '../run/look/table.js';
 import { FIGURES } from './figures.js';
 import { readLcc } from './lcc-db.js';
+import { showUrl } from './lccstat-url.js';
 import { looksOf } from './looks.js';
 import { CONFIG_OPTION, configOf, numberOf, textOf, waitMsOf } from './options.js';
 import { isTerminal, type CommandContext, type CommandSpec } from './run.js';
@@ -29,6 +30,7 @@ const HOME_SCREEN = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
 const SHOWN_PROVIDERS = 20;
+const LOOKS_ELSEWHERE = ['queue', 'watch', 'untilIdle', 'cursor'];
 
 export const command: CommandSpec = {
   name: 'lccstat',
@@ -39,6 +41,7 @@ export const command: CommandSpec = {
       flags: '--limit <N>',
       help: `with --queue: providers shown, longest queues first (${SHOWN_PROVIDERS})`,
     },
+    { flags: '--url <URL>', help: 'what became of one url: its provider, queue, last fetch, and what to do' },
     { flags: '--truth', help: 'what the announcements of each provider are worth, and what audits found' },
     { flags: '--json', help: 'one JSON object on one line' },
     { flags: '--watch', help: 'again every second, until interrupted' },
@@ -62,6 +65,11 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     throw new LccError('usage', '--limit goes with --queue: it says how many providers are shown');
   const config = configOf(context);
   const { home } = config;
+  const url = textOf(options, 'url');
+  if (url !== undefined) {
+    alone('--url', options, ['truth', ...LOOKS_ELSEWHERE]);
+    return showUrl(context, config, url);
+  }
   if (options['truth'] === true) return showTruth(home, context);
   const slots = slotsOf(config.get('qm.slots'));
   const look = () => looksOf(home);
@@ -122,15 +130,19 @@ function unreached(cursor: string): string {
 /** Of all providers; nothing else is asked or waited for. @throws LccError `usage` */
 function showTruth(home: Home, context: CommandContext): ExitStatus {
   const { options } = context;
-  for (const other of ['queue', 'watch', 'untilIdle', 'cursor'])
-    if (options[other] !== undefined && options[other] !== false)
-      throw new LccError('usage', '--truth goes with --json alone');
+  alone('--truth', options, LOOKS_ELSEWHERE);
   const nowS = Math.floor(context.clock.nowMs() / 1000);
   const all = readLcc(home.db, db => new TruthReader(db).read(nowS));
   context.print(
     options['json'] === true ? `${JSON.stringify({ providers: truthJson(all) })}\n` : formatTruth(all),
   );
   return EXIT.ok;
+}
+
+/** @throws LccError `usage` where one of the others is given, too */
+function alone(option: string, options: CommandContext['options'], others: readonly string[]): void {
+  if (others.some(other => options[other] !== undefined && options[other] !== false))
+    throw new LccError('usage', `${option} goes with --json alone`);
 }
 
 interface Sight {
@@ -166,11 +178,7 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
 }
 
 async function queueText({ home, slots, limit, json, context }: Sight): Promise<string> {
-  const told = new Map<number, Told>();
-  for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { fetching });
-  for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
-  for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
-  for (const [pid, wait] of await waitingNow(home.run)) told.set(pid, { ...told.get(pid), wait });
+  const told = await toldNow(home.run);
   const nowMs = context.clock.nowMs();
   const shape = readLcc(home.db, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
   if (!json) return formatShape(shape, told, nowMs, slots);

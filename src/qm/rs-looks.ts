@@ -9,7 +9,7 @@ import type { Slots } from '../config/hours.js';
 import { formatDuration, formatUntil } from '../config/words.js';
 import { daemonsIn, lookAt, type DaemonStatus, type Look } from '../daemon/ask.js';
 import { listOf } from '../daemon/figures.js';
-import type { ProviderQueue, QueueSummary } from '../db/queue/shape.js';
+import type { ProviderStanding, QueueSummary } from '../db/queue/shape.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { Thread, threadFile } from '../lib/thread.js';
@@ -46,7 +46,7 @@ export interface LookWords {
   reasons: (looks: readonly Look[], queue: QueueSummary, nowMs: number) => string[];
   summary: (queue: QueueSummary, nowMs: number) => string;
   daemon: (status: DaemonStatus, away: readonly string[]) => string;
-  provider: (provider: ProviderQueue, told: ToldOfProvider, nowMs: number, slots: Slots) => string;
+  provider: (provider: ProviderStanding, told: ToldOfProvider, nowMs: number, slots: Slots) => string;
 }
 
 export interface RsLooksOptions {

@@ -10,6 +10,7 @@
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { RegisteredStore, type Standing } from '../db/providers/registered.js';
+import type { UrlLife } from '../wire/url-life.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { Clock } from '../lib/clock.js';
@@ -88,6 +89,8 @@ export interface RsOperationsOptions {
   controls: Readonly<Record<Exclude<RsControl, 'disable' | 'enable'>, (pid: number) => void>>;
   /** Delays of a provider are forgotten, and it is asked now. */
   flushed: (pid: number) => void;
+  /** All that is known of a url. Left out: nothing. */
+  livesOf?: (pid: number, url: string) => readonly UrlLife[];
 }
 
 export class RsOperations {
@@ -98,7 +101,7 @@ export class RsOperations {
   constructor(options: RsOperationsOptions) {
     this.#options = options;
     this.#registered = new RegisteredStore(options.db);
-    this.#questions = new RsQuestions(options.db, options.clock);
+    this.#questions = new RsQuestions(options.db, options.clock, options.livesOf);
   }
 
   /** Carries out a change, durably, or answers a question. @throws LccError as `QueueStore.transaction` */

@@ -6,6 +6,7 @@ import type { Db } from '../db/sqlite/open.js';
 import type { Clock } from '../lib/clock.js';
 import { MAX_RS_ROWS, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
 import { createRootCheck, rootsAround } from '../wire/roots.js';
+import type { UrlLife } from '../wire/url-life.js';
 
 export class RsQuestions {
   readonly #db: Db;
@@ -14,7 +15,14 @@ export class RsQuestions {
 
   readonly #clock: Pick<Clock, 'nowMs'>;
 
-  constructor(db: Db, clock: Pick<Clock, 'nowMs'>) {
+  readonly #livesOf: (pid: number, url: string) => readonly UrlLife[];
+
+  constructor(
+    db: Db,
+    clock: Pick<Clock, 'nowMs'>,
+    livesOf: (pid: number, url: string) => readonly UrlLife[] = () => [],
+  ) {
+    this.#livesOf = livesOf;
     this.#db = db;
     this.#clock = clock;
     this.#registered = new RegisteredStore(db);
@@ -35,6 +43,8 @@ export class RsQuestions {
         return { ok: { standing: this.#registered.standing(question.pid) ?? null } };
       case 'status':
         return { ok: { providers: this.#registered.count } };
+      case 'life':
+        return { ok: { lives: this.#livesOf(question.pid, question.url) } };
       case 'urls': {
         const { pid, urls } = question;
         return { ok: { urls: urls.map(url => this.#standings.of(pid, url)) } };

@@ -10,6 +10,7 @@
  *     RS  {"op":"limits","id":UUID,"pid":7,"filesmax":…,…}                           the terms that an operator gives to any provider
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"standing","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
+ *     RS  {"op":"life","pid":100007,"url":"http://…"}                                       url-life.ts
  *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
  *          QM  {"ok":{…}}                                        done, or done before under this id
  *          QM  {"refused":"taken","text":"…"}                    it never will be
@@ -33,7 +34,8 @@ export const MAX_RS_ANSWER_LENGTH = 4 * 1024 * 1024;
 export const MAX_RS_URLS = 1000;
 export const MAX_RS_ROWS = 4;
 export const MAX_RS_ERRORS = 1000;
-const MAX_URL_LENGTH = 8192;
+/** Longest url in a question. */
+export const MAX_URL_LENGTH = 8192;
 const MAX_ROOTS = 1000;
 
 /** What a provider may be given; left out: as it is, or what the Queue Manager gives to new ones. */
@@ -73,6 +75,8 @@ export type RsQuestion =
   | { op: 'standing'; pid: number }
   | { op: 'status' }
   | { op: 'urls'; pid: number; urls: readonly string[] }
+  /** All that is known of a url; pid 0: at each provider with a root around it. */
+  | { op: 'life'; pid: number; url: string }
   | ({ op: 'errors'; pid: number } & RsErrorsWanted);
 
 /** Errors that a provider has not received, in their order. */
@@ -197,6 +201,8 @@ export function readRsAsk(line: string): RsAsked {
       return { look: { op } };
     case 'providers':
       return { look: { op, search: fields.search(), after: fields.number('after') } };
+    case 'life':
+      return { id: undefined, question: { op, pid: fields.number('pid'), url: fields.text('url', /^.+$/s) } };
     case 'urls':
       return { id: undefined, question: { op, pid: fields.pid(), urls: fields.list('urls', MAX_RS_URLS) } };
     case 'errors':

@@ -1,4 +1,5 @@
 /** Operations of a Registration Server on a Bench. */
+import { UrlLives } from '../../src/db/queue/url-life.js';
 import { loadConfig } from '../../src/config/load.js';
 import { silentLog } from '../../src/lib/log.js';
 import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
@@ -10,6 +11,7 @@ export function rsOperationsOf(
   told: string[] = [],
   overrides: Record<string, string> = {},
 ): RsOperations {
+  const lives = new UrlLives(db);
   return new RsOperations({
     db,
     store,
@@ -18,6 +20,7 @@ export function rsOperationsOf(
     bounds: rsBoundsOf(loadConfig({ env: { LCC_HOME: dir }, overrides })),
     changed: pid => void told.push(`changed ${pid}`),
     flushed: pid => void told.push(`flushed ${pid}`),
+    livesOf: (pid, url) => lives.all(pid, url, { nowMs: clock.nowMs(), slots: 24 }, one => `state of ${one}`),
     controls: {
       pause: pid => void store.providers.setPaused(true, pid),
       resume: pid => void store.providers.setPaused(false, pid),

@@ -29,6 +29,8 @@ export interface BenchOptions {
   fuse?: FuseRules;
   /** Of a provider, known not to be had. */
   knownUrls?: number;
+  /** Of a provider, remembered. */
+  failuresKept?: number;
 }
 
 type BenchRow = QueueRow & { held: 0 | 1 };
@@ -65,6 +67,7 @@ export class Bench {
       errorsKept: this.#options.errorsKept ?? 1000,
       retries: this.#options.retries ?? 3,
       ...(this.#options.knownUrls !== undefined && { knownUrls: this.#options.knownUrls }),
+      ...(this.#options.failuresKept !== undefined && { failuresKept: this.#options.failuresKept }),
       mtimeOf,
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
       ...(this.#options.fuse && { gone: new GonePages(this.#options.fuse, this.clock, silentLog) }),

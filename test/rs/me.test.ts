@@ -218,6 +218,26 @@ test('receipts say what became of a page', async () => {
   assert.doesNotMatch((await ask([])).html, /How they stand/);
 });
 
+test('of one page all is told, also when its failure was received long ago', async () => {
+  await scene.qm.send(PID, [url(`${ROOT}fails`), url(`${ROOT}kept`)], { atS: 1_700_000_000 });
+  scene.qm.missing(PID, `${ROOT}fails`);
+  scene.qm.fetch(PID, `${ROOT}kept`);
+  const life = async (name: string) =>
+    textOf((await scene.get(`/me/receipts?urls=${encodeURIComponent(ROOT + name)}`)).html);
+  assert.match(await life('fails'), /last fetch failed at .*: 404 error 404; lcccp tells it in its next run/);
+  const { store, db } = scene.qm;
+  store.transaction(() =>
+    store.errors.delivered(PID, Number(db.prepare('SELECT max(errseq) FROM pierr').pluck().get())),
+  );
+  const failed = await life('fails');
+  assert.match(failed, /failed \(404\).*announced at 14 Nov 2023.* by its owner \(lcccp\)/);
+  assert.match(failed, /lcccp has told it to do Your server says that there is no such page\./);
+  assert.match(await life('kept'), /held since .* told to cursors that stand at 1 or above/);
+  assert.match(await life('never'), /to do it was never announced/);
+  const both = await scene.get(`/me/receipts?urls=${encodeURIComponent(`${ROOT}fails\n${ROOT}kept`)}`);
+  assert.doesNotMatch(textOf(both.html), /last fetch/);
+});
+
 test('every code that a url or a list can have has advice of its own', () => {
   const codes = Object.keys(CODES).map(Number);
   const told = codes.filter(code => [202, 203, 205].includes(code) || code > 300);

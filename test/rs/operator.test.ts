@@ -10,7 +10,7 @@ import { RS_CONTROLS } from '../../src/wire/qm-rs.js';
 import type { RsOverview } from '../../src/wire/rs-looks.js';
 import { ground } from '../web/support.js';
 import { serveOperators } from './operator-pages.js';
-import { overviewAt, PROVIDER, ROW } from './overviews.js';
+import { overviewAt, PROVIDER, ROW, LIFE, LIFE_URL } from './overviews.js';
 import { RsScene } from './support.js';
 
 const { services, limits } = ground({ after });
@@ -51,9 +51,11 @@ async function start(url = ''): Promise<void> {
   };
   const ask = (question: { op: string; pid?: number; url?: string }) =>
     Promise.resolve(
-      question.op === 'find'
-        ? crawlers && { pids: [], crawlers: crawlers[question.url ?? ''] ?? [] }
-        : { provider: question.pid === 7 ? PROVIDER : null },
+      question.op === 'life'
+        ? crawlers && { lives: question.url === LIFE_URL ? [LIFE] : [] }
+        : question.op === 'find'
+          ? crawlers && { pids: [], crawlers: crawlers[question.url ?? ''] ?? [] }
+          : { provider: question.pid === 7 ? PROVIDER : null },
     );
   const seen = { looks, ask, mailTrouble: () => mailTrouble };
   ({ server, accounts, password, failed } = await serveOperators(scene, { services, limits }, seen, url));
@@ -345,6 +347,27 @@ test('the API shows and does the same, without cookies', async () => {
     assert.equal((await ask(`/api/v1/op${path}`, { headers: basic() })).status, 400);
   assert.equal((await ask('/api/v1/op/nothing', { headers: basic() })).status, 404);
   assert.equal((await ask('/api/v1/op/providers?search=away', { headers: basic() })).status, 503);
+});
+
+test('operators look up what became of a url', async () => {
+  const { cookie } = await login();
+  const look = async (url: string) => {
+    const { status, body } = await ask(`/op/url?url=${encodeURIComponent(url)}`, { headers: { cookie } });
+    return { status, text: body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ') };
+  };
+  const { text } = await look(LIFE_URL);
+  assert.match(
+    text,
+    /provider 7, root http:\/\/h\/ .* in the queue yes; tried 2 times in vain its provider does not/,
+  );
+  assert.match(
+    text,
+    /last fetch failed at .*: 500 a &lt;b&gt;; lcccp has told it to do The program of the page failed\./,
+  );
+  assert.match((await look('http://x/')).text, /No provider has a root around http:\/\/x\//);
+  assert.doesNotMatch((await look('')).text, /No provider has/);
+  crawlers = undefined;
+  assert.equal((await look('http://x/')).status, 503);
 });
 
 test('pages show what was seen last while the Queue Manager is away, and escape what others wrote', async () => {

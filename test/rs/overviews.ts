@@ -1,5 +1,6 @@
 /** Overviews as a Queue Manager gives them. */
 import type { RsOverview, RsProviderRow, TakenSet } from '../../src/wire/rs-looks.js';
+import type { UrlLife } from '../../src/wire/url-life.js';
 
 /** @param counted since the start of the Queue Manager */
 export function overviewAt(atMs: number, counted: Record<string, number> = {}, ages = [1, 2, 3]): RsOverview {
@@ -68,4 +69,23 @@ export const PROVIDER = {
   roots: ['http://a/'],
   filesmax: 5,
   timeofday: '',
+};
+
+export const LIFE_URL = 'http://h/page';
+/** A url that failed, and is tried again. */
+export const LIFE: UrlLife = {
+  pid: 7,
+  root: 'http://h/',
+  state: 'does not answer',
+  rows: [
+    {
+      mimetype: 'text/html',
+      announced: { psetid: 3, at: 1_700_000_000, door: 'owner', uns: 'uns', full: false },
+      waiting: { tries: 2, since: null, opens: null },
+      held: null,
+      failure: { code: 500, text: 'a <b>', at: 1_700_000_100, received: true },
+      gone: null,
+      absent: null,
+    },
+  ],
 };

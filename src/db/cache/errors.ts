@@ -1,13 +1,17 @@
 /** Errors of urls, kept for the provider until it has received them (pierr). */
-import { REMOVALS_HELD } from '../../wire/codes.js';
+import { REMOVALS_HELD, SILENT_CHANGE } from '../../wire/codes.js';
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
 import type { Db } from '../sqlite/open.js';
 import { AT_MOST } from '../sqlite/paging.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import type { Failure, FailureStore } from './failures.js';
 import type { Tally } from './tally.js';
 
 /** Most bytes of an error's message that are kept. */
 const MAX_TEXT = 1000;
+
+/** What is told of a url beside its fetches: removals that are held back, content that has come without a word. */
+const ABOUT_NO_FAILURE: readonly number[] = [REMOVALS_HELD, SILENT_CHANGE];
 
 /** An error that is counted and not kept. */
 interface CountedError {
@@ -48,6 +52,7 @@ export class ErrorStore extends SqlStore {
   );
   readonly #keptMax: number;
   readonly #tally: Tally;
+  readonly #failures: FailureStore;
   /** By provider: errors that are kept, where they have been counted in this transaction. */
   readonly #kept = new Map<number, number>();
   /** By provider: whether there are any, where that was looked up in this transaction. */
@@ -56,14 +61,19 @@ export class ErrorStore extends SqlStore {
   readonly #lastCounted = new Map<number, CountedError>();
 
   /** @param keptMax errors kept for one provider; further ones are only counted, but for the last of all */
-  constructor(db: Db, tally: Tally, keptMax: number) {
+  constructor(db: Db, { tally, failures }: { tally: Tally; failures: FailureStore }, keptMax: number) {
     super(db);
     this.#keptMax = keptMax;
     this.#tally = tally;
+    this.#failures = failures;
   }
 
-  /** Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept. */
-  add(pid: number, record: UrlRecord, code: number, text: string): void {
+  /**
+   * Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept.
+   * @param psetid the set that named it last
+   */
+  add(pid: number, record: UrlRecord, code: number, text: string, psetid = 0): void {
+    if (!ABOUT_NO_FAILURE.includes(code)) this.#failures.note(pid, record, { code, text, psetid });
     this.#tally.error(pid);
     this.#hasAny.set(pid, true);
     const kept = this.#kept.get(pid) ?? this.#countErrors(pid, this.#keptMax);
@@ -71,6 +81,11 @@ export class ErrorStore extends SqlStore {
     this.#kept.set(pid, isKept ? kept + 1 : kept);
     if (isKept) this.#keep(pid, { record, code, text });
     else this.#lastCounted.set(pid, { record, code, text });
+  }
+
+  /** A url failed, and is tried again: its CP hears of it when no try is left. */
+  addForNow(pid: number, url: Pick<UrlRecord, 'curl' | 'mimetype'>, failure: Failure): void {
+    this.#failures.note(pid, url, failure);
   }
 
   /** Call it last in the transaction, before the tally's. */
@@ -86,8 +101,12 @@ export class ErrorStore extends SqlStore {
     this.#lastCounted.clear();
   }
 
-  /** Whether a provider has errors that it has not received. */
-  hasAny(pid: number): boolean {
+  /** Whether anything of a provider can be cured: it has errors that it has not received, or failures are remembered. */
+  mayBeCured(pid: number): boolean {
+    return this.#hasAnyKept(pid) || this.#failures.hasAny(pid);
+  }
+
+  #hasAnyKept(pid: number): boolean {
     let found = this.#hasAny.get(pid);
     if (found === undefined) this.#hasAny.set(pid, (found = this.#countErrors(pid, 1) === 1));
     return found;
@@ -98,7 +117,8 @@ export class ErrorStore extends SqlStore {
    * kept stays while there are others that were only counted. Inside a transaction.
    */
   cured(pid: number, { curl, mimetype }: Pick<UrlRecord, 'curl' | 'mimetype'>): void {
-    if (!this.hasAny(pid)) return;
+    this.#failures.forget(pid, { curl, mimetype });
+    if (!this.#hasAnyKept(pid)) return;
     const attrs = attrsOf({ curl, mimetype });
     // A blank or nothing comes after these two.
     for (const errseq of this.#selectOfUrl(pid, attrs, `${attrs}!`)) {

@@ -35,7 +35,7 @@ interface Row {
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
 /** What is kept of a provider besides what it holds, and has no use when it has left. */
-const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit'];
+const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit', 'failure'];
 
 export class DepartureStore extends SqlStore {
   readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };

@@ -328,7 +328,18 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${amount(urls, 'url')} stored and ${queued} queued; have it send an empty full set first, or send that yourself (lccpidb(8), rm)`,
       );
     }
-    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit', 'pidb'])
+    for (const table of [
+      'held',
+      'pierr',
+      'proots',
+      'qpsdb',
+      'sitelogin',
+      'known',
+      'truth',
+      'audit',
+      'failure',
+      'pidb',
+    ])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
     new SiteLogins(db).set(pid, undefined);
   }).immediate();

@@ -17,6 +17,7 @@ import type { AuditSamples } from '../truth/audits.js';
 import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
+import type { FailureStore } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
@@ -59,6 +60,7 @@ export interface AbsorbStores {
   tally: Tally;
   content: ContentStore;
   errors: ErrorStore;
+  failures: FailureStore;
   held: HeldStore;
   known: AbsentPagesStore;
   audits: AuditSamples;
@@ -88,6 +90,7 @@ export class AbsorbWriter extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
+  readonly #failures: FailureStore;
   readonly #held: HeldStore;
   readonly #known: AbsentPagesStore;
   readonly #audits: AuditSamples;
@@ -116,6 +119,7 @@ export class AbsorbWriter extends SqlStore {
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
+    this.#failures = stores.failures;
     this.#held = stores.held;
     this.#known = stores.known;
     this.#audits = stores.audits;
@@ -189,7 +193,7 @@ export class AbsorbWriter extends SqlStore {
         else if (setClass === classOf('links') && this.#unwanted(slice, url)) state.deleted++;
         else state.unchanged++;
       } else if (isOutside && !isDelete(record)) {
-        this.#errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS));
+        this.#errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS), state.psetid);
       } else if (isDelete(record)) {
         if (withheld) this.#held.note(state.psetid, url);
         else this.#delete(state, url, nowS);
@@ -223,6 +227,7 @@ export class AbsorbWriter extends SqlStore {
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {
     if (this.#insert.mayHold(url)) this.#insert.flush();
     const stopped = this.#cancelRow(state.psetid, state.pid, url.curl, url.mimetype);
+    this.#failures.forget(state.pid, url);
     const held = this.#content.find(state.pid, url.curl, url.mimetype);
     if (held !== undefined) {
       this.#content.remove(state.pid, held, nowS);
@@ -338,7 +343,7 @@ export class AbsorbWriter extends SqlStore {
       this.#sumEarlier(slice);
       const code = this.#isWaiting(state.pid, url, false) ? undefined : quota.refuses(url, held);
       if (code !== undefined) {
-        this.#errors.add(state.pid, recordOfRow(url), code, quota.textOf(code));
+        this.#errors.add(state.pid, recordOfRow(url), code, quota.textOf(code), state.psetid);
         if (held !== undefined) this.#content.stamp(held, state.psetid);
         return;
       }

@@ -13,6 +13,7 @@
  * All methods run inside the caller's transaction.
  */
 import type { ContentStore } from '../cache/content.js';
+import type { FailureStore } from '../cache/failures.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { CANCEL_ROW } from './row.js';
@@ -68,6 +69,7 @@ export const MAX_HELD_SETS = 16;
 export class HeldStore extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
+  readonly #failures: FailureStore;
   readonly #matches = this.sql.has<[pid: number, isfull: number, digest: string]>(
     `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${held}, ${released})`,
   );
@@ -122,10 +124,11 @@ export class HeldStore extends SqlStore {
   readonly #cancel =
     this.sql.changed<[psetid: number, pid: number, curl: string, mimetype: string]>(CANCEL_ROW);
 
-  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore }) {
+  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; failures: FailureStore }) {
     super(db);
     this.#queue = stores.queue;
     this.#content = stores.content;
+    this.#failures = stores.failures;
   }
 
   /** Undefined for a provider that was removed. */
@@ -174,6 +177,7 @@ export class HeldStore extends SqlStore {
       for (const key of page) {
         if (this.#content.find(set.pid, key.curl, key.mimetype) !== undefined) seen.content++;
         else if (this.#row(set.pid, key.curl, key.mimetype)?.op !== 1) {
+          this.#failures.forget(set.pid, key);
           this.unnote(set.psetid, key);
           seen.idle++;
         }
@@ -299,6 +303,7 @@ export class HeldStore extends SqlStore {
     const content = this.#content.find(pid, key.curl, key.mimetype);
     if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) return false;
     const stopped = this.#cancel(psetid, pid, key.curl, key.mimetype);
+    this.#failures.forget(pid, key, psetid);
     if (content !== undefined) this.#content.remove(pid, content, nowS);
     return stopped || content !== undefined;
   }

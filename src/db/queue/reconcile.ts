@@ -5,6 +5,7 @@
  * anywhere, it begins again and finds less.
  */
 import type { ContentStore } from '../cache/content.js';
+import type { FailureStore } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -54,6 +55,7 @@ const UNNAMED = `${RANGE} AND psetid < ? AND (hops IS NULL OR ? = ${EVERYTHING})
 export class Reconciler extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
+  readonly #failures: FailureStore;
   readonly #tally: Tally;
   readonly #rowsEnd = this.sql.row<[pid: number, curl: Bound, mimetype: Bound], Key>(rangeEnd('qdb'));
   readonly #contentEnd = this.sql.row<[pid: number, curl: Bound, mimetype: Bound], Key>(rangeEnd('lccurl'));
@@ -78,10 +80,14 @@ export class Reconciler extends SqlStore {
     [...range: InRange, psetid: number, ofPsetid: number, named: number]
   >(`SELECT count(*) FROM lccurl WHERE ${UNNAMED}`);
 
-  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; tally: Tally }) {
+  constructor(
+    db: Db,
+    stores: { queue: QueueReader; content: ContentStore; failures: FailureStore; tally: Tally },
+  ) {
     super(db);
     this.#queue = stores.queue;
     this.#content = stores.content;
+    this.#failures = stores.failures;
     this.#tally = stores.tally;
   }
 
@@ -106,6 +112,7 @@ export class Reconciler extends SqlStore {
     for (const range of ranges(this.#rowsEnd, pid)) yield* this.#dropRows(pid, psetid, range, rows);
     for (const range of ranges(this.#contentEnd, pid))
       yield* this.#removeContent(pid, psetid, range, rows, nowS);
+    yield* this.#failures.forgetUnnamed(pid, psetid, rows);
   }
 
   *#dropRows(pid: number, psetid: number, [from, to]: Range, rows: () => number): Generator<number, void> {

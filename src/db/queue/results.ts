@@ -11,6 +11,7 @@ import type { ErrorReach, FetchDone, FetchFailed, FetchOk, FetchRedirect } from 
 import { beliefConfirmed } from '../cache/as-announced.js';
 import type { Arrived, ContentStore, Held, Said } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
+import type { Failure } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -151,7 +152,7 @@ export class ResultWriter extends SqlStore {
     // safeguard: the quota of files when content arrives
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
-    const url = this.#errors.hasAny(sent.pid) ? this.#queue.whole(sent.pos) : undefined;
+    const url = this.#errors.mayBeCured(sent.pid) ? this.#queue.whole(sent.pos) : undefined;
     if (!this.#content.move(sent, this.#arrived(result, sent.mtime), nowS)) return false;
     if (url !== undefined) this.#errors.cured(sent.pid, url);
     this.#observer.came(sent.pid, nowS);
@@ -241,6 +242,7 @@ export class ResultWriter extends SqlStore {
     // safeguard: the limit of retries
     if (result.reach === 'url' && (!this.isLastTry(row) || result.code === STORE_FULL)) {
       this.#countTry(row.pos);
+      if ((row.flags & UNASKED) === 0) this.#errors.addForNow(row.pid, row, failureOf(row, result));
       return 'bad';
     }
     if ((row.flags & UNASKED) !== 0) {
@@ -255,7 +257,7 @@ export class ResultWriter extends SqlStore {
       this.#content.remove(row.pid, held, nowS);
     }
     if ((asked && result.code !== LEAVES_ROOTS) || (row.flags & FLAG_DROP_OUTSIDE) === 0)
-      this.#errors.add(row.pid, recordOfRow(row), result.code, result.message);
+      this.#errors.add(row.pid, recordOfRow(row), result.code, result.message, row.named);
     this.#queue.drop(row);
     return 'done';
   }
@@ -336,7 +338,7 @@ export class ResultWriter extends SqlStore {
   #refused(row: QueueRow, result: FetchOk, code: number, text: string): void {
     this.#free(result);
     if ((row.flags & UNASKED) !== 0) return;
-    this.#errors.add(row.pid, recordOfRow(row), code, text);
+    this.#errors.add(row.pid, recordOfRow(row), code, text, row.named);
   }
 
   /** @param mtime as the CP said */
@@ -375,6 +377,10 @@ function saidOf(row: QueueRow, held: Held | undefined): Said {
   const { subtype, burl, givenfurl: furl } = held;
   const { md5, len, mtime } = row;
   return { subtype, burl, furl, md5, len, mtime };
+}
+
+function failureOf({ named }: QueueRow, { code, message }: FetchFailed): Failure {
+  return { code, text: message, psetid: named };
 }
 
 function absenceOf(code: number, reach: ErrorReach): Absence {

@@ -198,10 +198,16 @@ function readLater(db: Db): Map<number, Later> {
 
 /** One provider as in the shape, but for its ages; undefined when there is none. */
 export function readProviderQueue(db: Db, pid: number): ProviderStanding | undefined {
+  const row = readProviderAlone(db, pid);
+  return row && { ...row, ...(readLater(db).get(pid) ?? NONE_LATER), failed: readFailed(db).get(pid) ?? 0 };
+}
+
+/** The same without what has to be counted in the queue: one look. */
+export function readProviderAlone(db: Db, pid: number): ProviderStanding | undefined {
   const row = new Sql(db).row<[pid: number], ProviderRow>(
     `SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE pid = ?`,
   )(pid);
-  return row && { ...row, ...(readLater(db).get(pid) ?? NONE_LATER), failed: readFailed(db).get(pid) ?? 0 };
+  return row && { ...row, ...NONE_LATER, failed: 0 };
 }
 
 /**

@@ -24,6 +24,7 @@ export interface LastLook {
 
 const LOOK_KEY = 'slots';
 const NEVER = 614;
+const NEVER_MEET = 'its hours and those of its provider never meet';
 
 export class SlotStore extends SqlStore {
   readonly #queue: QueueReader;
@@ -77,7 +78,7 @@ export class SlotStore extends SqlStore {
     if (row === undefined) return true;
     if (row.gen !== taken.gen || rowStateOf(row, row.slot) === 'cancelled') return false;
     if (slot === undefined) {
-      this.#errors.add(row.pid, recordOfRow(row), NEVER, 'its hours and those of its provider never meet');
+      this.#errors.add(row.pid, recordOfRow(row), NEVER, NEVER_MEET, row.named);
       this.#queue.drop(row);
       return true;
     }

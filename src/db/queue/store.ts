@@ -3,6 +3,7 @@ import { AgeStore } from '../cache/age.js';
 import { ContentStore } from '../cache/content.js';
 import type { DeletionStore } from '../cache/deletions.js';
 import { ErrorStore } from '../cache/errors.js';
+import { FailureStore } from '../cache/failures.js';
 import { FreedStore } from '../cache/freed.js';
 import { StoreRegister } from '../cache/stores.js';
 import { Tally } from '../cache/tally.js';
@@ -28,6 +29,8 @@ import { SlotStore } from './slots.js';
 export interface StoreRules {
   /** Errors kept for one provider until it connects. */
   errorsKept: number;
+  /** Failures remembered of one provider; the oldest go. Left out: as many as FAILURES_KEPT. */
+  failuresKept?: number;
   /** Urls of a provider that are known not to be had; the oldest go. Left out: a million. */
   knownUrls?: number;
   /** Tries after the first for a url that failed temporarily. */
@@ -44,6 +47,7 @@ export interface StoreRules {
 export class QueueStore extends SqlStore {
   readonly content: ContentStore;
   readonly errors: ErrorStore;
+  readonly failures: FailureStore;
   readonly deletions: DeletionStore;
   readonly freed: FreedStore;
   readonly absorb: AbsorbWriter;
@@ -82,19 +86,23 @@ export class QueueStore extends SqlStore {
     this.audits = new AuditSamples(db, this.truth, this.visits);
     this.content = new ContentStore(db, this.#tally, this.freed, id => this.visits.forget(id));
     this.deletions = this.content.deletions;
-    this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
+    this.failures = new FailureStore(db, rules.nowS, rules.failuresKept);
+    const noted = { tally: this.#tally, failures: this.failures };
+    this.errors = new ErrorStore(db, noted, rules.errorsKept);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
-    this.held = new HeldStore(db, stores);
+    const { failures } = this;
+    this.held = new HeldStore(db, { ...stores, failures });
     this.known = new AbsentPagesStore(db, rules.knownUrls);
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, {
       ...stores,
+      failures,
       held: this.held,
       known: this.known,
       audits: this.audits,
     });
-    this.reconciler = new Reconciler(db, stores);
+    this.reconciler = new Reconciler(db, { ...stores, failures });
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
     const observer = new Observer(
@@ -138,6 +146,7 @@ export class QueueStore extends SqlStore {
       const value = change();
       this.truth.flush();
       this.errors.flush();
+      this.failures.flush();
       this.#tally.flush();
       this.#commitTransaction();
       this.audits.committed();
@@ -146,6 +155,7 @@ export class QueueStore extends SqlStore {
       this.absorb.reset();
       this.refetch.reset();
       this.errors.reset();
+      this.failures.reset();
       this.known.reset();
       this.truth.reset();
       this.audits.reset();

@@ -13,6 +13,12 @@ const BELOW = 'attrs >= $from AND attrs < $from || char(1114111)';
 /** Errors below an address that are sorted; with more of them one is soon found in the order of all. */
 const MOST_SORTED = 1000;
 
+interface UrlError {
+  mimetype: string;
+  code: number;
+  text: string;
+}
+
 type KeptRow = Omit<KeptError, 'mimetype'>;
 
 interface ErrorsWanted {
@@ -54,32 +60,45 @@ export class UrlStandings {
              (SELECT 1 FROM pierr WHERE pid = $pid AND ${BELOW} LIMIT ${MOST_SORTED} + 1)`,
         )
         .pluck(),
-      errors: db.prepare<
-        { pid: number; from: string; to: string },
-        { mimetype: string; code: number; text: string }
-      >(
+      failed: db.prepare<[number, string], UrlError>(
+        `SELECT mimetype, code, text FROM failure WHERE pid = ? AND curl = ? ORDER BY id DESC LIMIT ${most}`,
+      ),
+      errors: db.prepare<{ pid: number; from: string; to: string }, UrlError>(
         `SELECT attrs AS mimetype, code, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
          WHERE pid = $pid AND attrs >= $from AND attrs < $to ORDER BY errseq DESC LIMIT ${most}`,
       ),
     };
   }
 
-  /** Newest errors first; nothing is known of one without rows. */
+  /** Errors that its CP has not received, newest first, then those that it has; nothing is known of one without rows. */
   of(pid: number, curl: string): UrlStanding[] {
-    const { waiting, held, gone, errors } = this.#statements;
-    const from = `${formatAttribute('curl', curl)} `;
+    const { waiting, held, failed } = this.#statements;
+    const unreceived = this.unreceived(pid, curl);
+    const isNews = ({ mimetype }: { mimetype: string }) =>
+      !unreceived.some(error => error.mimetype === mimetype);
     const rows: UrlStanding[] = [
       ...waiting.all(pid, curl).map(row => ({ ...row, state: 'waiting' as const })),
       ...held.all(pid, curl).map(row => ({ ...row, state: 'held' as const })),
-      // A blank, then any attribute.
-      ...errors.all({ pid, from, to: `${from.slice(0, -1)}!` }).map(({ mimetype: attrs, ...row }) => ({
+      ...[...unreceived, ...failed.all(pid, curl).filter(isNews)].map(row => ({
         ...row,
-        mimetype: attributeOf(attrs, 'mimetype'),
         state: 'error' as const,
       })),
     ];
-    if (rows.length > 0) return rows;
-    return gone.all(curl, pid, curl).map(row => ({ ...row, state: 'gone' as const }));
+    return rows.length > 0 ? rows : this.gone(pid, curl).map(row => ({ ...row, state: 'gone' as const }));
+  }
+
+  /** Its last removal. */
+  gone(pid: number, curl: string): { mimetype: string; seq: number; at: number }[] {
+    return this.#statements.gone.all(curl, pid, curl);
+  }
+
+  /** Errors of a url that its CP has not received, the newest first. */
+  unreceived(pid: number, curl: string): UrlError[] {
+    const from = `${formatAttribute('curl', curl)} `;
+    // A blank, then any attribute.
+    return this.#statements.errors
+      .all({ pid, from, to: `${from.slice(0, -1)}!` })
+      .map(({ mimetype: attrs, ...row }) => ({ ...row, mimetype: attributeOf(attrs, 'mimetype') }));
   }
 
   /** Errors that a provider has not received, in their order, after one of them. */

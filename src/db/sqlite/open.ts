@@ -13,6 +13,7 @@ import type { Db } from '../../lib/sqlite.js';
 import { moveLogins } from '../providers/site-logins.js';
 import { isLeaving } from './aside.js';
 import { DEPARTURE_SCHEMA } from './departure-schema.js';
+import { FAILURE_SCHEMA } from './failure-schema.js';
 import { hasVanished } from './restored.js';
 import { PAUSES_SCHEMA } from './pauses-schema.js';
 import { LCC_SCHEMA } from './schema.js';
@@ -26,7 +27,11 @@ export type { Db, Statement } from '../../lib/sqlite.js';
  * What makes lcc.db, and what brings one of an older release to this program's schema: 1 is that of 0.1.0. A released one
  * is never edited.
  */
-export const STEPS: readonly string[] = [LCC_SCHEMA, SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA];
+export const STEPS: readonly string[] = [
+  LCC_SCHEMA,
+  SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA,
+  FAILURE_SCHEMA,
+];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
 

@@ -46,6 +46,7 @@ export const SALVAGED_TABLES = [
   'visit',
   'truth',
   'audit',
+  'failure',
 ] as const;
 
 /** Refusal of a damaged database that is replaced only at the operator's request. */

@@ -1,5 +1,7 @@
 /** What comes from Registration Servers. */
 import { makeChangeMark } from '../../db/providers/change-mark.js';
+import { readProviderAlone } from '../../db/queue/shape.js';
+import { UrlLives } from '../../db/queue/url-life.js';
 import type { Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { slotsOf } from '../../config/hours.js';
@@ -20,6 +22,12 @@ export function registrationOf(
   if (endpoints.length > 0) makeChangeMark(config.home.run);
   const bounds = rsBoundsOf(config);
   const { providers } = store;
+  const slots = slotsOf(config.get('qm.slots'));
+  const lives = new UrlLives(db);
+  const stateOf = (pid: number) => {
+    const provider = readProviderAlone(db, pid);
+    return provider === undefined ? 'unknown' : words.provider(provider, {}, clock.nowMs(), slots);
+  };
   const operations = new RsOperations({
     db,
     store,
@@ -28,6 +36,7 @@ export function registrationOf(
     log,
     changed: pid => dispatcher.reload(pid),
     flushed: pid => dispatcher.forgetDelays(pid),
+    livesOf: (pid, url) => lives.all(pid, url, { nowMs: clock.nowMs(), slots }, stateOf),
     controls: {
       pause: pid => void providers.setPaused(true, pid),
       resume: pid => void providers.setPaused(false, pid),
@@ -38,7 +47,7 @@ export function registrationOf(
   const looks = new RsLooks({
     dbPath: config.home.db,
     runDir: config.home.run,
-    slots: slotsOf(config.get('qm.slots')),
+    slots,
     overviewMs: config.get('rs.overview_ms'),
     dispatcher,
     words,

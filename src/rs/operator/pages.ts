@@ -21,6 +21,7 @@ import { providerErrorsPage, providerPage, termsOf, titleOfProvider } from './pr
 import { idIn, numberIn, searchOf, stepOf } from './query.js';
 import { OPERATOR_STYLE, OPERATOR_STYLE_VERSION } from './style.js';
 import type { Refused } from './term-fields.js';
+import { urlPage } from './url-page.js';
 import type { OperatorViews } from './views.js';
 
 /** Until the script looks again at what changes by itself. */
@@ -31,6 +32,7 @@ const NAV = [
   { path: '/applications', label: 'Applications' },
   { path: '/queue', label: 'Queue' },
   { path: '/providers', label: 'Providers' },
+  { path: '/url', label: 'Url' },
   { path: '/daemons', label: 'Daemons' },
   { path: '/refusals', label: 'Refusals' },
   { path: '/audit', label: 'Audit' },
@@ -102,6 +104,10 @@ export function operatorPages(parts: OperatorPagesOptions) {
   watched('/graphs', 'Graphs', c => graphsPage(views, graphs, stepOf(c), base, nowMs()));
   watched('/queue', 'Queue', () => queuePage(views, base, nowMs()));
   watched('/daemons', 'Daemons', () => daemonsPage(views, nowMs()));
+  pages.get('/url', async c => {
+    const url = (c.req.query('url') ?? '').trim();
+    return show(c, 'Url', '/url', urlPage(url, url === '' ? [] : await views.lives(url), base));
+  });
   pages.get('/providers', async c => {
     const search = (c.req.query('search') ?? '').trim();
     const list = await views.providers(searchOf(search), numberIn(c, 'after') ?? 0);

@@ -9,7 +9,7 @@ import {
   type RegistrationState,
 } from '../../db/rs/registrations.js';
 import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
-import type { KeptError, RsErrorsWanted, RsQuestion } from '../../wire/qm-rs.js';
+import { MAX_URL_LENGTH, type KeptError, type RsErrorsWanted, type RsQuestion } from '../../wire/qm-rs.js';
 import type {
   RsDaemon,
   RsMachine,
@@ -18,6 +18,7 @@ import type {
   RsProviderRow,
   RsQueue,
 } from '../../wire/rs-looks.js';
+import type { UrlLife } from '../../wire/url-life.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { QmLooks } from './qm-looks.js';
 import type { SeriesRecorder, SeriesTimes } from './recorder.js';
@@ -223,6 +224,13 @@ export class OperatorViews {
     const told = await this.#options.ask({ op: 'errors', pid, ...wanted });
     if (told === undefined) throw this.#away();
     return told['errors'] as KeptError[];
+  }
+
+  /** What became of a url at each provider with a root around it. @throws RsRequestRefused 503 */
+  async lives(url: string): Promise<readonly UrlLife[]> {
+    const told = await this.#options.ask({ op: 'life', pid: 0, url: url.slice(0, MAX_URL_LENGTH) });
+    if (told === undefined) throw this.#away();
+    return told['lives'] as UrlLife[];
   }
 
   /** Waiting for a decision, the oldest first; under way and over, the newest first. */

@@ -1,9 +1,11 @@
 /** What became of urls that a provider has announced. */
 import { html } from 'hono/html';
 import type { UrlStanding } from '../../wire/qm-rs.js';
+import type { UrlLife } from '../../wire/url-life.js';
 import { addressOf } from './addresses.js';
 import { adviceOf } from './advice.js';
 import { errorSummary, type Markup } from './layout.js';
+import { livesBody } from './url-life.js';
 import { bytesText, countText } from './numbers.js';
 import { agoOf } from './times.js';
 
@@ -17,6 +19,8 @@ export interface ReceiptsView {
   urls: readonly string[];
   /** In the order of `urls`. */
   standings: readonly (readonly UrlStanding[])[];
+  /** Where one is asked for. */
+  lives: readonly UrlLife[];
   nowMs: number;
   zone: string | undefined;
 }
@@ -46,7 +50,8 @@ export function receiptsBody(view: ReceiptsView): Markup {
       <div class="field">
         <label for="urls">Addresses of your pages</label>
         <span class="hint" id="urls-hint"
-          >One a line, as your site announces them; ${RECEIPTS_PAGE} at most</span
+          >One a line, as your site announces them; ${RECEIPTS_PAGE} at most. All is told where there is
+          one</span
         >
         <textarea
           id="urls"
@@ -63,7 +68,7 @@ ${typed}</textarea>
     ${urls.length === 0 || tooMany ? '' : table(view)}`;
 }
 
-function table({ urls, standings, nowMs, zone }: ReceiptsView): Markup {
+function table({ urls, standings, lives, nowMs, zone }: ReceiptsView): Markup {
   return html`<h2 id="found">How they stand</h2>
     <div class="table stacks">
       <table aria-labelledby="found">
@@ -78,7 +83,8 @@ function table({ urls, standings, nowMs, zone }: ReceiptsView): Markup {
           ${urls.flatMap((url, i) => rowsOf(url, standings[i] ?? [], nowMs, zone))}
         </tbody>
       </table>
-    </div>`;
+    </div>
+    ${livesBody(lives, zone)}`;
 }
 
 function rowsOf(

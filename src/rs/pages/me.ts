@@ -82,9 +82,19 @@ export function mePages(all: MeOptions) {
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
     const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(provider.pid, urls);
+    const [only = ''] = urls;
+    const life = urls.length === 1 ? [await qm.life(provider.pid, only)] : [];
     const make = () =>
-      receiptsBody({ base, typed, urls, standings, nowMs: clock.nowMs(), zone: zoneOf(provider.pid) });
-    return showShared(c, '/me/receipts', 'Receipts', { from: [standings], key: typed, make });
+      receiptsBody({
+        base,
+        typed,
+        urls,
+        standings,
+        lives: life.flat(),
+        nowMs: clock.nowMs(),
+        zone: zoneOf(provider.pid),
+      });
+    return showShared(c, '/me/receipts', 'Receipts', { from: [standings, ...life], key: typed, make });
   });
   const parts: MeParts = { ...all, show };
   rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });

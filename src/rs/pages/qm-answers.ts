@@ -1,6 +1,7 @@
 /** What the pages of a provider ask of the Queue Manager. */
 import type { ShownProvider, Standing } from '../../db/providers/registered.js';
 import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
+import type { UrlLife } from '../../wire/url-life.js';
 import type { ProviderViewOptions } from '../me.js';
 import { busy } from '../refusal.js';
 import type { ProviderQuestion, SharedAnswers, QmTold } from '../shared-answers.js';
@@ -48,6 +49,11 @@ export class QmAnswers {
     if (urls.length === 0) return [];
     const { urls: standings } = await this.#told({ op: 'urls', pid, urls }, true);
     return standings as UrlStanding[][];
+  }
+
+  /** What became of a url. */
+  async life(pid: number, url: string): Promise<readonly UrlLife[]> {
+    return (await this.#told({ op: 'life', pid, url }, true))['lives'] as UrlLife[];
   }
 
   async #told(question: ProviderQuestion, isLook: boolean): Promise<QmTold> {

@@ -1,10 +1,21 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
 import { controlSocket, tell } from '../../daemon/ask.js';
 import { codeText } from '../../wire/codes.js';
-import type { Wait } from './queue.js';
+import type { Told, Wait } from './queue.js';
 
 /** Codes of fetches that are no status. */
 const LEAST_OWN = 600;
+
+/** All of it, by provider. */
+export async function toldNow(runDir: string): Promise<Map<number, Told>> {
+  const told = new Map<number, Told>();
+  const add = (pid: number, more: Told) => void told.set(pid, { ...told.get(pid), ...more });
+  for (const [pid, fetching] of await fetchingNow(runDir)) add(pid, { fetching });
+  for (const [pid, failure] of await failuresNow(runDir)) add(pid, { failure });
+  for (const [pid, retryAtMs] of await retriesNow(runDir)) add(pid, { retryAtMs });
+  for (const [pid, wait] of await waitingNow(runDir)) add(pid, { wait });
+  return told;
+}
 
 /** Urls on their way by provider. */
 export async function fetchingNow(runDir: string): Promise<Map<number, number>> {

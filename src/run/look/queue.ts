@@ -2,7 +2,7 @@
 import type { Slots } from '../../config/hours.js';
 import { amount, formatDuration, formatUntil } from '../../config/words.js';
 import { AGE_MINUTES } from '../../db/queue/ages.js';
-import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../../db/queue/shape.js';
+import type { ProviderStanding, QueueShape, QueueSummary } from '../../db/queue/shape.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
@@ -28,7 +28,7 @@ export interface Told {
 
 /** @param slots of the period, as the Queue Manager has it */
 export function stateOf(
-  provider: ProviderQueue,
+  provider: ProviderStanding,
   { fetching = 0, wait, retryAtMs }: Told,
   nowMs: number,
   slots: Slots,
@@ -102,7 +102,12 @@ export function formatShape(
 }
 
 /** One provider in words, as the table and the operators' pages have them. */
-export function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, slots: Slots): string {
+export function describeProvider(
+  provider: ProviderStanding,
+  told: Told,
+  nowMs: number,
+  slots: Slots,
+): string {
   const { state, until_ms: untilMs } = stateOf(provider, told, nowMs, slots);
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;
