@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import type { Config } from '../config/load.js';
-import { amount } from '../config/words.js';
 import { limitText } from '../config/settings/index.js';
 import {
   addProvider,
@@ -15,7 +14,6 @@ import {
   readErrorCodes,
   readProvider,
   readProviders,
-  removeProvider,
   removeRoots,
   type Provider,
   type ProviderTerms,
@@ -34,12 +32,12 @@ import { firstLineOf } from '../lib/first-line.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js';
 import { failuresNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
-import { setsInSpools } from '../uns/spool-names.js';
 import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';
 import { CONFIG_OPTION, configOf, flagOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import { sitesOf } from './pidb-sites.js';
+import { remove } from './pidb-remove.js';
 import { providerLine, providerText } from './pidb-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -53,7 +51,7 @@ const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   rm: {
     write: true,
     action(db, context, _slots, config) {
-      remove(db, pidOf(context), config.home.unsSpool);
+      remove(db, pidOf(context), context, config.home.unsSpool);
       loginsChanged(context, config);
     },
   },
@@ -96,6 +94,10 @@ export const command: CommandSpec = {
       flags: '--loginfile <FILE>',
       help: 'file whose first line is the user:password for its site; - = standard input; none = no login',
     },
+    {
+      flags: '--purge [COUNT]',
+      help: 'rm: remove all that it has, too; COUNT urls, asked for where it is missing',
+    },
     { flags: '--json', help: 'show, list: one JSON object a line' },
     CONFIG_OPTION,
   ],
@@ -109,6 +111,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const chosen = actionOf(ACTIONS, words);
   const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);
   if (term !== undefined) throw new LccError('usage', `${term} is for add and set, not for ${words}`);
+  if (context.options['purge'] !== undefined && words !== 'rm')
+    throw new LccError('usage', `--purge is for rm, not for ${words}`);
   const config = configOf(context);
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
   let db: Db | undefined;
@@ -280,23 +284,6 @@ function showPassword(context: CommandContext, pid: number, password: string): v
       { cause: error },
     );
   }
-}
-
-/** @throws LccError `usage` while anything of it is stored, queued, or in the spool of a UNS, on its way to the queue */
-function remove(db: Db, pid: number, unsSpool: string): void {
-  // Before the queue is looked at: what is handed over meanwhile is found there.
-  const spooled = [...setsInSpools(unsSpool)]
-    .map(([uns, labels]) => ({ uns, sets: labels.filter(label => label.pid === pid).length }))
-    .filter(({ sets }) => sets > 0);
-  const [first] = spooled;
-  if (first !== undefined) {
-    const sets = spooled.reduce((sum, each) => sum + each.sets, 0);
-    throw new LccError(
-      'usage',
-      `provider ${pid} still has ${amount(sets, 'accepted set')} in the spool of ${first.uns}${spooled.length > 1 ? ' and others' : ''}; that UNS and lccd-qm must run (see lccstat)`,
-    );
-  }
-  removeProvider(db, pid);
 }
 
 async function show(db: Db, context: CommandContext, slots: Slots, config: Config): Promise<void> {

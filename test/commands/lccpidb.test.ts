@@ -325,7 +325,7 @@ describe('lccpidb', () => {
     );
     assert.match(
       lccpidb(home, 'rm', '--pid=1').stderr,
-      /still has 1 url stored and 0 queued; .* or send that yourself \(lccpidb\(8\), rm\)$/m,
+      /still has 1 url stored and 0 queued; lccpidb rm --pid=1 --purge removes them as well$/m,
     );
     db.exec('DELETE FROM lccurl');
     db.close();

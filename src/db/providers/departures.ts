@@ -7,6 +7,7 @@
  *
  * Removed is what it holds, with tombstones, and what waits. All methods run inside the caller's transaction.
  */
+import { TABLES_OF_PROVIDER } from './removal.js';
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
@@ -34,8 +35,6 @@ interface Row {
 
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
-/** What is kept of a provider besides what it holds, and has no use when it has left. */
-const TABLES = ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit', 'failure'];
 
 export class DepartureStore extends SqlStore {
   readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };
@@ -43,7 +42,7 @@ export class DepartureStore extends SqlStore {
   readonly #next = this.sql.row<[values: { nowS: number }], Departure>(
     `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
      WHERE (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
-       OR leaveat <= $nowS AND (password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
+       OR leaveat <= $nowS AND (origin = 'operator' OR password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
          OR EXISTS(SELECT 1 FROM qdb WHERE qdb.pid = pidb.pid)))
      ORDER BY pid LIMIT 1`,
   );
@@ -62,10 +61,15 @@ export class DepartureStore extends SqlStore {
   readonly #trimmed = this.sql.run<[pid: number, trimming: number]>(
     'UPDATE pidb SET trimming = 0 WHERE pid = ? AND trimming = ?',
   );
+  readonly #removed = this.sql.changed<[pid: number]>(
+    "DELETE FROM pidb WHERE pid = ? AND origin = 'operator'",
+  );
   readonly #end = this.sql.run<[pid: number]>(
     `UPDATE pidb SET password = '', nurlerrs = 0, trimming = 0 WHERE pid = ?`,
   );
-  readonly #forget = TABLES.map(table => this.sql.run<[pid: number]>(`DELETE FROM ${table} WHERE pid = ?`));
+  readonly #forget = TABLES_OF_PROVIDER.map(table =>
+    this.sql.run<[pid: number]>(`DELETE FROM ${table} WHERE pid = ?`),
+  );
 
   constructor(
     db: Db,
@@ -120,12 +124,12 @@ export class DepartureStore extends SqlStore {
     return kind === 'outside' || this.#leaves(pid) === 1;
   }
 
-  /** Nothing is left to remove: of one that has left all is forgotten but its number. */
+  /** Nothing is left to remove: of one that has left all is forgotten, of one that registered by itself all but its number. */
   done({ pid, kind, trimming }: Departure): void {
     if (kind === 'outside') return this.#trimmed(pid, trimming);
     for (const forget of this.#forget) forget(pid);
     new SiteLogins(this.db).set(pid, undefined);
-    this.#end(pid);
+    if (!this.#removed(pid)) this.#end(pid);
   }
 }
 

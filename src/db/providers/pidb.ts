@@ -1,10 +1,11 @@
 /** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
-import { amount } from '../../config/words.js';
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 import { SiteLogins } from './site-logins.js';
+
+export { removeProvider } from './removal.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {
@@ -310,39 +311,6 @@ export function removeRoots(db: Db, pid: number, roots: readonly string[]): void
         throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
     }
   });
-}
-
-/**
- * Forgets a provider that the LCC holds nothing of.
- * @throws LccError `usage` for an unknown pid, or while content or queued urls of it remain
- */
-export function removeProvider(db: Db, pid: number): void {
-  db.transaction(() => {
-    demand(db, pid);
-    const held = (table: string) =>
-      new Sql(db).number<[pid: number]>(`SELECT count(*) FROM ${table} WHERE pid = ?`)(pid);
-    const [urls, queued] = [held('lccurl'), held('qdb')];
-    if (urls + queued > 0) {
-      throw new LccError(
-        'usage',
-        `provider ${pid} still has ${amount(urls, 'url')} stored and ${queued} queued; have it send an empty full set first, or send that yourself (lccpidb(8), rm)`,
-      );
-    }
-    for (const table of [
-      'held',
-      'pierr',
-      'proots',
-      'qpsdb',
-      'sitelogin',
-      'known',
-      'truth',
-      'audit',
-      'failure',
-      'pidb',
-    ])
-      db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
-    new SiteLogins(db).set(pid, undefined);
-  }).immediate();
 }
 
 /**

@@ -5,7 +5,7 @@ import { readProviderAlone } from '../../../src/db/queue/shape.js';
 import { UrlLives } from '../../../src/db/queue/url-life.js';
 import { UrlStandings } from '../../../src/db/queue/url-standings.js';
 import { FAILURES_KEPT } from '../../../src/db/cache/failures.js';
-import { removeProvider } from '../../../src/db/providers/pidb.js';
+import { removeProvider } from '../../../src/db/providers/removal.js';
 import { absolute, Bench, failure, ok, url } from '../../qm/support.js';
 
 let bench: Bench;
