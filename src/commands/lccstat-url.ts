@@ -31,7 +31,11 @@ export async function showUrl(
         : describeProvider(provider, told.get(pid) ?? {}, nowMs, slots);
     }),
   );
-  context.print(context.options['json'] === true ? `${JSON.stringify({ url, providers: lives })}\n` : textOf(url, lives, nowMs));
+  context.print(
+    context.options['json'] === true
+      ? `${JSON.stringify({ url, providers: lives })}\n`
+      : textOf(url, lives, nowMs),
+  );
   return lives.some(({ rows }) => rows.length > 0) ? EXIT.ok : EXIT.someRejected;
 }
 

@@ -1,6 +1,7 @@
 /** The requests on their way, in memory only: each is answered, or put back when its Bot Manager is gone. */
 import type { Arrival } from './results.js';
 import type { Hours } from '../config/hours.js';
+import type { Charge } from './schedule/bandwidth.js';
 import type { Lane } from './schedule/lane.js';
 
 export interface Request {
@@ -8,7 +9,7 @@ export interface Request {
   lane: Lane;
   arrival: Arrival['sent'];
   /** Bytes charged for the request, and when (monotonic). */
-  expected: number;
+  expected: Charge;
   sentMs: number;
   /** Hours of its url alone. */
   hours: Hours;

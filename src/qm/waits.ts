@@ -11,8 +11,8 @@ import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { LastEnds, Pace, type LastFetch } from './schedule/pace.js';
-import { Announced } from './schedule/announced.js';
-import { Meter } from './schedule/bandwidth.js';
+import { AllAnnounced, type Announced } from './schedule/announced.js';
+import { Meter, NO_CHARGE, type Charge } from './schedule/bandwidth.js';
 
 /** The wall clock was set when it has moved by more than this beside the one that only counts. */
 const JUMP_MS = 1000;
@@ -67,6 +67,7 @@ export class Waits {
   readonly #table: LaneTable;
   readonly #whole: Meter;
   readonly #ends: LastEnds;
+  readonly #announced = new AllAnnounced();
   readonly pace: Pace;
   /** Providers with results in this transaction. */
   readonly #moved = new Set<Paced>();
@@ -113,7 +114,7 @@ export class Waits {
     return {
       provider,
       meter: new Meter(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
-      announced: new Announced(),
+      announced: this.#announced.of(provider.pid),
       last: this.#ends.of(provider.pid),
       isNextUnasked,
       wishMs: 0,
@@ -145,37 +146,40 @@ export class Waits {
   }
 
   /** A url announced with `len` bytes is sent. @returns what is expected of it, for what becomes of it */
-  charge(paced: Paced, len: number | null, nowMs: number): number {
-    const { meter } = paced;
-    if (!meter.isLimited && !this.#whole.isLimited) return 0;
-    const believed = len === null ? null : paced.announced.believed(this.#most(paced, len));
-    const bytes = (meter.isLimited ? meter : this.#whole).expected(believed);
-    this.#whole.charge(bytes, nowMs);
+  charge(paced: Paced, len: number | null, nowMs: number): Charge {
+    const { meter, announced } = paced;
+    if (!meter.isLimited && !this.#whole.isLimited) return NO_CHARGE;
+    const believed = len === null ? null : announced.believed(this.#most(paced, len));
+    const own = meter.expected(believed);
+    // safeguard: others waiting for no more of a provider than has come of it lately
+    const most = announced.mostAhead(this.#whole.expected(null));
+    const whole = Math.min(this.#whole.expected(believed), most);
+    this.#whole.charge(whole, nowMs);
     // safeguard: charging what is expected of a url
-    meter.charge(bytes, nowMs);
+    meter.charge(own, nowMs);
     this.#tell(paced);
-    return bytes;
+    return { own, whole };
   }
 
   /** A content took `bytes`. @param len announced */
   arrived(
     paced: Paced | undefined,
-    { expected, len }: { expected: number; len: number | null },
+    { expected, len }: { expected: Charge; len: number | null },
     bytes: number,
     nowMs: number,
   ): void {
-    this.#whole.received(expected, bytes, nowMs);
+    this.#whole.received(expected.whole, bytes, nowMs);
     if (paced === undefined) return;
-    if (len !== null) paced.announced.heard(this.#most(paced, len), bytes);
-    paced.meter.received(expected, bytes, nowMs);
+    paced.announced.heard(len === null ? null : this.#most(paced, len), bytes);
+    paced.meter.received(expected.own, bytes, nowMs);
     this.#tell(paced);
   }
 
   /** It came back as if it had never been sent. */
-  recalled(paced: Paced | undefined, expected: number): void {
-    this.#whole.refund(expected);
+  recalled(paced: Paced | undefined, expected: Charge): void {
+    this.#whole.refund(expected.whole);
     if (paced === undefined) return;
-    paced.meter.refund(expected);
+    paced.meter.refund(expected.own);
     this.#tell(paced);
   }
 
@@ -209,10 +213,10 @@ export class Waits {
   }
 
   /** Its Bot Manager is gone. */
-  lost(paced: Paced | undefined, expected: number, sentMs: number, nowMs: number): void {
-    this.#whole.lost(expected, sentMs, nowMs);
+  lost(paced: Paced | undefined, expected: Charge, sentMs: number, nowMs: number): void {
+    this.#whole.lost(expected.whole, sentMs, nowMs);
     if (paced === undefined) return;
-    paced.meter.lost(expected, sentMs, nowMs);
+    paced.meter.lost(expected.own, sentMs, nowMs);
     this.#tell(paced);
   }
 

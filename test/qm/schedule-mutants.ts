@@ -103,7 +103,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'charging what is expected of a url',
-    edits: [edit('meter.charge(bytes, nowMs);', '{}')],
+    edits: [edit('meter.charge(own, nowMs);', '{}')],
     by: {
       file: 'qm/bandwidth',
       test: 'a limited provider is fetched from at its limit, however many others are',
@@ -118,11 +118,19 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    without: 'others waiting for no more of a provider than has come of it lately',
+    edits: [edit('Math.min(this.#whole.expected(believed), most)', 'this.#whole.expected(believed)')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'a length that is announced is charged up to the longest content that a robot takes',
+    },
+  },
+  {
     without: 'giving back what a lost Bot Manager was expected to receive',
     edits: [edit('this.#waits.lost(known,', 'void (known,')],
     by: {
       file: 'qm/bandwidth',
-      test: 'what a lost Bot Manager had costs the whole the time for which it had it',
+      test: 'what a lost Bot Manager had costs the provider the time for which it had it',
     },
   },
   {

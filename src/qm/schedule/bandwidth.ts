@@ -16,6 +16,14 @@ const HEADER_BYTES = 400;
 /** Weight of the last fetch in what is expected of the next. */
 const WEIGHT = 0.2;
 
+/** Bytes that are expected of a url on its way: to its provider's limit, and to that of the LCC. */
+export interface Charge {
+  own: number;
+  whole: number;
+}
+
+export const NO_CHARGE: Charge = { own: 0, whole: 0 };
+
 export class Meter {
   #bytesPerS: number;
   /** When what has come is paid for (monotonic). */
