@@ -36,7 +36,7 @@ export function remove(db: Db, pid: number, context: CommandContext, unsSpool: s
 interface Purge {
   stored: number;
   queued: number;
-  /** The count, as it stands behind the option; undefined: it is asked for. */
+  /** The count, as the option gives it; undefined: it is asked for. */
   given: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What one rail is to be sent: every page at most once in the line, and at most once under way. It sends nothing and knows
+ * What one rail will be sent: every page at most once in the line, and at most once under way. It sends nothing and knows
  * no clock; units (unit.ts) say in which state each of them is.
  */
 import { DueQueue } from '../../lib/due-queue.js';
@@ -8,7 +8,7 @@ import { RailUnit, type BacklogEntry, type PageTask, type Waiter } from './unit.
 
 export class RailQueue {
   readonly #rail: string;
-  /** By url: what has not begun, or is to begin again. Later tasks join it. */
+  /** By url: what has not begun, or will begin again. Later tasks join it. */
   readonly #open = new Map<string, RailUnit>();
   readonly #executing = new Map<string, RailUnit>();
   /** Units that were waiting when they were put there; some may be elsewhere by now. */
@@ -21,7 +21,7 @@ export class RailQueue {
     this.#rail = rail;
   }
 
-  /** Units that have not begun, or are to begin again. */
+  /** Units that have not begun, or will begin again. */
   get waitingCount(): number {
     return this.#open.size;
   }
@@ -92,7 +92,7 @@ export class RailQueue {
     else this.#open.delete(unit.url);
   }
 
-  /** It is to be sent again: at once. */
+  /** It will be sent again at once. */
   again(unit: RailUnit): void {
     this.#reopen(unit, () => {
       unit.become('waiting');
@@ -100,7 +100,7 @@ export class RailQueue {
     });
   }
 
-  /** It is to be sent again, not before `dueMs`. */
+  /** It will be sent again, not before `dueMs`. */
   rest(unit: RailUnit, dueMs: number, state: 'resting' | 'rebounding' = 'resting'): void {
     this.#reopen(unit, () => {
       unit.become(state);

@@ -10,7 +10,7 @@ import type { Tally } from './tally.js';
 /** Most bytes of an error's message that are kept. */
 const MAX_TEXT = 1000;
 
-/** What is told of a url beside its fetches: removals that are held back, content that has come without a word. */
+/** Codes that say nothing of a fetch: removals that are held back, content that has come without a word. */
 const ABOUT_NO_FAILURE: readonly number[] = [REMOVALS_HELD, SILENT_CHANGE];
 
 /** An error that is counted and not kept. */

@@ -126,7 +126,7 @@ export class ScanReader extends LccReader {
     ),
   );
 
-  /** What robots.txt forbade, and is to be judged again, longest first. */
+  /** What robots.txt forbade, and must be judged again, longest first. */
   readonly forbidden = this.#knownOf(`code = ${ROBOTS_FORBID}`);
 
   /** What was asked for and was not to be had, and may be asked for again, longest first. */

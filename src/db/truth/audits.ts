@@ -218,7 +218,7 @@ export class AuditSamples extends SqlStore {
     return settled;
   }
 
-  /** What is to be asked for again now; from here on it is. */
+  /** What must be asked for again now; from here on it is. */
   toAskAgain(nowS: number): AuditedUrl[] {
     const urls = this.#again(nowS, PAGE_ROWS);
     for (const { pid, began, id } of urls) this.#asking(pid, began, id);

@@ -56,7 +56,7 @@ export class OriginRules {
     return rules;
   }
 
-  /** An origin is to be left alone, or need not be any more; its rules are what they were. */
+  /** An origin must be left alone, or need not be any more; its rules are what they were. */
   paused(origin: string, pause: OriginPause, nowS: number): void {
     const compiled = this.#compiled(origin);
     compiled.row = { ...(compiled.row ?? { ...NOT_ASKED, checked: nowS }), ...pause };
