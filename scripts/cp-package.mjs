@@ -1,6 +1,8 @@
 // The package for sites: the commands of a content provider and their manual, made of what the build has made, without
-// dependencies. The build writes the folder dist/lcc-cp; `npm run pack:cp` makes a file of it that npm installs anywhere.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// dependencies. The build writes the folder dist/lcc-cp, and of it the file dist/bin/lcc-cp.tgz, which lccd-rs serves; `npm run
+// pack:cp` makes the same file here, with the version in its name. npm installs it anywhere.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -66,4 +68,9 @@ export function writeCpPackage() {
     engines,
   };
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  const bin = join(root, 'dist/bin');
+  const args = ['pack', target, '--pack-destination', bin, '--ignore-scripts', '--offline', '--silent'];
+  const { status, stderr } = spawnSync('npm', args, { cwd: bin, encoding: 'utf8' });
+  if (status === 0) renameSync(join(bin, `lcc-cp-${version}.tgz`), join(bin, 'lcc-cp.tgz'));
+  else console.error(`build: npm pack fails: lccd-rs serves no package for sites\n${stderr ?? ''}`);
 }

@@ -2,7 +2,7 @@ import { RS_FIGURES } from '../rs/figures.js';
 import { DEFAULT_OPERATOR_PORT } from '../rs/operator/endpoints.js';
 import { DEFAULT_RS_PORT, startRs } from '../rs/start.js';
 import { runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION } from './options.js';
+import { CONFIG_OPTION, settingOption } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -21,6 +21,7 @@ export const command: CommandSpec = {
       help: `where operators connect, loopback or unix:/path; may be repeated (rs.operator_listen; port ${DEFAULT_OPERATOR_PORT})`,
       repeat: true,
     },
+    settingOption('--uns <ENDPOINT>', 'rs.uns', 'where providers are told to deliver to'),
     {
       flags: '--allow-address <CIDR>',
       sets: 'bot.allow_addresses',

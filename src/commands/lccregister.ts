@@ -174,7 +174,7 @@ function conclude(
   );
   const { pid, uns } = standing;
   const docroot = pending.docroots?.[0];
-  for (const line of cronLines(context.launcher, [pending.url], {
+  for (const line of cronLines(context, [pending.url], {
     pid,
     uns,
     pwdfile: options.pwdfile,

@@ -6,7 +6,7 @@ import { requireSafe } from '../cp/register/register.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { crontabLines } from '../wire/crontab.js';
-import { textsOf } from './options.js';
+import { textOf, textsOf } from './options.js';
 import type { CommandContext } from './run.js';
 
 /** Of a line that is shown. */
@@ -26,16 +26,18 @@ export const ACCOUNT_ACTIONS: Readonly<
 
 /**
  * The lines for cron of all roots of a provider, one for each host.
- * @param launcher a command in whose folder the others are
+ * @param context its launcher is a command in whose folder the others are; its --cafile is that of the lines as well
  * @param docroot where the pages are; undefined: a word that says that it is missing
  */
 export function cronLines(
-  launcher: string,
+  { launcher, options }: Pick<CommandContext, 'launcher' | 'options'>,
   roots: readonly string[],
   { pid, uns, pwdfile, docroot = '/WHERE/THE/PAGES/ARE' }: CronWords,
 ): string[] {
   const bin = dirname(realpathSync(launcher));
-  const terms = { bin, docroot: resolve(docroot), pwdfile: resolve(pwdfile), pid, uns };
+  const given = textOf(options, 'cafile');
+  const cafile = given === undefined ? undefined : resolve(given);
+  const terms = { bin, docroot: resolve(docroot), pwdfile: resolve(pwdfile), pid, uns, cafile };
   return crontabLines(roots, terms).map(({ line }) => oneLine(line, MAX_LINE));
 }
 
@@ -59,7 +61,7 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
   ];
   const { uns } = told;
   if (typeof uns === 'string')
-    for (const line of cronLines(context.launcher, roots, { pid, uns, pwdfile, docroot }))
+    for (const line of cronLines(context, roots, { pid, uns, pwdfile, docroot }))
       rows.push(['crontab', line]);
   // What comes from a server must not move the cursor of a terminal.
   for (const [name, value] of rows) context.print(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);

@@ -58,10 +58,15 @@ export function loadConfig(sources: ConfigSources): Config {
     const known = key as SettingKey;
     values.set(known, { value: checked(known, raw, file?.path ?? ''), origin: file?.path ?? '' });
   }
+  const replaced: Config['replaced'][number][] = [];
   for (const [key, raw] of Object.entries(sources.overrides ?? {})) {
     if (raw === undefined) continue;
     const known = key as SettingKey;
-    values.set(known, { value: checked(known, raw, 'command line'), origin: 'command line' });
+    const value = checked(known, raw, 'command line');
+    const before = values.get(known);
+    if (before !== undefined && JSON.stringify(before.value) !== JSON.stringify(value))
+      replaced.push({ key: known, value: before.value });
+    values.set(known, { value, origin: 'command line' });
   }
   const config: Config = {
     home,
@@ -69,6 +74,7 @@ export function loadConfig(sources: ConfigSources): Config {
     get: <K extends SettingKey>(key: K) =>
       (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>,
     originOf: key => values.get(key)?.origin ?? 'default',
+    replaced,
   };
   checkTogether(config);
   return config;

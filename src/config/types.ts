@@ -24,4 +24,6 @@ export interface Config {
   get<K extends SettingKey>(key: K): SettingValue<K>;
   /** `default`, `command line`, or the file's path. */
   originOf(key: SettingKey): string;
+  /** Settings of the file in whose place the command line gives something else. */
+  replaced: readonly { key: SettingKey; value: unknown }[];
 }

@@ -54,6 +54,15 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const instance = options.env['LCC_INSTANCE'] ?? spec.instance ?? '';
   const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
   const log = openLog(name, options);
+  // What lccd gives its children it has said itself.
+  if (options.env['LCC_PARENT_FD'] === undefined)
+    for (const { key, value } of config.replaced)
+      log.warn('an option replaces a setting', {
+        setting: key,
+        of: config.file,
+        instead_of: String(value),
+        now: String(config.get(key)),
+      });
   makeDirectory(config.home.dir, 0o750);
   // Who may read the cache is of the group of its files, and opens no socket.
   makeDirectory(config.home.run, 0o700);

@@ -25,3 +25,10 @@ export function parseNetwork(text: string): Network {
 export function isIn(networks: readonly Network[], address: Address): boolean {
   return networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
 }
+
+/** Whether a network, as its address and bits, is of this machine, or one that the internet does not reach. */
+export function isPrivateNetwork(cidr: string): boolean {
+  if (!ipaddr.isValidCIDR(cidr)) return false;
+  const [base] = ipaddr.parseCIDR(cidr);
+  return ['loopback', 'private', 'uniqueLocal', 'linkLocal'].includes(base.range());
+}

@@ -80,7 +80,8 @@ export function apiOf({
   api.post('/pairs/:id/check', async c => {
     const capability = c.req.param('id');
     const isJson = /^application\/json\b/i.test(c.req.header('content-type') ?? '');
-    const { give_up: givesUp } = isJson ? await membersOf(c) : {};
+    // Programs that send JSON say so where they send nothing, too.
+    const { give_up: givesUp } = isJson && (await c.req.text()) !== '' ? await membersOf(c) : {};
     await within(registrar.check(capability, givesUp === true), CHECK_WAIT_MS);
     const registration = registrar.find(capability);
     return c.json(shown(registration, options), registration.state === 'checking' ? 202 : 200);

@@ -6,6 +6,7 @@ import { freeDiskOf } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
+import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 import { parseNetwork } from '../lib/network.js';
 import { mailOptions } from './mail/options.js';
 import { changeMarkOf } from '../db/providers/change-mark.js';
@@ -27,7 +28,7 @@ export function rsOptions(config: Config) {
     url: config.get('rs.url'),
     maxRoots: limit('rs.max_roots'),
     /** Where providers deliver to. */
-    uns: config.get('rs.uns') || (config.get('uns.listen')[0] ?? ''),
+    uns: config.get('rs.uns') || formatEndpoint(parseEndpoint(config.get('uns.listen')[0] ?? '')),
     contact: config.get('rs.contact'),
     mode: config.get('rs.mode') as 'open' | 'approve' | 'closed',
     proxies: config.get('rs.proxies').map(parseNetwork),

@@ -1,6 +1,17 @@
 import { formatDuration } from '../config/words.js';
 
-/** What a request is refused with: for programs a code, for people what is wrong and what to do. */
+/** Settings that a text names, as limitText has them. */
+const SETTINGS = / \((?:rs|web|qm|uns|bot)\.[a-z_]+\)/g;
+
+/** As somebody reads it who has no lcc.toml: without the settings. */
+export function plainWords(text: string): string {
+  return text.replace(SETTINGS, '');
+}
+
+/**
+ * What a request is refused with: for programs a code, for people what is wrong and what to do. The setting of a limit is for the
+ * operator alone: `message` has it, `what` and `advice` have not.
+ */
 export class RsRequestRefused extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
   readonly code: string;
@@ -20,8 +31,8 @@ export class RsRequestRefused extends Error {
     this.name = 'RsRequestRefused';
     this.status = status;
     this.code = code;
-    this.what = what;
-    this.advice = advice;
+    this.what = plainWords(what);
+    this.advice = plainWords(advice);
     this.retryAfterS = retryAfterS;
   }
 }

@@ -52,7 +52,7 @@ export class RefusedRequests {
   readonly answered = (request: IncomingMessage): void => {
     const refused = REFUSED.get(request);
     if (refused === undefined) return;
-    const { status, code, what } = refused;
+    const { status, code, message } = refused;
     if (!NOTED_STATUS.includes(status) && !NOTED_CODES.includes(code)) return;
     const { proxies, limit } = this.#options;
     const network = networkOf(clientAddress(request, proxies));
@@ -66,7 +66,7 @@ export class RefusedRequests {
     const path = (request.url ?? '').replace(/\?.*/, '').replace(CAPABILITY, '/$1/ID').slice(0, 100);
     this.#note(
       status === 401 ? 'login refused' : 'request refused',
-      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${what}`,
+      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${message}`,
     );
   };
 

@@ -13,6 +13,7 @@ import { step } from '../lib/steps.js';
 import type { RsAnswer, RsChange, RsControl, RsTerms } from '../wire/qm-rs.js';
 import { changeText } from './mail/letters.js';
 import type { Proof } from './proof/prove.js';
+import { plainWords } from './refusal.js';
 import { timeofdayOf } from './wishes.js';
 
 /** One that needs no registration. */
@@ -338,7 +339,7 @@ function registeredOf(
 }
 
 function refusedBecause(what: string): RegistrationReason {
-  return { code: 'refused', what, do: 'ask the operator of this LCC' };
+  return { code: 'refused', what: plainWords(what), do: 'ask the operator of this LCC' };
 }
 
 /** Those of a provider are changed where it is one. */

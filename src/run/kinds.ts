@@ -3,6 +3,7 @@
  * what they do. Which kind a name is of: there may be several of a kind, `lccd-uns` and `lccd-uns-west`.
  */
 import type { Config } from '../config/load.js';
+import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 
 /** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared comes last. */
 const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing'] as const;
@@ -81,12 +82,16 @@ export const KINDS: readonly DaemonKind[] = [
     children: config => {
       const endpoints = config.get('rs.listen');
       const operators = config.get('rs.operator_listen');
+      // Where lccd has its UNS listen, which need not be what lcc.toml says.
+      const [uns] = config.get('rs.uns') === '' ? config.get('uns.listen') : [];
+      const told = uns === undefined ? [] : [`--uns=${formatEndpoint(parseEndpoint(uns))}`];
       return endpoints.length === 0
         ? []
         : [
             [
               ...endpoints.map(endpoint => `--listen=${endpoint}`),
               ...operators.map(endpoint => `--operator-listen=${endpoint}`),
+              ...told,
               ...allowedAddresses(config),
             ],
           ];

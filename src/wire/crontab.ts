@@ -10,6 +10,8 @@ export interface CrontabTerms {
   pid: number;
   uns: string;
   urlprefix: string;
+  /** Certificates that are trusted instead of the system's. */
+  cafile?: string | undefined;
 }
 
 /** The shell leaves it as it is, or puts the home in front. */
@@ -25,7 +27,8 @@ interface Part {
 
 /** Every quarter of an hour; hidden files are left out. Of one line, for crontab(5) has no other. */
 export function crontabLine(terms: CrontabTerms, { dirs, name }: Part = { dirs: [] }): string {
-  const { bin, docroot, pwdfile, pid, uns, urlprefix } = terms;
+  const { bin, docroot, pwdfile, pid, uns, urlprefix, cafile } = terms;
+  const ca = cafile !== undefined && uns.startsWith('tls:') ? ` --cafile=${quoted(cafile)}` : '';
   const path = [...new Set([bin, '/usr/local/bin', '/usr/bin', '/bin'])].join(':');
   const found = dirs.length === 0 ? '.' : dirs.map(dir => quoted(`./${dir}`)).join(' ');
   const state = name === undefined ? `${pwdfile}.state` : `${pwdfile}.${name}.state`;
@@ -33,7 +36,7 @@ export function crontabLine(terms: CrontabTerms, { dirs, name }: Part = { dirs: 
   const command = [
     `PATH=${quoted(path)}; cd ${quoted(docroot)} && file2url --find ${found} -type f ! -path '*/.*'`,
     `lcccpstate -q --statefile=${quoted(state)}`,
-    `lcccp -q --uns=${quoted(uns)} --pid=${pid} --pwdfile=${quoted(pwdfile)}${set} --urlprefix=${quoted(urlprefix)}`,
+    `lcccp -q --uns=${quoted(uns)} --pid=${pid} --pwdfile=${quoted(pwdfile)}${ca}${set} --urlprefix=${quoted(urlprefix)}`,
   ].join(' | ');
   // To cron a percent sign is the end of the command, unless it is escaped.
   return `*/15 * * * * ${command.replaceAll('%', '\\%')}`;

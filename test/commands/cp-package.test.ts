@@ -115,7 +115,12 @@ test('the package for sites is installed for everybody, with a manual that man f
   }
 });
 
-test('the whole package has neither tests nor benches, nor the package for sites once more', () => {
+test('the build has made the same file, which lccd-rs serves, and the whole package has it', () => {
+  assert.deepEqual(readFileSync(join(ROOT, 'dist/bin/lcc-cp.tgz')), readFileSync(cp.file));
+  assert.ok(packed(ROOT, '--dry-run').names.includes('dist/bin/lcc-cp.tgz'));
+});
+
+test('the whole package has neither tests nor benches, nor the folder of the package for sites', () => {
   const { names } = packed(ROOT, '--dry-run');
   const unwanted = names.filter(path => /^(?:dist\/)?(?:test|bench|lcc-cp|src\/.*\.test)\b/.test(path));
   assert.deepEqual(

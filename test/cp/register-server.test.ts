@@ -51,6 +51,41 @@ test('a server that had no time for the request is asked again later, one that i
   await assert.rejects((await of(404)).ask('GET', 'me'), { code: 'peer.protocol' });
 });
 
+test('a proxy that lets too many wait says so without JSON, and is asked again when it says', async () => {
+  const busy = await serverAt(
+    (_request, response) => void response.writeHead(429, { 'retry-after': '7' }).end('<html>'),
+  );
+  await assert.rejects(busy.ask('GET', 'me'), {
+    code: 'try.later',
+    retryAfterS: 7,
+    message: /: status 429; try again in 7 s$/,
+  });
+});
+
+test('a server that has moved is named, and gets nothing', async () => {
+  const asked: string[] = [];
+  const leads = (location: string, status = 301) =>
+    serverAt((request, response) => {
+      asked.push(request.url ?? '');
+      response.writeHead(status, { location }).end('<html>');
+    });
+  for (const [location, target] of [
+    ['https://lcc.example.org/api/v1/me', 'https://lcc.example.org/'],
+    ['https://lcc.example.org/base/api/v1/me', 'https://lcc.example.org/base/'],
+    ['https://lcc.example.org/', 'https://lcc.example.org/'],
+    ['/other', 'http://localhost:\\d+/other'],
+  ] as const)
+    await assert.rejects(
+      (await leads(location, location === '/other' ? 307 : 301)).ask('GET', 'me', undefined, '7:x'),
+      {
+        code: 'usage',
+        message: new RegExp(`^http:\\S+: it leads to ${target}; give that as --server$`),
+      },
+    );
+  assert.deepEqual(asked, Array(4).fill('/api/v1/me'));
+  await assert.rejects((await leads('http://[')).ask('GET', 'me'), { code: 'peer.protocol' });
+});
+
 test('a password file that is not there is said with what to do', () => {
   assert.throws(() => loginOf({ pid: 7, pwdfile: '/none/at/all' }), {
     code: 'input.missing',

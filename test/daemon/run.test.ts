@@ -42,6 +42,30 @@ describe('a daemon', () => {
     assert.equal(await echo.stop(), 0);
   });
 
+  it('says which settings its options replace, and not those that say the same', async () => {
+    const home = newHome();
+    writeFileSync(
+      join(home, 'lcc.toml'),
+      '[uns]\nlisten = ["9000", "tls:0.0.0.0:9443"]\n[wire]\nmax_controls = 2\n',
+    );
+    const said = async (env: NodeJS.ProcessEnv) => {
+      const echo = startEcho(home, [`unix:${home}/echo.sock`], {
+        ...env,
+        ECHO_SETTINGS: JSON.stringify({
+          'uns.listen': ['9017'],
+          'wire.max_controls': '2',
+          'qm.pace_ms': '1s',
+        }),
+      });
+      await echo.ready;
+      assert.equal(await echo.stop(), 0);
+      return echo.log.match(/.*an option replaces a setting.*/g) ?? [];
+    };
+    const [line = '', ...more] = await said({});
+    assert.match(line, /uns\.listen.*lcc\.toml.*9000,tls:0\.0\.0\.0:9443.*9017/);
+    assert.deepEqual(more, []);
+  });
+
   it('answers so many at a time on its control socket, tells the next why not, and serves its work all the same', async () => {
     const home = newHome();
     writeFileSync(join(home, 'lcc.toml'), '[wire]\nmax_controls = 2\n');

@@ -213,7 +213,7 @@ function ask(port: number, method: string, path: string, headers: Record<string,
 }
 
 test('requests that are refused are rows and lines: limits, a closed LCC, forms of other sites, wrong passwords; one an hour for each network and kind', async () => {
-  await start({ 'rs.pairs_per_network': '1', 'rs.refusals_per_hour': '5' });
+  await start({ 'rs.pairs_per_host': '1', 'rs.refusals_per_hour': '5' });
   const { rs } = scene;
   const { port, refused, close } = await serveBoth();
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -242,7 +242,10 @@ test('requests that are refused are rows and lines: limits, a closed LCC, forms 
     ],
   );
   const [limit, isClosed, foreign, login] = refusals.map(({ detail }) => detail);
-  assert.match(limit ?? '', /^429 too-many from 127\.0\.0\.0\/24: POST \/base\/register: too many pairs/);
+  assert.match(
+    limit ?? '',
+    /^429 too-many from 127\.0\.0\.0\/24: POST \/base\/register: too many open pairs .* 1 \(rs\.pairs_per_host\)/,
+  );
   assert.match(isClosed ?? '', /^403 closed from 127\.0\.0\.0\/24: POST \/base\/register: /);
   assert.match(foreign ?? '', /^403 cross-site .* POST \/base\/pair\/ID\/check: /);
   assert.match(login ?? '', /^401 login .* GET \/base\/api\/v1\/me: /);

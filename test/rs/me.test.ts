@@ -26,7 +26,7 @@ test('a new provider is told to put its line into its crontab, and others how th
   assert.equal(stateOf(first.html), 'waits for your first list');
   assert.match(
     textOf(first.html),
-    /Next: the lines for your crontab .* --pid=100000 --pwdfile=\S+ --set=partial .* register each host as a provider of its own/,
+    /Next: the lines for your crontab .* --pid=100000 --pwdfile=\S+ --set=partial .* npm install -g \S+\/lcc-cp\.tgz .* register each host as a provider of its own/,
   );
   await scene.qm.send(PID, [url(`${ROOT}a`), url(`${ROOT}b`)]);
   scene.qm.fetch(PID, `${ROOT}a`);

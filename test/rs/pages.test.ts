@@ -1,6 +1,7 @@
 /** Pages for applicants, as a browser without JavaScript asks for them. */
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { ground } from '../web/support.js';
 import { PagesScene } from './pages-support.js';
 import { RsScene } from './support.js';
@@ -55,7 +56,7 @@ test('a site is registered by forms and links alone, and its secrets are shown o
   assert.match((await ask(early.location)).html, /role="alert">\s*<h2>The file is not there \(404\)<\/h2>/);
   const soon = await ask(`${made.location}/check`, {});
   assert.equal(soon.status, 429);
-  assert.match(soon.html, /A check so soon after the last one: there are 10 s \(rs\.check_interval_ms\)/);
+  assert.match(soon.html, /A check so soon after the last one: there are 10 s between two/);
   assert.ok(Number(soon.headers['retry-after']) > 0);
 
   scene.site.pages.set(`/docs/${name}`, secret);
@@ -92,11 +93,29 @@ test('the first page says what is taken: types, full sets, rate; a pair has thre
   assert.match(html, /curl &#39;http:\/\/127\.0\.0\.1:\d+\/lcc-[0-9a-f]{20}\.txt&#39;/);
 });
 
+test('the commands come from here: the package of the build, with the line that installs it where one registers', async () => {
+  const line = `npm install -g ${scene.options.url.replace(/\/$/, '')}/lcc-cp.tgz`;
+  for (const path of ['/base/', '/base/register'])
+    assert.ok(
+      (await ask(path)).html.includes(
+        `<pre tabindex="0" aria-label="the line that installs the commands">${line}</pre>`,
+      ),
+      path,
+    );
+  const [endpoint] = pages.server.endpoints;
+  assert.ok(endpoint?.kind === 'tcp');
+  const answer = await fetch(`http://127.0.0.1:${endpoint.port}/base/lcc-cp.tgz`);
+  assert.equal(answer.headers.get('content-type'), 'application/gzip');
+  const tar = gunzipSync(Buffer.from(await answer.arrayBuffer())).toString('latin1');
+  for (const name of ['package/package.json', 'package/bin/lcccp', 'package/dist/bin/file2url.cjs'])
+    assert.ok(tar.includes(`${name}\0`), name);
+});
+
 test('a wish for more than new sites get is refused at its field, with the limit', async () => {
   assert.match((await ask('/base/register')).html, /500KB; at most 1 MB\/s/);
   const { status, html } = await ask('/base/register', { url: scene.site.urlOf('/'), bandwidth: '2MB' });
   assert.equal(status, 400);
-  assert.match(html, /href="#bandwidth"[^]*the limit is 1 MB\/s \(rs\.bandwidth_bytes_per_s\)/);
+  assert.match(html, /href="#bandwidth"[^]*the limit is 1 MB\/s[^(]/);
 });
 
 test('a pair is cancelled, and what is over or unknown is a page that says so', async () => {

@@ -220,6 +220,23 @@ test('checks are limited also over all pairs, and of one host there is one at a 
   await scene.registrar.check(second.capability);
 });
 
+test('who tries it on machines of the operator is not counted by network; the other limits hold', async () => {
+  await start({ 'rs.pairs_per_network': '1', 'rs.pairs_per_host': '4' });
+  const issue = (network: string) => wordOf(() => scene.registrar.issue(scene.site.urlOf('/'), {}, network));
+  assert.deepEqual(
+    ['127.0.0.0/24', '127.0.0.0/24', '192.168.7.0/24', 'fd00::/48', '10.1.2.0/24'].map(issue),
+    ['done', 'done', 'done', 'done', '429 too-many'],
+  );
+  scene.clock.byMs += 8 * DAY_MS;
+  scene.transitions.tidy(DAY_MS, 365 * DAY_MS);
+  assert.deepEqual(['2001:db8::/48', '2001:db8::/48', '8.8.8.0/24', '8.8.8.0/24'].map(issue), [
+    'done',
+    '429 too-many',
+    'done',
+    '429 too-many',
+  ]);
+});
+
 test('pairs are limited: for a network in a day, for a host, in all', async () => {
   await start({ 'rs.pairs_per_network': '2', 'rs.pairs_per_host': '3', 'rs.max_open_pairs': '4' });
   const issue = (network: string, host = '127.0.0.1') =>

@@ -67,6 +67,21 @@ describe('The kinds of daemons', () => {
     );
   });
 
+  it('lccd-rs is told where the UNS really listens, unless a setting says what providers are told', () => {
+    const told = (overrides: Record<string, string | string[]>) => {
+      const all = { 'rs.listen': ['127.0.0.1:0'], ...overrides };
+      const config = loadConfig({ env: { LCC_HOME: '/nowhere' }, overrides: all });
+      const [args = []] = KINDS.find(({ name }) => name === 'lccd-rs')?.children(config, file => file) ?? [];
+      return args.filter(arg => arg.startsWith('--uns='));
+    };
+    assert.deepEqual(told({}), ['--uns=127.0.0.1:9000']);
+    assert.deepEqual(told({ 'uns.listen': ['9017', 'tls:0.0.0.0:9443'] }), ['--uns=127.0.0.1:9017']);
+    assert.deepEqual(told({ 'uns.listen': ['tls:lcc.example.org:9443'] }), [
+      '--uns=tls:lcc.example.org:9443',
+    ]);
+    assert.deepEqual(told({ 'rs.uns': 'tls:lcc.example.org:9443', 'uns.listen': ['9017'] }), []);
+  });
+
   it('that have not been asked for are not started', () => {
     const config = loadConfig({ env: { LCC_HOME: '/nowhere' } });
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);

@@ -32,6 +32,16 @@ test('each of several hosts has a line with a directory and a state of its own, 
   assert.deepEqual(states, ['$HOME/.pw.b-8080.state', '$HOME/.pw.a.state']);
 });
 
+test('certificates that were named are named in each line that delivers over TLS, and in no other', () => {
+  const cafile = '/etc/our ca.pem';
+  const of = (uns: string) =>
+    crontabLines(['https://a/', 'http://b/'], { ...TERMS, uns, cafile }).map(({ line }) => line);
+  for (const line of of('tls:lcc:9443'))
+    assert.match(line, / --pwdfile=\$HOME\/\.pw --cafile='\/etc\/our ca\.pem' --set=partial --urlprefix=/);
+  for (const uns of ['lcc:9000', 'unix:/run/uns.sock'])
+    for (const line of of(uns)) assert.doesNotMatch(line, /cafile/);
+});
+
 test('a page is named once: by https where there is http as well, and by the outer one of two roots', () => {
   assert.deepEqual(rootsApart(['http://a/', 'https://a/', 'https://a/in/', 'http://a/in/']), [
     { host: 'a', urlprefix: 'https://a/', dirs: [] },

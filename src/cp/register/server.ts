@@ -35,7 +35,7 @@ export class RegistrationRefused extends LccError {
 
   constructor(status: number, word: string, message: string, retryAfterS: number | undefined) {
     // An address that is not confirmed yet is, when its link was followed.
-    const isLater = status === 429 || status >= 500 || word === 'unconfirmed';
+    const isLater = status === 408 || status === 429 || status >= 500 || word === 'unconfirmed';
     super(
       isLater ? 'try.later' : status === 401 || status === 403 ? 'auth.refused' : 'data.refused',
       message,
@@ -132,14 +132,20 @@ export class RegistrationServer {
     body?: object,
     login?: string,
   ): Promise<Record<string, unknown>> {
-    const { status, retryAfter, text } = await this.#send(method, path, body, login);
+    const { status, retryAfter, location, text } = await this.#send(method, path, body, login);
+    // Secrets are sent to the address that was given, and to no other.
+    if (status >= 300 && status <= 399 && location !== '') throw this.#elsewhere(path, location);
     let answer: Record<string, unknown>;
     try {
       answer = Object(JSON.parse(text)) as Record<string, unknown>;
     } catch {
-      throw status === 408 || status >= 500
-        ? new LccError('try.later', `${this.#options.url}: status ${status}; try again later`)
-        : this.#strange(`status ${status}, and no JSON`);
+      // As a proxy before it answers, which knows nothing of its JSON.
+      if (status !== 408 && status !== 429 && status < 500)
+        throw this.#strange(`status ${status}, and no JSON`);
+      const waitS = Number(retryAfter) || undefined;
+      const when = waitS === undefined ? 'later' : `in ${waitS} s`;
+      const message = `${this.#options.url}: status ${status}; try again ${when}`;
+      throw new RegistrationRefused(status, 'busy', message, waitS);
     }
     if (status >= 200 && status <= 299) return answer;
     const { code, what, do: advice } = answer;
@@ -152,9 +158,9 @@ export class RegistrationServer {
     path: string,
     body?: object,
     login?: string,
-  ): Promise<{ status: number; retryAfter: string; text: string }> {
+  ): Promise<{ status: number; retryAfter: string; location: string; text: string }> {
     const { url: base, timeoutMs, ca } = this.#options;
-    const url = new URL(`api/v1/${path}`, base.endsWith('/') ? base : `${base}/`);
+    const url = this.#addressOf(path);
     const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers = {
@@ -176,6 +182,7 @@ export class RegistrationServer {
             resolve({
               status: answer.statusCode ?? 0,
               retryAfter: answer.headers['retry-after'] ?? '',
+              location: answer.headers.location ?? '',
               text,
             }),
           )
@@ -183,6 +190,24 @@ export class RegistrationServer {
       });
       asked.on('error', failed).end(bytes);
     });
+  }
+
+  #addressOf(path: string): URL {
+    const { url } = this.#options;
+    return new URL(`api/v1/${path}`, url.endsWith('/') ? url : `${url}/`);
+  }
+
+  /** @param location as the server gives it */
+  #elsewhere(path: string, location: string): LccError {
+    const asked = this.#addressOf(path);
+    if (!URL.canParse(location, asked.href)) return this.#strange(`it leads to ${oneLine(location)}`);
+    const { href } = new URL(location, asked.href);
+    const end = `/api/v1/${path}`;
+    const target = href.endsWith(end) ? href.slice(0, 1 - end.length) : href;
+    return new LccError(
+      'usage',
+      `${this.#options.url}: it leads to ${oneLine(target)}; give that as --server`,
+    );
   }
 
   #strange(what: string): LccError {

@@ -62,7 +62,7 @@ export class Decisions {
     const { transitions, most, applied } = this.#options;
     const terms = typedTerms(typed, has === undefined ? most : higherTerms(most, has));
     if (Object.keys(terms).length === 0)
-      throw new RsRequestRefused(400, 'terms', 'no term is given', 'write what is to be changed');
+      throw new RsRequestRefused(400, 'terms', 'no term is given', 'write at least one of them');
     const why = requireReason(reason, 'why, for the audit');
     transitions.control({ op: 'limits', pid, ...terms }, why, who);
     applied();

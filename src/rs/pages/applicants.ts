@@ -33,6 +33,8 @@ export interface ApplicantOptions {
   pairSecrets: ShownOnce<PairSecrets>;
   /** Resolves after a time, or when what is waited for is over. */
   within: (over: Promise<void>, delayMs: number) => Promise<void>;
+  /** How the commands are installed. */
+  install: Markup;
   base: string;
   page: PageMaker;
 }
@@ -50,15 +52,16 @@ export function applicantPages({
   clock,
   pairSecrets,
   within,
+  install,
   base,
   page,
 }: ApplicantOptions) {
   const { limits, uns, first } = options;
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
-    page({ title: 'Register a site', here: '/register', body: form(base, options, fields, errors) });
+    page({ title: 'Register a site', here: '/register', body: form(base, options, install, fields, errors) });
 
-  pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options) })));
+  pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options, install) })));
   pages.get('/register', c => c.html(register(EMPTY, [])));
   pages.post('/register', async c => {
     let fields = EMPTY;
@@ -116,6 +119,7 @@ export function applicantPages({
       registration,
       secrets: pairSecrets.take(id),
       base,
+      install,
       here: `${base}/pair/${id}`,
       uns,
       checksLeft: Math.max(0, limits.checks.most - registration.tries),
@@ -134,6 +138,7 @@ export function applicantPages({
 function welcome(
   base: string,
   options: Pick<RsOptions, 'mode' | 'first' | 'mimetypes' | 'fullSetPeriodMs'>,
+  install: Markup,
 ): Markup {
   const { mode, first } = options;
   return html`<div class="columns">
@@ -171,14 +176,14 @@ function welcome(
         <p class="soft">More is given by the operator of this cache.</p>
       </section>
     </div>
-    ${mode === 'closed' ? '' : howItGoes(mode)}`;
+    ${mode === 'closed' ? '' : howItGoes(mode, install)}`;
 }
 
 function typesText(mimetypes: readonly string[]): string {
   return mimetypes.includes('*/*') ? 'all' : mimetypes.join(', ');
 }
 
-function howItGoes(mode: string): Markup {
+function howItGoes(mode: string, install: Markup): Markup {
   return html`<h2>How it goes</h2>
     <ol class="steps">
       <li>
@@ -193,11 +198,12 @@ function howItGoes(mode: string): Markup {
         </p>
       </li>
       <li>
-        <h3>Copy one line into your crontab</h3>
+        <h3>Install the commands, and copy one line into your crontab</h3>
         <p>
           ${mode === 'approve' ? 'The operator looks at your site first. ' : ''}From then on your site
           announces its changes by itself, and you see here how it fares.
         </p>
+        ${install}
       </li>
     </ol>`;
 }
@@ -212,6 +218,7 @@ function closed(): Markup {
 function form(
   base: string,
   { mode, mail, first }: Pick<RsOptions, 'mode' | 'mail' | 'first'>,
+  install: Markup,
   fields: Fields,
   errors: readonly RsRequestRefused[],
 ): Markup {
@@ -239,5 +246,8 @@ function form(
       ${fieldOf({ ...given('hours'), label: 'Fetch in these hours only', hint: 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first' })}
       ${fieldOf({ ...given('zone'), label: 'Time zone of these hours', hint: 'A name such as Europe/Berlin; without one, that of the cache' })}
       <button>Get a secret and a password</button>
-    </form>`;
+    </form>
+    <h2>On the machine of your site</h2>
+    <p>It announces its changes by a line in a crontab.</p>
+    ${install}`;
 }

@@ -17,6 +17,8 @@ const OWN_SETS = 20;
 export interface OverviewView {
   provider: ShownProvider;
   base: string;
+  /** How the commands are installed. */
+  install: Markup;
   /** Where it delivers to. */
   uns: string;
   slots: Slots;
@@ -156,7 +158,7 @@ function used(label: string, value: number, most: number, text: (amount: number)
   </div>`;
 }
 
-function nextStep({ provider, uns, nowMs, zone }: OverviewView, isNew: boolean): Markup {
+function nextStep({ provider, install, uns, nowMs, zone }: OverviewView, isNew: boolean): Markup {
   const { pid, roots, lastconntime } = provider;
   const entries = crontabLines(roots, {
     bin: '/usr/local/bin',
@@ -175,6 +177,14 @@ function nextStep({ provider, uns, nowMs, zone }: OverviewView, isNew: boolean):
       ${lastconntime === 0 ? '' : html`${isOne ? 'It was' : 'They were'} heard of ${agoOf(lastconntime * 1000, nowMs, zone)}.`}
     </p>
     ${entries.map(({ host, line }) => codeBlock(line, isOne ? 'the line for your crontab' : `the line of ${host} for your crontab`))}
+    ${
+      isNew
+        ? install
+        : html`<details>
+            <summary>Where the commands come from</summary>
+            ${install}
+          </details>`
+    }
     ${
       isOne
         ? ''

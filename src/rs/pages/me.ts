@@ -31,6 +31,8 @@ export interface MeOptions
   hoursOf: (pid: number) => OwnHours | undefined;
   options: MeParts['options'] & Pick<RsOptions, 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
   clock: Clock;
+  /** How the commands are installed. */
+  install: Markup;
   page: PageMaker;
 }
 
@@ -47,7 +49,7 @@ export const ME_NAV = [
 ];
 
 export function mePages(all: MeOptions) {
-  const { sessions, cookie, qm, hoursOf, options, clock, base, page } = all;
+  const { sessions, cookie, qm, hoursOf, options, clock, install, base, page } = all;
   const pages = new Hono<ProviderEnv>({ strict: false });
   const bodies = new SharedBodies();
   /** Changed by an operation of the provider only, which ends the answers that bodies are made of. */
@@ -59,7 +61,7 @@ export function mePages(all: MeOptions) {
     const { provider } = c.var;
     const nowMs = clock.nowMs();
     const note = outcomeNote(c, 'You stay.');
-    const make = () => overview({ provider, base, zone: zoneOf(provider.pid), nowMs, ...options });
+    const make = () => overview({ provider, base, install, zone: zoneOf(provider.pid), nowMs, ...options });
     return showShared(c, '/me', 'Overview', { from: [provider], key: '', make }, note);
   });
   pages.get('/errors', async c => {

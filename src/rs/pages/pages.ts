@@ -1,4 +1,5 @@
 /** The pages that everybody may open, and those of providers, put together. */
+import { readFile } from 'node:fs/promises';
 import type { Account } from '../account.js';
 import type { LoginGuard } from '../login-guard.js';
 import type { ProviderViewOptions } from '../me.js';
@@ -14,6 +15,7 @@ import type { PairSecrets } from './pair.js';
 import { QmAnswers } from './qm-answers.js';
 import { SessionCookie } from './session-gate.js';
 import { ShownOnce } from './shown-once.js';
+import { installStep, SITE_PACKAGE, sitePackageFile } from './site-package.js';
 import { shellOf, type ShellOptions } from './shell.js';
 
 export interface PagesOptions
@@ -44,16 +46,29 @@ export function pagesOf(parts: PagesOptions) {
   const { maxBodyBytes, failed } = parts;
   const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, maxBodyBytes, failed });
   const { app, page, base } = shell;
+  const file = sitePackageFile();
+  const install = installStep(url, file);
+  if (file !== undefined)
+    app.get(`/${SITE_PACKAGE}`, async c =>
+      c.body(await readFile(file), 200, { 'content-type': 'application/gzip', 'cache-control': 'no-cache' }),
+    );
   const cookie = new SessionCookie('provider', url);
   app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
   const pairSecrets = new ShownOnce<PairSecrets>(clock);
   const { mailing } = parts.mail;
   const [qm, { door }] = [new QmAnswers(view.ask, parts.shared), view];
-  app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, pairSecrets, base, page }));
+  app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, pairSecrets, install, base, page }));
   app.route('/', mailPages({ ...parts, ...parts.mail, pairSecrets, base, page }));
   app.route(
     '/',
-    applicantPages({ ...parts, pairSecrets, addressOf: id => parts.mail.mailing.standingOf(id), base, page }),
+    applicantPages({
+      ...parts,
+      pairSecrets,
+      install,
+      addressOf: id => parts.mail.mailing.standingOf(id),
+      base,
+      page,
+    }),
   );
   shell.seal();
   return { app, onError: shell.onError };

@@ -16,6 +16,8 @@ export interface PairView {
   registration: Registration;
   secrets: PairSecrets | undefined;
   base: string;
+  /** How the commands are installed. */
+  install: Markup;
   /** Where its forms are sent: the address of the page. */
   here: string;
   uns: string;
@@ -193,7 +195,7 @@ function fileStep({ registration, secrets, here }: PairView): Markup {
     </div>`;
 }
 
-function activeStep({ registration, uns, base }: PairView): Markup {
+function activeStep({ registration, install, uns, base }: PairView): Markup {
   const { prefix, pid, kind } = registration;
   if (kind === 'root')
     return html`<div class="note good">
@@ -222,6 +224,8 @@ function activeStep({ registration, uns, base }: PairView): Markup {
       <h2>Your site is registered</h2>
       <p>You may remove the file. What changes is announced by three commands and a pipe.</p>
     </div>
+    <h2>The commands</h2>
+    ${install}
     <h2>The line for your crontab</h2>
     <p>
       Put the directory of your pages in the place of <code>/var/www</code>. The password is in
