@@ -1,5 +1,7 @@
 // A process that runs test files, in a group of its own that is killed when its time is over, and what it said. For test.mjs.
 import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
@@ -7,6 +9,9 @@ import { join } from 'node:path';
  * minute takes several on a machine whose processors are somebody else's most of the time.
  */
 const TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 600_000);
+
+/** Where processes of all runs of tests on this machine meet; each has a folder for temporary files of its own. */
+const SHARED = process.env.LCC_TEST_SHARED ?? tmpdir();
 
 /** Processes that run. */
 const running = new Set();
@@ -25,6 +30,15 @@ export function killAll() {
   for (const child of running) killGroup(child);
 }
 
+/** A disk that a killed test has left mounted there stays. */
+function remove(folder) {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    if (error.code !== 'EBUSY') throw error;
+  }
+}
+
 /**
  * Runs files of one process.
  * @param root of the project
@@ -34,6 +48,9 @@ export function killAll() {
 export function runFiles(root, files, print) {
   return new Promise((resolve, reject) => {
     const startMs = performance.now();
+    const temporary = mkdtempSync(join(SHARED, 'lcc-t-'));
+    // Tests run commands as other users.
+    chmodSync(temporary, 0o1777);
     const child = spawn(
       process.execPath,
       [
@@ -43,7 +60,11 @@ export function runFiles(root, files, print) {
           ? [join(root, 'dist/test', `${files[0]}.test.js`)]
           : [join(root, 'scripts/test-together.mjs'), ...files]),
       ],
-      { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+      {
+        env: { ...process.env, TMPDIR: temporary, LCC_TEST_SHARED: SHARED },
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      },
     );
     running.add(child);
     let said = '';
@@ -61,6 +82,7 @@ export function runFiles(root, files, print) {
     child.on('close', (status, signal) => {
       clearTimeout(timer);
       running.delete(child);
+      remove(temporary);
       const records = said.split('\n').slice(0, -1).map(JSON.parse);
       resolve({ ...sumsOf(files, records, { timedOut, status, signal }), ms: performance.now() - startMs });
     });

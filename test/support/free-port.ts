@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { errnoOf } from '../../src/lib/errors.js';
 import { isRunning, ownMark } from '../../src/lib/process-mark.js';
 
-/** A link for each port that is somebody's, to the mark of the process. */
-const CLAIMS = join(tmpdir(), 'lcc-test-ports');
+/** A link for each port that is somebody's, to the mark of the process: in the folder that test processes do not have for themselves. */
+const CLAIMS = join(process.env['LCC_TEST_SHARED'] ?? tmpdir(), 'lcc-test-ports');
 /** Below the ephemeral range, so that no client socket sits on one later. */
 const FIRST = 20_000;
 const COUNT = 12_000;
