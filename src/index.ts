@@ -12,9 +12,9 @@ import { checkOptions, TEXT } from './cu/library/options.js';
 
 export { Lcc };
 export type { LccLocation } from './cu/library/lcc.js';
-export { bytesOf, contentOf, pageTextOf } from './cu/library/content.js';
+export { bytesOf, chunksOf, contentOf, pageMarkdownOf, pageTextOf } from './cu/library/content.js';
 export { formatCursor, openCursor, parseCursor, type CursorFile } from './cu/library/cursors.js';
-export type { Change, ChangesOptions, Cursor, Text } from './cu/library/types.js';
+export type { Change, ChangesOptions, Cursor, PageChunk, PageMarkdown, Text } from './cu/library/types.js';
 export { LccError, type ErrorCode } from './lib/errors.js';
 
 /** Which LCC; what is left out is found as every command finds it: lcc.toml(5), `$LCC_HOME`. */

@@ -1,10 +1,11 @@
 /** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
+import { LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE } from '../text/chunks.js';
 import type { TextWanted } from '../text/html.js';
 import { commitNext } from '../cu/cursor.js';
 import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
-import type { Consumer, ConsumerCall } from '../cu/consumer.js';
+import type { Consumer } from '../cu/consumer.js';
 import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
@@ -39,12 +40,20 @@ export const command: CommandSpec = {
       help: 'no deletions (without --since, --cursor and --follow there are none anyway)',
     },
     { flags: '--format <NAME>', help: `one of ${FORMAT_NAMES.join(', ')}`, default: 'xml' },
-    { flags: '--fields <NAMES>', help: 'fields to print, separated by commas (xml, jsonl, tsv, csv)' },
+    {
+      flags: '--fields <NAMES>',
+      help: 'fields to print, separated by commas (xml, jsonl, chunks, tsv, csv)',
+    },
     { flags: '--content', help: 'with the content itself (xml, jsonl)' },
     {
       flags: '--text [WHICH]',
       help: 'with title and text of the content instead (jsonl): readable (the default), or all words',
     },
+    {
+      flags: '--markdown [WHICH]',
+      help: 'with the content as Markdown instead (jsonl, tar): readable (the default), or all of it',
+    },
+    { flags: '--chunk-size <N>', help: 'characters of a piece at most (chunks)' },
     { flags: '--limit <N>', help: 'at most N records; a cursor stops there too' },
     {
       flags: '--follow',
@@ -56,7 +65,7 @@ export const command: CommandSpec = {
     },
     {
       flags: '--stay',
-      help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl)',
+      help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl, chunks)',
     },
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
@@ -125,8 +134,7 @@ class Signals {
   consumer: Consumer | undefined;
   readonly #stop = new AbortController();
 
-  constructor({ consumer, follows, batch }: Delivery, { say, clock, end }: CommandContext) {
-    const name = consumer?.name;
+  constructor({ consumer: [name] = [], follows, batch }: Delivery, { say, clock, end }: CommandContext) {
     if (!follows && name === undefined) return;
     const isInStreams = follows || batch !== undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -175,9 +183,24 @@ function deliveryOf(context: CommandContext): Delivery {
   if (fields !== undefined && !format.takesFields)
     throw new LccError('usage', `--format=${text('format')} has no fields to choose; leave out --fields`);
   const content = context.options['content'] === true;
-  const wanted = textWanted(context.options['text']);
+  const wanted = textWanted('text', context.options['text']);
+  const markdown = textWanted('markdown', context.options['markdown']);
+  const [min, max] = [LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE];
+  const chunkSize = numberOf(context.options, 'chunkSize', `give a number from ${min} to ${max}`, {
+    min,
+    max,
+  });
   if (wanted !== undefined && format.takesText !== true)
     throw new LccError('usage', `--format=${text('format')} has no text of pages; --text is for jsonl`);
+  if (markdown !== undefined && format.takesMarkdown !== true)
+    throw new LccError(
+      'usage',
+      `--format=${text('format')} has no Markdown; --markdown is for jsonl and tar`,
+    );
+  if (markdown !== undefined && (content || wanted !== undefined))
+    throw new LccError('usage', '--markdown stands in place of --text and --content; leave them out');
+  if (chunkSize !== undefined && format.takesChunkSize !== true)
+    throw new LccError('usage', `--format=${text('format')} has no pieces; --chunk-size is for chunks`);
   if (content && format.takesContent !== true)
     throw new LccError('usage', `--format=${text('format')} has no choice of content; leave out --content`);
   if (cursor !== undefined && (text('since') ?? text('until')) !== undefined)
@@ -197,7 +220,7 @@ function deliveryOf(context: CommandContext): Delivery {
   if (stays && format.betweenStreams === undefined)
     throw new LccError(
       'usage',
-      `--format=${text('format')} does not show where a batch ends; --stay is for xml and jsonl`,
+      `--format=${text('format')} does not show where a batch ends; --stay is for xml, jsonl and chunks`,
     );
   if (context.afterDashes !== undefined && (context.afterDashes[0] ?? '') === '')
     throw new LccError('usage', 'no program after --');
@@ -232,13 +255,15 @@ function deliveryOf(context: CommandContext): Delivery {
       fields: fields === undefined ? undefined : parseFields(fields),
       content,
       text: wanted,
+      markdown,
+      chunkSize,
       limit: number('limit'),
       storeDir: config.home.store,
       maxTextBytes: config.get('cu.max_text_bytes'),
       nowMs,
     },
     cursor,
-    consumer: consumerOf(context),
+    consumer: context.afterDashes,
     follows,
     stays,
     batch,
@@ -250,18 +275,12 @@ function deliveryOf(context: CommandContext): Delivery {
   };
 }
 
-function consumerOf({ afterDashes, stdout, stderr }: CommandContext): ConsumerCall | undefined {
-  if (afterDashes === undefined) return undefined;
-  const [name = '', ...args] = afterDashes;
-  return { name, args, stdout, stderr };
-}
-
 /** @throws LccError `usage` */
-function textWanted(option: unknown): TextWanted | undefined {
+function textWanted(name: string, option: unknown): TextWanted | undefined {
   if (option === undefined) return undefined;
   if (option === true || option === 'readable') return 'readable';
   if (option === 'all') return 'all';
-  throw new LccError('usage', `--text=${JSON.stringify(option)}: give readable or all`);
+  throw new LccError('usage', `--${name}=${JSON.stringify(option)}: give readable or all`);
 }
 
 /** A change stream has the deletions in it; a listing of what is held has none. */

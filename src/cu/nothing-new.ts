@@ -3,5 +3,8 @@ import type { Query } from './types.js';
 
 /** Whether a stream must be written, were it without a record: there are changes, and it says how far it came. */
 export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
-  return format.tellsReached === true && reachedSeq > (selection.sinceSeq ?? 0);
+  const since = selection.sinceSeq ?? 0;
+  return (
+    (format.tellsReached === true || (format.tellsBeginning === true && since === 0)) && reachedSeq > since
+  );
 }

@@ -107,6 +107,9 @@ export function contextOf(
     fields: query.fields,
     content: query.content ?? false,
     text: query.text,
+    markdown: query.markdown,
+    chunkSize: query.chunkSize,
+    beginsWithAll: beginsWithAll(query),
     maxTextBytes: query.maxTextBytes,
     openContent: contentOpener(reader, query.storeDir, rejects, buffer),
     formerTypes: query.selection.sides.includes('gone')
@@ -120,6 +123,11 @@ export function contextOf(
 /** Providers, prefixes and mimetypes choose what somebody follows; of that, these leave something out. */
 function isPart({ selection: { since, until, sides }, limit }: Query): boolean {
   return since !== undefined || until !== undefined || limit !== undefined || !sides.includes('held');
+}
+
+/** Who follows a part by provider, prefix or type has all of that. */
+function beginsWithAll({ selection: { since, until, sinceSeq = 0, sides } }: Query): boolean {
+  return sinceSeq === 0 && since === undefined && until === undefined && sides.includes('held');
 }
 
 /** Some lines, or one row. */

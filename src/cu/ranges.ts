@@ -94,6 +94,7 @@ export function isWorthSplitting(query: Query, highWater: number): boolean {
   return (
     limit === undefined &&
     query.text === undefined &&
+    query.markdown === undefined &&
     selection.sides.filter(side => sides.includes(side)).every(side => independent.includes(side)) &&
     changes >= (hasContent(query) ? MIN_CONTENTS : MIN_LINES) &&
     availableParallelism() > 1

@@ -13,7 +13,6 @@ import {
   ConsumerGone,
   startConsumer,
   type Consumer,
-  type ConsumerCall,
   type ConsumerEnd,
   type ConsumerProgram,
   type StartedConsumer,
@@ -28,7 +27,8 @@ const ENDED_EARLY = 'ended before its input did';
 const TOO_LONG = `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
 
 export class StayingProgram implements ConsumerProgram {
-  readonly #call: ConsumerCall;
+  readonly name: string;
+  readonly #args: readonly string[];
   readonly #streamEnd: string;
   readonly #gone = new AbortController();
   #run: Run | undefined;
@@ -36,13 +36,10 @@ export class StayingProgram implements ConsumerProgram {
   #isFailureTold = false;
 
   /** @param streamEnd what is written after a stream whose format has no end of its own */
-  constructor(call: ConsumerCall, streamEnd: string) {
-    this.#call = call;
+  constructor([name = '', ...args]: readonly string[], streamEnd: string) {
+    this.name = name;
+    this.#args = args;
     this.#streamEnd = streamEnd;
-  }
-
-  get name(): string {
-    return this.#call.name;
   }
 
   get gone(): AbortSignal {
@@ -50,7 +47,7 @@ export class StayingProgram implements ConsumerProgram {
   }
 
   start(): Consumer {
-    const run = (this.#run ??= new Run(this.#call, this.#gone));
+    const run = (this.#run ??= new Run(this.name, this.#args, this.#gone));
     run.begin();
     return {
       write: chunk => run.write(chunk),
@@ -95,9 +92,9 @@ class Run {
   readonly #gone: AbortController;
 
   /** @param gone is aborted when no more is to be expected of it */
-  constructor(call: ConsumerCall, gone: AbortController) {
+  constructor(name: string, args: readonly string[], gone: AbortController) {
     this.#gone = gone;
-    this.consumer = startConsumer(call, {
+    this.consumer = startConsumer(name, args, {
       said: chunk => this.#said(chunk),
       ended: () => void systemClock.after(END_MS, () => this.#fellSilent()),
     });

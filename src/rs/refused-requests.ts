@@ -32,8 +32,7 @@ export function refusing(
 export interface RefusedRequestsOptions {
   db: Pick<RsDatabase, 'audit' | 'write'>;
   nowMs: () => number;
-  /** As clientAddress has them. */
-  proxies: readonly Network[] | undefined;
+  proxies: readonly Network[];
   by: AuditEvent['by'];
   limit: { most: number; text: string };
 }

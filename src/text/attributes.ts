@@ -7,6 +7,18 @@ const ATTRIBUTES = new Map(
     .map(name => [name, LOOKED_AT]),
 );
 
+/** The same for who writes Markdown. */
+export const MARKDOWN_ATTRIBUTES = new Map([
+  ...ATTRIBUTES,
+  ...'alt class colspan data-lang name property rowspan start'
+    .split(' ')
+    .map(name => [name, LOOKED_AT] as const),
+  ['content', 1000],
+  // One more than is written.
+  ['href', 2049],
+  ['src', 2049],
+]);
+
 export class TagAttributes implements ReadTagAttributes {
   readonly #values = new Map<string, string>();
   readonly #known: ReadonlyMap<string, number>;

@@ -62,7 +62,7 @@ function declaredOf(bytes: Uint8Array, { mimetype, charset }: TextSource): Decla
 }
 
 /** Whether content of this type is HTML or XML. */
-function isMarkup(mimetype: string): boolean {
+export function isMarkup(mimetype: string): boolean {
   return /^(text\/(html|xml)|application\/xml|.*\+xml)$/.test(mimetype);
 }
 

@@ -3,16 +3,17 @@
  * (tree.ts), no tree is built (docs/design/text.md has the alternatives).
  */
 import { Tokenizer } from 'htmlparser2';
-import { TagAttributes, nameIn } from './attributes.js';
+import { MARKDOWN_ATTRIBUTES, nameIn, TagAttributes } from './attributes.js';
 import { hideCdata, hideNoframes, sectionAt } from './cdata.js';
 import { APART, FORMATTING, INLINE, kindsOf, SVG_INLINE } from './elements.js';
-import { joined, leadsElsewhere, readableOf, type Blocks, type TextGroup } from './readable.js';
+import { PageMarks } from './markdown/page-marks.js';
+import { allBlocks, joined, readableBlocks, readableOf, type Block, type Blocks } from './readable.js';
+import { Runs } from './runs.js';
 import { hiddenScriptEnd } from './script-end.js';
 import { TextParts } from './text-parts.js';
 import { tidy, tidyLines } from './tidy.js';
 import { Tree, type Beginning } from './tree.js';
 import {
-  ARTICLE,
   DRAWING,
   FLEX,
   isBeside,
@@ -20,7 +21,6 @@ import {
   isOther,
   LINES,
   LINK,
-  MAIN,
   saidBy,
   UNSEEN,
   unitOf,
@@ -41,23 +41,6 @@ export interface PageText {
  */
 export type TextWanted = 'all' | 'readable';
 
-/** Blocks, one after the other, that are content or not together: a page may have millions of them. */
-interface Run {
-  out: Blocks;
-  kind: number;
-  isLinks: boolean;
-  unit: TextGroup | undefined;
-  beside: number;
-  line: number;
-  lastLine: number;
-  linkLength: number;
-  count: number;
-  /** With what is between them. */
-  texts: string[];
-}
-
-const MAX_RUN = 1000;
-
 /**
  * @param document decoded; may be cut off or malformed
  * @param xml whether it is XML rather than HTML: CDATA sections, empty elements
@@ -69,12 +52,31 @@ export function pageText(document: string, wanted: TextWanted = 'all', xml = fal
   return { title: tidy(page.title), text, ...(language === undefined ? {} : { language }) };
 }
 
+/** A page whose blocks are to be written as Markdown. */
+export interface MarkedPage {
+  title: string;
+  language: string | undefined;
+  blocks: readonly Block[];
+  marks: PageMarks;
+}
+
+/** The same pass for Markdown: the blocks that `pageText` selects, each with what its words are besides. */
+export function markedPage(document: string, wanted: TextWanted, xml: boolean): MarkedPage {
+  const marks = new PageMarks();
+  const page = new HtmlPage(document, wanted === 'readable', xml, marks);
+  const blocks = wanted === 'readable' ? readableBlocks(page.blocks, page.besides) : allBlocks(page.blocks);
+  return { title: tidy(page.title), language: page.language, blocks, marks };
+}
+
 class HtmlPage {
   readonly blocks: Blocks = [];
   /** Elements that stand beside the content, by number: the number of the one each is in. */
   readonly besides: number[] = [0];
   readonly #title = new TextParts();
   language: string | undefined;
+  /** undefined: nobody writes Markdown. */
+  readonly #marks: PageMarks | undefined;
+  readonly #runs: Runs;
   readonly #source: string;
   readonly #forTokenizer: string;
   readonly #readable: boolean;
@@ -87,19 +89,21 @@ class HtmlPage {
   readonly #text = new TextParts();
   #linkLength = 0;
   #began: Within | undefined;
-  #run: Run | undefined;
   #line = 0;
   #boxes = 0;
   /** Whether the last tag separated words, and no lines. */
   #isApart = false;
   /** The tag being read. */
   #name = '';
-  readonly #attributes = new TagAttributes();
+  readonly #attributes: TagAttributes;
   /** The first line break of a <pre> is none. */
   #isPreBegun = false;
 
-  constructor(source: string, readable: boolean, xml: boolean) {
+  constructor(source: string, readable: boolean, xml: boolean, marks?: PageMarks) {
     this.#source = source;
+    this.#marks = marks;
+    this.#runs = new Runs(readable);
+    this.#attributes = new TagAttributes(marks && MARKDOWN_ATTRIBUTES);
     this.#forTokenizer = xml ? source : hideNoframes(hideCdata(source));
     this.#readable = readable;
     this.#xml = xml;
@@ -115,6 +119,10 @@ class HtmlPage {
       ownBeside: undefined,
       ownBox: undefined,
       ownUnit: undefined,
+      place: marks && {},
+      link: 0,
+      ownPlace: undefined,
+      ownLink: undefined,
       strays: undefined,
     };
     this.#tree = new Tree(
@@ -124,7 +132,7 @@ class HtmlPage {
     );
     for (let from: number | undefined = 0; from !== undefined;) from = this.#readFrom(from);
     this.#endBlock();
-    this.#endRun();
+    this.#runs.end();
   }
 
   get title(): string {
@@ -200,6 +208,7 @@ class HtmlPage {
     this.#isApart = false;
     this.#began ??= state;
     this.#text.add(text);
+    this.#marks?.add(text.length, state);
     if ((state.bits & LINK) !== 0) this.#linkLength += text.length;
   }
 
@@ -209,7 +218,16 @@ class HtmlPage {
     this.#endBlock();
     this.#began = { ...table, out: table.strays ?? table.out };
     this.#text.add(text);
+    this.#marks?.add(text.length, table);
     this.#endBlock();
+  }
+
+  #addImage(marks: PageMarks): void {
+    const { state } = this.#tree;
+    if (this.#inTitle || (state.bits & (UNSEEN | DRAWING)) !== 0) return;
+    // The block that it is in begins as with words; between the parts of a table there is none.
+    this.#add('');
+    if (this.#began !== undefined) marks.addImage(this.#attributes, state);
   }
 
   #open(selfClosing: boolean): void {
@@ -220,6 +238,7 @@ class HtmlPage {
     if (name === 'br' && (tree.state.bits & LINES) !== 0) this.#add('\n');
     else this.#part(name);
     this.#declare(name);
+    if (this.#marks?.note(name, this.#attributes) === true) this.#addImage(this.#marks);
     // SVG has titles too; the document's own comes first.
     const isTitle = name === 'title' && this.#title.isEmpty && !wasForeign && !selfClosing;
     const isOpen = tree.start(name, selfClosing);
@@ -242,14 +261,16 @@ class HtmlPage {
   }
 
   #stateOf(element: Beginning, around: Within, old: Within | undefined, strayIn: Within | undefined): Within {
-    const { sets, clears, ownBeside, ownBox, ownUnit } = old ?? this.#ownOf(element, around);
+    const own = old ?? this.#ownOf(element, around);
+    const { sets, clears, ownBeside, ownBox, ownUnit, ownPlace, ownLink } = own;
     const isTable = element.name === 'table' && !this.#xml;
     const isSame = sets === 0 && clears === 0 && ownBeside === undefined && ownBox === undefined;
-    if (isSame && ownUnit === undefined && strayIn === undefined && !isTable) return around;
+    const isNothing = isSame && ownUnit === undefined && ownPlace === undefined && ownLink === undefined;
+    if (isNothing && strayIn === undefined && !isTable) return around;
     const out = old?.out ?? strayIn?.strays ?? around.out;
     let strays = old?.strays;
     if (isTable && old === undefined) {
-      this.#endRun();
+      this.#runs.end();
       out.push((strays = []));
     }
     return {
@@ -263,6 +284,10 @@ class HtmlPage {
       ownBeside,
       ownBox,
       ownUnit,
+      place: ownPlace ?? around.place,
+      link: ownLink ?? around.link,
+      ownPlace,
+      ownLink,
       strays,
     };
   }
@@ -280,7 +305,11 @@ class HtmlPage {
     if (isBox) clears |= FLEX;
     const ownBox = isBox || isBoxByStyle(attributes) ? ++this.#boxes : undefined;
     const ownUnit = this.#readable && this.#isHtml ? unitOf(element, around.unit) : undefined;
-    return { sets, clears, ownBeside, ownBox, ownUnit };
+    const isMarked = this.#isHtml && element.foreign === undefined;
+    const marked = isMarked ? this.#marks?.ownOf(element, attributes, around) : undefined;
+    if (marked !== undefined) sets |= marked.sets;
+    const { ownPlace, ownLink } = marked ?? {};
+    return { sets, clears, ownBeside, ownBox, ownUnit, ownPlace, ownLink };
   }
 
   /** A tag between words: they may be one, are two, or stand in two lines. */
@@ -291,12 +320,17 @@ class HtmlPage {
     } else if (!this.#isHtml) {
       if ((kinds & FORMATTING) === 0 && !/^su[bp]$|^span$/.test(name)) this.#endBlock();
     } else if ((kinds & APART) !== 0 || kinds === 0) this.#endWord();
-    else if ((kinds & INLINE) === 0) this.#endBlock();
+    else if ((kinds & INLINE) === 0) {
+      this.#endBlock();
+      this.#marks?.endBlock(name);
+    }
   }
 
   #endWord(): void {
     this.#isApart = true;
-    if (this.#began !== undefined && (this.#began.bits & LINES) === 0) this.#text.add(' ');
+    if (this.#began === undefined || (this.#began.bits & LINES) !== 0) return;
+    this.#text.add(' ');
+    this.#marks?.addBlank();
   }
 
   #endBlock(): void {
@@ -310,41 +344,13 @@ class HtmlPage {
     if (began === undefined) return;
     const lines = (began.bits & LINES) !== 0;
     const whole = this.#text.take();
-    const text = lines && this.#readable ? tidyLines(whole) : tidy(whole);
-    if (text !== '') this.#put(text, began);
+    if (this.#marks !== undefined) this.#marks.put(whole, began, this.#line, this.#linkLength);
+    else {
+      const text = lines && this.#readable ? tidyLines(whole) : tidy(whole);
+      if (text !== '') this.#runs.put(text, began, this.#line, Math.min(this.#linkLength, text.length));
+    }
     this.#began = undefined;
     this.#linkLength = 0;
-  }
-
-  #put(text: string, { bits, beside, out, unit }: Within): void {
-    const kind = this.#readable ? bits & (MAIN | ARTICLE) : 0;
-    const isLinks = this.#readable && leadsElsewhere(text, this.#linkLength);
-    const run = this.#run;
-    const isSame = run?.out === out && run.kind === kind && run.isLinks === isLinks && run.unit === unit;
-    if (!isSame || run.beside !== beside) {
-      this.#endRun();
-      const [line, linkLength] = [this.#line, this.#linkLength];
-      const lines = { line, lastLine: line, linkLength, count: 1, texts: [text] };
-      this.#run = { out, kind, isLinks, unit, beside, ...lines };
-      return;
-    }
-    run.linkLength += this.#linkLength;
-    run.count++;
-    const isApart = !this.#readable || run.lastLine === this.#line;
-    run.lastLine = this.#line;
-    if (run.texts.push(isApart ? ' ' : '\n', text) > MAX_RUN) this.#endRun();
-  }
-
-  #endRun(): void {
-    if (this.#run === undefined) return;
-    const { out, kind, texts, ...block } = this.#run;
-    this.#run = undefined;
-    out.push({
-      ...block,
-      text: texts.join(''),
-      main: (kind & MAIN) !== 0,
-      article: (kind & ARTICLE) !== 0,
-    });
   }
 }
 

@@ -1,5 +1,8 @@
 /** Which blocks of a page are its content, and which are what every page of its site says. docs/design/text.md */
 
+import type { MarkedText } from './markdown/marks.js';
+import type { BlockPlace } from './markdown/places.js';
+
 /** A table, or a list: it is content as a whole, or as a whole leads elsewhere. */
 export interface TextGroup {
   isTable: boolean;
@@ -10,16 +13,23 @@ export interface TextGroup {
   outer: TextGroup | undefined;
 }
 
+export interface BlockWritten extends Pick<MarkedText, 'marks'> {
+  place: BlockPlace;
+  /** Line breaks that part it from the block before, where nothing else does; one, and it is a line of the same paragraph. */
+  breaks: number;
+}
+
 /** Paragraphs, headings, cells: text that a browser sets apart, alike in all that is said here. */
 export interface Block {
   text: string;
   /** The numbers of its first and last line; a block may begin in the line that another ended in. */
   line: number;
   lastLine: number;
-  /** How many characters of it are links. */
+  /** How many characters they have, and how many of these are links. */
+  length: number;
   linkLength: number;
-  /** As `leadsElsewhere`, each of them. */
-  isLinks: boolean;
+  /** Each of them. */
+  links: LinkShare;
   /** How many they are. */
   count: number;
   /** The innermost table or list that they are in. */
@@ -29,6 +39,8 @@ export interface Block {
   article: boolean;
   /** The number of the innermost element around it that stands beside the content; 0: none. */
   beside: number;
+  /** For Markdown, which has each of them by itself. */
+  written?: BlockWritten | undefined;
 }
 
 /** In their order; those that belong in one place, but come later, in a list of their own. */
@@ -53,14 +65,17 @@ const TABLE_LEAST_ROWS = 3;
 /** What holds more of a page's words than this does not stand beside its content: it was not closed, or is around all of it. */
 const BESIDE_MOST_SHARE = 0.5;
 
-/** Whether a block is mostly links. */
-export function leadsElsewhere(text: string, linkLength: number): boolean {
-  return linkLength > LINKS_MOST_SHARE * text.length;
+/** How much of a block is links: little, more than half, hardly anything else. */
+export type LinkShare = 'few' | 'most' | 'all';
+
+export function linkShare(length: number, linkLength: number): LinkShare {
+  if (linkLength > CONTENT_LINKS_MOST_SHARE * length) return 'all';
+  return linkLength > LINKS_MOST_SHARE * length ? 'most' : 'few';
 }
 
 /** The text of all blocks. */
 export function joined(blocks: Blocks, separator: string): string {
-  return flat(blocks)
+  return allBlocks(blocks)
     .map(block => block.text)
     .join(separator);
 }
@@ -75,7 +90,7 @@ export function readableOf(blocks: Blocks, besides: readonly number[]): string {
 
 /** The blocks of the content, in their order, as `readableOf`. */
 export function readableBlocks(blocks: Blocks, besides: readonly number[]): readonly Block[] {
-  const all = flat(blocks);
+  const all = allBlocks(blocks);
   const isBeside = besidesOf(all, besides);
   const inside = all.filter(block => isBeside[block.beside] !== true);
   const some = contentOf(inside.length > 0 ? inside : all);
@@ -94,7 +109,7 @@ function withoutLinks(blocks: readonly Block[]): Block[] {
     if (unit === undefined) continue;
     let sum = lengths.get(unit);
     if (sum === undefined) lengths.set(unit, (sum = { text: 0, links: 0 }));
-    sum.text += block.text.length;
+    sum.text += block.length;
     sum.links += block.linkLength;
   }
   const kept: Block[] = [];
@@ -107,7 +122,9 @@ function withoutLinks(blocks: readonly Block[]): Block[] {
       if (isOfRun(block)) {
         if (run.count < LINKS_LEAST_RUN) kept.push(block);
       } else if (
-        unit !== undefined ? links <= CONTENT_LINKS_MOST_SHARE * text : isMarked(block) || !block.isLinks
+        unit !== undefined
+          ? links <= CONTENT_LINKS_MOST_SHARE * text
+          : isMarked(block) || block.links === 'few'
       )
         kept.push(block);
     }
@@ -124,14 +141,17 @@ function runOf(blocks: readonly Block[], from: number): { to: number; count: num
     if (isOfRun(block)) {
       count += block.count;
       to = at + 1;
-    } else if (at === from || block.unit !== undefined || block.text.length > LABEL_MOST_LENGTH) break;
+    } else if (at === from || !isLabel(block)) break;
   }
   return { to, count };
 }
 
 function isOfRun(block: Block): boolean {
-  const { unit, text, linkLength } = block;
-  return isMarked(block) && unit === undefined && linkLength > CONTENT_LINKS_MOST_SHARE * text.length;
+  return isMarked(block) && block.unit === undefined && block.links === 'all';
+}
+
+function isLabel({ unit, length, count }: Block): boolean {
+  return unit === undefined && count === 1 && length <= LABEL_MOST_LENGTH;
 }
 
 /** Whether the page itself says that it is content. */
@@ -166,17 +186,16 @@ function contentOf(blocks: readonly Block[]): readonly Block[] {
 }
 
 function lengthOf(blocks: readonly Block[]): number {
-  return blocks.reduce((sum, block) => sum + block.text.length, 0);
+  return blocks.reduce((sum, block) => sum + block.length, 0);
 }
 
 /** By number, whether an element, or one around it, stands beside the content. */
 function besidesOf(blocks: readonly Block[], around: readonly number[]): boolean[] {
   const words = around.map(() => 0);
   let all = 0;
-  for (const { text, linkLength, beside } of blocks) {
-    const length = Math.max(0, text.length - linkLength);
-    words[beside] = (words[beside] ?? 0) + length;
-    all += length;
+  for (const { length, linkLength, beside } of blocks) {
+    words[beside] = (words[beside] ?? 0) + length - linkLength;
+    all += length - linkLength;
   }
   // Those that are in others have the higher numbers.
   for (let i = around.length - 1; i > 0; i--) {
@@ -189,7 +208,8 @@ function besidesOf(blocks: readonly Block[], around: readonly number[]): boolean
   return isBeside;
 }
 
-function flat(blocks: Blocks): Block[] {
+/** In one list. */
+export function allBlocks(blocks: Blocks): Block[] {
   const all: Block[] = [];
   const rest: { blocks: Blocks; at: number }[] = [{ blocks, at: 0 }];
   for (let last = rest[0]; last !== undefined; last = rest.at(-1)) {

@@ -10,14 +10,19 @@ const PIECE = 16 * 1024;
 
 /** One blank between words. */
 export function tidy(text: string): string {
-  if (text.length <= PIECE) return narrow(text).trim();
+  return narrowed(text).trim();
+}
+
+/** The same of a part of a text: a blank at its beginning or end stays. */
+export function narrowed(text: string): string {
+  if (text.length <= PIECE) return narrow(text);
   const pieces: string[] = [];
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = Math.min(text.length, from + PIECE);
     while (to < text.length && isWhite(text, to)) to++;
     pieces.push(flat(narrow(text.slice(from, to))));
   }
-  return pieces.join('').trim();
+  return pieces.join('');
 }
 
 /** Lines and their indentation as they are, without blanks at their ends or empty lines around them. */

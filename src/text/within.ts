@@ -11,6 +11,8 @@ import {
   XML_HIDDEN,
 } from './elements.js';
 import type { Blocks, TextGroup } from './readable.js';
+import { CODE, EMPHASIS, STRONG } from './markdown/marks.js';
+import type { BlockPlace } from './markdown/places.js';
 import type { Beginning } from './tree.js';
 
 export const UNSEEN = 1;
@@ -26,6 +28,13 @@ export const ARTICLE = 32;
 export const FLEX = 64;
 /** A heading, or what is shown of something closed: a button in it is its words. */
 const HEADED = 128;
+/** Of words that are marked (markdown/marks.ts), `MARKED` times the mark. */
+export const MARKED = 256;
+const MARKS: ReadonlyMap<string, number> = new Map([
+  ...['strong', 'b', 'dt'].map(name => [name, STRONG * MARKED] as const),
+  ...['em', 'i'].map(name => [name, EMPHASIS * MARKED] as const),
+  ...['code', 'tt', 'kbd', 'samp'].map(name => [name, CODE * MARKED] as const),
+]);
 
 /** What holds within an element. */
 export interface Within {
@@ -45,12 +54,20 @@ export interface Within {
   ownBeside: number | undefined;
   ownBox: number | undefined;
   ownUnit: TextGroup | undefined;
+  /** Where Markdown would have it, and the number of the link around it; undefined where nobody writes any. */
+  place: BlockPlace | undefined;
+  link: number;
+  ownPlace: BlockPlace | undefined;
+  ownLink: number | undefined;
   /** Blocks that stand between the parts of a table. */
   strays: Blocks | undefined;
 }
 
 /** What an element says by itself. */
-export type Own = Pick<Within, 'sets' | 'clears' | 'ownBeside' | 'ownBox' | 'ownUnit'>;
+export type Own = Pick<
+  Within,
+  'sets' | 'clears' | 'ownBeside' | 'ownBox' | 'ownUnit' | 'ownPlace' | 'ownLink'
+>;
 
 /** Declarations of a `style` that decide which words are shown, and which are one. */
 const UNSHOWN = /(?:^|;)\s*(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*(?:hidden|collapse))\b/i;
@@ -91,6 +108,11 @@ export function saidBy(
   if (isXml && XML_HIDDEN.has(name.slice(name.lastIndexOf(':') + 1))) sets |= UNSEEN;
   if (attributes.size > 0) sets |= bitsOfAttributes(attributes);
   return { sets, clears };
+}
+
+/** The bits of what an element of HTML makes of its words. */
+export function marksOf(name: string): number {
+  return MARKS.get(name) ?? 0;
 }
 
 function isElsewhere(href: string | undefined): boolean {

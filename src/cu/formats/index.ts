@@ -1,5 +1,6 @@
 /** All output formats by name. */
 import { LccError } from '../../lib/errors.js';
+import { chunks } from './chunks.js';
 import { csv } from './csv.js';
 import { fts5Sql } from './fts5-sql.js';
 import { jsonl } from './jsonl.js';
@@ -17,6 +18,7 @@ import { xml } from './xml.js';
 const FORMATS: Readonly<Record<string, Format>> = {
   xml,
   jsonl,
+  chunks,
   tsv,
   csv,
   paths,

@@ -1,14 +1,15 @@
 /**
  * One JSON object a line (jsonlines.org) with all fields, null where a row has none. With content: `text` where it is
  * text once decoded, else `base64`, the last key, so that a line that was cut is no object. With text: `title`,
- * `language`, `charset` and the readable `text` of it, or all of it, null where there is none.
+ * `language`, `charset` and the readable `text` of it, or all of it, null where there is none. With Markdown: lccq-models(5).
  */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { fieldValue, FIELDS, USUAL_FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
-import { decodedOf, holdsText, textOf, type DocumentText, type TextSource } from '../../text/content.js';
+import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';
+import { hashOf, markdownOf, type MarkdownSource } from '../../text/markdown/page.js';
 import { base64Of } from './base64.js';
-import { tooLong } from './page.js';
+import { readText } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
 
 export const jsonl: Format = {
@@ -17,6 +18,7 @@ export const jsonl: Format = {
   takesFields: true,
   takesContent: true,
   takesText: true,
+  takesMarkdown: true,
   // An empty line: no record is one.
   betweenStreams: '\n',
   open(context) {
@@ -30,19 +32,21 @@ export const jsonl: Format = {
       return line;
     };
     const columns = names.map(name => FIELDS[name]);
-    if (!context.content && context.text === undefined)
+    if (!context.content && context.text === undefined && context.markdown === undefined)
       return { columns, record: values => `${objectOf(values)}}\n` };
-    const before = [...CONTENT_COLUMNS, 'op', 'mimetype', 'http_charset'] as const;
+    const before = [...CONTENT_COLUMNS, 'op', 'mimetype', 'http_charset', 'furl', 'finalurl'] as const;
     return {
       columns: [...before, ...columns],
       record(values) {
-        const [op, mimetype, charset] = values.slice(CONTENT_COLUMNS.length);
+        const [op, mimetype, charset, furl, finalurl] = values.slice(CONTENT_COLUMNS.length);
         const object = objectOf(values.slice(before.length));
         if (op === 'delete') return `${object}}\n`;
-        const withIt = context.text !== undefined ? withText : withContent;
+        const withIt =
+          context.text !== undefined ? withText : context.markdown !== undefined ? withMarkdown : withContent;
         const source = {
           mimetype: String(mimetype),
           charset: charset === null ? undefined : String(charset),
+          url: String(finalurl ?? furl),
         };
         return withIt(context, values, object, source);
       },
@@ -65,32 +69,45 @@ function withContent(
   return `${object},"text":${JSON.stringify(text)}}\n`;
 }
 
-/** What is too long to be decoded is reported: it is no page for readers. */
 function withText(
   context: FormatContext,
   values: readonly ColumnValue[],
   object: string,
   source: TextSource,
 ): Part {
-  const keys = (found: Partial<DocumentText>, problem?: string) =>
-    `${object},"title":${orNull(found.title)},"language":${orNull(found.language)},` +
-    `"charset":${orNull(found.charset)},"text":${orNull(found.text)}${told(problem)}}\n`;
-  if (!holdsText(source.mimetype)) return keys({});
-  let problem: string | undefined;
-  const content = context.openContent(values, why => (problem = why));
-  if (content === undefined) return problem === undefined ? '' : keys({}, problem);
-  try {
-    if (content.length <= context.maxTextBytes)
-      return keys(textOf(content.bytes(), source, context.text) ?? {});
-    context.reject(tooLong(values, content, context));
-    return keys({}, 'longer than text is made of');
-  } finally {
-    content.close();
-  }
+  const { made, problem, isReplaced } = readText(context, values, source, (bytes, from) =>
+    textOf(bytes, from, context.text),
+  );
+  if (isReplaced === true) return '';
+  return `${object}${keysOf({ title: made?.title, language: made?.language, charset: made?.charset, text: made?.text })}${told(problem)}}\n`;
 }
 
-function orNull(text: string | undefined): string {
-  return text === undefined ? 'null' : JSON.stringify(text);
+/** @param url where it came from */
+function withMarkdown(
+  context: FormatContext,
+  values: readonly ColumnValue[],
+  object: string,
+  source: MarkdownSource,
+): Part {
+  const { made, problem, isReplaced } = readText(context, values, source, bytes =>
+    markdownOf(bytes, source, context.markdown),
+  );
+  if (isReplaced === true) return '';
+  const keys = {
+    title: made?.title,
+    language: made?.language,
+    charset: made?.charset,
+    description: made?.description,
+    markdown: made?.written(),
+    hash: made && hashOf(made.plain),
+  };
+  return `${object}${keysOf(keys)}${told(problem)}}\n`;
+}
+
+function keysOf(keys: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(keys)
+    .map(([key, value]) => `,"${key}":${value === undefined ? 'null' : JSON.stringify(value)}`)
+    .join('');
 }
 
 /** Why there is nothing where content should be. */

@@ -1,8 +1,7 @@
 /** What formats for indexers share: the text of a row's page, or why there is none. */
 import type { ColumnValue } from '../../db/cache/fields.js';
-import { limitText } from '../../config/settings/index.js';
-import { holdsText, textOf, type DocumentText, type TextSource } from '../../text/content.js';
-import type { StoredContent } from '../stored-content.js';
+import { textOf, type DocumentText, type TextSource } from '../../text/content.js';
+import { readText } from './read-text.js';
 import { CONTENT_COLUMNS, type FormatContext } from './types.js';
 
 /** Columns of a page, in this order at the beginning of a format's own. */
@@ -87,23 +86,9 @@ export class TextPages {
     make: (bytes: Buffer, source: TextSource) => T | undefined,
   ): T | undefined {
     if (op === 'delete' || burl === '') return undefined;
-    if (!holdsText(mimetype)) {
-      this.#withoutText++;
-      return undefined;
-    }
-    const content = this.#context.openContent(values);
-    if (content === undefined) return undefined;
-    try {
-      if (content.length > this.#context.maxTextBytes) {
-        this.#context.reject(tooLong(values, content, this.#context));
-        return undefined;
-      }
-      const made = make(content.bytes(), { mimetype, charset });
-      if (made === undefined) this.#withoutText++;
-      return made;
-    } finally {
-      content.close();
-    }
+    const { made, problem, isReplaced } = readText(this.#context, values, { mimetype, charset }, make);
+    if (made === undefined && problem === undefined && isReplaced !== true) this.#withoutText++;
+    return made;
   }
 
   /** Says how many there were without text: at the end of the stream. */
@@ -111,13 +96,4 @@ export class TextPages {
     if (this.#withoutText > 0)
       this.#context.note(`${this.#withoutText} rows without text in them were not indexed`);
   }
-}
-
-/** @param values those of `CONTENT_COLUMNS`, and others */
-export function tooLong(
-  [curl]: readonly ColumnValue[],
-  { length }: StoredContent,
-  { maxTextBytes }: Pick<FormatContext, 'maxTextBytes'>,
-): string {
-  return `${curl}: left without text: ${length} bytes, more than ${limitText('cu.max_text_bytes', maxTextBytes)}`;
 }

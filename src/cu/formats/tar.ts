@@ -9,6 +9,8 @@ import { archivePath } from '../archive/path.js';
 import { TAR_END, tarHeader, tarPadding } from '../archive/tar.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
 import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
+import { hashOf, markdownOf } from '../../text/markdown/page.js';
+import { readText, type ReadText } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
 const COLUMNS = [
@@ -20,6 +22,9 @@ const COLUMNS = [
   'mtime',
   'fetched_time',
   'deleted_time',
+  'http_charset',
+  'furl',
+  'finalurl',
 ] as const;
 
 function tarFormat(encode?: (sink: StreamSink) => EncodedSink): Format {
@@ -29,6 +34,7 @@ function tarFormat(encode?: (sink: StreamSink) => EncodedSink): Format {
     independent: ['held'],
     takesFields: false,
     keyedByUrl: true,
+    takesMarkdown: true,
     open,
     ...(encode === undefined ? {} : { encode }),
   };
@@ -39,6 +45,9 @@ export const tarGz = tarFormat(gzipInto);
 export const tarZst = tarFormat(zstdInto);
 
 function open(context: FormatContext): RowWriter {
+  // Of a page as Markdown.
+  const extension = context.markdown === undefined ? '' : '.md';
+  let withoutText = 0;
   const deleted = new DeletedPaths();
   let lastTimeS = 0;
   const listed = (list: DeletedList | undefined) =>
@@ -50,29 +59,65 @@ function open(context: FormatContext): RowWriter {
     record(values) {
       const [op, seq, burl, mimetype, mtime, fetchedS, deletedS] = values.slice(CONTENT_COLUMNS.length);
       const [url, type] = [String(burl), String(mimetype)];
-      const path = archivePath(url, type);
+      const path = archivePath(url, type) + extension;
       const number = Number(seq);
       if (op === 'delete') {
         lastTimeS = Number(deletedS);
-        return listed(deleted.add([path, ...formerPaths(context, url, type, path)], number));
+        return listed(deleted.add([path, ...formerPaths(context, url, type, extension)], number));
       }
-      const former = formerPaths(context, url, type, path);
+      const former = formerPaths(context, url, type, extension);
+      if (context.markdown !== undefined) {
+        const { made, problem, isReplaced } = markdownFile(context, values);
+        if (isReplaced === true) return '';
+        if (made === undefined) {
+          if (problem === undefined) withoutText++;
+          lastTimeS = Number(fetchedS);
+          // A first archive has nothing to forget.
+          return Buffer.concat(listed(deleted.add(context.beginsWithAll ? [] : [path, ...former], number)));
+        }
+        if (former.length > 0) lastTimeS = Number(fetchedS);
+        const header = tarHeader(path, made.length, timeOf(mtime, fetchedS));
+        return Buffer.concat([...listed(deleted.add(former, number)), header, made, tarPadding(made.length)]);
+      }
       const content = context.openContent(values);
       if (content === undefined) return '';
       if (former.length > 0) lastTimeS = Number(fetchedS);
       return member(path, timeOf(mtime, fetchedS), content, listed(deleted.add(former, number)));
     },
-    tail: () => Buffer.concat([...listed(deleted.take()), TAR_END]),
+    tail() {
+      if (withoutText > 0) context.note(`${withoutText} rows without text in them were left out`);
+      return Buffer.concat([...listed(deleted.take()), TAR_END]);
+    },
   };
 }
 
-/** Where an earlier archive may have put the page, which then had another mimetype. @param path where it is now */
-function formerPaths(context: FormatContext, url: string, mimetype: string, path: string): string[] {
+/** A page as Markdown, what is known of it in front. */
+function markdownFile(context: FormatContext, values: readonly ColumnValue[]): ReadText<Buffer> {
+  const [md5] = values.slice(CONTENT_COLUMNS.indexOf('md5'));
+  const [, , url, mimetype, mtime, , , charset, furl, finalurl] = values.slice(CONTENT_COLUMNS.length);
+  const source = {
+    mimetype: String(mimetype),
+    charset: charset === null ? undefined : String(charset),
+    url: String(finalurl ?? furl),
+  };
+  return readText(context, values, source, bytes => {
+    const page = markdownOf(bytes, source, context.markdown);
+    if (page === undefined) return undefined;
+    const { title, description = null, language = null } = page;
+    const front = { url, title, description, language, mtime, md5, hash: hashOf(page.plain) };
+    const lines = Object.entries(front).map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`);
+    return Buffer.from(`---\n${lines.join('')}---\n\n${page.written()}`);
+  });
+}
+
+/** Where an earlier archive may have put the page, which then had another mimetype. */
+function formerPaths(context: FormatContext, url: string, mimetype: string, extension: string): string[] {
+  const path = archivePath(url, mimetype);
   if (context.formerTypes === undefined) return [];
   // Most paths follow from the URL alone.
   if (path === archivePath(url, mimetype === 'text/html' ? 'text/plain' : 'text/html')) return [];
   const paths = context.formerTypes(url, mimetype).map(type => archivePath(url, type));
-  return [...new Set(paths)].filter(each => each !== path);
+  return [...new Set(paths)].filter(each => each !== path).map(each => each + extension);
 }
 
 /** The document's own time, else when it was fetched. */

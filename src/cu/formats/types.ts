@@ -23,6 +23,12 @@ export interface FormatContext {
   content: boolean;
   /** Instead of the content, which text of it (`takesText`). */
   text: TextWanted | undefined;
+  /** Or which text of it as Markdown (`takesMarkdown`). */
+  markdown: TextWanted | undefined;
+  /** Characters of a piece at most (`takesChunkSize`); undefined: the usual. */
+  chunkSize: number | undefined;
+  /** The stream begins with everything: its reader may forget what it has. */
+  beginsWithAll: boolean;
   /** Content that is longer has no text (`cu.max_text_bytes`). */
   maxTextBytes: number;
   /**
@@ -93,6 +99,12 @@ export interface Format {
   takesContent?: boolean;
   /** Whether `--text` means something. */
   takesText?: boolean;
+  /** Whether `--markdown` means something. */
+  takesMarkdown?: boolean;
+  /** Whether `--chunk-size` does. */
+  takesChunkSize?: boolean;
+  /** A stream that begins with everything says so, were it without a record. */
+  tellsBeginning?: boolean;
   /** Only rows with their content on this machine. */
   local?: boolean;
   /** Only rows with a browse URL. */

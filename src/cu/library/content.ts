@@ -1,10 +1,12 @@
 /** The content of changes, for programs. */
 import { LccError } from '../../lib/errors.js';
 import { openStored, type StoredContent } from '../stored-content.js';
+import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { holdsText, textOf } from '../../text/content.js';
-import { checkValue, oneOf } from './options.js';
+import { hashOf, markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
+import { checkOptions, checkValue, CHUNKS_OPTIONS, oneOf } from './options.js';
 import { isOver, maxTextBytesOf } from './origin.js';
-import type { Change, Text } from './types.js';
+import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
 
 /**
  * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each piece is the
@@ -50,6 +52,49 @@ export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readabl
   const { mimetype, len, httpCharset: charset } = change;
   if (!holdsText(mimetype) || Number(len) > maxTextBytesOf(change)) return undefined;
   return textOf(bytesOf(change), { mimetype, charset }, wanted);
+}
+
+/**
+ * A page as Markdown; undefined as `pageTextOf`. Documents of other types (PDF) are not converted here.
+ * @param wanted `readable` (the default): the content of a page; `all`: all of it
+ * @throws as `pageTextOf`
+ */
+export function pageMarkdownOf(
+  change: Change,
+  wanted: 'readable' | 'all' = 'readable',
+): PageMarkdown | undefined {
+  const page = markdownPageOf(change, wanted);
+  if (page === undefined) return undefined;
+  const { title, charset, language, description } = page;
+  return {
+    title,
+    charset,
+    ...(language === undefined ? {} : { language }),
+    ...(description === undefined ? {} : { description }),
+    markdown: page.written(),
+    hash: hashOf(page.plain),
+  };
+}
+
+/**
+ * The readable text of a page in pieces, as lccq-models(5) has them; none where there is no text.
+ * @param options `size`: characters of `text` of a piece at most, 200 to 100,000; default: 1500
+ * @throws as `pageTextOf`
+ */
+export function chunksOf(change: Change, options: { size?: number } = {}): PageChunk[] {
+  checkOptions(options, CHUNKS_OPTIONS);
+  const page = markdownPageOf(change, 'readable');
+  if (page === undefined) return [];
+  return [...new Chunks(page, options.size ?? DEFAULT_CHUNK_SIZE).all()].map(
+    ({ headings, markdown, text, hash }, n) => ({ n, headings, markdown, text, hash }),
+  );
+}
+
+function markdownPageOf(change: Change, wanted: 'readable' | 'all'): MarkdownPage | undefined {
+  checkValue('wanted', wanted, oneOf('readable', 'all'));
+  const { mimetype, len, httpCharset: charset, furl, finalUrl } = change;
+  if (!holdsText(mimetype) || Number(len) > maxTextBytesOf(change)) return undefined;
+  return markdownOf(bytesOf(change), { mimetype, charset, url: finalUrl ?? furl ?? undefined }, wanted);
 }
 
 function openContent(change: Change): StoredContent {

@@ -1,6 +1,7 @@
 /** What programs ask for, looked at before anything is done: a misspelt name or an empty time must not pass for "no matter". */
 import { inspect } from 'node:util';
 import { LccError } from '../../lib/errors.js';
+import { LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE } from '../../text/chunks.js';
 
 /** What an option may be, and how that is said. */
 interface Kind {
@@ -45,6 +46,15 @@ export const CHANGES_OPTIONS: Readonly<Record<string, Kind>> = {
   follow: FLAG,
   caughtUp: FUNCTION,
   signal: SIGNAL,
+};
+
+/** Those of `chunksOf`. */
+export const CHUNKS_OPTIONS: Readonly<Record<string, Kind>> = {
+  size: {
+    is: value =>
+      Number.isSafeInteger(value) && Number(value) >= LEAST_CHUNK_SIZE && Number(value) <= MOST_CHUNK_SIZE,
+    allowed: `a whole number from ${LEAST_CHUNK_SIZE} to ${MOST_CHUNK_SIZE}`,
+  },
 };
 
 /**

@@ -58,6 +58,8 @@ export interface Change {
   readonly burl: string;
   /** Where it was fetched from; null for deletions. */
   readonly furl: string | null;
+  /** Where redirects led from there; null where none did, and for deletions. */
+  readonly finalUrl: string | null;
   /** Checksum of the content, 32 hexadecimal digits; null for deletions. */
   readonly md5: string | null;
   /** Bytes of content; null for deletions. */
@@ -84,4 +86,26 @@ export interface Text {
   language?: string;
   /** The encoding it was found in, as the Encoding Standard names it. */
   charset: string;
+}
+
+/** A page as Markdown (GFM). */
+export interface PageMarkdown extends Omit<Text, 'text'> {
+  /** What the page says of itself, up to 1000 characters. */
+  description?: string;
+  markdown: string;
+  /** Of its words alone, 32 hexadecimal digits: where it is the same, there is nothing to embed. */
+  hash: string;
+}
+
+/** A part of a page, for a model. */
+export interface PageChunk {
+  /** The first is 0. */
+  n: number;
+  /** Headings that it is under, from the outermost. */
+  headings: string[];
+  markdown: string;
+  /** What to embed: title and headings, and the words. */
+  text: string;
+  /** Of `text`, 32 hexadecimal digits. */
+  hash: string;
 }

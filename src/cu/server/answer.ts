@@ -126,6 +126,9 @@ class Writing {
       fields: FIELDS,
       content: this.#query.content,
       text: undefined,
+      markdown: undefined,
+      chunkSize: undefined,
+      beginsWithAll: false,
       // None is made.
       maxTextBytes: 0,
       // In the order of CONTENT_COLUMNS.

@@ -54,15 +54,14 @@ export function startMail({ db, options, smtp, clock, log, show, applied, fail }
         });
   let isStopped = false;
   let stirred: Promise<void> | undefined;
-  let gathered: Promise<void> = Promise.resolve();
   const stir = () => {
     if (stirred !== undefined || isStopped || sender === undefined) return;
     // What is asked for is answered first.
     stirred = new Promise(resolve => {
       setImmediate(() => {
         stirred = undefined;
-        gathered = gathered.then(() => (isStopped ? undefined : gather())).catch(guard);
-        resolve(gathered);
+        if (!isStopped) guarded(gather);
+        resolve();
       });
     });
   };
@@ -92,18 +91,16 @@ export function startMail({ db, options, smtp, clock, log, show, applied, fail }
     async idle() {
       await hinting;
       await stirred;
-      await gathered;
       await sender?.idle();
     },
     async stop() {
       isStopped = true;
-      await gathered;
       await sender?.stop();
     },
   };
 
-  async function gather(): Promise<void> {
-    while ((await forgotten.look()) || news.gather() > 0);
+  function gather(): void {
+    while (forgotten.look() || news.gather() > 0);
     news.tellOperator();
     sender?.stir();
   }

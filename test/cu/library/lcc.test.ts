@@ -9,6 +9,8 @@ import {
   LccError,
   openCursor,
   openLcc,
+  chunksOf,
+  pageMarkdownOf,
   pageTextOf,
   parseCursor,
   type Change,
@@ -108,6 +110,7 @@ describe('the library', () => {
       subtype: null,
       burl: `${SITE}b`,
       furl: `${SITE}a`,
+      finalUrl: null,
       md5: '8cbad96aced40b3838dd9f07f6ef5772',
       len: 4,
       mtime: '2026-11-20T10:13:01Z',
@@ -322,6 +325,14 @@ describe('content in the library', () => {
     assert.ok(page && image);
     assert.deepEqual(pageTextOf(page), { title: 'T', text: 'one\ntwo', language: 'en', charset: 'utf-8' });
     assert.equal(pageTextOf(page, 'all')?.text, 'n one two');
+    const { markdown, hash, title } = pageMarkdownOf(page) ?? {};
+    assert.deepEqual([title, markdown, hash?.length], ['T', 'one\n\ntwo\n', 32]);
+    assert.deepEqual(
+      chunksOf(page, { size: 200 }).map(({ n, text }) => [n, text]),
+      [[0, 'T\none\ntwo']],
+    );
+    assert.throws(() => chunksOf(page, { size: 1 }), { code: 'usage' });
+    assert.deepEqual([pageMarkdownOf(image), chunksOf(image)], [undefined, []]);
     assert.equal(pageTextOf(image), undefined);
   });
 });

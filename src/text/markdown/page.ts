@@ -1,0 +1,98 @@
+/**
+ * A page as Markdown (GFM), for models and people: the blocks that are selected for readers, so that its words are those of
+ * the readable text. docs/design/models.md has what it is compared with.
+ */
+import { createHash } from 'node:crypto';
+import { decodedOf, isMarkup, type TextSource } from '../content.js';
+import { markedPage, type TextWanted } from '../html.js';
+import { tidyLines } from '../tidy.js';
+import { Addresses } from './inline.js';
+import { unitsOfMarkdown, unitsOfPlain } from './source.js';
+import { plainOf, unitsOf, type MarkdownUnit } from './units.js';
+import { written } from './write.js';
+
+/** A page comes to so many times its own length at most, and this. */
+const MOST_TIMES = 4;
+const MOST_BESIDES = 1024 * 1024;
+/** Of a SHA-256, in hexadecimal digits. */
+const HASH_LENGTH = 32;
+
+export interface MarkdownSource extends TextSource {
+  /** Where it came from: what addresses in it are relative to. */
+  url?: string | undefined;
+}
+
+export class MarkdownPage {
+  readonly title: string;
+  /** As the page declares it, e.g. `de-AT`. */
+  readonly language: string | undefined;
+  /** The encoding that it was found in. */
+  readonly charset: string;
+  /** What the page says of itself, 1000 characters at most. */
+  readonly description: string | undefined;
+  readonly units: readonly MarkdownUnit[];
+  readonly #addresses: Addresses;
+  readonly #most: number;
+
+  constructor(document: string, charset: string, { mimetype, url }: MarkdownSource, wanted: TextWanted) {
+    this.charset = charset;
+    this.#most = MOST_TIMES * document.length + MOST_BESIDES;
+    if (!isMarkup(mimetype)) {
+      this.title = '';
+      this.#addresses = new Addresses([], [], undefined, 0);
+      const lines = mimetype === 'text/markdown' ? tidyLines(document) : document.replace(/\r\n?/g, '\n');
+      this.units = mimetype === 'text/markdown' ? unitsOfMarkdown(lines) : unitsOfPlain(lines);
+      return;
+    }
+    const { title, language, blocks, marks } = markedPage(document, wanted, mimetype !== 'text/html');
+    this.title = title;
+    this.language = language;
+    this.description = marks.description;
+    const base = baseOf(marks.base, url);
+    this.#addresses = new Addresses(marks.links, marks.images, base, document.length);
+    this.units = unitsOf(blocks, this.#addresses);
+  }
+
+  /** All of it. */
+  written(): string {
+    return this.writtenOf(this.units, this.#most);
+  }
+
+  /** A part, in `most` characters; words alone where it would be more. */
+  writtenOf(units: readonly MarkdownUnit[], most: number): string {
+    const all = written(units, this.#addresses);
+    return all.length <= most ? all : written(units, undefined);
+  }
+
+  /** Its words, for who looks whether they have changed. */
+  get plain(): string {
+    const hasTop = this.units.some(({ level }) => level === 1);
+    return [...(hasTop ? [] : [this.title]), ...this.units.map(plainOf)]
+      .filter(words => words !== '')
+      .join('\n');
+  }
+}
+
+/** @returns undefined where there is no text, whatever the type says */
+export function markdownOf(
+  bytes: Uint8Array,
+  source: MarkdownSource,
+  wanted: TextWanted = 'readable',
+): MarkdownPage | undefined {
+  const decoded = decodedOf(bytes, source);
+  return decoded && new MarkdownPage(decoded.text, decoded.charset, source, wanted);
+}
+
+/** By which who keeps what was made of a text knows it again. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+}
+
+function baseOf(base: string | undefined, url: string | undefined): string | undefined {
+  if (base === undefined) return url;
+  try {
+    return new URL(base, url).href;
+  } catch {
+    return url;
+  }
+}
