@@ -57,7 +57,7 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
     try {
       if (find !== undefined) {
         if (context.verbose) context.say(`runs find ${find.words.map(displayName).join(' ')}`);
-        await runFind(find.words, chunk => listing.push(chunk));
+        await runFind(find.words, context.stderr, chunk => listing.push(chunk));
       } else if (context.afterDashes !== undefined) {
         listing.add(bytesOfLast(context.afterDashes));
       } else {

@@ -94,14 +94,18 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 }
 
 function conclude(context: CommandContext, done: DeliveryOutcome, errors: number): void {
-  const { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, setBack } = done;
+  const { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, setBack, replaced } = done;
   if (wasNew)
     context.say('the LCC never had a set of this provider: all urls are sent, not only what changed');
   if (setBack !== undefined)
     context.complain(
       `this is connection ${setBack.to}, after connection ${setBack.from}: the LCC was put back to an earlier time; ` +
-        (setBack.isHealed ? 'a full set was sent' : 'send all with lcccpstate --full') +
+        healing(done, setBack) +
         '; its operator is to run lccfsck --repair --restored',
+    );
+  if (replaced !== undefined)
+    context.complain(
+      `the statefile is not the one that the last run left: it was put back or replaced; ${healing(done, replaced)}`,
     );
   if (sent === undefined && wasBlank)
     context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');
@@ -120,8 +124,18 @@ function conclude(context: CommandContext, done: DeliveryOutcome, errors: number
   if (stillWanted) context.complain(`the UNS wants a full set; ${wayToFullSet(done)}`);
 }
 
-function wayToFullSet({ isOfCache, isStatePartial }: DeliveryOutcome): string {
+/** What was done about a state and an LCC that came apart. */
+function healing({ sharedWith, sent }: DeliveryOutcome, { isHealed }: { isHealed: boolean }): string {
+  if (!isHealed) return 'send all with lcccpstate --full';
+  return sharedWith !== undefined && sent?.set === 'partial'
+    ? `all of it was sent, and nothing removed, for ${sharedWith}`
+    : 'a full set was sent';
+}
+
+function wayToFullSet({ isOfCache, isStatePartial, sharedWith }: DeliveryOutcome): string {
   if (isOfCache) return `send it once, ${FULL_OF_CACHE}`;
+  if (sharedWith !== undefined)
+    return `${sharedWith}: all of this state was sent, once; what is gone goes with sort -u FILE... | lcccp --set=full ... of all states`;
   if (isStatePartial)
     return 'this list names a part of the site only, the next one that names all is sent as one';
   return 'send one with lcccpstate --full, or all there is with --set=full';

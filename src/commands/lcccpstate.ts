@@ -32,6 +32,10 @@ export const command: CommandSpec = {
       flags: '--forget <TIME>',
       help: 'where lists are parts of a site, as feeds are: drop urls from the state that none has named for so long',
     },
+    {
+      flags: '--share',
+      help: 'other pipes announce for the same provider: the state is never sent as all there is of it',
+    },
     { flags: '--config <FILE>', help: 'configuration (limits of section xml)' },
   ],
   example: `file2url --find docroot -name '*.html' | lcccpstate --statefile=state.txt |
@@ -60,6 +64,7 @@ export const command: CommandSpec = {
           full: options['full'] === true,
           commitNow: options['commitNow'] === true,
           allowEmpty: options['allowEmpty'] === true,
+          isShare: options['share'] === true,
           maxDelete: deletionLimitOf(String(options['maxDelete'])),
           forgetMs: durationMsOf('--forget', options['forget']),
           nowMs: context.clock.nowMs(),

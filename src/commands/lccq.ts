@@ -5,7 +5,7 @@ import { commitNext } from '../cu/cursor.js';
 import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
-import type { Consumer } from '../cu/consumer.js';
+import type { Consumer, ConsumerCall } from '../cu/consumer.js';
 import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
@@ -134,7 +134,8 @@ class Signals {
   consumer: Consumer | undefined;
   readonly #stop = new AbortController();
 
-  constructor({ consumer: [name] = [], follows, batch }: Delivery, { say, clock, end }: CommandContext) {
+  constructor({ consumer, follows, batch }: Delivery, { say, clock, end }: CommandContext) {
+    const name = consumer?.name;
     if (!follows && name === undefined) return;
     const isInStreams = follows || batch !== undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -263,7 +264,7 @@ function deliveryOf(context: CommandContext): Delivery {
       nowMs,
     },
     cursor,
-    consumer: context.afterDashes,
+    consumer: consumerOf(context),
     follows,
     stays,
     batch,
@@ -273,6 +274,12 @@ function deliveryOf(context: CommandContext): Delivery {
       formatName: text('format') ?? 'xml',
     },
   };
+}
+
+function consumerOf({ afterDashes, stdout, stderr }: CommandContext): ConsumerCall | undefined {
+  if (afterDashes === undefined) return undefined;
+  const [name = '', ...args] = afterDashes;
+  return { name, args, stdout, stderr };
 }
 
 /** @throws LccError `usage` */

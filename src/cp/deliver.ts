@@ -19,10 +19,19 @@ import {
   refusePartialEnd,
   refuseUnrationed,
   type SiteState,
+  type SiteStanding,
 } from './full-set.js';
 import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
-import { lastConnection, noteConnection, wentBack, type NumberedConnection } from './state/connection.js';
+import {
+  lastConnection,
+  noteConnection,
+  statesBeside,
+  wasReplaced,
+  wentBack,
+  type LastConnection,
+  type NumberedConnection,
+} from './state/connection.js';
 import { pendingPath } from './state/kept.js';
 import { isElsewhere } from './state/elsewhere.js';
 import { MadeSet, overtaken, settle } from './state/outcome.js';
@@ -60,6 +69,10 @@ export interface DeliveryOutcome {
   isOfCache: boolean;
   /** What was sent is of a list that names a part of the site only. */
   isStatePartial: boolean;
+  /** Why the state is not the whole of its provider; undefined: it is. */
+  sharedWith: string | undefined;
+  /** The statefile is not the one that the last run left, and whether all was sent for that. */
+  replaced: { isHealed: boolean } | undefined;
   /** Numbers of connections that show that the LCC was put back to an earlier time, and whether all was sent for that. */
   setBack: { from: number; to: number; isHealed: boolean } | undefined;
 }
@@ -101,7 +114,9 @@ interface Site extends SiteState {
   elsewhere: { state: string; host: string } | undefined;
   /** Where the last connection is noted; undefined on another machine. */
   state: string | undefined;
-  last: NumberedConnection | undefined;
+  last: LastConnection | undefined;
+  /** The statefile is another than the last run left. */
+  isReplaced: boolean;
 }
 
 /** @throws LccError `try.later` when another run has taken its place */
@@ -116,14 +131,36 @@ function siteOf({ state: named }: DeliveryInput): Site | undefined {
       hasDelivered: base !== '',
       state: undefined,
       last: undefined,
+      isReplaced: false,
     };
+  const last = lastConnection(state);
   return {
     whole: id === '' ? state : pendingPath(state, id),
     made: id === '' ? undefined : MadeSet.find(named),
     elsewhere: undefined,
     hasDelivered: (statSync(state, { throwIfNoEntry: false })?.size ?? 0) > 0,
     state,
-    last: lastConnection(state),
+    last,
+    isReplaced: wasReplaced(last, state),
+  };
+}
+
+function standingOf(
+  status: ProviderReport,
+  now: NumberedConnection,
+  urls: DeliveryInput,
+  site: Site | undefined,
+): SiteStanding {
+  const beside = site?.state === undefined ? [] : statesBeside(site.state, now);
+  const others = beside.length > 0 ? `${beside.join(', ')} beside this state` : undefined;
+  const sharedWith = others ?? (urls.isShare ? 'other pipes or earlier lists' : undefined);
+  // One that is new to the provider gets everything anyway.
+  const isComparable = site !== undefined && !status.isNew;
+  return {
+    isSetBack: isComparable && wentBack(site.last, now),
+    isReplaced: isComparable && site.isReplaced,
+    sharedWith: sharedWith === undefined ? undefined : `${sharedWith} announce for provider ${now.pid}, too`,
+    isAnswered: site?.last?.isAnswered === true,
   };
 }
 
@@ -149,9 +186,9 @@ async function ship(
   site: Site | undefined,
   options: DeliveryOptions,
 ): Promise<DeliveryOutcome> {
-  // One that is new to the provider gets everything anyway.
-  const isSetBack = !status.isNew && wentBack(site?.last, now);
-  const { set, whole } = planOf(status, urls, site, options.set, isSetBack);
+  const standing = standingOf(status, now, urls, site);
+  const { isSetBack, isReplaced, sharedWith } = standing;
+  const { set, whole } = planOf(status, urls, site, options.set, standing);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
   const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
   let sent: DeliveryOutcome['sent'];
@@ -184,17 +221,25 @@ async function ship(
     sent = { set, urls: urls.size.urls, accepted: await finish(session, site, options) };
   }
   await session.close();
+  const isHealed =
+    sent?.set === 'full' || (sharedWith !== undefined && sent !== undefined && whole !== undefined);
+  // Until it is healed the next run is to notice it, too.
+  const noted = isHealed || !(isSetBack || isReplaced) ? site?.state : undefined;
+  if (noted !== undefined && sent !== undefined) noteConnection(noted, now);
   const committed = site && settle(site, sent);
-  const wasNew = whole !== undefined && set === 'partial';
+  if (noted !== undefined && committed === true)
+    noteConnection(noted, now, {
+      isAnswered: status.fullset.wanted && (isHealed || standing.isAnswered),
+    });
+  const wasNew = status.isNew && whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
   const { isBlank, isOfCache, isStatePartial } = urls;
   const elsewhere = urls.state?.id === '' ? undefined : site?.elsewhere;
-  const isHealed = sent?.set === 'full';
-  // Until it is healed the next run is to notice it, too.
-  if (site?.state !== undefined && (!isSetBack || isHealed)) noteConnection(site.state, now);
   const setBack = isSetBack ? { from: site?.last?.seq ?? 0, to: now.seq, isHealed } : undefined;
   return {
     setBack,
+    replaced: isReplaced ? { isHealed } : undefined,
+    sharedWith,
     status,
     sent,
     wasBlank: isBlank,

@@ -23,6 +23,8 @@ export class DeliveryInput {
   state: NamedState | undefined;
   /** The state that is named holds what lists of a part of the site have left: it is no full set. */
   isStatePartial = false;
+  /** It is that of a pipe among several of its provider, or of one whose lists never name all. */
+  isShare = false;
   /** Whether lccq wrote it, about what an LCC holds. */
   isOfCache = false;
   /** What in the head of lccq says that this is not all that is held; undefined where nothing does. */
@@ -105,12 +107,13 @@ export class DeliveryInput {
     return this.#reader.endsPartial;
   }
 
-  #head({ set, state, id, base, host, store, since, whole }: Attributes): void {
+  #head({ set, state, id, base, host, store, since, whole, share }: Attributes): void {
     this.set = setKindOf(set);
     this.isOfCache = store !== undefined;
     if (since !== undefined && since !== '0') this.partOfCache = `since="${since}"`;
     else if (this.isOfCache && this.set === 'partial') this.partOfCache = 'set="partial"';
     this.isStatePartial = whole === 'no';
+    this.isShare = share === 'yes';
     if (state !== undefined) this.state = { state, id: id ?? '', base: base ?? '', host };
   }
 }

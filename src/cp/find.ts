@@ -114,11 +114,15 @@ function expressionStart(words: readonly string[]): number {
 
 /**
  * Runs find and hands over its output chunk by chunk.
- * @param words as bytes (latin1)
+ * @param words as bytes (latin1) @param stderr where it complains
  * @throws LccError `io` when find could not be run, or ended with another status than 0: its list is not whole then
  */
-export async function runFind(words: readonly string[], onChunk: (chunk: Buffer) => void): Promise<void> {
-  const child = start(words);
+export async function runFind(
+  words: readonly string[],
+  stderr: number,
+  onChunk: (chunk: Buffer) => void,
+): Promise<void> {
+  const child = start(words, stderr);
   const ended = new Promise<string | undefined>(resolve => {
     child.once('error', error => resolve(`cannot run find(1): ${error.message}`));
     child.once('close', (status, signal) => resolve(endText(status, signal)));
@@ -134,15 +138,16 @@ export async function runFind(words: readonly string[], onChunk: (chunk: Buffer)
 }
 
 /** Node passes on arguments that are UTF-8 and no others: the shell does, of which it is told the bytes. */
-function start(words: readonly string[]): ChildProcessByStdio<null, Readable, null> | FindByShell {
+function start(words: readonly string[], stderr: number): FindAlone | FindByShell {
   const texts = words.map(word => Buffer.from(word, 'latin1').toString());
   if (texts.every((text, n) => Buffer.from(text).toString('latin1') === words[n]))
-    return spawn('find', texts, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const shell = spawn('sh', ['-s'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    return spawn('find', texts, { stdio: ['ignore', 'pipe', stderr] }) as FindAlone;
+  const shell = spawn('sh', ['-s'], { stdio: ['pipe', 'pipe', stderr] }) as FindByShell;
   shell.stdin.on('error', () => undefined).end(findScript(words));
   return shell;
 }
 
+type FindAlone = ChildProcessByStdio<null, Readable, null>;
 type FindByShell = ChildProcessByStdio<Writable, Readable, null>;
 
 /** Command substitution strips newlines at the end: an x after them keeps them. */

@@ -15,6 +15,18 @@ export interface SiteState {
   hasDelivered: boolean;
 }
 
+/** How a state and its LCC came apart, and what the state is of its provider. */
+export interface SiteStanding {
+  /** The LCC was put back to an earlier time. */
+  isSetBack: boolean;
+  /** The state was. */
+  isReplaced: boolean;
+  /** Other states announce for the provider, too, or none can name all; undefined: it is the whole of it. */
+  sharedWith: string | undefined;
+  /** All of such a state was sent since a full set is wanted. */
+  isAnswered: boolean;
+}
+
 /** The command that sends a full set of what an LCC holds, for messages. */
 export const FULL_OF_CACHE =
   'with the same --pid, --prefix and --mime and nothing else: lccq -- lcccp --set=full …';
@@ -39,10 +51,19 @@ export function refusePartialEnd({ endsPartial }: DeliveryInput, set: SetKind): 
     );
 }
 
+/** @throws LccError `usage`, `data.refused` where a state that is not the whole of its provider would be sent as that */
+function refuseShareAsFull(sharedWith: string | undefined, wanted: SetKind | undefined): void {
+  if (sharedWith === undefined) return;
+  throw new LccError(
+    wanted === undefined ? 'data.refused' : 'usage',
+    `${wanted === undefined ? 'set="full"' : '--set=full'}: ${sharedWith}, and a full set of this state would remove what they ` +
+      'have announced; send all states as one: sort -u FILE... | lcccp --set=full ...',
+  );
+}
+
 /**
  * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the input.
  * @param wanted undefined: as the input says, else partial
- * @param isSetBack the LCC was put back to an earlier time
  * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep what is gone
  */
 export function planOf(
@@ -50,9 +71,10 @@ export function planOf(
   urls: DeliveryInput,
   site: SiteState | undefined,
   wanted: SetKind | undefined,
-  isSetBack: boolean,
+  { isSetBack, isReplaced, sharedWith, isAnswered }: SiteStanding,
 ): { set: SetKind; whole?: string } {
   const asked = wanted ?? urls.set ?? 'partial';
+  if (asked === 'full' && site !== undefined) refuseShareAsFull(sharedWith, wanted);
   if (urls.set === 'full' && asked === 'partial' && site !== undefined)
     throw new LccError('usage', '--set=partial: the input is a full set, from which deletions are missing');
   if (urls.isStatePartial && asked === 'full')
@@ -70,9 +92,17 @@ export function planOf(
       );
     return { set: asked };
   }
-  const isNeeded = status.fullset.wanted || (isSetBack && status.fullset.allowed !== 0);
-  const isWanted = asked === 'full' || (isNeeded && wanted === undefined && !urls.isStatePartial);
-  if (isWanted) return { set: 'full', whole: site.whole };
+  const cameApart = isSetBack || isReplaced;
+  const isNeeded = status.fullset.wanted || (cameApart && status.fullset.allowed !== 0);
+  // All of a share, once: it brings back what is missing there, and removes nothing.
+  if (
+    sharedWith !== undefined &&
+    wanted === undefined &&
+    (cameApart || (status.fullset.wanted && !isAnswered))
+  )
+    return { set: 'partial', whole: site.whole };
+  const mayBeFull = wanted === undefined && !urls.isStatePartial && sharedWith === undefined;
+  if (asked === 'full' || (isNeeded && mayBeFull)) return { set: 'full', whole: site.whole };
   // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
   // set does: nothing is here that a full one would remove, and it costs no ration.
   return status.isNew && site.hasDelivered ? { set: 'partial', whole: site.whole } : { set: 'partial' };

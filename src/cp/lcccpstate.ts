@@ -27,6 +27,8 @@ export interface StateOptions {
   full: boolean;
   commitNow: boolean;
   allowEmpty: boolean;
+  /** Other pipes announce for the same provider: the state is never sent as all there is of it. */
+  isShare: boolean;
   maxDelete: DeletionLimit;
   /** Urls that no list has named for that long are dropped from the state, where lists name parts of the site only; undefined: none. */
   forgetMs?: number | undefined;
@@ -54,9 +56,10 @@ export interface StateResult extends Changes {
 export function updateState(
   chunks: Iterable<Buffer>,
   out: Output,
-  options: StateOptions,
+  given: StateOptions,
   complain: (message: string) => void,
 ): StateResult {
+  let options = given;
   const old = new Statefile(options.statefile);
   // A file that was truncated would otherwise pass for a site that had nothing: what is gone since would stay for ever.
   if (old.exists && old.bytes === 0 && !options.allowEmpty)
@@ -70,8 +73,15 @@ export function updateState(
   try {
     tidy(old.path);
     const seen = new Seen(old);
-    const { urls, rejected, coverage } = readSite(chunks, seen, sorter, options, complain);
+    const { urls, rejected, coverage, isWindow } = readSite(chunks, seen, sorter, options, complain);
+    if (isWindow) options = { ...given, isShare: true };
     const isPartial = !mayDelete(coverage);
+    if (options.isShare && options.full)
+      throw new LccError(
+        'data.refused',
+        '--full: other pipes or earlier lists announce for the provider, too, and a full set of this one would remove what they have announced; ' +
+          'send all states as one: sort -u FILE... | lcccp --set=full ...',
+      );
     if (isPartial && options.full)
       throw new LccError(
         'data.refused',
@@ -132,7 +142,7 @@ function readSite(
   sorter: LineSorter,
   options: StateOptions,
   complain: (message: string) => void,
-): { urls: number; rejected: number; coverage: Coverage } {
+): { urls: number; rejected: number; coverage: Coverage; isWindow: boolean } {
   let others = 0;
   let rejected = 0;
   const input = new SiteInput(
@@ -157,7 +167,7 @@ function readSite(
   input.end();
   // What a record without its key named may be anything that was there before.
   const coverage = together(input.coverage, rejected > 0 ? 'part' : 'all');
-  return { urls: seen.taken + others, rejected, coverage };
+  return { urls: seen.taken + others, rejected, coverage, isWindow: input.coverage === 'window' };
 }
 
 /** A line of the state that a part of the site does not name, as the next state has it; undefined: it is forgotten. */
@@ -216,7 +226,7 @@ function sendMade(
 }
 
 function headOf(
-  { full, commitNow }: StateOptions,
+  { full, commitNow, isShare }: StateOptions,
   { path, id: base }: Statefile,
   id: string,
   isPartial: boolean,
@@ -227,6 +237,7 @@ function headOf(
     // What the state has of a part of the site is not to be sent as all there is.
     ...(isPartial ? { whole: 'no' } : {}),
     ...(commitNow ? {} : { state: path, id, base, host: hostname() }),
+    ...(isShare ? { share: 'yes' } : {}),
   });
 }
 

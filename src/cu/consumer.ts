@@ -37,6 +37,14 @@ export interface ConsumerOutput {
   ended(): void;
 }
 
+/** A program to be run, and the descriptors that its output and its errors go to. */
+export interface ConsumerCall {
+  name: string;
+  args: readonly string[];
+  stdout: number;
+  stderr: number;
+}
+
 /** A program that takes streams. */
 export interface ConsumerProgram {
   /** As it is called in messages. */
@@ -50,9 +58,9 @@ export interface ConsumerProgram {
 /** The program closed its input or ended before everything was written: nothing more need be made for it. */
 export class ConsumerGone extends Error {}
 
-/** A program that is run once for each stream; its output goes where ours goes. */
-export function runForEach([name = '', ...args]: readonly string[]): ConsumerProgram {
-  return { name, start: () => startConsumer(name, args) };
+/** A program that is run once for each stream. */
+export function runForEach(call: ConsumerCall): ConsumerProgram {
+  return { name: call.name, start: () => startConsumer(call) };
 }
 
 /** After its end, until what it has written must be here. */
@@ -60,15 +68,14 @@ const LEFT_BEHIND_MS = 1000;
 
 /**
  * Starts a program with a pipe as its standard input.
- * @param output is given what it writes to its standard output; default: that goes where ours goes
+ * @param output is given what it writes to its standard output, in place of `stdout`
  */
 export function startConsumer(
-  command: string,
-  args: readonly string[],
+  { name, args, stdout, stderr }: ConsumerCall,
   output?: ConsumerOutput,
 ): StartedConsumer {
-  const stdio: StdioOptions = ['pipe', output === undefined ? 'inherit' : 'pipe', 'inherit'];
-  const child = spawn(command, args, { stdio });
+  const stdio: StdioOptions = ['pipe', output === undefined ? stdout : 'pipe', stderr];
+  const child = spawn(name, args, { stdio });
   const { stdin } = child;
   if (stdin === null) throw new Error('a consumer without a pipe');
   if (output !== undefined)

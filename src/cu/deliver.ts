@@ -45,9 +45,11 @@ export async function deliver(
     const place = file === undefined ? undefined : { file, of: selectionText(query.selection) };
     const advice = place && adviceOnSelection(place, cursor);
     if (advice !== undefined) talk.note(advice);
+    const { consumer } = delivery;
     const placed = { ...delivery, place };
     if (delivery.follows) return await follow(reader, query, placed, stdout, talk, following);
-    if (delivery.batch !== undefined) return await inBatches(reader, query, placed, talk, following);
+    if (consumer !== undefined && delivery.batch !== undefined)
+      return await inBatches(reader, query, { ...placed, consumer }, talk, following);
     return await once(reader, query, placed, stdout, talk, startThread(reader, query, delivery));
   } finally {
     reader.close();

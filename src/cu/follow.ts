@@ -10,7 +10,7 @@ import { DatabaseWatch } from '../db/sqlite/watch.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
-import { runForEach, type ConsumerProgram } from './consumer.js';
+import { runForEach, type ConsumerCall, type ConsumerProgram } from './consumer.js';
 import { readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { isReachedTold } from './nothing-new.js';
@@ -80,14 +80,13 @@ export async function follow(
 export async function inBatches(
   reader: CacheReader,
   query: Query,
-  delivery: PlacedDelivery,
+  delivery: ConsumedDelivery,
   talk: DeliveryTalk,
   following: Following,
 ): Promise<number> {
   const { stop } = following;
   const end = reader.highWater;
-  const { consumer = [] } = delivery;
-  return await intoProgram({ ...delivery, consumer }, following, talk, async program => {
+  return await intoProgram(delivery, following, talk, async program => {
     const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
     for (;;) {
       const next = await runs.one();
@@ -98,9 +97,12 @@ export async function inBatches(
   });
 }
 
+/** Of which a program takes the streams. */
+type ConsumedDelivery = PlacedDelivery & { consumer: ConsumerCall };
+
 /** Has streams taken by a program, and ends one that stays. @returns their status, or that of its end */
 async function intoProgram(
-  { consumer, stays, query }: PlacedDelivery & { consumer: readonly string[] },
+  { consumer, stays, query }: ConsumedDelivery,
   { clock, stop }: Following,
   talk: DeliveryTalk,
   send: (program: ConsumerProgram) => Promise<number>,

@@ -13,6 +13,7 @@ import {
   ConsumerGone,
   startConsumer,
   type Consumer,
+  type ConsumerCall,
   type ConsumerEnd,
   type ConsumerProgram,
   type StartedConsumer,
@@ -27,8 +28,7 @@ const ENDED_EARLY = 'ended before its input did';
 const TOO_LONG = `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
 
 export class StayingProgram implements ConsumerProgram {
-  readonly name: string;
-  readonly #args: readonly string[];
+  readonly #call: ConsumerCall;
   readonly #streamEnd: string;
   readonly #gone = new AbortController();
   #run: Run | undefined;
@@ -36,10 +36,13 @@ export class StayingProgram implements ConsumerProgram {
   #isFailureTold = false;
 
   /** @param streamEnd what is written after a stream whose format has no end of its own */
-  constructor([name = '', ...args]: readonly string[], streamEnd: string) {
-    this.name = name;
-    this.#args = args;
+  constructor(call: ConsumerCall, streamEnd: string) {
+    this.#call = call;
     this.#streamEnd = streamEnd;
+  }
+
+  get name(): string {
+    return this.#call.name;
   }
 
   get gone(): AbortSignal {
@@ -47,7 +50,7 @@ export class StayingProgram implements ConsumerProgram {
   }
 
   start(): Consumer {
-    const run = (this.#run ??= new Run(this.name, this.#args, this.#gone));
+    const run = (this.#run ??= new Run(this.#call, this.#gone));
     run.begin();
     return {
       write: chunk => run.write(chunk),
@@ -92,9 +95,9 @@ class Run {
   readonly #gone: AbortController;
 
   /** @param gone is aborted when no more is to be expected of it */
-  constructor(name: string, args: readonly string[], gone: AbortController) {
+  constructor(call: ConsumerCall, gone: AbortController) {
     this.#gone = gone;
-    this.consumer = startConsumer(name, args, {
+    this.consumer = startConsumer(call, {
       said: chunk => this.#said(chunk),
       ended: () => void systemClock.after(END_MS, () => this.#fellSilent()),
     });

@@ -1,6 +1,7 @@
 /** What is asked for, and where the answer goes. */
 import type { Selection } from '../db/cache/read.js';
 import type { TextWanted } from '../text/html.js';
+import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
 import type { FieldName } from './fields.js';
 import type { Format } from './formats/types.js';
@@ -34,8 +35,8 @@ export interface Delivery {
   query: Omit<Query, 'selection'> & { selection: Omit<Selection, 'sinceSeq'> };
   /** Cursor file of the consumer. */
   cursor?: string | undefined;
-  /** Program and arguments to pipe into; undefined: standard output. */
-  consumer?: readonly string[] | undefined;
+  /** The program to pipe into; undefined: standard output. */
+  consumer?: ConsumerCall | undefined;
   /** It goes on with every change. */
   follows: boolean;
   /** The program stays and answers each stream, instead of being run for each. */

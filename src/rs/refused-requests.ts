@@ -32,7 +32,8 @@ export function refusing(
 export interface RefusedRequestsOptions {
   db: Pick<RsDatabase, 'audit' | 'write'>;
   nowMs: () => number;
-  proxies: readonly Network[];
+  /** As clientAddress has them. */
+  proxies: readonly Network[] | undefined;
   by: AuditEvent['by'];
   limit: { most: number; text: string };
 }

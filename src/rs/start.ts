@@ -172,7 +172,7 @@ async function run(
   app.notFound(c => c.text('there is nothing here\n', 404));
   const noted = { db, nowMs: () => clock.nowMs(), limit: options.refusals };
   const refused = new RefusedRequests({ ...noted, proxies: options.proxies, by: 'applicant' });
-  const operatorsRefused = new RefusedRequests({ ...noted, proxies: [], by: 'operator' });
+  const operatorsRefused = new RefusedRequests({ ...noted, proxies: undefined, by: 'operator' });
   // A proxy speaks for all of its clients.
   const except = (address: string) =>
     ipaddr.isValid(address) && isIn(options.proxies, ipaddr.process(address));

@@ -23,7 +23,7 @@ const UNKNOWN_ENTITY = 'undefined entity';
 const WRONG_END = 'unexpected close tag';
 /** Elements that are an entry. */
 const ENTRIES: readonly string[] = ['url', 'sitemap'];
-/** Where more of the list stands behind its root. */
+/** Where more of the list stands after its root. */
 const LIST_TAG = /<(?:[\w.-]+:)?(?:urlset|sitemapindex|sitemap|url|loc)[\s/>]/;
 /** More than a piece of such a tag that ends with a piece of text. */
 const TAG_LENGTH = 64;
@@ -181,7 +181,7 @@ export class SitemapXml {
   #passOver(text: string): void {
     const seen = `${this.#after ?? ''}${text}`;
     this.#after = seen.slice(-TAG_LENGTH);
-    if (LIST_TAG.test(seen)) this.#stray('more of a list behind the end of its root');
+    if (LIST_TAG.test(seen)) this.#stray('more of a list after the end of its root');
   }
 
   /** Something that may have been meant as an entry is none: said once. */

@@ -4,7 +4,7 @@ import type { Found } from './found.js';
 import type { SourceLimit } from './limits.js';
 
 const HTTP = /^https?:/i;
-/** Where a column begins behind a url: anything behind a tab, and what no url has behind a blank. A blank alone may belong to it. */
+/** Where a column begins after a url: anything after a tab, and what no url has after a blank. A blank alone may belong to it. */
 const COLUMN =
   /\t|\s(?=(?:https?:\S*|\d{4}-\d\d[-\dTtZz:.+]*|[01]?\.\d+|[01]|always|hourly|daily|weekly|monthly|yearly|never)(?:\s|$))/i;
 

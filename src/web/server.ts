@@ -40,6 +40,9 @@ export async function serveWeb(
     // What a client sends after its first request is no request.
     if (!clients.asks(request)) return;
     prepare(response);
+    // RFC 9112, 3.2: a proxy may have looked at another one than we would.
+    if (request.rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1)
+      return send(request, response, line(400, 'there is more than one Host header'));
     if (Buffer.byteLength(request.url ?? '') > limits['web.max_url_bytes'])
       return send(
         request,

@@ -149,12 +149,12 @@ test('connections whose numbers go back tell of an LCC that was put back to an e
   const note = `${site.state}.uns`;
   const noted = readFileSync(note, 'utf8');
   const [numbering = '', , seq] = noted.trim().split(' ');
-  assert.match(noted, /^\w+ \d+ \d+\n$/);
+  assert.match(noted, /^\w+ \d+ \d+ \d+-\d+-\d+ 0\n$/);
   receiver.sets.length = 0;
 
   // What was noted of another numbering, or another provider, says nothing.
   for (const other of [noted.replace(numbering, 'ffff'), noted.replace(` ${pid} `, ' 77 '), 'no note\n']) {
-    writeFileSync(note, other.replace(/\d+\n$/, '999\n'));
+    writeFileSync(note, other.replace(/\d+ \d+-\d+-\d+ 0\n$/, '999\n'));
     const same = await lcccp(pid, site.told([url('a.html')]), ['-q']);
     assert.deepEqual(same, { status: 0, stdout: '', stderr: '' });
   }

@@ -58,7 +58,7 @@ test('what find tells of a file is what stat tells; links and times before 1970 
   symlinkSync('a', link);
 
   let printed = '';
-  await runFind(planFind([tree], 'facts').words, chunk => (printed += chunk.toString('latin1')));
+  await runFind(planFind([tree], 'facts').words, 2, chunk => (printed += chunk.toString('latin1')));
   const found = new Map(printed.split('\0').map(entry => [nameOf(entry), factsOf(entry)]));
   for (const name of plain) {
     const facts = statFile(name);
@@ -77,7 +77,7 @@ test('a file that goes between its name and its facts is left out, and find does
   for (const name of ['a', 'b']) writeFileSync(join(tree, name), '');
   let printed = '';
   const given = [tree, '-type', 'f', '-exec', 'sh', '-c', 'rm "$0"', '{}', ';', '-print'];
-  await runFind(planFind(given, 'facts').words, chunk => (printed += chunk.toString('latin1')));
+  await runFind(planFind(given, 'facts').words, 2, chunk => (printed += chunk.toString('latin1')));
   assert.equal(printed, '');
 });
 
@@ -118,7 +118,7 @@ test('refuses to have files removed that are to be described', () => {
 test('the failure of find is ours', async () => {
   const chunks: Buffer[] = [];
   await assert.rejects(
-    runFind(['/nonexistent-directory'], chunk => chunks.push(chunk)),
+    runFind(['/nonexistent-directory'], 2, chunk => chunks.push(chunk)),
     (e: unknown) => e instanceof LccError && e.code === 'io' && /find ended with status 1/.test(e.message),
   );
 });

@@ -86,6 +86,54 @@ test('a server that has moved is named, and gets nothing', async () => {
   await assert.rejects((await leads('http://[')).ask('GET', 'me'), { code: 'peer.protocol' });
 });
 
+test('nothing that a server says comes to stand in a command, a path or a terminal, unless it has the form of ours', async () => {
+  const right = {
+    id: 'a-b_C',
+    pid: 7,
+    secret: 'S'.repeat(27),
+    password: 'P'.repeat(27),
+    state: 'issued',
+    url: 'http://h.example/docs/',
+    file: 'http://h.example/docs/lcc-0123abcd.txt',
+    uns: 'tls:lcc.example.org:9443',
+  };
+  const make = async (said: object) =>
+    (await serverAt((_request, response) => void response.end(JSON.stringify({ ...right, ...said })))).make(
+      'x',
+      {},
+    );
+  assert.equal((await make({})).secret, right.secret);
+  for (const [name, values] of Object.entries({
+    secret: ['x; touch /tmp/y #', 'short', '$(id)'.padEnd(27, 'x'), `${'S'.repeat(20)}\n`, 'S'.repeat(65), 7],
+    password: ['x y', "'", 'P'.repeat(101)],
+    id: ['../me', 'a b', ''],
+    file: ['', 'a.txt', 'lcc-0.txt; id', '../lcc-0.txt', 'lcc-0/../x.txt', 'lcc-0.txt\n'].map(
+      each => right.url + each,
+    ),
+    url: [
+      'http://h.example/docs/ ',
+      'http://h.example/a\u001b[2J/',
+      'file:///etc/',
+      'http://h.example/$(id) /',
+    ],
+  }))
+    for (const value of values) {
+      const file = name === 'url' ? { file: `${String(value)}lcc-0.txt` } : {};
+      await assert.rejects(
+        make({ [name]: value, ...file }),
+        { code: 'peer.protocol' },
+        `${name}: ${String(value)}`,
+      );
+    }
+  const { reason, proven, uns, state } = await make({
+    state: 'is\u001bsued',
+    reason: { code: 'a\nb', what: '\u001b[2J', do: ['x'] },
+    proven: ['a\u0007'],
+    uns: 'h:1\n* * * * * root id',
+  });
+  assert.doesNotMatch(JSON.stringify([reason, proven, uns, state]), /\\n|\\u00/);
+});
+
 test('a password file that is not there is said with what to do', () => {
   assert.throws(() => loginOf({ pid: 7, pwdfile: '/none/at/all' }), {
     code: 'input.missing',

@@ -180,7 +180,7 @@ describe('a mail that is killed', () => {
   it('at rs.reset.committed has replaced the password once; its link is used up', async () => {
     provider();
     const token = 'A'.repeat(27);
-    scene.db.write(() => scene.db.addresses.link(hash('sha256', token), 100_000, Date.now() + 1e6));
+    scene.db.write(() => scene.db.addresses.link(hash('sha256', token), 100_000, Date.now() + 1e6, null));
     const path = join(scene.dir, 'lcc.db');
     const made = openDatabase(path);
     new RegisteredStore(made).add(100_000, 'x', {}, []);

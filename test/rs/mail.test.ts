@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { passwordMatches } from '../../src/lib/password.js';
 import { onStep } from '../../src/lib/steps.js';
+import type { RsChange } from '../../src/wire/qm-rs.js';
 import { linkIn, type TakenMail } from '../support/smtp.js';
 import { until } from '../support/until.js';
 import { ANN, DAY_MS, MailScene, refusalOf } from './mail-support.js';
@@ -301,6 +302,49 @@ describe('a forgotten password', () => {
     stage.scene.shown = { generation: 5 };
     stage.scene.clock.byMs += 3_600_001;
     await assert.rejects(forgotten.exchange(third), /this link is not good/);
+  });
+
+  test('has links that go with the address, the password and the provider they are for', async () => {
+    const taken = await stage.start({ 'rs.mails_per_address': '99', 'rs.mails_per_network': '99' });
+    const pid = await stage.provider(taken);
+    stage.scene.mail.stir();
+    let mails = 2;
+    await taken.mail(mails);
+    const { forgotten, mailing } = stage.scene.mail;
+    const { db } = stage.scene;
+    stage.scene.shown = { generation: 4 };
+    const link = async () => {
+      forgotten.ask(String(pid), 'n');
+      return linkIn(await taken.mail(++mails), 'reset');
+    };
+    const isVoid = (token: string) => assert.rejects(forgotten.exchange(token), /this link is not good/);
+    /** What the Registration Server has the Queue Manager do. */
+    const sends = (change: RsChange) => db.write(() => db.outbox.add(0, change, stage.scene.clock.nowMs()));
+
+    const stays = await link();
+    sends({ op: 'terms', pid, timeofday: '1'.repeat(24) });
+    assert.equal((await forgotten.exchange(stays)).pid, pid, 'other changes leave it good');
+    for (const change of [
+      { op: 'password', pid, password: 'x', generation: 4 },
+      { op: 'leave', pid },
+      { op: 'stay', pid },
+      { op: 'disable', pid },
+    ] as const) {
+      const token = await link();
+      sends(change);
+      await isVoid(token);
+    }
+    const byOperator = await link();
+    stage.scene.shown = { generation: 5 };
+    await isVoid(byOperator);
+    const toOld = await link();
+    mailing.change(pid, 'other@example.org', 'n');
+    mailing.confirm(linkIn(await taken.mail(++mails), 'confirm'));
+    await isVoid(toOld);
+    await taken.mail(++mails);
+    const removed = await link();
+    mailing.remove(pid);
+    await isVoid(removed);
   });
 
   test('cannot be used to write to somebody more often than a day allows, nor to keep news from them', async () => {

@@ -23,6 +23,7 @@ function deletedBy(dir: string, stream: string): string[] {
         full: false,
         commitNow: true,
         allowEmpty: true,
+        isShare: false,
         maxDelete: { percent: 100 },
         nowMs: 0,
         maxDoubtfulUrls: 1000,

@@ -94,8 +94,8 @@ test('both kinds of entries are read wherever they stand; what else may be one i
     [set('<url><loc>http://e/1</loc><loc>http://e/2</loc></url>'), 1, /a second location .*e\/2/],
     [set('<url><loc>http://e/1</loc><url><loc>http://e/2</loc></url></url>'), 1, /an entry inside another/],
     [set('<url><LOC>http://e/1</LOC></url>'), 0, /a url without location/],
-    [`${set(page(1))}${set(page(2)).slice(21)}`, 1, /more of a list behind the end of its root/],
-    [`<urlset/>${page(2)}`, 0, /more of a list behind/],
+    [`${set(page(1))}${set(page(2)).slice(21)}`, 1, /more of a list after the end of its root/],
+    [`<urlset/>${page(2)}`, 0, /more of a list after/],
   ];
   for (const [text, locations, what] of left)
     for (const pieces of [text, [...Buffer.from(text)].map(byte => Uint8Array.of(byte))]) {

@@ -146,8 +146,8 @@ export const asText = ({ status, stdout, stderr }: Ran): Done => ({
 
 /** Variables that Node, libc or `lib/steps.ts` read when a process starts. */
 const READ_AT_START = /^(TZ|HOME|NODE_|LCC_(STEP|CRASH)|UV_)/;
-/** Arguments that start other programs, whose output goes where the process writes. */
-const STARTS_PROGRAMS = /^(--|--find|--follow|--stay|--format=.*\.zst)$/;
+/** Arguments with which it goes on until a signal, or that are of its process; zstd(1) complains where that does. */
+const IS_OF_A_PROCESS = /^(--follow|--stay|--format=.*\.zst)$|\$PPID/;
 
 /** Of a daemon's name, what only changes or shows a file. */
 const MANAGES_READERS = /^--(add|remove|list)-reader/;
@@ -165,7 +165,7 @@ function needsProcess(name: string, args: readonly string[], { env = {}, uid, gi
     gid !== undefined ||
     (/^(lccd|lccbot|lccspider|lccstored|lccurld)/.test(name) &&
       !args.some(arg => MANAGES_READERS.test(arg))) ||
-    args.some(arg => STARTS_PROGRAMS.test(arg)) ||
+    args.some(arg => IS_OF_A_PROCESS.test(arg)) ||
     Object.keys(env).some(key => READ_AT_START.test(key) && env[key] !== process.env[key])
   );
 }

@@ -34,6 +34,8 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const)
 
 parentPort?.on('message', ({ bundle, launcher, args, env, ...io }: InsideRun) => {
   stderr = io.stderr;
+  // Left by the run before.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
   // For the programs that it runs.
   for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
   Object.assign(process.env, ownEnv, env);

@@ -44,6 +44,22 @@ test('listens on every kind of endpoint, several at a time', { timeout: BOUND_MS
 });
 
 test(
+  'a request with two Host headers is none: a proxy in front may have looked at the other',
+  { timeout: BOUND_MS },
+  async t => {
+    let asked = 0;
+    const server = await serve(ground(t), (_request, response) => void response.end(String(++asked)));
+    for (const hosts of ['Host: x\r\nHost: y', 'Host: x\r\nhost: x']) {
+      const { socket, heard } = await open(server);
+      socket.write(`GET / HTTP/1.1\r\n${hosts}\r\n\r\n`);
+      assert.match(await heard, /^HTTP\/1\.1 400 [\s\S]*there is more than one Host header/);
+    }
+    assert.equal(asked, 0);
+    await server.close();
+  },
+);
+
+test(
   'one connection carries one request, and every answer has the headers that keep browsers safe',
   { timeout: BOUND_MS },
   async t => {

@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { syncDirectory, writeFileDurably } from '../../lib/durable.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
+import { hasForm } from './server.js';
 
 /** A new provider, another root of one, or another password in place of a forgotten one; ends the name of the file. */
 export type PendingKind = 'pair' | 'root' | 'reset';
@@ -42,7 +43,11 @@ export function readPending(pwdfile: string, kind: PendingKind): PendingRegistra
   if (!existsSync(path)) return undefined;
   try {
     const value = Object(JSON.parse(readFileSync(path, 'utf8'))) as Record<string, unknown>;
-    if (NAMES.every(name => typeof value[name] === 'string') && Number.isSafeInteger(value['pid']))
+    const isWhole =
+      NAMES.every(name => typeof value[name] === 'string') && Number.isSafeInteger(value['pid']);
+    const { url = '', file = '' } = value as { url?: string; file?: string };
+    // An earlier lccregister kept whatever a server had said.
+    if (isWhole && hasForm('secret', value['secret']) && hasForm('file', file.slice(url.length)))
       return value as unknown as PendingRegistration;
   } catch (error) {
     throw new LccError('data.malformed', `${path}: ${messageOf(error)}; ${remedy}`);

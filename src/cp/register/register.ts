@@ -327,8 +327,5 @@ function takeAway(pending: PendingRegistration): void {
 
 function pathsOf({ docroots = [], url, file }: PendingRegistration): string[] {
   const name = file.slice(url.length);
-  // The name comes from the server, and must not lead elsewhere.
-  if (!/^lcc-[0-9a-f]+\.txt$/.test(name))
-    throw new LccError('peer.protocol', `${file}: that is no name of a file for a secret`);
   return docroots.map(docroot => join(docroot, name));
 }

@@ -54,6 +54,23 @@ export interface RegistrationServerOptions {
   ca: Buffer | undefined;
 }
 
+/**
+ * Forms of what a server says that comes to stand in a command, a path or a file here. A server is somebody else's: whatever has
+ * another form is refused, and not quoted.
+ */
+const FORMS = {
+  id: /^[\w-]{1,64}$/,
+  secret: /^[\w-]{20,64}$/,
+  password: /^[\w-]{0,100}$/,
+  /** After the directory. */
+  file: /^lcc-[0-9a-f]{1,64}\.txt$/,
+} as const;
+
+/** Whether it has the form that all our servers give it. */
+export function hasForm(what: keyof typeof FORMS, value: unknown): value is string {
+  return typeof value === 'string' && FORMS[what].test(value);
+}
+
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 export class RegistrationServer {
@@ -85,7 +102,7 @@ export class RegistrationServer {
     const answer = await this.ask('POST', path, body, login);
     const [id, secret] = [answer['id'], answer['secret']];
     const password = answer['password'] ?? (login === undefined ? undefined : '');
-    if (typeof id !== 'string' || typeof secret !== 'string' || typeof password !== 'string')
+    if (!hasForm('id', id) || !hasForm('secret', secret) || !hasForm('password', password))
       throw this.#strange('no pair');
     return { ...this.#standing(answer), id, secret, password };
   }
@@ -105,19 +122,20 @@ export class RegistrationServer {
     if (
       typeof state !== 'string' ||
       !Number.isSafeInteger(pid) ||
-      typeof url !== 'string' ||
+      !isPlainUrl(url) ||
       typeof file !== 'string' ||
-      !file.startsWith(url)
+      !file.startsWith(url) ||
+      !hasForm('file', file.slice(url.length))
     )
       throw this.#strange('no standing of a pair');
     return {
-      state,
+      state: oneLine(state),
       pid: Number(pid),
       url,
       file,
-      proven: Array.isArray(proven) ? proven.map(String) : [],
-      reason: typeof reason === 'object' && reason !== null ? (reason as PairStanding['reason']) : undefined,
-      uns: typeof uns === 'string' ? uns : '',
+      proven: Array.isArray(proven) ? proven.map(each => oneLine(String(each))) : [],
+      reason: reasonIn(reason),
+      uns: typeof uns === 'string' ? oneLine(uns) : '',
     };
   }
 
@@ -216,6 +234,17 @@ export class RegistrationServer {
       `${this.#options.url}: ${what}; is that the address of a Registration Server?`,
     );
   }
+}
+
+/** A url as the URL Standard writes it: nothing in it ends a word, or moves the cursor of a terminal. */
+function isPlainUrl(url: unknown): url is string {
+  return typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url) && new URL(url).href === url;
+}
+
+function reasonIn(reason: unknown): PairStanding['reason'] {
+  if (typeof reason !== 'object' || reason === null) return undefined;
+  const { code, what, do: advice } = reason as Record<string, unknown>;
+  return { code: oneLine(String(code)), what: oneLine(String(what)), do: oneLine(String(advice)) };
 }
 
 async function read(answer: IncomingMessage): Promise<string> {

@@ -89,10 +89,11 @@ export class SiteInput {
     else if (this.#head !== '' && !this.#sawEnd) this.#startStrict().end();
   }
 
-  /** How much of the site the stream names, which does not tell a window from another part; known once `end` is done. */
+  /** How much of the site the stream names: one that begins as a part never names all; known once `end` is done. */
   get coverage(): Coverage {
     const endsPartial = this.#strict?.endsPartial ?? `${this.#end}\n` === PARTIAL_END;
-    return endsPartial || this.#startsPartial || PARTIAL_HEAD.test(this.#head) ? 'part' : 'all';
+    if (this.#startsPartial || PARTIAL_HEAD.test(this.#head)) return 'window';
+    return endsPartial ? 'part' : 'all';
   }
 
   #handOver(rest: Buffer): void {

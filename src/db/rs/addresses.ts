@@ -30,6 +30,13 @@ interface Row extends Omit<StoredAddress, 'isConfirmed'> {
 const SELECT =
   'SELECT id, registration, address, token IS NULL AS isConfirmed, mail_address.since_ms AS sinceMs FROM mail_address';
 
+/** Gives another password, once. */
+export interface ResetLink {
+  pid: number;
+  /** Of the password that it replaces; null: not known. */
+  generation: number | null;
+}
+
 export class AddressStore extends SqlStore {
   readonly #put = this.sql.run<[registration: number, address: string, token: string, number, number]>(
     'INSERT INTO mail_address(registration, address, token, since_ms, looked_ms) VALUES (?, ?, ?, ?, ?)',
@@ -100,8 +107,8 @@ export class AddressStore extends SqlStore {
   }
 
   /** A link that gives another password. @param token its hash */
-  readonly link = this.sql.run<[token: string, pid: number, endsMs: number]>(
-    'INSERT INTO reset_link(token, pid, ends_ms) VALUES (?, ?, ?)',
+  readonly link = this.sql.run<[token: string, pid: number, endsMs: number, generation: number | null]>(
+    'INSERT INTO reset_link(token, pid, ends_ms, generation) VALUES (?, ?, ?, ?)',
   );
 
   /** All links of a provider are used up. */
@@ -179,8 +186,8 @@ export class AddressStore extends SqlStore {
   }
 
   /** Whose link it is. @param token its hash */
-  readonly linkOf = this.sql.value<[token: string, nowMs: number], number>(
-    'SELECT pid FROM reset_link WHERE token = ? AND ends_ms > ?',
+  readonly linkOf = this.sql.row<[token: string, nowMs: number], ResetLink>(
+    'SELECT pid, generation FROM reset_link WHERE token = ? AND ends_ms > ?',
   );
 }
 

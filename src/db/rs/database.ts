@@ -8,7 +8,7 @@ import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '../sqlite/own-database.js';
 import { AddressStore } from './addresses.js';
 import { AuditStore } from './audit.js';
-import { MAIL_SCHEMA } from './mail-schema.js';
+import { MAIL_SCHEMA, RESET_SCHEMA } from './mail-schema.js';
 import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
 import { REGISTERED_SCHEMA, RsProviderStore } from './providers.js';
@@ -21,7 +21,11 @@ import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
 const RS_DB: OwnKind = {
-  steps: [RS_SCHEMA + REGISTERED_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA, QUIET_SCHEMA],
+  steps: [
+    RS_SCHEMA + REGISTERED_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA,
+    QUIET_SCHEMA,
+    RESET_SCHEMA,
+  ],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.
   pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`, 'secure_delete = ON'],

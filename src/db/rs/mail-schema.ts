@@ -89,3 +89,16 @@ BEGIN
   DELETE FROM reset_link WHERE pid = OLD.pid;
 END;
 `;
+
+/** From 0.3.0 on: a link is of the password that it is to replace, and of the address that it went to. */
+export const RESET_SCHEMA = `
+ALTER TABLE reset_link ADD COLUMN generation INTEGER; -- of that password; NULL = not known, the Queue Manager was away
+CREATE TRIGGER reset_link_of_address AFTER DELETE ON mail_address WHEN OLD.token IS NULL
+BEGIN
+  DELETE FROM reset_link WHERE pid IN (SELECT pid FROM registered WHERE registration = OLD.registration);
+END;
+CREATE TRIGGER reset_link_of_password AFTER INSERT ON outbox WHEN json_extract(NEW.change, '$.op') IN ('password', 'leave', 'stay', 'disable', 'enable')
+BEGIN
+  DELETE FROM reset_link WHERE pid = NEW.pid;
+END;
+`;

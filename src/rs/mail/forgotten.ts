@@ -87,11 +87,14 @@ export class ForgottenPasswords {
   }
 
   /** Looks at those who asked. @returns whether there were any */
-  look(): boolean {
+  async look(): Promise<boolean> {
     const { db } = this.#options;
     const all = db.addresses.asked(AT_A_TIME);
     for (const one of all) {
-      db.write(() => this.#answer(one));
+      const { pids } = this.#whose(one);
+      const generations = new Map<number, number | null>();
+      for (const pid of pids) generations.set(pid, await this.#generationOf(pid));
+      db.write(() => this.#answer(one, generations));
       step('rs.forgotten.looked');
     }
     return all.length > 0;
@@ -102,23 +105,25 @@ export class ForgottenPasswords {
    * @throws RsRequestRefused 410 for a link that is none, was used, or is too old; 503 while the Queue Manager is away
    */
   async exchange(token: string): Promise<NewPassword> {
-    const { db, clock, show, applied } = this.#options;
+    const { db, clock, applied } = this.#options;
     const link = TOKEN.test(token) ? hashOf(token) : '';
     const found = db.addresses.linkOf(link, clock.nowMs());
     if (found === undefined) throw notGood();
-    const { generation } = (await show(found)) ?? {};
-    if (typeof generation !== 'number')
+    const generation = await this.#generationOf(found.pid);
+    if (generation === null)
       throw new RsRequestRefused(
         503,
         'busy',
         'passwords cannot be changed now',
         'press the button again later',
       );
+    // Replaced since by somebody who knew it, or by the operator.
+    if (generation !== (found.generation ?? generation)) throw notGood();
     const password = generatePassword();
     const pid = db.write(() => {
       const { addresses, outbox, audit } = db;
       // Meanwhile another one may have pressed it.
-      const used = addresses.linkOf(link, clock.nowMs());
+      const used = addresses.linkOf(link, clock.nowMs())?.pid;
       if (used === undefined) throw notGood();
       addresses.unlink(used);
       const nowMs = clock.nowMs();
@@ -139,15 +144,31 @@ export class ForgottenPasswords {
     return { pid, password };
   }
 
-  #answer(one: Forgotten): void {
+  /** The address that a link goes to, and the providers that it is for: none where nobody has confirmed it. */
+  #whose({ asked }: Forgotten): { address: string; pids: readonly number[] } {
+    const isPid = PID.test(asked);
+    const address = isPid ? this.#options.mailing.standing(Number(asked))?.confirmed : readMailAddress(asked);
+    if (address === undefined) return { address: '', pids: [] };
+    return {
+      address,
+      pids: isPid ? [Number(asked)] : this.#options.db.addresses.withAddress(address, MAX_LINKS),
+    };
+  }
+
+  /** Of the password that a provider has now; null: the Queue Manager is away, or does not know the provider. */
+  async #generationOf(pid: number): Promise<number | null> {
+    const { generation } = (await this.#options.show(pid)) ?? {};
+    return typeof generation === 'number' ? generation : null;
+  }
+
+  #answer(one: Forgotten, generations: ReadonlyMap<number, number | null>): void {
     const { db, mailing, options, clock } = this.#options;
     const { addresses, audit } = db;
-    const { asked, network } = one;
+    const { network } = one;
     addresses.answered(one);
     const nowMs = clock.nowMs();
-    const address = PID.test(asked) ? this.#addressOf(Number(asked)) : readMailAddress(asked);
-    const pids = PID.test(asked) ? [Number(asked)] : addresses.withAddress(address ?? '', MAX_LINKS);
-    if (address === undefined || pids.length === 0) return;
+    const { address, pids } = this.#whose(one);
+    if (pids.length === 0) return;
     const isSent = mailing.hasRoom(address, RESERVED);
     for (const pid of pids) {
       const detail = isSent ? 'a link goes out' : 'no mail: rs.mails_per_address or rs.mails_per_day';
@@ -157,14 +178,10 @@ export class ForgottenPasswords {
     const endsMs = nowMs + options.resetMs;
     const links = pids.map(pid => {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
-      addresses.link(hashOf(token), pid, endsMs);
+      addresses.link(hashOf(token), pid, endsMs, generations.get(pid) ?? null);
       return { pid, url: `${options.url.replace(/\/$/, '')}/reset/${token}` };
     });
     mailing.queue('reset', null, address, network, resetLetter(links, endsMs, nowMs, options));
-  }
-
-  #addressOf(pid: number): string | undefined {
-    return this.#options.mailing.standing(pid)?.confirmed;
   }
 }
 

@@ -54,14 +54,15 @@ export function startMail({ db, options, smtp, clock, log, show, applied, fail }
         });
   let isStopped = false;
   let stirred: Promise<void> | undefined;
+  let gathered: Promise<void> = Promise.resolve();
   const stir = () => {
     if (stirred !== undefined || isStopped || sender === undefined) return;
     // What is asked for is answered first.
     stirred = new Promise(resolve => {
       setImmediate(() => {
         stirred = undefined;
-        if (!isStopped) guarded(gather);
-        resolve();
+        gathered = gathered.then(() => (isStopped ? undefined : gather())).catch(guard);
+        resolve(gathered);
       });
     });
   };
@@ -91,16 +92,18 @@ export function startMail({ db, options, smtp, clock, log, show, applied, fail }
     async idle() {
       await hinting;
       await stirred;
+      await gathered;
       await sender?.idle();
     },
     async stop() {
       isStopped = true;
+      await gathered;
       await sender?.stop();
     },
   };
 
-  function gather(): void {
-    while (forgotten.look() || news.gather() > 0);
+  async function gather(): Promise<void> {
+    while ((await forgotten.look()) || news.gather() > 0);
     news.tellOperator();
     sender?.stir();
   }

@@ -42,7 +42,7 @@ export function operatorApiOf({ logins, views, decisions, url, maxBodyBytes, fai
     const [, coded = ''] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(c.req.header('authorization') ?? '') ?? [];
     const text = Buffer.from(coded, 'base64').toString('utf8');
     const [, name, password] = /^([^:]{1,64}):(.{1,200})$/.exec(text) ?? [];
-    const address = clientAddress(c.env.incoming, []);
+    const address = clientAddress(c.env.incoming, undefined);
     if (name === undefined || password === undefined || !(await logins.areRight(name, password, address)))
       throw new RsRequestRefused(
         401,

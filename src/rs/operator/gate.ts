@@ -81,7 +81,7 @@ export function operatorLoginPages(options: OperatorGateOptions, page: PageMaker
   pages.get('/login', c => c.html(show('', [])));
   pages.post('/login', async c => {
     const { name, password } = await fieldsOf(c, ['name', 'password']);
-    const address = clientAddress(c.env.incoming, []);
+    const address = clientAddress(c.env.incoming, undefined);
     if (!(await logins.areRight(name.trim(), password.trim(), address))) {
       sessions.refused('operator', name.slice(0, 64), networkOf(address));
       const wrong = new RsRequestRefused(
