@@ -3,7 +3,7 @@
  * all of them. Only medians and ratios are reported.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -116,19 +116,22 @@ export function timeShell(command: string, options: { cwd?: string; env?: NodeJS
   const dir = mkdtempSync(join(tmpdir(), 'lcc-bench-'));
   try {
     const report = join(dir, 'time');
+    // In a file: a contender may say something of each row.
+    const said = openSync(join(dir, 'errors'), 'w+');
     const result = spawnSync(
       '/usr/bin/time',
       ['-o', report, '-f', '%e %M %U %S', 'bash', '-o', 'pipefail', '-c', command],
       {
-        stdio: ['ignore', 'ignore', 'pipe'],
+        stdio: ['ignore', 'ignore', said],
         cwd: options.cwd,
         env: options.env ?? process.env,
-        maxBuffer: 64 * 1024 * 1024,
       },
     );
+    const last = lastOf(said);
+    closeSync(said);
     if (result.error !== undefined) throw result.error;
     if (result.status !== 0) {
-      throw new Error(`exit ${result.status} from: ${command}\n${result.stderr.toString().slice(-2000)}`);
+      throw new Error(`exit ${result.status} from: ${command}\n${last}`);
     }
     const [seconds = NaN, kilobytes = NaN, user = NaN, system = NaN] = readFileSync(report, 'utf8')
       .trim()
@@ -138,6 +141,16 @@ export function timeShell(command: string, options: { cwd?: string; env?: NodeJS
   } finally {
     rmSync(dir, { recursive: true });
   }
+}
+
+const LAST_BYTES = 2000;
+
+/** The end of what is in an open file. */
+function lastOf(fd: number): string {
+  const { size } = fstatSync(fd);
+  const bytes = Buffer.alloc(Math.min(size, LAST_BYTES));
+  readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+  return bytes.toString();
 }
 
 /** Peak resident set of a running process. */

@@ -17,6 +17,26 @@ await new Promise(done => void server.listen(0, '127.0.0.1', done));
 const pagefind = await import(pathToFileURL(resolve(directory, 'pagefind.js')).href);
 await pagefind.options({ basePath: `http://127.0.0.1:${server.address().port}/`, baseUrl: '/' });
 const { results } = await pagefind.search(words.join(' '));
-for (const result of results) console.log((await result.data()).url);
+// A reader such as head has enough: the rest is not wanted.
+process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 74));
+// The engine completes words, as for somebody who is still typing: `auto` would find `automatic`. Here words are whole.
+const isMeant = ({ content, meta }) => {
+  const found = wordsOf(`${meta?.title ?? ''} ${content}`);
+  return [...wordsOf(words.join(' '))].every(word => found.some(other => isSame(word, other)));
+};
+for (const result of results) {
+  const page = await result.data();
+  if (isMeant(page)) console.log(page.url);
+}
 server.closeAllConnections();
 server.close();
+
+function wordsOf(text) {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/** The same word, but for its ending: the index is stemmed. */
+function isSame(word, other) {
+  const stem = text => text.replace(/(?:e?s|ed|ing|ly)$/, '');
+  return word === other || stem(word) === stem(other);
+}

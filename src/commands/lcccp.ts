@@ -65,12 +65,14 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const status = await askStatus({ ...delivery, pid, password });
     for (const line of statusLines(status)) out.write(`${line}\n`);
     out.flush();
+    sayMore(context, status, errors);
   } else {
     try {
       const done = await deliver(context.input(), delivery, status => {
         for (const line of statusLines(status)) context.say(line);
       });
       conclude(context, done, errors.count);
+      sayMore(context, done.status, errors);
     } catch (error) {
       // A set that is refused: what was told of its urls says why.
       errors.keep();
@@ -130,6 +132,15 @@ function healing({ sharedWith, sent }: DeliveryOutcome, { isHealed }: { isHealed
   return sharedWith !== undefined && sent?.set === 'partial'
     ? `all of it was sent, and nothing removed, for ${sharedWith}`
     : 'a full set was sent';
+}
+
+/** A UNS shows some at a time. */
+function sayMore(context: CommandContext, status: { errors: number }, { earlier }: UrlErrors): void {
+  const more = status.errors - earlier;
+  if (more > 0)
+    context.say(
+      `${amount(more, 'more error')} of earlier fetches ${more === 1 ? 'is' : 'are'} not shown: further runs show what is kept of them (qm.errors_kept)`,
+    );
 }
 
 function wayToFullSet({ isOfCache, isStatePartial, sharedWith }: DeliveryOutcome): string {

@@ -1,7 +1,8 @@
 /** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
 import { LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE } from '../text/chunks.js';
 import type { TextWanted } from '../text/html.js';
-import { commitNext } from '../cu/cursor.js';
+import { beginCursor } from '../cu/cursor-now.js';
+import { commitNext, selectionText } from '../cu/cursor.js';
 import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
@@ -28,8 +29,12 @@ export const command: CommandSpec = {
       flags: '--since <TIME>',
       help: 'changed at or after TIME (2h, 3d, 2026-11-20, RFC 3339, epoch seconds)',
     },
-    { flags: '--until <TIME>', help: 'changed before TIME' },
+    { flags: '--until <TIME>', help: 'changed last before TIME' },
     { flags: '--cursor <FILE>', help: 'changed since the run that last moved the cursor in FILE' },
+    {
+      flags: '--from-now',
+      help: 'make the cursor of --cursor, which begins with the next change; nothing else',
+    },
     { flags: '--commit <FILE>', help: 'move the cursor in FILE on, after a pipe; does nothing else' },
     { flags: '--pid <N>', help: 'of provider N', once: true },
     { flags: '--prefix <URL>', help: 'whose conceptual URL begins with URL', once: true },
@@ -79,6 +84,7 @@ async function run(context: CommandContext): Promise<number> {
   if (context.operands.length > 0)
     throw new LccError('usage', `unexpected operand "${context.operands[0]}"; a program goes after --`);
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
+  if (options['fromNow'] === true) return fromNow(context);
   const delivery = deliveryOf(context);
   const { follows } = delivery;
   const signals = new Signals(delivery, context);
@@ -172,6 +178,43 @@ function commit(context: CommandContext, file: string): number {
   const { seq } = commitNext(file);
   if (context.verbose) context.say(`${file} moved to change ${seq}`);
   return EXIT.ok;
+}
+
+/** @throws LccError `usage`; as `beginCursor` */
+function fromNow(context: CommandContext): number {
+  const { options } = context;
+  const own = [
+    'fromNow',
+    'cursor',
+    'pid',
+    'prefix',
+    'mime',
+    'config',
+    'quiet',
+    'verbose',
+    'format',
+    'deleted',
+  ];
+  const file = textOf(options, 'cursor');
+  if (
+    file === undefined ||
+    Object.keys(options).some(name => !own.includes(name)) ||
+    context.afterDashes !== undefined
+  )
+    throw new LccError(
+      'usage',
+      '--from-now makes the cursor of --cursor=FILE, and takes --pid, --prefix and --mime alone',
+    );
+  const pid = numberOf(options, 'pid', 'give a number from 1');
+  const of = selectionText({ pid, prefix: textOf(options, 'prefix'), mime: textOf(options, 'mime') });
+  const { db } = configOf(context).home;
+  try {
+    const { seq } = beginCursor(db, { file, of });
+    context.say(`${file} begins after change ${seq}`);
+    return EXIT.ok;
+  } catch (error) {
+    throw readingError(db, error);
+  }
 }
 
 /** @throws LccError `usage` for options that contradict each other */

@@ -117,6 +117,12 @@ function list({ db, context, config }: Given): ExitStatus | void {
   const rows = db.registrations.inStates(options['all'] === true ? ALL : OPEN, limitOf(context)).toReversed();
   for (const row of rows)
     context.print(options['json'] === true ? jsonOf(row) : registrationLine(row, context.clock.nowMs()));
+  if (rows.length === 0)
+    context.say(
+      options['all'] === true
+        ? 'no site has begun to register'
+        : 'none is under way; lccrs list --all shows what is over',
+    );
 }
 
 /** After one of the two databases was put back from a backup. */

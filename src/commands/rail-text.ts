@@ -66,8 +66,10 @@ export function railLines(rails: readonly RailShown[], db: ClearDatabase | undef
       .join('  ')
       .trimEnd(),
   );
-  return `${[...table, ...(db === undefined ? rails.map(optionsOf) : setupLines(db))].join('\n')}\n`;
+  return `${[...table, ...(db === undefined ? [SET_UP, ...rails.map(optionsOf)] : setupLines(db))].join('\n')}\n`;
 }
+
+const SET_UP = 'set up with, as lccrail add and set take it:';
 
 function rowOf(rail: RailShown): string[] {
   const reason =
@@ -84,7 +86,7 @@ function rowOf(rail: RailShown): string[] {
   ];
 }
 
-/** What it was set up with, as options. */
+/** What it was set up with, as options of `lccrail set`. */
 function optionsOf({ tier, workers, host, auth, cleanup, opts }: RailShown): string {
   return `--tier=${tier} --workers=${workers} --host=${host ?? 'none'} --auth=${auth ?? 'none'} --cleanup=${cleanup} --opts='${opts}'`;
 }

@@ -7,9 +7,15 @@ export class UrlErrors {
   readonly #out: Output;
   #failure: unknown;
   count = 0;
+  #earlier: number | undefined;
 
   constructor(out: Output) {
     this.#out = out;
+  }
+
+  /** Those of earlier fetches: they come before all others. */
+  get earlier(): number {
+    return this.#earlier ?? this.count;
   }
 
   print(record: UrlRecord): void {
@@ -19,6 +25,7 @@ export class UrlErrors {
 
   /** Has all of them written. @throws LccError `io` or `io.full` when one could not be, now or before */
   keep(): void {
+    this.#earlier ??= this.count;
     this.#try(() => this.#out.flush());
     if (this.#failure !== undefined) throw this.#failure;
   }

@@ -23,7 +23,9 @@ export function shownErrors(
 ): ShownErrors {
   if (nurlerrs === 0) return { shown: [], total: 0, upTo: 0 };
   const { shown, total } = pidb.errorsAbove(pid, errseen, most);
-  return { shown, total, upTo: shown.at(-1)?.errseq ?? 0 };
+  // One whose page has come since stands for others that are only counted.
+  const news = shown.filter(({ cured }) => cured === 0);
+  return { shown: news, total: total - (shown.length - news.length), upTo: shown.at(-1)?.errseq ?? 0 };
 }
 
 /**

@@ -43,3 +43,20 @@ test('a build of Pagefind refuses more text than it may take, before it writes',
   assert.match(stderr, /more than 0 MB of text; see PAGEFIND_MAX_MB/);
   assert.ok(!existsSync(index));
 });
+
+test('a search by hand finds whole words, in any form, and ends when nobody reads on', () => {
+  const index = join(dir, 'many');
+  const pages = Array.from({ length: 40 }, (_, i) =>
+    JSON.stringify({ burl: `http://a/${i}.html`, title: 'river', text: 'many rivers' }),
+  );
+  const other = JSON.stringify({ burl: 'http://a/other.html', title: 'riverside', text: 'riverbank' });
+  const env = { ...process.env, INDEX: index, EXAMPLE: join(ROOT, 'examples/pagefind') };
+  const sh = (command: string, input = '') =>
+    spawnSync('bash', ['-o', 'pipefail', '-c', command], { input, encoding: 'utf8', env });
+  assert.equal(sh('"$EXAMPLE"/build.mjs "$INDEX"', [...pages, other].join('\n')).status, 0);
+  const all = sh('"$EXAMPLE"/search.mjs "$INDEX" River');
+  assert.deepEqual([all.status, all.stdout.split('\n').length - 1], [0, 40], all.stderr);
+  assert.ok(!all.stdout.includes('other'));
+  const first = sh('"$EXAMPLE"/search.mjs "$INDEX" river | (read line; echo "$line"); sleep 0');
+  assert.deepEqual([first.status, first.stderr], [0, '']);
+});

@@ -46,6 +46,7 @@ export class ErrorStore extends SqlStore {
   readonly #selectOfUrl = this.sql.values<[pid: number, from: string, to: string], number>(
     `SELECT errseq FROM pierr WHERE pid = ? AND attrs >= ? AND attrs < ? AND code <> ${REMOVALS_HELD}`,
   );
+  readonly #markCured = this.sql.run<[errseq: number]>('UPDATE pierr SET cured = 1 WHERE errseq = ?');
   readonly #selectIsLastOfMany = this.sql.value<[pid: number, ofPid: number], number>(
     `SELECT nurlerrs > 1 AND (SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT 2)) = 1
      FROM pidb WHERE pid = ?`,
@@ -114,7 +115,7 @@ export class ErrorStore extends SqlStore {
 
   /**
    * Content of a url has come: what was wrong with it before is over, and its CP need not hear of it any more. The last error
-   * kept stays while there are others that were only counted. Inside a transaction.
+   * kept stays while there are others that were only counted, and is shown to nobody. Inside a transaction.
    */
   cured(pid: number, { curl, mimetype }: Pick<UrlRecord, 'curl' | 'mimetype'>): void {
     this.#failures.forget(pid, { curl, mimetype });
@@ -122,7 +123,7 @@ export class ErrorStore extends SqlStore {
     const attrs = attrsOf({ curl, mimetype });
     // A blank or nothing comes after these two.
     for (const errseq of this.#selectOfUrl(pid, attrs, `${attrs}!`)) {
-      if (this.#selectIsLastOfMany(pid, pid) === 1) return;
+      if (this.#selectIsLastOfMany(pid, pid) === 1) return this.#markCured(errseq);
       this.#deleteError(errseq);
       this.#kept.delete(pid);
       this.#hasAny.delete(pid);

@@ -18,6 +18,8 @@ export interface ProviderError {
   text: string;
   /** As printed: ` curl="…" mimetype="…"`. */
   attrs: string;
+  /** 1: content of its url has come since. */
+  cured: 0 | 1;
 }
 
 /**
@@ -141,7 +143,7 @@ class View extends SqlStore {
     'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1',
   );
   readonly errors = this.sql.rows<[pid: number, mark: number, limit: number], ProviderError>(
-    'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+    'SELECT errseq, code, text, attrs, cured FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
   );
   readonly total = this.sql.number<[{ pid: number; mark: number }]>(
     `SELECT max(above, nurlerrs - below) FROM pidb,

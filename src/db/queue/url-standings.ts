@@ -6,7 +6,7 @@ import type { Db } from '../sqlite/open.js';
 const MAX_TEXT_LENGTH = 300;
 
 const KEPT = `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
-         WHERE pid = $pid AND errseq > $after`;
+         WHERE pid = $pid AND errseq > $after AND cured = 0`;
 const BEGINS = 'AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit';
 /** What begins so, by an index; no address has the last of all characters. */
 const BELOW = 'attrs >= $from AND attrs < $from || char(1114111)';
@@ -65,7 +65,7 @@ export class UrlStandings {
       ),
       errors: db.prepare<{ pid: number; from: string; to: string }, UrlError>(
         `SELECT attrs AS mimetype, code, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
-         WHERE pid = $pid AND attrs >= $from AND attrs < $to ORDER BY errseq DESC LIMIT ${most}`,
+         WHERE pid = $pid AND attrs >= $from AND attrs < $to AND cured = 0 ORDER BY errseq DESC LIMIT ${most}`,
       ),
     };
   }

@@ -14,4 +14,6 @@ CREATE TABLE failure(
   UNIQUE (pid, curl, mimetype)
 ) STRICT;
 CREATE INDEX failure_oldest ON failure(pid, id);
+-- 1: content of its url has come since; it stays as the last of others that are only counted, and is not shown.
+ALTER TABLE pierr ADD COLUMN cured INTEGER NOT NULL DEFAULT 0;
 `;

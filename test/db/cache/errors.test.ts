@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { FsckLook } from '../../../src/db/fsck-look.js';
+import type { Provider } from '../../../src/db/providers/pidb.js';
 import { PidbReader } from '../../../src/db/providers/pidb-reader.js';
+import { shownErrors } from '../../../src/uns/shown-errors.js';
 import { absolute, Bench, ok, url } from '../../qm/support.js';
 
 const KEPT = 100;
@@ -170,4 +172,11 @@ test('the last error kept stays while others were only counted: they would never
   await bench.send(1, [url('a')]);
   bench.fetch(1, 'a');
   assert.deepEqual(told(0), { total: 3, shown: [absolute('a')] });
+  const reader = new PidbReader(bench.path);
+  const provider = { pid: 1, nurlerrs: 3 } as Provider;
+  const { shown, total, upTo } = shownErrors(reader, provider, 0, 100);
+  reader.close();
+  assert.deepEqual([shown, total], [[], 2], 'of a page that has come nobody is told');
+  bench.store.transaction(() => bench.store.errors.delivered(1, upTo));
+  assert.deepEqual(bench.all('SELECT nurlerrs FROM pidb'), [{ nurlerrs: 0 }]);
 });
