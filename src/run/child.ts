@@ -4,7 +4,7 @@
  *     starting ──answers──▶ ready ──dies──▶ waiting ──delay──▶ starting
  *         ╰───────dies────────────────────────▲
  *     waiting, and starting makes no sense for now (a full disk) ──asked again and again──▶ starting
- *     any ──dies, and no other start would mend it──▶ stopped
+ *     any ──dies, and no other start would mend it──▶ stopped ──reload(), where it is beside the others──▶ starting
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
  *
  * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and stop. They are
@@ -22,6 +22,8 @@ export interface ChildSpec {
   file: string;
   args: readonly string[];
   env: NodeJS.ProcessEnv;
+  /** The others do their work without it: where no start helps it stays down, and they do not. */
+  isBeside?: boolean;
 }
 
 export interface ChildContext {
@@ -91,6 +93,15 @@ export class Child {
     return this.#spec.name;
   }
 
+  get isBeside(): boolean {
+    return this.#spec.isBeside === true;
+  }
+
+  /** It is beside the others, and down, for now or for good. */
+  get isMissed(): boolean {
+    return this.isBeside && this.#state !== 'ready' && this.lastEnd !== undefined;
+  }
+
   get state(): ChildState {
     return this.#state;
   }
@@ -140,9 +151,13 @@ export class Child {
     });
   }
 
-  /** Passes SIGHUP on; one that is only starting reads its files anyway, and does not listen to signals yet. */
+  /**
+   * Passes SIGHUP on; one that is only starting reads its files anyway, and does not listen to signals yet. One that stayed down is
+   * started: what it lacked may be there now.
+   */
   reload(): void {
     if (this.#state === 'ready') this.#process?.kill('SIGHUP');
+    else if (this.#state === 'stopped' && this.isBeside) this.#again();
   }
 
   /** Asks it to stop and waits; kills it when `deadlineMs` (monotonic) has passed. */
@@ -192,7 +207,9 @@ export class Child {
     }
     if (!this.#context.died()) {
       this.#state = 'stopped';
-      log.warn('child died, not restarted: a restart would not help', { child: this.name, what });
+      const fields = { child: this.name, what };
+      if (this.isBeside) log.error('child stays down: mend what it says, then reload lccd', fields);
+      else log.warn('child died, not restarted: a restart would not help', fields);
       return;
     }
     const delayMs = this.#restartDelay.afterDeath(livedMs);

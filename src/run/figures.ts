@@ -66,6 +66,8 @@ function ofChild(child: Status, nowMs: number): string[] {
   const { name, state, held_up: heldUp, restarts, started_at_s: startedS, last_end: end } = child;
   if (typeof heldUp === 'string') return [`${String(name)} is not started again for now: ${heldUp}`];
   if (typeof end !== 'string') return [];
+  if (state === 'stopped')
+    return [`${String(name)} ${end} and stays down: mend what it says in the log, then reload lccd (SIGHUP)`];
   if (state === 'waiting') return [`${String(name)} ${end} and is started again; the log says more`];
   const ageS = Math.max(0, Math.floor(nowMs / 1000) - Number(startedS));
   const count = Number(restarts);

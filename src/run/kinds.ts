@@ -8,6 +8,9 @@ import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 /** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared comes last. */
 const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing'] as const;
 
+/** Without these urls are taken and fetched all the same. */
+export const BESIDE: readonly (typeof PHASES)[number][] = ['readers', 'clearing'];
+
 export interface DaemonKind {
   /** Of its command, its control socket and in logs. */
   name: string;

@@ -9,7 +9,7 @@ import { askStatus, controlSocket } from '../daemon/ask.js';
 import type { ChildSpec } from './child.js';
 import { fullDiskTrap } from './full-disk-trap.js';
 import { heldUp } from './held-up.js';
-import { KINDS, STOP_ORDER } from './kinds.js';
+import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
 import { supervisorTimes } from './options.js';
 import { Supervisor } from './supervisor.js';
 
@@ -86,10 +86,11 @@ function childrenOf(config: Config, { bin, words, env }: LccdCall): ChildSpec[] 
     args: [...NODE_FLAGS, join(bin, command), ...args, ...common],
     env: childEnvironment(env, instance),
   });
-  return KINDS.flatMap(({ name, children }) =>
-    children(config, unix).map((args, i, { length }) =>
-      child(name, args, length === 1 ? undefined : String(i + 1)),
-    ),
+  return KINDS.flatMap(({ name, phase, children }) =>
+    children(config, unix).map((args, i, { length }) => ({
+      ...child(name, args, length === 1 ? undefined : String(i + 1)),
+      isBeside: BESIDE.includes(phase),
+    })),
   );
 }
 

@@ -63,14 +63,16 @@ export class Supervisor {
 
   status(): LccdStatus {
     return {
-      idle: this.#children.every(child => child.state === 'ready'),
+      idle: this.#children.every(
+        ({ state, isBeside }) => state === 'ready' || (isBeside && state === 'stopped'),
+      ),
       children: this.#children.map(child => child.status()),
     };
   }
 
   /**
-   * Starts all children; resolves when every one has become ready, or is held up (`notNow`: it starts when that is over), or
-   * when all are stopped because `stop` was called.
+   * Starts all children; resolves when every one has become ready, or is held up (`notNow`: it starts when that is over), or is
+   * beside the others and has ended, or when all are stopped because `stop` was called.
    * @throws LccError when one cannot be started (its own message is on stderr) or the time is up; all are stopped then
    */
   async start(): Promise<void> {
@@ -81,13 +83,16 @@ export class Supervisor {
     for (const child of this.#children) child.start();
     for (;;) {
       if (this.#stopped !== undefined) return this.#stopped;
-      const late = this.#children.find(child => child.state !== 'ready' && child.heldUp === undefined);
+      const late = this.#children.find(
+        child => child.state !== 'ready' && child.heldUp === undefined && !child.isMissed,
+      );
       if (late === undefined) {
         this.#isUp = true;
         return;
       }
       const broken =
-        this.#children.find(child => PERMANENT.includes(child.lastEnd?.status)) ?? (await this.#shutOut());
+        this.#children.find(child => !child.isBeside && PERMANENT.includes(child.lastEnd?.status)) ??
+        (await this.#shutOut());
       if (this.#stopped !== undefined) continue;
       if (broken !== undefined || clock.monotonicMs() > endMs) {
         await this.stop();
@@ -108,7 +113,7 @@ export class Supervisor {
   async #shutOut(): Promise<Child | undefined> {
     for (const child of this.#children) {
       const { state, restarts, lastEnd } = child;
-      if (state !== 'waiting' || !IN_USE.includes(lastEnd?.status)) continue;
+      if (child.isBeside || state !== 'waiting' || !IN_USE.includes(lastEnd?.status)) continue;
       if (await this.#options.answers(child.name)) this.#unanswered.delete(child);
       else if (restarts > (this.#unanswered.get(child) ?? Infinity)) return child;
       // It may have been started again meanwhile: that try began before there was no answer.
@@ -122,7 +127,7 @@ export class Supervisor {
     const child = this.#children.find(each => each.name === name);
     if (child === undefined || !(this.#isUp ? HOPELESS : PERMANENT).includes(child.lastEnd?.status))
       return true;
-    if (!this.#isUp) return false;
+    if (!this.#isUp || child.isBeside) return false;
     this.#isUp = false;
     void this.stop().then(() => this.#options.failed(cannotStart(child)));
     return false;
@@ -130,6 +135,7 @@ export class Supervisor {
 
   /** Has every child read again what it reads from files. */
   reload(): void {
+    if (this.#stopped !== undefined) return;
     for (const child of this.#children) child.reload();
   }
 

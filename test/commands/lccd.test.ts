@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -173,6 +173,23 @@ describe('lccd', () => {
     const { status, stderr } = run('lccd', '--listen=192.0.2.1:9000');
     assert.equal(status, 78);
     assert.match(stderr, /lccd-uns exited with 78/);
+  });
+
+  it('runs without cache clearing where that cannot be started, says so, and starts it once it is mended', async () => {
+    const secrets = join(home, 'clear', 'secrets.toml');
+    mkdirSync(join(home, 'clear'), { recursive: true });
+    writeFileSync(secrets, '');
+    chmodSync(secrets, 0o644);
+    writeFileSync(join(home, 'lcc.toml'), '[clear]\nenabled = true\n');
+    const daemon = await lccd();
+    const { stdout } = run('lccstat');
+    assert.match(stdout, /^! lccd-hard exited with \d+ and stays down: mend what it says/m);
+    for (const name of ['lccd-qm', 'lccd-uns', 'lccbot'])
+      assert.match(stdout, new RegExp(`^${name} .*(?:idle|busy)`, 'm'));
+    assert.equal(run('lccstat', '--until-idle=20').status, 0);
+    chmodSync(secrets, 0o600);
+    daemon.child.kill('SIGHUP');
+    await until('lccd-hard runs', () => /^lccd-hard .*idle/m.test(run('lccstat').stdout));
   });
 
   it('prints the effective configuration with the origin of each value, and makes nothing', () => {

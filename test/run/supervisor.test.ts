@@ -218,6 +218,35 @@ describe('a supervisor', () => {
     assert.ok(supervisor.status().children.every(({ state }) => state === 'stopped'));
   });
 
+  it('leaves what the others can do without down, from the start or later, and starts it when it is reloaded', async () => {
+    const { lines, log } = warnings();
+    const beside = (name: string, text: string): ChildSpec => ({ ...script(name, text), isBeside: true });
+    const supervisor = supervisorOf(
+      [
+        echo('a'),
+        beside('wrong', '[ -e $HOME_DIR/mended ] || exit 78; touch $READY; exec sleep 60'),
+        beside('late', 'touch $READY; while [ ! -e $HOME_DIR/broken ]; do sleep 0.02; done; exit 78'),
+      ],
+      { log },
+    );
+    await supervisor.start();
+    const stateOf = (name: string) =>
+      supervisor.status().children.find(child => child.name === name)?.state ?? '';
+    await until('late is ready', () => stateOf('late') === 'ready');
+    assert.equal(stateOf('wrong'), 'stopped');
+    writeFileSync(join(home, 'broken'), '');
+    await until('late stays down', () => stateOf('late') === 'stopped');
+    assert.ok((await pidOf('echo-a')) !== undefined, 'the others run on');
+    assert.equal(supervisor.status().idle, true, 'nobody waits for what stays down');
+    assert.deepEqual(
+      lines.map(({ event, child }) => [event, child]),
+      ['wrong', 'late'].map(child => ['child stays down: mend what it says, then reload lccd', child]),
+    );
+    writeFileSync(join(home, 'mended'), '');
+    supervisor.reload();
+    await until('what was mended is ready', () => stateOf('wrong') === 'ready');
+  });
+
   it('gives up on a child that does not become ready in time', async () => {
     const supervisor = supervisorOf([script('mute', 'exec sleep 60')], { startTimeoutMs: 300 });
     await assert.rejects(supervisor.start(), {

@@ -130,6 +130,10 @@ describe('why nothing moves', () => {
     assert.deepEqual(of({ ...killed, state: 'waiting' }), [
       'lccbot was killed by SIGKILL and is started again; the log says more',
     ]);
+    const down = { name: 'lccd-hard', state: 'stopped', last_end: 'exited with 78' };
+    assert.deepEqual(of(down), [
+      'lccd-hard exited with 78 and stays down: mend what it says in the log, then reload lccd (SIGHUP)',
+    ]);
   });
 
   it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE, NOW_MS), []));
