@@ -4,7 +4,7 @@
  *     User-agent: examplebot        one group: agents that follow each other, then their rules
  *     User-agent: otherbot
  *     Disallow: /private            the longest rule that matches counts, of equally long ones the one that allows
- *     Allow: /private/*.html$       `*` is anything, `$` at the end the end of the url
+ *     Allow: /private/*.html$       `*` is anything, `$` at the end the end of the url, and elsewhere itself
  *
  * Groups of one name are one group. Lines that are none of these end no group, whatever they are. Our own, since robots-parser
  * 3.0.1 splits a group at a Sitemap line, takes `%7E` and `~` for two, and forbids /robots.txt itself.
@@ -47,8 +47,10 @@ const LINE = /^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#]*)/;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 /** In one form already. */
-const PLAIN = /^[\x21-\x24\x26-\x7e]*$/;
-const BEYOND_ASCII = /[^\x21-\x7e]+/g;
+const PLAIN = /^[A-Za-z0-9._~/?&=*-]*$/;
+/** What RFC 3986 reserves but for what tells the parts of a url and of a rule apart, and what url parsers encode. */
+const TO_ENCODE = /[^A-Za-z0-9._~/?&=*%-]+/g;
+const ENCODED_SLASH = /%2F/g;
 
 /** Wildcards of a rule; what is after them counts for nothing, and an allow with more is none. */
 const MAX_WILDCARDS = 16;
@@ -147,7 +149,8 @@ function agentOf(value: string): string {
 function rulesOf(value: string, isAllowed: boolean): Rule[] {
   const pattern = value.replace(/\*{2,}/g, '*');
   const isAnchored = pattern.endsWith('$');
-  const parts = equalised(isAnchored ? pattern.slice(0, -1) : pattern).split('*');
+  const equal = equalised(isAnchored ? pattern.slice(0, -1) : pattern);
+  const parts = equal.split('*');
   const isCut = parts.length > MAX_WILDCARDS + 1;
   if (isCut && isAllowed) return [];
   parts.length = Math.min(parts.length, MAX_WILDCARDS + 1);
@@ -158,7 +161,7 @@ function rulesOf(value: string, isAllowed: boolean): Rule[] {
       parts,
       grams: telling(searched.map(gramsOf)),
       isAnchored: isAnchored && !isCut,
-      length: pattern.length,
+      length: equal.length + Number(isAnchored),
     },
   ];
 }
@@ -214,22 +217,27 @@ class Grams {
 
 const grams = new Grams();
 
-/** Path and query as rules are compared with them: a wildcard's sign that stands in a url is encoded. */
+/** Path and query as rules are compared with them: what is a wildcard in a rule is encoded. */
 function pathOf(url: string): string {
   const [, rest = ''] = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*([^#]*)/i.exec(url) ?? [];
   const path = rest.startsWith('/') ? rest : `/${rest}`;
-  return equalised(path).replaceAll('*', '%2A').replaceAll('$', '%24');
+  return equalised(path).replaceAll('*', '%2A');
 }
 
-/** The same bytes in the same form: what needs no encoding decoded, all else encoded in capitals. */
+/**
+ * A path or a rule in the one form that both are compared in: what needs no encoding decoded, all else encoded in capitals. A
+ * slash of a query is one whether it is encoded or not.
+ */
 function equalised(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text
-    .replace(BEYOND_ASCII, part => Buffer.from(part).toString('hex').replace(/../g, '%$&'))
+  const equal = text
+    .replace(TO_ENCODE, part => Buffer.from(part).toString('hex').replace(/../g, '%$&'))
     .replace(ESCAPE, (escape, hex: string) => {
       const char = String.fromCharCode(parseInt(hex, 16));
       return UNRESERVED.test(char) ? char : escape.toUpperCase();
     });
+  const mark = equal.indexOf('?');
+  return mark < 0 ? equal : equal.slice(0, mark) + equal.slice(mark).replace(ENCODED_SLASH, '/');
 }
 
 /** Each part at its first place: no pattern takes longer than a search for each of its parts. */
