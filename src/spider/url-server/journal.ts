@@ -5,6 +5,10 @@
  *     lccurld 1 d41d8cd98f00b204e9800998ecf8427e     first of all: the md5 of the list's first line
  *     17                                             line 17 is done
  *     18 <TAB> 18 <TAB> http://www.example.org/ <TAB> silent spiders      line 18 has failed: document, url, why
+ *     19 = 1000 d41d8cd98f00b204e9800998ecf8427e     when it was done, 1000 lines were read, of that md5 (list-digest.ts)
+ *     = 1000 d41d8cd98f00b204e9800998ecf8427e        the same by itself, before one that has failed
+ *     ~ 1001 d41d8cd98f00b204e9800998ecf8427e        line 1001 was the last, without its end
+ *     - 1001                                         it has grown since: what ended was another line
  *
  * What ended is written in the same turn of the event loop, so that a kill costs a few urls a second fetch, and synced after
  * `syncLines` lines or `syncMs`, which is what a power cut may cost. A line without its end is that of a kill: it is cut off.
@@ -23,6 +27,8 @@ export interface JournalOptions {
   path: string;
   /** md5 of the first line of the list. */
   listMark: string;
+  /** The digest of that many lines of the list as it is now; left out: it is not looked at. */
+  digestOf?: (lines: number) => string;
   syncLines: number;
   syncMs: number;
   clock: Clock;
@@ -43,12 +49,20 @@ const MAGIC = 'lccurld 1 ';
 /** More than any line of a list. */
 const MAX_LINE_BYTES = 80_000;
 const LINE = /^(\d{1,15})(?:\t(\d*)\t([^\t]*)\t([^\t]*))?$/;
+const NOTE = /^(?:(\d{1,15}) (?==))?([=~-]) (\d{1,15})(?: ([0-9a-f]{32}))?$/;
 
 export class Journal {
   readonly #options: JournalOptions;
   readonly #fd: number;
   readonly #lock: Lock;
   readonly #ended = new NumberRanges();
+  /** Last lines without their ends, by number: their md5. */
+  readonly #unfinished = new Map<number, string>();
+  /** Of the ended ones those that are other lines now, and have not ended. */
+  readonly #reopened = new Set<number>();
+  #read = { lines: 0, digest: '' };
+  /** What was read is not in the journal yet: it goes there with the next line that ends. */
+  #unnoted = '';
   #written = '';
   #unsynced = 0;
   #isSyncing = false;
@@ -70,7 +84,8 @@ export class Journal {
     this.#fd = openSync(path, 'a+', 0o644);
     try {
       if (this.#isEmpty()) this.#begin();
-      else this.#read(failed);
+      else this.#readAll(failed);
+      this.#refuseChanged();
     } catch (error) {
       closeSync(this.#fd);
       lock.release();
@@ -84,7 +99,37 @@ export class Journal {
 
   /** Whether a line of the list has ended in an earlier life. */
   has(number: number): boolean {
-    return this.#ended.has(number);
+    return this.#ended.has(number) && !this.#reopened.has(number);
+  }
+
+  /** So many lines of the list were read, with their ends. */
+  noteRead(lines: number, digest: string): void {
+    if (lines > this.#read.lines) this.#unnoted = `= ${lines} ${digest}`;
+  }
+
+  /** The last line of the list has no end, and may grow. */
+  noteUnfinished(number: number, digest: string): void {
+    this.#compare(number, digest);
+    if (this.#unfinished.get(number) === digest) return;
+    this.#unfinished.set(number, digest);
+    this.#put(`~ ${number} ${digest}\n`);
+  }
+
+  /** Whether the digest of a line matters: it had no end in an earlier life. */
+  wasUnfinished(number: number): boolean {
+    return this.#unfinished.has(number);
+  }
+
+  /** A line is there that had no end in an earlier life: if it is another one now it has not ended. */
+  compare(number: number, digest: string): void {
+    this.#compare(number, digest);
+    this.#unfinished.delete(number);
+  }
+
+  #compare(number: number, digest: string): void {
+    if ((this.#unfinished.get(number) ?? digest) === digest || !this.has(number)) return;
+    this.#reopened.add(number);
+    this.#put(`- ${number}\n`);
   }
 
   /** Ranges of lines that have ended in earlier lives. */
@@ -93,10 +138,13 @@ export class Journal {
   }
 
   done(number: number): void {
-    this.#add(`${number}\n`);
+    this.#add(this.#unnoted === '' ? `${number}\n` : `${number} ${this.#unnoted}\n`);
+    this.#unnoted = '';
   }
 
   failed({ number, docId, url, why }: FailedLine): void {
+    if (this.#unnoted !== '') this.#put(`${this.#unnoted}\n`);
+    this.#unnoted = '';
     this.#add(`${number}\t${docId}\t${url}\t${why}\n`);
   }
 
@@ -110,9 +158,25 @@ export class Journal {
   }
 
   #add(line: string): void {
+    this.#put(line);
+    this.#unsynced++;
+  }
+
+  #put(line: string): void {
     if (this.#written === '') setImmediate(() => this.#write());
     this.#written += line;
-    this.#unsynced++;
+  }
+
+  /** What has ended is known by numbers alone. */
+  #refuseChanged(): void {
+    const { path, digestOf } = this.#options;
+    const { lines, digest } = this.#read;
+    if (lines === 0 || digestOf === undefined || digestOf(lines) === digest) return;
+    throw new LccError(
+      'data.refused',
+      `${path}: the first ${lines} lines of the list were others when they were read; remove the journal to have all urls fetched, ` +
+        'or give the new list another name',
+    );
   }
 
   #write(): void {
@@ -146,7 +210,7 @@ export class Journal {
     syncDirectory(dirname(this.#options.path));
   }
 
-  #read(failed: (line: FailedLine) => void): void {
+  #readAll(failed: (line: FailedLine) => void): void {
     const { path, listMark } = this.#options;
     const lines = new ByteLines(MAX_LINE_BYTES);
     let count = 0;
@@ -169,6 +233,11 @@ export class Journal {
   }
 
   #take(line: string | undefined, count: number, failed: (line: FailedLine) => void): void {
+    const note = line === undefined ? null : NOTE.exec(line);
+    if (note !== null) {
+      if (note[1] !== undefined) this.#end(Number(note[1]));
+      return this.#takeNote(note[2], Number(note[3]), note[4] ?? '');
+    }
     const found = line === undefined ? null : LINE.exec(utf8Of(line));
     if (found === null)
       throw new LccError(
@@ -176,7 +245,21 @@ export class Journal {
         `${this.#options.path}:${count}: makes no sense; remove the file to have all urls fetched again`,
       );
     const [, number = '', docId, url = '', why = ''] = found;
-    this.#ended.add(Number(number));
+    this.#end(Number(number));
     if (docId !== undefined) failed({ number: Number(number), docId, url, why });
+  }
+
+  #end(number: number): void {
+    this.#ended.add(number);
+    this.#reopened.delete(number);
+  }
+
+  #takeNote(kind: string | undefined, number: number, digest: string): void {
+    if (kind === '=') this.#read = { lines: number, digest };
+    else if (kind === '~') this.#unfinished.set(number, digest);
+    else {
+      this.#reopened.add(number);
+      this.#unfinished.delete(number);
+    }
   }
 }

@@ -14,7 +14,7 @@ import { robotsOptions, urlServerOptions } from './options.js';
 import { Report } from './report.js';
 import { RobotsFetcher } from './robots-fetch.js';
 import { RobotsGate } from './robots-gate.js';
-import { markOf, reportLine, UrlList } from './url-list.js';
+import { digestOfLines, markOf, reportLine, UrlList } from './url-list.js';
 import { UrlServer, type UrlServerParts } from './url-server.js';
 import type { UrlSource } from './url-source.js';
 
@@ -158,6 +158,7 @@ function journalOptions(services: Services, file: string): JournalOptions {
   return {
     path: `${file}.done`,
     listMark: markOf(file),
+    digestOf: lines => digestOfLines(file, lines),
     syncLines: config.get('spider.sync_urls'),
     syncMs: config.get('spider.sync_ms'),
     clock,

@@ -2,13 +2,13 @@
  * A list of urls, a line each, from a file or a pipe: read as far as there is room for more, whatever its length. What has ended
  * goes into the journal of a file; what has failed is reported, as `DOCUMENT TAB URL TAB WHY`.
  */
-import { createHash } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { ByteLines } from '../../lib/byte-lines.js';
 import { LccError, reasonOf } from '../../lib/errors.js';
 import { readChunks } from '../../lib/stdio.js';
 import { MAX_SERVER_LINE_BYTES } from '../../wire/spider-lines.js';
 import type { FailedLine, Journal } from './journal.js';
+import { digestOfLine, ListDigest } from './list-digest.js';
 import { readListLine } from './list-line.js';
 import type { SpiderUrl, UrlFailure, UrlTerms } from './spider-url.js';
 import type { Report } from './report.js';
@@ -55,13 +55,19 @@ export class UrlList implements UrlSource {
 
   async *batches(): AsyncGenerator<UrlTerms[], void> {
     const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
+    const digest = new ListDigest();
+    const journal = this.#journal;
     let number = 0;
-    const readable = (each: Iterable<string | undefined>): UrlTerms[] => {
+    const readable = (each: Iterable<string | undefined>, isFinished: boolean): UrlTerms[] => {
       const batch: UrlTerms[] = [];
       for (const line of each) {
         number++;
+        if (!isFinished) journal?.noteUnfinished(number, digestOfLine(line));
+        else if (journal !== undefined) digest.add(line);
+        if (isFinished && journal?.wasUnfinished(number) === true)
+          journal.compare(number, digestOfLine(line));
         if (line === '') continue;
-        if (this.#journal?.has(number) === true) {
+        if (journal?.has(number) === true) {
           this.#endedBefore++;
           continue;
         }
@@ -70,13 +76,14 @@ export class UrlList implements UrlSource {
         if ('why' in terms) this.#fail({ number, ...terms });
         else batch.push(terms);
       }
+      if (isFinished && number > 0) journal?.noteRead(number, digest.hex);
       return batch;
     };
     for await (const chunk of this.#input) {
-      yield readable(lines.read(chunk));
+      yield readable(lines.read(chunk), true);
       await this.#report.room();
     }
-    yield readable(lines.end());
+    yield readable(lines.end(), false);
     this.#isRead = true;
   }
 
@@ -106,9 +113,9 @@ export function markOf(file: string): string {
   const fd = opened(file);
   try {
     const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
-    for (const chunk of readChunks(fd, file)) for (const line of lines.read(chunk)) return md5Of(line);
-    for (const line of lines.end()) return md5Of(line);
-    return md5Of('');
+    for (const chunk of readChunks(fd, file)) for (const line of lines.read(chunk)) return digestOfLine(line);
+    for (const line of lines.end()) return digestOfLine(line);
+    return digestOfLine('');
   } finally {
     closeSync(fd);
   }
@@ -122,8 +129,20 @@ function opened(file: string): number {
   }
 }
 
-function md5Of(line: string | undefined): string {
-  return createHash('md5')
-    .update(line ?? 'too long', 'latin1')
-    .digest('hex');
+/** The digest of the first lines of a list, as far as there are so many. @throws as `markOf` */
+export function digestOfLines(file: string, most: number): string {
+  const fd = opened(file);
+  try {
+    const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
+    const digest = new ListDigest();
+    let left = most;
+    for (const chunk of readChunks(fd, file))
+      for (const line of lines.read(chunk)) {
+        if (left-- === 0) return digest.hex;
+        digest.add(line);
+      }
+    return left > 0 ? '' : digest.hex;
+  } finally {
+    closeSync(fd);
+  }
 }

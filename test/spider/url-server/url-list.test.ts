@@ -12,7 +12,7 @@ import { readListLine } from '../../../src/spider/url-server/list-line.js';
 import { NumberRanges } from '../../../src/spider/url-server/number-ranges.js';
 import { SpiderUrl, type UrlTerms } from '../../../src/spider/url-server/spider-url.js';
 import { Report } from '../../../src/spider/url-server/report.js';
-import { markOf, UrlList } from '../../../src/spider/url-server/url-list.js';
+import { digestOfLines, markOf, UrlList } from '../../../src/spider/url-server/url-list.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'url-list-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -35,6 +35,7 @@ function newList(text: string) {
         {
           path: journal,
           listMark: markOf(file),
+          digestOf: lines => digestOfLines(file, lines),
           syncLines: 10,
           syncMs: 1000,
           clock: new ManualClock(),
@@ -203,6 +204,68 @@ describe('a list', () => {
       { number: 2, docId: '2', url: 'http://b/', why: 'silent spiders' },
     ]);
     again.close();
+  });
+});
+
+describe('a list that has changed', () => {
+  /** Reads all of the list as it is, and ends all but those. @returns the urls that were not over */
+  const life = async (
+    { file, open }: ReturnType<typeof newList>,
+    left: readonly string[] = [],
+  ): Promise<string[]> => {
+    const journal = open();
+    const report = new Report(() => Promise.resolve(), 100, unwanted);
+    const list = new UrlList(pieces(readFileSync(file, 'utf8'), 7), journal, report, 0);
+    const urls: string[] = [];
+    for await (const batch of list.batches())
+      for (const terms of batch) {
+        urls.push(terms.url);
+        if (!left.includes(terms.url)) list.ended(new SpiderUrl(terms), undefined);
+      }
+    await list.close();
+    return urls;
+  };
+
+  it('is refused where what was read is another; more at its end is read', async () => {
+    const list = newList('http://h/1\nhttp://h/2\nhttp://h/3\n');
+    assert.equal((await life(list)).length, 3);
+    writeFileSync(list.file, 'http://h/1\nhttp://h/2\nhttp://h/3\nhttp://h/4\n');
+    assert.deepEqual(await life(list), ['http://h/4']);
+    for (const other of [
+      'http://h/1\nhttp://h/new\nhttp://h/2\nhttp://h/3\nhttp://h/4\n',
+      'http://h/1\nhttp://h/2\nhttp://h/3\nhttp://h/X\n',
+      'http://h/1\nhttp://h/2\n',
+      'http://h/1',
+    ]) {
+      writeFileSync(list.file, other);
+      await assert.rejects(life(list), /the first 4 lines of the list were others .*; remove the journal/);
+    }
+    writeFileSync(list.file, 'http://h/0\n');
+    await assert.rejects(life(list), /the journal of another list/);
+  });
+
+  it('has a last line without its end again when that has grown, once', async () => {
+    for (const left of [[], ['http://h/23']]) {
+      const list = newList('http://h/1\nhttp://h/2');
+      assert.deepEqual(await life(list), ['http://h/1', 'http://h/2']);
+      assert.deepEqual(await life(list), []);
+      writeFileSync(list.file, 'http://h/1\nhttp://h/23');
+      assert.deepEqual(await life(list), ['http://h/23']);
+      writeFileSync(list.file, 'http://h/1\nhttp://h/23\nhttp://h/4\n');
+      assert.deepEqual(await life(list, left), ['http://h/4']);
+      assert.deepEqual(await life(list), []);
+    }
+    const grown = newList('http://h/1\nhttp://h/2');
+    await life(grown);
+    writeFileSync(grown.file, 'http://h/1\nhttp://h/23\nhttp://h/4\n');
+    assert.deepEqual(await life(grown, ['http://h/23']), ['http://h/23', 'http://h/4']);
+    assert.deepEqual(await life(grown), ['http://h/23']);
+    assert.deepEqual(await life(grown), []);
+    // It had its end all the time.
+    const same = newList('http://h/1\nhttp://h/2');
+    await life(same);
+    writeFileSync(same.file, 'http://h/1\nhttp://h/2\n');
+    assert.deepEqual(await life(same), []);
   });
 });
 
