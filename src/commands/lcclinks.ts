@@ -125,6 +125,7 @@ class Expansion {
       sink: this.sink,
       clock: context.clock,
       complain: message => this.complaints.add(message),
+      explain: context.verbose ? message => context.say(message) : undefined,
     });
   }
 

@@ -30,6 +30,8 @@ export interface ExpanderParts {
   clock: Clock;
   /** Of a page of which not everything could be read. */
   complain(message: string): void;
+  /** Of each link that is left out as a trap. */
+  explain?: ((message: string) => void) | undefined;
 }
 
 /** What became of a url to begin with. */
@@ -38,6 +40,7 @@ export type SeedOutcome =
   | { is: 'sent'; failed: number | undefined }
   | { is: 'held' | 'waiting' | 'repeated' | 'excluded' | 'unowned' }
   | { is: 'forbidden'; code: number; untilS: number }
+  | { is: 'ambiguous'; why: string }
   | { is: 'trap'; trap: Trap };
 
 /** What became of pages and links. */
@@ -117,6 +120,8 @@ export class Expander {
     const { options, owners, db, sink, clock } = this.#parts;
     const canonical = canonicalUrl(url);
     const pid = canonical && owners.ownerOf(canonical.curl);
+    const doubt = canonical && owners.doubtOf(canonical.curl);
+    if (doubt !== undefined) return { is: 'ambiguous', why: doubt };
     if (canonical === undefined || pid === undefined) return { is: 'unowned' };
     const { curl, furl } = canonical;
     if (this.#sent.wasSent(curl)) return { is: 'repeated' };
@@ -137,11 +142,13 @@ export class Expander {
     const { options, owners, db, clock } = this.#parts;
     if (this.#sent.wasSent(curl)) return undefined;
     const pid = owners.ownerOf(curl);
-    if (pid === undefined || options.excluded.some(isExcluded => isExcluded(curl))) return undefined;
+    if (options.excluded.some(isExcluded => isExcluded(curl))) return undefined;
+    if (pid === undefined)
+      return owners.doubtOf(curl) === undefined ? undefined : this.#trapped('ambiguous', curl);
     const trap = hops > options.maxHops ? 'hops' : trapOf(curl, limits);
-    if (trap !== undefined) return this.#trapped(trap);
+    if (trap !== undefined) return this.#trapped(trap, curl);
     if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return undefined;
-    if (!this.#queries.take(pid, curl)) return this.#trapped('queries');
+    if (!this.#queries.take(pid, curl)) return this.#trapped('queries', curl);
     this.counts.sent++;
     return { pid, curl, furl, hops };
   }
@@ -151,8 +158,9 @@ export class Expander {
     return { ...this.#parts.options, year };
   }
 
-  #trapped(trap: Trap): undefined {
+  #trapped(trap: Trap, curl: string): undefined {
     this.counts.traps.set(trap, (this.counts.traps.get(trap) ?? 0) + 1);
+    this.#parts.explain?.(`left out as a trap, ${trap}: ${curl}`);
   }
 
   /** Sites that show one page under endless urls. */
@@ -161,7 +169,7 @@ export class Expander {
     const { md5 } = record;
     if (md5 === undefined || valueOf(record, 'hops') === undefined) return false;
     if (this.#parts.db.copiesOf(pid, md5, maxCopies) < maxCopies) return false;
-    this.#trapped('copies');
+    this.#trapped('copies', record.curl);
     return true;
   }
 
@@ -198,7 +206,7 @@ export class Expander {
     this.counts.links += page.links.length;
     if (page.cut !== undefined)
       this.#parts.complain(`${record.curl}: ${CUT[page.cut]}; those found so far count`);
-    if (page.long > 0) this.#trapped('long');
+    if (page.long > 0) this.#trapped('long', record.curl);
     const said = robotsSaid(valueOf(record, 'robots'), page.robots, options.robotName);
     const isUnwanted = said.noindex;
     if (said.nofollow && options.nofollow !== 'none') return { links: [], isUnwanted };
@@ -223,7 +231,7 @@ export class Expander {
     const path = curl.slice(0, mark);
     const own = links.filter(({ kind, url }) => kind === 'canonical' && url.curl === path);
     if (own.length === 0) return links;
-    this.#trapped('canonical');
+    this.#trapped('canonical', curl);
     return own;
   }
 

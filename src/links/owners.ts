@@ -1,4 +1,5 @@
 /** Whose a link is: a link makes no provider, so it belongs to one whose pages are followed, or to nobody. */
+import { ambiguityOf } from '../wire/ambiguity.js';
 import { strictRootCheck } from '../wire/roots.js';
 
 /** A provider whose pages are followed. */
@@ -36,6 +37,12 @@ export class LinkOwners {
   /** Whether the pages of a provider are followed. */
   isFollowed(pid: number): boolean {
     return this.#pids.has(pid);
+  }
+
+  /** Why a url is nobody's that is of the host of a root: how servers read it is not certain; undefined: not for that. */
+  doubtOf(curl: string): string | undefined {
+    const [origin = ''] = ORIGIN.exec(curl) ?? [];
+    return this.#roots.has(origin) ? ambiguityOf(curl) : undefined;
   }
 
   /** The provider with the longest root around a url. @param curl canonical */

@@ -5,6 +5,7 @@ import { codeText } from '../wire/codes.js';
 import type { SeedOutcome } from './expander.js';
 
 const SECOND_MS = 1000;
+const REJECTED: readonly SeedOutcome['is'][] = ['unowned', 'forbidden', 'ambiguous', 'trap'];
 
 /** Why a url is not sent that its giver expects to be; undefined: it is, or need not be. */
 export function complaintOf(url: string, outcome: SeedOutcome, nowMs: number): string | undefined {
@@ -15,6 +16,7 @@ export function complaintOf(url: string, outcome: SeedOutcome, nowMs: number): s
       : `${shown}: no http or https url; write https://... in front`;
   if (outcome.is === 'trap')
     return `${shown}: not sent, it is a trap: ${outcome.trap}; see Traps in lcclinks(1)`;
+  if (outcome.is === 'ambiguous') return `${shown}: not sent: it ${outcome.why}`;
   if (outcome.is !== 'forbidden') return undefined;
   const { code } = outcome;
   const until = formatUntil(outcome.untilS * SECOND_MS, nowMs);
@@ -38,7 +40,7 @@ export class SeedCounts {
       if (failed !== undefined) this.#failed.set(failed, (this.#failed.get(failed) ?? 0) + 1);
     } else if (outcome.is === 'held') this.#held++;
     else if (outcome.is === 'waiting') this.#waiting++;
-    else if (outcome.is === 'unowned' || outcome.is === 'forbidden' || outcome.is === 'trap') this.rejected++;
+    else if (REJECTED.includes(outcome.is)) this.rejected++;
   }
 
   /** Undefined where all were sent, and none of them had failed before. */

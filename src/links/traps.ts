@@ -10,6 +10,7 @@ export const TRAPS = {
   escaped: 'urls that were encoded twice',
   parameters: 'queries with more parameters than spider.max_parameters',
   calendar: 'calendars of years that nobody plans for',
+  ambiguous: 'urls that servers read in several ways',
   hops: 'pages that are further away than --max-hops',
   queries: 'paths with more queries than spider.max_path_queries',
   copies: 'pages whose content is that of spider.max_copies held ones',
@@ -30,13 +31,19 @@ export interface TrapLimits {
 const ESCAPED_TWICE = /%25%|%2525|[?&]amp;/i;
 /** The first year of the web. */
 const FIRST_YEAR = 1990;
-const CALENDAR_SEGMENT =
-  /^(?:.*[^a-z])?(?:calendar|calendrier|kalender|cal|agenda|events?|termine)(?:[^a-z].*)?$/i;
+/** Whose pages are periods; those of the others have names and numbers of their own as well. */
+const CALENDAR_OF_PERIODS = /^(?:.*[^a-z])?(?:calendar|calendrier|kalender|cal)(?:[^a-z].*)?$/i;
+const CALENDAR_OF_EVENTS = /^(?:.*[^a-z])?(?:agenda|events?|termine)(?:[^a-z].*)?$/i;
 const CALENDAR_PARAMETER =
   /^(?:.*[^a-z])?(?:year|yr|jahr|annee|month|monat|date|datum|day|week|cal(?:endar|date)?)(?:[^a-z].*)?$/i;
-/** A year, and what else of a date comes after it. */
-const DATE = /^(\d{4})(?:[-/.]?\d{1,2}){0,2}(?:[T ].*)?$/;
+const YEAR_PARAMETER = /^(?:.*[^a-z])?(?:year|yr|jahr|annee)(?:[^a-z].*)?$/i;
+const SEPARATED_DATE = /^(\d{4})[-/.](?:0?[1-9]|1[0-2])(?:[-/.](?:0?[1-9]|[12]\d|3[01]))?(?:[T ].*)?$/;
+const PACKED_DATE = /^(\d{4})(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])?$/;
+const YEAR = /^\d{4}$/;
 const MONTH = /^(?:0?[1-9]|1[0-2])$/;
+/** Numbers of other years are more likely something else: a calendar without end gets to one of these first. */
+const LIKELY_FIRST = 1900;
+const LIKELY_LAST = 2200;
 
 /** The trap that a url is by its looks alone. @param curl canonical */
 export function trapOf(curl: string, limits: TrapLimits): Trap | undefined {
@@ -60,20 +67,37 @@ function mostOften(segments: readonly string[]): number {
 }
 
 function isFarCalendar(segments: readonly string[], parameters: readonly string[], year: number): boolean {
-  const isFar = (text: string) => {
-    const found = Number(DATE.exec(text)?.[1] ?? FIRST_YEAR);
-    return found < FIRST_YEAR || found > year + 1;
-  };
-  const calendar = segments.findIndex(segment => CALENDAR_SEGMENT.test(segment));
-  if (calendar >= 0)
-    for (let at = calendar + 1; at < segments.length; at++) {
-      const segment = segments[at] ?? '';
-      // A number of four digits alone may be that of an event.
-      const isDate = segment.length > 4 || MONTH.test(segments[at + 1] ?? '') || at === segments.length - 1;
-      if (isDate && isFar(segment)) return true;
-    }
+  const isFar = (found: number | undefined) =>
+    found !== undefined && (found < FIRST_YEAR || found > year + 1);
+  const calendar = segments.findIndex(
+    segment => CALENDAR_OF_PERIODS.test(segment) || CALENDAR_OF_EVENTS.test(segment),
+  );
+  if (calendar >= 0) {
+    const isOfPeriods = CALENDAR_OF_PERIODS.test(segments[calendar] ?? '');
+    for (let at = calendar + 1; at < segments.length; at++)
+      if (isFar(yearInPath(segments[at] ?? '', segments[at + 1] ?? '', isOfPeriods))) return true;
+  }
   return parameters.some(parameter => {
     const [name = '', value = ''] = parameter.split('=', 2);
-    return CALENDAR_PARAMETER.test(name) && isFar(value);
+    return CALENDAR_PARAMETER.test(name) && isFar(yearIn(value, YEAR_PARAMETER.test(name)));
   });
+}
+
+/** Of a segment that is a date, or begins one; a number alone is none where there are other numbers. */
+function yearInPath(segment: string, next: string, isOfPeriods: boolean): number | undefined {
+  const year = Number(segment);
+  if (YEAR.test(segment) && MONTH.test(next)) return year >= LIKELY_FIRST ? year : undefined;
+  return isOfPeriods ? yearIn(segment, next === '') : yearOf(SEPARATED_DATE, segment);
+}
+
+function yearIn(text: string, mayBeYear: boolean): number | undefined {
+  const separated = yearOf(SEPARATED_DATE, text);
+  if (separated !== undefined) return separated;
+  const found = mayBeYear && YEAR.test(text) ? Number(text) : yearOf(PACKED_DATE, text);
+  return found !== undefined && found >= LIKELY_FIRST && found <= LIKELY_LAST ? found : undefined;
+}
+
+function yearOf(form: RegExp, text: string): number | undefined {
+  const [, year] = form.exec(text) ?? [];
+  return year === undefined ? undefined : Number(year);
 }

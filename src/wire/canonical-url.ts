@@ -5,6 +5,7 @@
  *
  *     http://EXAMPLE.org:80/%7euser/?utm_source=x#top            http://example.org/~user/
  *     https://example.org/cart;jsessionid=5A2F?id=3              https://example.org/cart?id=3, fetched with its session
+ *     http://example.org/find?w=a\b                              http://example.org/find?w=a%5Cb
  */
 
 export interface CanonicalUrl {
@@ -97,7 +98,9 @@ function escapesOf(found: string): string {
   return UNRESERVED.test(character) ? character : found.toUpperCase();
 }
 
-function queryOf(query: string, isWithoutSession: boolean): string {
+function queryOf(written: string, isWithoutSession: boolean): string {
+  // A parser leaves it, as in Shift_JIS; elsewhere it is a slash, and refused.
+  const query = written.replaceAll('\\', '%5C');
   const parameters = query.split('&');
   const left = parameters.filter(
     parameter => !TRACKERS.test(parameter) && !(isWithoutSession && SESSIONS.test(parameter)),

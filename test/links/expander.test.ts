@@ -9,6 +9,7 @@ import { compileGlob } from '../../src/lib/glob.js';
 import { Expander } from '../../src/links/expander.js';
 import type { FoundLink, ExpandOptions, UnwantedPage } from '../../src/links/options.js';
 import { LinkOwners } from '../../src/links/owners.js';
+import { complaintOf } from '../../src/links/seeds.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { TestCache } from '../support/cache.js';
 
@@ -43,7 +44,7 @@ afterEach(() => {
   cache.close();
 });
 
-function expander(more: Partial<ExpandOptions> = {}) {
+function expander(more: Partial<ExpandOptions> = {}, named: string[] = []) {
   const found: FoundLink[] = [];
   const unwanted: UnwantedPage[] = [];
   const complaints: string[] = [];
@@ -58,6 +59,7 @@ function expander(more: Partial<ExpandOptions> = {}) {
     },
     clock: new ManualClock(),
     complain: message => void complaints.push(message),
+    explain: message => void named.push(message),
   });
   return { all, found, unwanted, complaints, curls: () => found.map(({ curl }) => curl.replace(SITE, '')) };
 }
@@ -200,6 +202,46 @@ describe('links of stored pages', () => {
       page('@import "2.css"; a { background: url(3.png) }', { path: 'css/s', mimetype: 'text/css' }),
     );
     assert.deepEqual(curls(), ['1.png', 's.css', 'css/2.css', 'css/3.png']);
+  });
+
+  it('that servers read in several ways are a kind of trap of their own, each named; a seed is told why', async () => {
+    const named: string[] = [];
+    const { all, curls } = expander({}, named);
+    const left = ['/wiki/AC%2FDC', '/a/.%20/b', '/x%00y', '/a/..;v=1/b', '/c/%2e%2e%2fd'];
+    const links = [...left, '/s?x=a\\b', '/t?y=a/b%2Fc', '/ok', 'http://other.example/a%2Fb'];
+    await all.expand(page(links.map(href => `<a href="${href}">x</a>`).join('')));
+    assert.deepEqual(curls(), ['s?x=a%5Cb', 't?y=a/b%2Fc', 'ok']);
+    assert.deepEqual([...all.counts.traps], [['ambiguous', left.length]]);
+    assert.equal(named.length, left.length);
+    assert.match(named[0] ?? '', /^left out as a trap, ambiguous: http:\/\/example\.org\/wiki\/AC%2FDC$/);
+    const seed = await all.seed(`${SITE}wiki/AC%2FD`);
+    assert.deepEqual(seed, {
+      is: 'ambiguous',
+      why: 'has %2F in its path: some servers read that as a slash',
+    });
+    assert.match(
+      complaintOf(`${SITE}wiki/AC%2FD`, seed, 0) ?? '',
+      /AC%2FD: not sent: it has %2F in its path/,
+    );
+    assert.deepEqual(await all.seed('http://other.example/a%2Fb'), { is: 'unowned' });
+  });
+
+  it('of lists are relative to xml:base of what is around them; a word for nothing is no link', async () => {
+    const { all, curls } = expander();
+    const feed = (inside: string) => page(inside, { path: 'f/x', mimetype: 'application/atom+xml' });
+    await all.expand(
+      feed(
+        `<feed xml:base="/b/"><entry xml:base="2024/"><link href="1"/></entry><entry><link href="2" xml:base="l/"/></entry>
+         <entry><link href="3"/></entry></feed>`,
+      ),
+    );
+    await all.expand(
+      feed(
+        `<rss><channel xml:base="/c/"><item xml:base="i/"><link>4.html</link></item><item><guid>12345</guid></item>
+         <item><link>N/A</link></item></channel></rss>`,
+      ),
+    );
+    assert.deepEqual(curls(), ['b/2024/1', 'b/l/2', 'b/3', 'c/i/4.html']);
   });
 
   it('of feeds and sitemaps are sent, those of other XML only where it is XHTML', async () => {
