@@ -22,7 +22,7 @@ import { startDaemon, type Daemon } from './daemon.js';
 import { killAll } from './processes.js';
 import { binDir, shell, type Ran } from './shell.js';
 import type { TestSite } from './site.js';
-import { BOUND_MS, lastLines, PROCESS_LOOK_MS, until } from './until.js';
+import { BOUND_MS, lastLines, until } from './until.js';
 
 /** What an LCC holds, comparable: `curl md5` of every row, each md5 taken from the stored file. */
 export interface Holdings {
@@ -178,7 +178,7 @@ export class Lcc {
       const { stdout, stderr } = await this.sh(line);
       return wanted.test(stdout + stderr) && stdout + stderr;
     };
-    return until(`${line} shows ${String(wanted)}`, look, BOUND_MS, PROCESS_LOOK_MS);
+    return until(`${line} shows ${String(wanted)}`, look);
   }
 
   /** What each daemon that answers says of itself, by its name: `daemons` of `lccstat --json`. */

@@ -8,8 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const BOUND_MS = 120_000;
 /** Between two looks at what has no event. */
 const LOOK_MS = 10;
-/** Between two that take a process each: else they would take the processors from what is waited for. */
-export const PROCESS_LOOK_MS = 150;
+/** Between two that take long: else they would take the processors from what is waited for. */
+const MAX_LOOK_MS = 150;
+/** Of the time a look took, until the next one. */
+const LOOK_FACTOR = 3;
 /** Of each daemon, in an error. */
 const LINES_SHOWN = 20;
 
@@ -60,14 +62,15 @@ export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
   boundMs = BOUND_MS,
-  lookMs = LOOK_MS,
 ): Promise<Seen<T>> {
   const over = new AbortController();
   const seen = async () => {
     while (!over.signal.aborted) {
+      const beganMs = performance.now();
       const found = await look();
       if (found !== undefined && found !== null && found !== false) return found as Seen<T>;
-      await pause(lookMs);
+      const tookMs = performance.now() - beganMs;
+      await pause(Math.min(Math.max(LOOK_MS, tookMs * LOOK_FACTOR), MAX_LOOK_MS));
     }
     throw new Error(`${what}: not seen`);
   };
