@@ -1,13 +1,12 @@
 /** lccd-hard at large: many pages, storms of equal requests, a rail that is slow; looked at with other programs than ours. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
+import { asText, runCommand, runProgram } from '../support/command.js';
 import { noRails, startRail } from '../support/rails.js';
-import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
 
 /** Ten thousand in the long set (scripts/test-sets.mjs). */
@@ -26,13 +25,8 @@ function newHome(...settings: ConstructorParameters<typeof ClearHome>): ClearHom
 }
 
 /** @returns its standard output @throws when it does not end with 0 */
-function run(command: string, args: readonly string[], input = '', env = process.env): string {
-  const { status, stdout, stderr } = spawnSync(command, args, {
-    input,
-    env,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  });
+function run(command: string, args: readonly string[]): string {
+  const { status, stdout, stderr } = asText(runProgram(command, args));
   assert.equal(status, 0, `${command}: ${stderr}`);
   return stdout;
 }
@@ -45,8 +39,8 @@ describe('lccd-hard', { skip: noRails }, () => {
     const pages = pagesOf(ids);
     for (const rail of rails) rail.write([...pages, '/news/other.html']);
     const lines = [...ids, ...ids.toReversed()].map(id => `${id}\tpage\twww\n`);
-    const env = { ...process.env, LCC_HOME: home.dir };
-    run(join(ROOT, 'bin/lccclear'), ['--stdin=tsv'], lines.join(''), env);
+    const { status, stderr } = runCommand(home.dir, 'lccclear', ['--stdin=tsv'], { input: lines.join('') });
+    assert.equal(status, 0, stderr);
     const sql = (query: string) =>
       run('sqlite3', ['-readonly', join(home.dir, 'clear/clear.db'), query]).trim();
     assert.equal(sql('SELECT count(*) FROM clear_cache_queue'), String(2 * IDS));

@@ -125,7 +125,7 @@ describe('lccq --cursor -- CMD', () => {
   });
 
   it('keeps the cursor when CMD exits 0 without having taken everything', () => {
-    cache.fill(5000, i => `http://x/${i}/${'y'.repeat(50)}`);
+    cache.flood();
     const { status, stderr } = into('head', '-n', '1');
     assert.equal(status, 74);
     assert.match(stderr, /ended before it had read everything.*not moved/);
@@ -133,7 +133,7 @@ describe('lccq --cursor -- CMD', () => {
   });
 
   it('does not wait for what CMD has left behind with its standard input', () => {
-    cache.fill(5000, i => `http://x/${i}/${'y'.repeat(50)}`);
+    cache.flood();
     const left = join(cache.home, 'left');
     const script = `exec 3<&0; tail -f /dev/null <&3 >/dev/null 2>&1 & echo $! >'${left}'; exit 3`;
     const { status, stderr } = into('bash', '-c', script);
@@ -153,7 +153,7 @@ describe('lccq --cursor -- CMD', () => {
   });
 
   it('tells a consumer of a stream that broke half-way nothing it could take for the whole', async () => {
-    cache.fill(5000, i => `http://x/${i}/${'y'.repeat(50)}`);
+    cache.flood();
     const out = join(cache.home, 'taken');
     const child = spawn(
       LCCQ,
@@ -266,7 +266,7 @@ describe('lccq --cursor | CMD && lccq --commit', () => {
   });
 
   it('offers nothing to commit when the stream was not taken whole', () => {
-    cache.fill(5000, i => `http://x/${i}`);
+    cache.flood();
     writeFileSync(`${cursor}.next`, `lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 9\n`);
     const { status } = shell('lccq --cursor=$F | head -n 1 >/dev/null; lccq --commit=$F');
     assert.equal(status, 66);

@@ -146,7 +146,7 @@ describe('lccq', () => {
   });
 
   it('ends silently when its reader has seen enough', () => {
-    cache.fill(3000, i => `http://x/${i}`);
+    cache.flood();
     const { stdout, stderr, status } = shell('lccq | head -n 3 >/dev/null; echo ${PIPESTATUS[0]}');
     assert.deepEqual([stdout, stderr, status], ['0\n', '', 0]);
   });

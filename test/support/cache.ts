@@ -26,6 +26,8 @@ export interface Page {
   verified?: boolean;
 }
 
+const FLOOD = 300;
+
 const NOT_SAID: Said = { subtype: null, burl: null, furl: null, md5: null, len: null, mtime: null };
 
 export class TestCache {
@@ -85,6 +87,12 @@ export class TestCache {
     this.db.transaction(() => {
       for (let i = 1; i <= count; i++) this.put({ curl: curlOf(i) });
     })();
+  }
+
+  /** The same, of so few pages that they are written soon: more than a pipe holds, in any format that names them. */
+  flood(site = 'http://x/'): number {
+    this.fill(FLOOD, i => `${site}${i}/${'y'.repeat(2000)}`);
+    return FLOOD;
   }
 
   remove(curl: string, options: { pid?: number; mimetype?: string; at?: number } = {}): void {
