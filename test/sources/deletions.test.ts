@@ -173,7 +173,7 @@ async function neverDeletes(numRuns: number): Promise<void> {
 }
 
 test('whatever is cut, spoilt or torn in a tree of lists, no page is deleted that the site still has', () =>
-  neverDeletes(40));
+  neverDeletes(15));
 
 longIt(
   'whatever is cut, spoilt or torn in a tree of lists, no page is deleted that the site still has, often',
