@@ -30,6 +30,8 @@ const REST = [
   'rs/mail',
   'spider/faults/chain',
   'spider/transaction/records',
+  'text/convert',
+  'text/markdown/page',
   'web/metrics',
 ];
 /** What the gate has nothing of. */
@@ -99,6 +101,7 @@ const LONG_TOO = [
   'rs/mail-pages',
   'sources/walk',
   'spider/faults/chain',
+  'text/markdown/page',
   'text/page-links-parse5',
 ];
 /** Rooms in which one version of Node may do what another does not. */
@@ -149,6 +152,7 @@ const ALONE = [
   'spider/faults',
   'spider/hostile',
   'spider/transaction/records',
+  'text/convert',
   'uns/settings',
 ];
 const FILES_A_PROCESS = 12;

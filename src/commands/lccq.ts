@@ -1,5 +1,6 @@
 /** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
 import { LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE } from '../text/chunks.js';
+import { Converter } from '../text/convert/converter.js';
 import type { TextWanted } from '../text/html.js';
 import { beginCursor } from '../cu/cursor-now.js';
 import { commitNext, selectionText } from '../cu/cursor.js';
@@ -301,6 +302,7 @@ function deliveryOf(context: CommandContext): Delivery {
       text: wanted,
       markdown,
       chunkSize,
+      converter: converterOf(config, context),
       limit: number('limit'),
       storeDir: config.home.store,
       maxTextBytes: config.get('cu.max_text_bytes'),
@@ -331,6 +333,25 @@ function textWanted(name: string, option: unknown): TextWanted | undefined {
   if (option === true || option === 'readable') return 'readable';
   if (option === 'all') return 'all';
   throw new LccError('usage', `--${name}=${JSON.stringify(option)}: give readable or all`);
+}
+
+/** @throws LccError `config` */
+function converterOf(
+  config: ReturnType<typeof configOf>,
+  { clock, say }: CommandContext,
+): Converter | undefined {
+  const commands = config.get('convert.commands');
+  if (commands.length === 0) return undefined;
+  return new Converter({
+    commands,
+    sandbox: config.get('convert.sandbox'),
+    timeoutMs: config.get('convert.timeout_ms'),
+    memoryBytes: config.get('convert.memory_bytes'),
+    jobs: config.get('convert.jobs'),
+    maxOutputBytes: config.get('cu.max_text_bytes'),
+    clock,
+    note: message => say(message),
+  });
 }
 
 /** A change stream has the deletions in it; a listing of what is held has none. */

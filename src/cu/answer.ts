@@ -96,8 +96,8 @@ export class Answer {
 
   /** Ends a whole stream, where one was begun. @param reachedSeq all changes up to this number have been written */
   async finish(reachedSeq: number): Promise<void> {
-    const tail = this.writer.tail?.(reachedSeq);
     await this.#writeMade(0);
+    const tail = this.writer.tail?.(reachedSeq);
     if (this.#sink === undefined) return;
     if (tail !== undefined) await this.#batch.add(tail);
     await this.#batch.flush();

@@ -109,6 +109,7 @@ export function contextOf(
     text: query.text,
     markdown: query.markdown,
     chunkSize: query.chunkSize,
+    converter: query.converter,
     beginsWithAll: beginsWithAll(query),
     maxTextBytes: query.maxTextBytes,
     openContent: contentOpener(reader, query.storeDir, rejects, buffer),

@@ -72,7 +72,7 @@ export interface RangeWorkerData {
   dbPath: string;
   machineId: string;
   formatName: string;
-  query: Omit<Query, 'format'>;
+  query: Omit<Query, 'format' | 'converter'>;
   /** Memory takes room only where it has been written. */
   slots: SharedArrayBuffer[];
 }
@@ -115,7 +115,7 @@ export class RangeThread {
   #share = 1;
 
   constructor({ script, ...data }: RangeHelp, query: Query, patienceMs = PATIENCE_MS) {
-    const { format: _, ...plain } = query;
+    const { format: _, converter: __, ...plain } = query;
     const start: RangeWorkerData = { ...data, query: plain, slots: this.#slots };
     // Most of what it makes is let go of at once: more room for that would only be more memory.
     this.#thread = new Thread({ script, data: start, youngMb: YOUNG_MB });

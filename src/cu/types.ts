@@ -1,5 +1,6 @@
 /** What is asked for, and where the answer goes. */
 import type { Selection } from '../db/cache/read.js';
+import type { Converter } from '../text/convert/converter.js';
 import type { TextWanted } from '../text/html.js';
 import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
@@ -17,6 +18,8 @@ export interface Query {
   /** Or this text as Markdown. */
   markdown?: TextWanted | undefined;
   chunkSize?: number | undefined;
+  /** Makes text of documents that are none. */
+  converter?: Converter | undefined;
   /** At most that many records. */
   limit?: number | undefined;
   /** Absolute path of the store on this machine. */

@@ -1,6 +1,6 @@
 /** What lccq gives to models: Markdown, pieces, archives of Markdown. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
@@ -266,5 +266,53 @@ describe('lccq --format=tar --markdown', () => {
     const lines = file.split('\n');
     assert.equal(lines.indexOf('---', 1), 8);
     assert.equal(JSON.parse(lines[2]?.replace('title: ', '') ?? ''), 'a"\' --- b: ``` | \u202e');
+  });
+});
+
+describe('documents that programs make text of', () => {
+  const lcc = (commands: string[]) =>
+    writeFileSync(join(cache.home, 'lcc.toml'), `[convert]\ncommands = ${JSON.stringify(commands)}\n`);
+
+  it('have text in every format, in their order; of one that fails the row is told: 1', () => {
+    lcc(['x/bad text/plain false', 'x/* text/plain cat']);
+    for (let i = 1; i <= 12; i++)
+      cache.put({
+        curl: `https://h/${i}`,
+        mimetype: i === 3 ? 'x/bad' : i % 2 === 0 ? 'text/plain' : 'x/y',
+        content: `words ${i}`,
+      });
+    const numbers = Array.from({ length: 12 }, (_, i) => `words ${i + 1}`);
+    const { status, stdout, stderr } = lccqSays(cache, ['--format=jsonl', '--text', '--fields=curl']);
+    assert.equal(status, 1);
+    assert.match(stderr, /^lccq: https:\/\/h\/3: left without text: convert: false exited with 1$/m);
+    assert.deepEqual(
+      linesOf(stdout).map(({ text }) => text),
+      numbers.map((text, i) => (i === 2 ? null : text)),
+    );
+    assert.equal(linesOf(stdout)[2]?.['problem'], 'convert: false exited with 1');
+    const markdown = linesOf(lccqSays(cache, ['--format=jsonl', '--markdown']).stdout);
+    assert.equal(markdown[4]?.['markdown'], 'words 5\n');
+    const pieces = linesOf(lccqSays(cache, ['--format=chunks']).stdout);
+    assert.deepEqual(
+      pieces.filter(({ op }) => op === 'upsert').map(({ text }) => text),
+      numbers.filter((_, i) => i !== 2),
+    );
+    assert.deepEqual(
+      pieces.filter(({ doc }) => doc === 3).map(({ op, from, problem }) => [op, from, problem]),
+      [['delete', 0, 'convert: false exited with 1']],
+    );
+    for (const format of ['fts5-sql', 'scriptindex', 'ntvml', 'swish-e', 'tar'])
+      assert.match(
+        lccqSays(cache, [`--format=${format}`, ...(format === 'tar' ? ['--markdown'] : [])]).stdout,
+        /words 4[^]*words 5[^]*words 6/,
+        format,
+      );
+  });
+
+  it('are none where nothing says so, and a rule that is none ends it: 78', () => {
+    cache.put({ curl: 'https://h/1', mimetype: 'x/y', content: 'words' });
+    assert.equal(linesOf(lccqSays(cache, ['--format=jsonl', '--text']).stdout)[0]?.['text'], null);
+    lcc(['x/y']);
+    assert.equal(lccqSays(cache, ['--format=jsonl', '--text']).status, 78);
   });
 });

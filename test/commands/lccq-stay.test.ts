@@ -303,7 +303,7 @@ describe('lccq --stay', () => {
     assert.equal(refused('--stay', '--', 'cat'), program);
     assert.equal(
       refused('--stay', '--batch=3', '--format=tsv', '--', 'cat'),
-      'lccq: --format=tsv does not show where a batch ends; --stay is for xml and jsonl',
+      'lccq: --format=tsv does not show where a batch ends; --stay is for xml, jsonl and chunks',
     );
   });
 });

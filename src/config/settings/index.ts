@@ -10,6 +10,7 @@ import { formatAmount } from '../amounts.js';
 import { BM } from './bm.js';
 import { BOT } from './bot.js';
 import { CLEAR } from './clear.js';
+import { CONVERT } from './convert.js';
 import { CP } from './cp.js';
 import { CRAWL } from './crawl.js';
 import { CU } from './cu.js';
@@ -36,6 +37,7 @@ export const SETTINGS = {
   ...UNS,
   ...QM,
   ...CU,
+  ...CONVERT,
   ...LCCD,
   ...BM,
   ...BOT,

@@ -5,7 +5,7 @@
 import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
 import { fieldValue, FIELDS } from '../fields.js';
-import { readText } from './read-text.js';
+import { inOnePiece, readText, type ReadText } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type Part } from './types.js';
 
 const COLUMNS = [
@@ -46,16 +46,19 @@ export const chunks: Format = {
           charset: charset === null ? undefined : String(charset),
           url: String(finalurl ?? furl),
         };
-        const { made, problem, isReplaced } = readText(context, values, source, bytes =>
-          markdownOf(bytes, source),
-        );
-        if (isReplaced === true) return '';
-        if (made === undefined) return gone(row, problem);
         const rest = fields.map((name, i) => [
           name,
           fieldValue(name, values[COLUMNS.length + i] ?? null, context.storeDir),
         ]);
-        return pieces(made, size, { ...row, url: String(burl), fields: Object.fromEntries(rest) });
+        const told = { ...row, url: String(burl), fields: Object.fromEntries(rest) as PieceRow['fields'] };
+        const read = readText(context, values, source, (bytes, from) =>
+          markdownOf(bytes, { ...source, ...from }),
+        );
+        const lines = ({ made, problem, isReplaced }: ReadText<MarkdownPage>): Iterable<Part> => {
+          if (isReplaced === true) return [];
+          return made === undefined ? [gone(row, problem)] : pieces(made, size, told);
+        };
+        return read instanceof Promise ? read.then(each => inOnePiece(lines(each))) : lines(read);
       },
     };
   },

@@ -6,6 +6,7 @@
  * leaves nothing in the index. The index remembers how far it is; a stream that would leave a gap fails.
  */
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
+import { whenThere } from './read-text.js';
 import type { Format, FormatContext } from './types.js';
 
 export const fts5Sql: Format = {
@@ -20,12 +21,13 @@ export const fts5Sql: Format = {
       record(values) {
         const page = pageOf(values);
         const forget = `DELETE FROM pages WHERE rowid = ${page.id};\n`;
-        const found = pages.textOf(page, values);
-        if (found === undefined) return forget;
-        const row = [page.burl, found.title, found.text, page.mimetype, page.mtime ?? '']
-          .map(quote)
-          .join(', ');
-        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${page.id}, ${row});\n`;
+        return whenThere(pages.textOf(page, values), found => {
+          if (found === undefined) return forget;
+          const row = [page.burl, found.title, found.text, page.mimetype, page.mtime ?? '']
+            .map(quote)
+            .join(', ');
+          return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${page.id}, ${row});\n`;
+        });
       },
       tail(reachedSeq) {
         pages.end();

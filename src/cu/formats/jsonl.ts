@@ -9,7 +9,7 @@ import type { StoredContent } from '../stored-content.js';
 import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';
 import { hashOf, markdownOf, type MarkdownSource } from '../../text/markdown/page.js';
 import { base64Of } from './base64.js';
-import { readText } from './read-text.js';
+import { readText, whenThere, type Later } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
 
 export const jsonl: Format = {
@@ -74,12 +74,13 @@ function withText(
   values: readonly ColumnValue[],
   object: string,
   source: TextSource,
-): Part {
-  const { made, problem, isReplaced } = readText(context, values, source, (bytes, from) =>
-    textOf(bytes, from, context.text),
-  );
-  if (isReplaced === true) return '';
-  return `${object}${keysOf({ title: made?.title, language: made?.language, charset: made?.charset, text: made?.text })}${told(problem)}}\n`;
+): Later<Part> {
+  const read = readText(context, values, source, (bytes, from) => textOf(bytes, from, context.text));
+  return whenThere(read, ({ made, problem, isReplaced }) => {
+    if (isReplaced === true) return '';
+    const { title, language, charset, text } = made ?? {};
+    return `${object}${keysOf({ title, language, charset, text })}${told(problem)}}\n`;
+  });
 }
 
 /** @param url where it came from */
@@ -88,20 +89,16 @@ function withMarkdown(
   values: readonly ColumnValue[],
   object: string,
   source: MarkdownSource,
-): Part {
-  const { made, problem, isReplaced } = readText(context, values, source, bytes =>
-    markdownOf(bytes, source, context.markdown),
+): Later<Part> {
+  const read = readText(context, values, source, (bytes, from) =>
+    markdownOf(bytes, { ...source, ...from }, context.markdown),
   );
-  if (isReplaced === true) return '';
-  const keys = {
-    title: made?.title,
-    language: made?.language,
-    charset: made?.charset,
-    description: made?.description,
-    markdown: made?.written(),
-    hash: made && hashOf(made.plain),
-  };
-  return `${object}${keysOf(keys)}${told(problem)}}\n`;
+  return whenThere(read, ({ made, problem, isReplaced }) => {
+    if (isReplaced === true) return '';
+    const { title, language, charset, description } = made ?? {};
+    const [markdown, hash] = made === undefined ? [] : [made.written(), hashOf(made.plain)];
+    return `${object}${keysOf({ title, language, charset, description, markdown, hash })}${told(problem)}}\n`;
+  });
 }
 
 function keysOf(keys: Readonly<Record<string, string | undefined>>): string {

@@ -5,6 +5,7 @@
  */
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
+import { whenThere } from './read-text.js';
 import type { Format } from './types.js';
 
 export const ntvml: Format = {
@@ -17,9 +18,10 @@ export const ntvml: Format = {
       head: '<?xml version="1.0" encoding="utf-8"?>\n<ntv:docseq xmlns:ntv="http://www.nextrieve.com/1.0">\n',
       record(values) {
         const page = pageOf(values);
-        const found = pages.textOf(page, values);
-        if (found === undefined) return document(page, element('deleted', '1'), '');
-        return document(page, '', `${element('title', found.title)}${element(undefined, found.text)}`);
+        return whenThere(pages.textOf(page, values), found => {
+          if (found === undefined) return document(page, element('deleted', '1'), '');
+          return document(page, '', `${element('title', found.title)}${element(undefined, found.text)}`);
+        });
       },
       tail() {
         pages.end();

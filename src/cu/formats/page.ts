@@ -1,7 +1,7 @@
 /** What formats for indexers share: the text of a row's page, or why there is none. */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { textOf, type DocumentText, type TextSource } from '../../text/content.js';
-import { readText } from './read-text.js';
+import { readText, whenThere, type Later } from './read-text.js';
 import { CONTENT_COLUMNS, type FormatContext } from './types.js';
 
 /** Columns of a page, in this order at the beginning of a format's own. */
@@ -71,7 +71,7 @@ export class TextPages {
   }
 
   /** Every word of a page; undefined as `read`. */
-  textOf(page: ReadPage, values: readonly ColumnValue[]): DocumentText | undefined {
+  textOf(page: ReadPage, values: readonly ColumnValue[]): Later<DocumentText | undefined> {
     return this.read(page, values, textOf);
   }
 
@@ -84,11 +84,13 @@ export class TextPages {
     { op, burl, mimetype, charset }: ReadPage,
     values: readonly ColumnValue[],
     make: (bytes: Buffer, source: TextSource) => T | undefined,
-  ): T | undefined {
+  ): Later<T | undefined> {
     if (op === 'delete' || burl === '') return undefined;
-    const { made, problem, isReplaced } = readText(this.#context, values, { mimetype, charset }, make);
-    if (made === undefined && problem === undefined && isReplaced !== true) this.#withoutText++;
-    return made;
+    const read = readText(this.#context, values, { mimetype, charset }, make);
+    return whenThere(read, ({ made, problem, isReplaced }) => {
+      if (made === undefined && problem === undefined && isReplaced !== true) this.#withoutText++;
+      return made;
+    });
   }
 
   /** Says how many there were without text: at the end of the stream. */

@@ -5,6 +5,7 @@
  * key alone deletes. The key is the row's id and stands last: a record cut before it is skipped, not taken for a deletion.
  */
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
+import { whenThere } from './read-text.js';
 import type { Format } from './types.js';
 
 export const scriptindex: Format = {
@@ -17,18 +18,19 @@ export const scriptindex: Format = {
       record(values) {
         const page = pageOf(values);
         const key = `id=${page.id}\n\n`;
-        const found = pages.textOf(page, values);
-        if (found === undefined) return key;
-        const changed = page.mtime === undefined ? page.changedTime : Date.parse(page.mtime) / 1000;
-        return (
-          field('mime', page.mimetype) +
-          field('mtime', String(changed)) +
-          field('size', String(page.len)) +
-          field('title', found.title) +
-          field('text', found.text) +
-          field('url', page.burl) +
-          key
-        );
+        return whenThere(pages.textOf(page, values), found => {
+          if (found === undefined) return key;
+          const changed = page.mtime === undefined ? page.changedTime : Date.parse(page.mtime) / 1000;
+          return (
+            field('mime', page.mimetype) +
+            field('mtime', String(changed)) +
+            field('size', String(page.len)) +
+            field('title', found.title) +
+            field('text', found.text) +
+            field('url', page.burl) +
+            key
+          );
+        });
       },
       tail() {
         pages.end();

@@ -9,6 +9,7 @@ import { decodedOf, textOf, type TextSource } from '../../text/content.js';
 import { asciiHtml, asciiPieces, latin1Text } from '../../text/encode.js';
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
+import { inOnePiece } from './read-text.js';
 import type { Format, Part } from './types.js';
 
 /** All that a deleted page consists of: an index of nothing but empty documents cannot be made. */
@@ -26,9 +27,10 @@ export const swishE: Format = {
       record(values) {
         const page = pageOf(values);
         const body = pages.read(page, values, bodyOf);
-        if (body !== undefined) return document(page, ...body);
         // A first load has nothing to forget.
-        return isDelta ? document(page, 'TXT*', [TOMBSTONE]) : '';
+        const none = () => (isDelta ? document(page, 'TXT*', [TOMBSTONE]) : []);
+        if (!(body instanceof Promise)) return body === undefined ? none() : document(page, ...body);
+        return body.then(made => inOnePiece(made === undefined ? none() : document(page, ...made)));
       },
       tail() {
         pages.end();

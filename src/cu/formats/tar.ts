@@ -10,7 +10,7 @@ import { TAR_END, tarHeader, tarPadding } from '../archive/tar.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
 import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
 import { hashOf, markdownOf } from '../../text/markdown/page.js';
-import { readText, type ReadText } from './read-text.js';
+import { readText, whenThere, type Later, type ReadText } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
 const COLUMNS = [
@@ -67,17 +67,23 @@ function open(context: FormatContext): RowWriter {
       }
       const former = formerPaths(context, url, type, extension);
       if (context.markdown !== undefined) {
-        const { made, problem, isReplaced } = markdownFile(context, values);
-        if (isReplaced === true) return '';
-        if (made === undefined) {
-          if (problem === undefined) withoutText++;
-          lastTimeS = Number(fetchedS);
-          // A first archive has nothing to forget.
-          return Buffer.concat(listed(deleted.add(context.beginsWithAll ? [] : [path, ...former], number)));
-        }
-        if (former.length > 0) lastTimeS = Number(fetchedS);
-        const header = tarHeader(path, made.length, timeOf(mtime, fetchedS));
-        return Buffer.concat([...listed(deleted.add(former, number)), header, made, tarPadding(made.length)]);
+        return whenThere(markdownFile(context, values), ({ made, problem, isReplaced }) => {
+          if (isReplaced === true) return '';
+          if (made === undefined) {
+            if (problem === undefined) withoutText++;
+            lastTimeS = Number(fetchedS);
+            // A first archive has nothing to forget.
+            return Buffer.concat(listed(deleted.add(context.beginsWithAll ? [] : [path, ...former], number)));
+          }
+          if (former.length > 0) lastTimeS = Number(fetchedS);
+          const header = tarHeader(path, made.length, timeOf(mtime, fetchedS));
+          return Buffer.concat([
+            ...listed(deleted.add(former, number)),
+            header,
+            made,
+            tarPadding(made.length),
+          ]);
+        });
       }
       const content = context.openContent(values);
       if (content === undefined) return '';
@@ -92,7 +98,7 @@ function open(context: FormatContext): RowWriter {
 }
 
 /** A page as Markdown, what is known of it in front. */
-function markdownFile(context: FormatContext, values: readonly ColumnValue[]): ReadText<Buffer> {
+function markdownFile(context: FormatContext, values: readonly ColumnValue[]): Later<ReadText<Buffer>> {
   const [md5] = values.slice(CONTENT_COLUMNS.indexOf('md5'));
   const [, , url, mimetype, mtime, , , charset, furl, finalurl] = values.slice(CONTENT_COLUMNS.length);
   const source = {
@@ -100,8 +106,8 @@ function markdownFile(context: FormatContext, values: readonly ColumnValue[]): R
     charset: charset === null ? undefined : String(charset),
     url: String(finalurl ?? furl),
   };
-  return readText(context, values, source, bytes => {
-    const page = markdownOf(bytes, source, context.markdown);
+  return readText(context, values, source, (bytes, from) => {
+    const page = markdownOf(bytes, { ...source, ...from }, context.markdown);
     if (page === undefined) return undefined;
     const { title, description = null, language = null } = page;
     const front = { url, title, description, language, mtime, md5, hash: hashOf(page.plain) };

@@ -1,6 +1,7 @@
 /** The one interface of all output formats; a format is one file beside this and one row in `index.ts`. */
 import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/fields.js';
 import type { LineTemplate } from '../../db/cache/template.js';
+import type { Converter } from '../../text/convert/converter.js';
 import type { TextWanted } from '../../text/html.js';
 import type { FieldName } from '../fields.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
@@ -29,6 +30,8 @@ export interface FormatContext {
   chunkSize: number | undefined;
   /** The stream begins with everything: its reader may forget what it has. */
   beginsWithAll: boolean;
+  /** Makes text of documents that are none; undefined: nothing does. */
+  converter?: Converter | undefined;
   /** Content that is longer has no text (`cu.max_text_bytes`). */
   maxTextBytes: number;
   /**

@@ -65,6 +65,6 @@ function wordsIn(line: string): string {
     .replace(/(\*{1,3}|_{2,3}|~~|`+)(?=\S)|(?<=\S)(\*{1,3}|_{2,3}|~~|`+)/g, '')
     .replace(/^(?:\s*>)+\s?/, '')
     .replace(/\\([!-/:-@[-`{-~])/g, '$1')
-    .replace(/<br\s*\/?>/gi, ' ')
+    .replace(/<\/?[a-z][^<>]{0,1000}>/gi, ' ')
     .trim();
 }
