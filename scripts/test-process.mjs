@@ -8,7 +8,7 @@ import { join } from 'node:path';
  * After this a process is killed and counted as a failure: a hang must not hold up the others for ever. A file that takes a
  * minute takes several on a machine whose processors are somebody else's most of the time.
  */
-const TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 600_000);
+const TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 300_000);
 
 /** Where processes of all runs of tests on this machine meet; each has a folder for temporary files of its own. */
 const SHARED = process.env.LCC_TEST_SHARED ?? tmpdir();
@@ -95,9 +95,11 @@ function sumsOf(files, records, how) {
   const over = new Map();
   let sums = none();
   let begun;
+  let open;
   let hasEnded = false;
   for (const record of records) {
     if (record.begun !== undefined) begun = record.begun;
+    if (record.open !== undefined) open = record.open;
     if (record.end) hasEnded = true;
     if (record.outcome !== undefined) sums[record.outcome]++;
     if (record.outcome === 'failed') sums.failures.push(record);
@@ -106,7 +108,7 @@ function sumsOf(files, records, how) {
     sums = none();
   }
   if (files.length === 1 && hasEnded) over.set(files[0], sums);
-  let problem = problemOf(how, hasEnded, begun);
+  let problem = problemOf(how, hasEnded, begun, open);
   if (files.length === 1 && hasEnded && sums.passed + sums.failed + sums.skipped === 0)
     problem = 'no test in it ran to its end';
   const failed = [...over.values()].reduce((sum, each) => sum + each.failed, 0);
@@ -114,10 +116,11 @@ function sumsOf(files, records, how) {
   return { over, missing: files.filter(file => !over.has(file)), problem };
 }
 
-function problemOf({ timedOut, status, signal }, hasEnded, begun) {
+function problemOf({ timedOut, status, signal }, hasEnded, begun, open = []) {
   if (timedOut) {
     const where = begun === undefined ? '' : `, in “${begun}”`;
-    return `killed after ${TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)${where}`;
+    const kept = open.length === 0 ? '' : `; open: ${[...new Set(open)].join(', ')}`;
+    return `killed after ${TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)${where}${kept}`;
   }
   if (signal !== null) return `ended by ${signal}`;
   return hasEnded ? undefined : `ended before its tests, with status ${status}`;

@@ -4,12 +4,15 @@
 //   {"begun": NAME}                                a test has begun
 //   {"outcome": "passed"|"failed"|"skipped", …}    it is over; of a failure also its name, place and words
 //   {"over": FILE}                                 a file of several is over (test-together.mjs)
+//   {"open": […]}                                  nothing was heard for long: kinds of what keeps the process alive
 //   {"end": true}                                  all are over
 import { writeSync } from 'node:fs';
 import { compose } from 'node:stream';
 import { spec } from 'node:test/reporters';
 
 const COUNTS = 3;
+/** After it a test process that says nothing may hang. */
+const SILENCE_MS = 60_000;
 /** Of what a failure says. */
 const MAX_WORDS = 2000;
 
@@ -23,8 +26,10 @@ async function* noted(events) {
   /** Names of the suites and the test that have begun, by depth. */
   const begun = [];
   let ofFile = 0;
+  const watch = setInterval(() => say({ open: process.getActiveResourcesInfo() }), SILENCE_MS).unref();
   for await (const event of events) {
     const { type, data } = event;
+    watch.refresh();
     if (type === 'test:start') begun.splice(data.nesting, Infinity, data.name);
     const outcome = outcomeOf(event);
     if (outcome !== undefined) {

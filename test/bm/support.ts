@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { after } from 'node:test';
 import { BotManager, type BotManagerOptions } from '../../src/bm/manager.js';
 import { Relay, type RelayOptions } from '../../src/bm/relay.js';
 import { Store, type StoreOptions } from '../../src/bm/store.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
+import { atEnd } from '../support/at-end.js';
 
 const dirs: string[] = [];
-after(() => {
+atEnd(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
 

@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { newFolder } from '../fetch/support.js';
 import { until } from '../support/until.js';
+import { atEnd } from '../support/at-end.js';
 
 const bin = fileURLToPath(new URL('../../../bin/lccbot', import.meta.url));
 const children: ChildProcess[] = [];
-after(() => {
+atEnd(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { before } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon, type Daemon } from '../support/daemon.js';
@@ -11,6 +11,7 @@ import { shell } from '../support/shell.js';
 import { TestSite } from '../support/site.js';
 import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
+import { atEnd } from '../support/at-end.js';
 
 export let site: TestSite;
 export let docroot: string;
@@ -28,7 +29,7 @@ before(async () => {
     }
   });
 });
-after(async () => {
+atEnd(async () => {
   // One whose test failed must not start what is killed here.
   for (const pair of pairs) pair.isOver = true;
   await Promise.all(daemons.map(daemon => daemon.stop('SIGKILL')));

@@ -3,14 +3,14 @@ import { spawn, type StdioOptions } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Daemon } from '../support/daemon.js';
+import { atEnd } from '../support/at-end.js';
 
 const PROGRAM = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
 const homes: string[] = [];
 const daemons: Daemon[] = [];
-after(async () => {
+atEnd(async () => {
   for (const daemon of daemons) await daemon.stop('SIGKILL');
   for (const home of homes) rmSync(home, { recursive: true, force: true });
 });

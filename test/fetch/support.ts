@@ -5,13 +5,13 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { FetchEngine, type EngineOptions } from '../../src/fetch/engine.js';
 import { verdictOf, type Verdict } from '../../src/bot/verdict.js';
 import { FileSink } from '../../src/fetch/file-sink.js';
 import type { FetchJob } from '../../src/fetch/job.js';
 import type { Failed, Fetched, FetchOutcome, Unchanged } from '../../src/fetch/outcome.js';
 import { CallbackSink, type Sink } from '../../src/fetch/sink.js';
+import { atEnd } from '../support/at-end.js';
 
 export const LOOPBACK = ['127.0.0.0/8', '::1'];
 
@@ -61,7 +61,7 @@ export const PATIENT = {
 const engines: FetchEngine[] = [];
 const servers: Server[] = [];
 const folders: string[] = [];
-after(() => {
+atEnd(() => {
   for (const engine of engines) engine.close();
   for (const server of servers) server.close();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { before } from 'node:test';
 import { NamesDb } from '../../src/db/names/names.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { runFsck } from '../../src/fsck/run.js';
 import type { Extent, Finding } from '../../src/fsck/types.js';
 import { Lcc } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
+import { atEnd } from '../support/at-end.js';
 
 export const site = await TestSite.listen();
 export const lcc = new Lcc(`${site.url}/`);
@@ -85,7 +86,7 @@ before(async () => {
   await lcc.freed();
   await lcc.stop();
 });
-after(async () => {
+atEnd(async () => {
   site.close();
   await lcc.remove();
 });

@@ -29,6 +29,17 @@ for (const [what, { pattern, lines }] of Object.entries(COUNTED))
     assert.ok(places.length === lines, `${shown}\nlower the number (${lines})`);
   });
 
+test('modules that test files share have no hook at the end of their own: atEnd is for the whole process', () => {
+  const own = projectFiles('test').filter(
+    path =>
+      path.endsWith('.ts') &&
+      !path.endsWith('.test.ts') &&
+      path !== 'test/support/at-end.ts' &&
+      /^after\(/m.test(readProjectFile(path)),
+  );
+  assert.deepEqual(own, []);
+});
+
 test('a wait that passes its bound says for what, and what each daemon logged last', async () => {
   const line = (daemon: string, n: number) => `{"daemon":"${daemon}","event":"no. ${n}"}\n`;
   const numbers = Array.from({ length: 30 }, (_, i) => i);

@@ -5,14 +5,14 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { Spool } from '../../src/lib/spool.js';
+import { atEnd } from '../support/at-end.js';
 
 /** Entries up to this size are read whole. */
 export const SMALL_BYTES = 256 * 1024;
 
 const dirs: string[] = [];
-after(() => {
+atEnd(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
 

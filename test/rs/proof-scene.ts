@@ -4,18 +4,18 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
 import type { Resolve } from '../../src/fetch/connect.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { parseNetwork } from '../../src/lib/network.js';
 import { hashPassword } from '../../src/lib/password.js';
 import { prove, randomFileName, type Proof, type ProofOptions } from '../../src/rs/proof/prove.js';
 import { siteOf } from '../../src/rs/site.js';
+import { atEnd } from '../support/at-end.js';
 
 export const SECRET = 'c2VjcmV0LW9mLXRoZS1wYWly';
 export const FILE = randomFileName();
 export const closing: (() => void)[] = [];
-after(() => closing.forEach(close => close()));
+atEnd(() => closing.forEach(close => close()));
 
 export async function listen(server: Server, host = '127.0.0.2'): Promise<number> {
   server.listen(0, host);

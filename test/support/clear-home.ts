@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { ClearDatabase } from '../../src/db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../../src/db/clear/open.js';
 import { railOf } from '../db/clear/support.js';
 import { runCommand } from './command.js';
+import { atEnd } from './at-end.js';
 
 const homes: string[] = [];
-after(() => {
+atEnd(() => {
   for (const home of homes) rmSync(home, { recursive: true, force: true });
 });
 

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
+import { atEnd } from './at-end.js';
 
 /** Variables of the processes of which one is to die; those that are started with them afterwards live. */
 export type KillEnv = Record<string, string>;
 
 const folders: string[] = [];
-after(() => {
+atEnd(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 

@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
-import { after, afterEach, before } from 'node:test';
+import { afterEach, before } from 'node:test';
 import { runBin, runCommandLater, type Done } from './command.js';
 import { Home, Receiver, SITE } from './uns.js';
 import type { Daemon } from './daemon.js';
+import { atEnd } from './at-end.js';
 
 export const home = new Home();
 /** Providers of one test each, with sets that are looked at as a whole. */
@@ -41,7 +42,7 @@ before(async () => {
   receiver = await new Receiver().listen(home.qmPath);
   daemon = await home.start();
 });
-after(async () => {
+atEnd(async () => {
   await daemon.stop();
   await receiver.close();
   await home.remove();

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { runBin } from './command.js';
 import { ROOT } from './tree.js';
+import { atEnd } from './at-end.js';
 
 export const base = realpathSync(mkdtempSync(join(tmpdir(), 'lcccpstate-')));
-after(() => rmSync(base, { recursive: true }));
+atEnd(() => rmSync(base, { recursive: true }));
 export const STATE = join(ROOT, 'bin/lcccpstate');
 export const END = '<?lcc end?>\n';
 

@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { runCommand } from './command.js';
+import { atEnd } from './at-end.js';
 
 const parent = mkdtempSync(join(tmpdir(), 'lcc-pidb-'));
 let homes = 0;
-after(() => rmSync(parent, { recursive: true }));
+atEnd(() => rmSync(parent, { recursive: true }));
 
 /** One that is not there yet. */
 export const newHome = () => join(parent, `home${++homes}`);

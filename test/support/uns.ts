@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach } from 'node:test';
+import { afterEach } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { addProvider, type ProviderTerms } from '../../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
@@ -20,6 +20,7 @@ import { FairShare } from '../../src/lib/fair-share.js';
 import { isDelete, type UrlRecord } from '../../src/wire/url.js';
 import { Daemons, type Daemon } from './daemon.js';
 import { within } from './until.js';
+import { atEnd } from './at-end.js';
 
 export const SITE = 'http://www.example.org/';
 const XML = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -89,7 +90,7 @@ export class Home {
 }
 
 const homes: Home[] = [];
-after(async () => {
+atEnd(async () => {
   for (const home of homes) await home.remove();
 });
 

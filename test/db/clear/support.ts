@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { ClearDatabase } from '../../../src/db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../../../src/db/clear/open.js';
 import type { RailSetup } from '../../../src/db/clear/rails.js';
+import { atEnd } from '../../support/at-end.js';
 
 const folders: string[] = [];
 const opened: ClearDatabase[] = [];
-after(() => {
+atEnd(() => {
   for (const db of opened) db.close();
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });

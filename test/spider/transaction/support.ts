@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { loadConfig, type Config } from '../../../src/config/load.js';
 import { keepConnected } from '../../../src/daemon/reconnect.js';
 import type { Peer } from '../../../src/daemon/types.js';
@@ -21,11 +20,12 @@ import { StoreServers } from '../../../src/spider/transaction/store-servers.js';
 import { SpiderLineReader, type SpiderLine } from '../../../src/wire/spider-lines.js';
 import { RecordReader, type SpiderRecord } from '../../../src/wire/spider-record.js';
 import { until, watchLog, within } from '../../support/until.js';
+import { atEnd } from '../../support/at-end.js';
 
 /** The spiders first: they take their leave of their servers. */
 const spiderEnds: (() => Promise<void>)[] = [];
 const ends: (() => unknown)[] = [];
-after(async () => {
+atEnd(async () => {
   await Promise.all(spiderEnds.map(end => end()));
   for (const end of ends) end();
 });
