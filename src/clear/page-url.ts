@@ -59,3 +59,22 @@ export function problemOfPage(url: string): string | undefined {
 export function isBelow(url: string, path: string): boolean {
   return url.startsWith(path) && (url.length > path.length || isFolder(url));
 }
+
+/** What stands for itself in a path, encoded or not (RFC 3986, 2.3). */
+const UNRESERVED = /^[A-Za-z0-9._~-]$/;
+
+/**
+ * Other ways to write the path of a page, which RFC 3986 (6.2.2) calls the same and caches keep apart: codes in capitals or not, a
+ * tilde encoded or not. Three at most; none of most paths.
+ */
+export function spellingsOf(url: string): string[] {
+  if (!/[%~]/.test(url)) return [];
+  const capital = url.replace(/%[0-9A-Fa-f]{2}/g, code => {
+    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return UNRESERVED.test(character) ? character : code.toUpperCase();
+  });
+  const small = capital.replace(/%../g, code => code.toLowerCase());
+  const all = new Set([capital, small, capital.replaceAll('~', '%7E'), small.replaceAll('~', '%7e')]);
+  all.delete(url);
+  return [...all].filter(other => problemOfPage(other) === undefined);
+}

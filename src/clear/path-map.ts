@@ -1,6 +1,6 @@
 /** The map of paths: where contents of a type lie on an elementary target, and which paths it has at all. */
 import type { PathRow } from '../db/clear/targets.js';
-import { isBelow } from './page-url.js';
+import { isBelow, spellingsOf } from './page-url.js';
 import { INDEX_TYPE, type TargetMap } from './target-map.js';
 
 /** Its own paths, else those of the target that was asked for, else those of the nearest group above that has any. */
@@ -33,8 +33,15 @@ export function indexesOf(
   return [...new Set(rows.map(({ extension }) => folder + extension))];
 }
 
+/** Other paths under which caches have a page, too: its folder, and other ways to write either. */
+export function alsoOnCaches(map: TargetMap, elementary: string, url: string): string[] {
+  const folder = folderOf(map, elementary, url);
+  const folders = folder === undefined ? [] : [folder];
+  return [...folders, ...[url, ...folders].flatMap(spellingsOf)];
+}
+
 /** The folder whose page a file is on an elementary target. */
-export function folderOf(map: TargetMap, elementary: string, url: string): string | undefined {
+function folderOf(map: TargetMap, elementary: string, url: string): string | undefined {
   if (!map.hasIndexes) return undefined;
   const folder = url.replace(/[^/]*$/, '');
   return indexesOf(map, folder, { elementary, asked: elementary }).includes(url) ? folder : undefined;

@@ -5,7 +5,7 @@ import type { RailSetup } from '../db/clear/rails.js';
 import { step } from '../lib/steps.js';
 import { isPutOn } from './drivers/index.js';
 import { isFolder } from './page-url.js';
-import { folderOf } from './path-map.js';
+import { alsoOnCaches } from './path-map.js';
 import { readTargetMap, type TargetMap } from './target-map.js';
 
 /** Pages of one transaction. */
@@ -39,11 +39,10 @@ export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, now
   }
 }
 
-/** A page as a rail is asked for it: a cache also as the page of its folder, which a rail with files never is. */
+/** A page as a rail is asked for it: a cache also in other ways, such as its folder, which a rail with files never is. */
 function urlsOn(map: TargetMap, rail: RailSetup, url: string): string[] {
   if (isPutOn(rail)) return isFolder(url) ? [] : [url];
-  const folder = folderOf(map, rail.target, url);
-  return folder === undefined ? [url] : [url, folder];
+  return [url, ...alsoOnCaches(map, rail.target, url)];
 }
 
 function againOn(rail: string, url: string, contentId: string): Parked {

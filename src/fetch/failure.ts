@@ -72,7 +72,7 @@ type Family = keyof Families;
 /** `detail` is a phrase for people that goes with a text for the kind. */
 export type FetchFailure =
   | { kind: PlainKind; detail: string }
-  /** An error status; for what is not GET or HEAD, a redirect; and one that must be reported, with where it leads. */
+  /** An error status; for what is not GET or HEAD, a redirect, with where it leads; and one that must be reported, with where it leads. */
   | { kind: 'status'; status: number; retryAfterMs?: number; location?: string }
   /** Where the content goes did not take it. */
   | { kind: 'sink'; error: unknown }
@@ -92,9 +92,17 @@ export function fail(kind: PlainKind, detail: string): FetchFailure {
   return { kind, detail };
 }
 
-/** @param retryAfterMs what the site says of when to ask again */
-export function failedStatus(status: number, retryAfterMs: number | undefined): FetchFailure {
-  return { kind: 'status', status, ...(retryAfterMs === undefined ? undefined : { retryAfterMs }) };
+/** @param retryAfterMs what the site says of when to ask again @param location where it leads to, of a redirect that is not followed */
+export function failedStatus(
+  status: number,
+  retryAfterMs: number | undefined,
+  location?: string,
+): FetchFailure {
+  const more = {
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(location !== undefined && { location }),
+  };
+  return { kind: 'status', status, ...more };
 }
 
 /** Carries a failure through code that passes errors on: undici, streams. */

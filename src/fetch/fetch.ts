@@ -28,7 +28,7 @@ import { requestHeaders } from './request-headers.js';
 import type { Sink } from './sink.js';
 import { takenAs } from './taking.js';
 import { timedOut, type Phase } from './timeouts.js';
-import { targetOf, targetOfUrl, type Target } from './target.js';
+import { parseUrl, targetOf, targetOfUrl, type Target } from './target.js';
 
 type AnyExchange = Exchange | LenientExchange;
 
@@ -193,7 +193,8 @@ export class Fetch {
       const waitMs = asksForPatience(status)
         ? retryAfterMs(head.retryAfter, this.#context.clock.nowMs())
         : undefined;
-      this.#afterDraining(head, () => this.#fail(failedStatus(status, waitMs)));
+      const to = isRedirect(status) && head.location ? parseUrl(head.location, this.#url?.href) : undefined;
+      this.#afterDraining(head, () => this.#fail(failedStatus(status, waitMs, to?.href)));
     } else
       this.#afterDraining(head, () => this.#fail(fail('unexpected-status', `unexpected status ${status}`)));
   }

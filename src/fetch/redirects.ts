@@ -60,7 +60,8 @@ export class Redirects {
     this.#cookies?.take(from.origin, head.cookies ?? []);
     const visit = `${to.href} ${this.cookieFor(to.origin)}`;
     if (this.#visited.has(visit)) return fail('redirect-loop', `${to.href} again`);
-    if (this.#isReported && !isSameUrl(from.href, to.href))
+    // Where none may be followed, one to another spelling of the same url is reported as well.
+    if (this.#isReported && (this.#most === 0 || !isSameUrl(from.href, to.href)))
       return { kind: 'status', status: head.status, location: to.href };
     if (this.#visited.size > this.#most) return fail('too-many-redirects', `more than ${this.#mostText}`);
     if (!isWithin(this.#roots, to)) return fail('redirect-outside', to.href);

@@ -69,7 +69,13 @@ describe('a driver', () => {
     const refresh = driver('nginx-refresh', { header: 'X-Refresh', value: 'secret' });
     const ask = refresh.clear.ask([page('/a')]);
     assert.deepEqual([line(ask), ask.verb], ['GET /a x-refresh secret', 'refresh']);
-    assert.ok(ask.done?.includes(404), 'a page that the site has no more is replaced by that');
+    const replaced = (way: Way) => way.ask([page('/a')]).asReaders?.statuses ?? [];
+    for (const status of [301, 308, 401, 403])
+      for (const way of [refresh.clear, refresh.renew as Way]) assert.ok(replaced(way).includes(status));
+    assert.deepEqual(
+      [replaced(refresh.clear).includes(404), replaced(refresh.renew as Way).includes(404)],
+      [true, false],
+    );
     assert.throws(
       () => driver('nginx-refresh', { value: 'a\r\nb' }),
       /option value: give a text on one line/,

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isBelow, pathOfContentId, problemOfPage, problemOfUrl } from '../../src/clear/page-url.js';
+import {
+  isBelow,
+  pathOfContentId,
+  problemOfPage,
+  problemOfUrl,
+  spellingsOf,
+} from '../../src/clear/page-url.js';
 
 const isRefused = (id: string, utf8 = false) => 'problem' in pathOfContentId(id, utf8);
 
@@ -147,6 +153,21 @@ describe('the url of a page', () => {
       }),
       { numRuns: 5000 },
     );
+  });
+
+  it('has few other ways to be written, none of which leads elsewhere; most paths have none', () => {
+    const table: [url: string, others: string[]][] = [
+      ['/t.html', []],
+      ['/caf%c3%a9.html', ['/caf%C3%A9.html']],
+      ['/caf%C3%A9.html', ['/caf%c3%a9.html']],
+      ['/~t.html', ['/%7Et.html', '/%7et.html']],
+      ['/%7Et.html', ['/~t.html', '/%7et.html']],
+      ['/%7Ejoe/%C3%A9', ['/~joe/%C3%A9', '/~joe/%c3%a9', '/%7ejoe/%c3%a9']],
+      ['/%41b%2Dc', ['/Ab-c']],
+      ['/a%20b/', []],
+      ['/a%2fb', []],
+    ];
+    for (const [url, others] of table) assert.deepEqual(spellingsOf(url), others, url);
   });
 
   it('is below a path when it begins with it and goes on', () => {

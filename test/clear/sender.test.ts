@@ -135,11 +135,23 @@ describe('what a rail does means', () => {
     ['a folded header', saying('200 OK', 'X: a\r\n b\r\n'), 'done', /^$/],
     ['401', saying('401 Unauthorized'), 'config', /status 401/],
     ['405', saying('405 Method Not Allowed'), 'config', /status 405/],
-    ['409', saying('409 Conflict'), 'retry', /status 409/],
+    ['409', saying('409 Conflict'), 'dead', /status 409: a folder is in its place/],
     ['413', saying('413 Content Too Large'), 'dead', /status 413/],
     ['429', saying('429 Too Many Requests', 'Retry-After: 7\r\n'), 'retry', /status 429/],
     ['507', saying('507 Insufficient Storage'), 'retry', /status 507/],
     ['a redirect', saying('301 Moved', 'Location: http://127.0.0.1:1/\r\n'), 'config', /status 301/],
+    [
+      'a redirect to the same over TLS',
+      saying('308 X', 'Location: https://h/a.html\r\n'),
+      'config',
+      /status 308/,
+    ],
+    [
+      'a redirect to its folder',
+      saying('301 Moved', 'Location: /a.html/\r\n'),
+      'dead',
+      /status 301: a folder/,
+    ],
     [
       'a page that never ends',
       socket => socket.write(`HTTP/1.1 404 Not Found\r\n\r\n${'x'.repeat(100_000)}`),
@@ -156,6 +168,55 @@ describe('what a rail does means', () => {
       if (what === '429')
         assert.deepEqual(answer.outcome, { kind: 'retry', error: 'status 429', afterMs: 7000 });
     });
+
+  it('dead: a page with a folder in its place, for which folders were made in vain', async () => {
+    const asked: string[] = [];
+    const { answer } = await sendTo(
+      (socket, head) => {
+        asked.push(/(?:PUT|MKCOL) \S+/.exec(head)?.[0] ?? '');
+        socket.write(
+          `HTTP/1.1 ${/PUT/.test(head) ? '409 Conflict' : '405 Not Allowed'}\r\nContent-Length: 0\r\n\r\n`,
+        );
+      },
+      put('/x/folder', 'text'),
+    );
+    assert.deepEqual(asked, ['PUT /x/folder', 'MKCOL /x/', 'PUT /x/folder']);
+    assert.equal(answer.outcome.kind, 'dead');
+  });
+
+  it('of a cache that gets a page again: what is no page has taken its place where readers get it, too', async () => {
+    const refresh = (site: string, readers: string, task = clear('/a.html')) =>
+      sendTo(
+        (socket, head) => {
+          const status = /^x-lcc-refresh: 1/im.test(head) ? site : readers;
+          socket.write(
+            `HTTP/1.1 ${status} X\r\nLocation: http://www.example.org/b\r\nContent-Length: 0\r\n\r\n`,
+          );
+        },
+        task,
+        { driver: 'nginx-refresh', host: 'www.example.org', authRef: 'caches' },
+        new Map([['caches', { bearer: 'TOKEN', headers: [] }]]),
+      );
+    const renewed = { ...put('/a.html', ''), body: { bytes: { bytes: Buffer.alloc(0) }, sha: '', seq: 1 } };
+    for (const status of ['301', '302', '308', '401', '403']) {
+      for (const task of [clear('/a.html'), renewed])
+        assert.equal((await refresh(status, status, task)).answer.outcome.kind, 'done', status);
+      const kept = await refresh(status, '200');
+      assert.deepEqual(kept.answer.outcome, {
+        kind: 'config',
+        error: `status ${status}, and readers get 200: the cache keeps the page (proxy_cache_valid ${status})`,
+      });
+      assert.match(kept.requests[0] ?? '', /^authorization: Bearer TOKEN/im);
+      assert.doesNotMatch(kept.requests[1] ?? '', /TOKEN|x-lcc-refresh/i);
+      assert.match(kept.requests[1] ?? '', /^GET \/a\.html [^]*^host: www\.example\.org/im);
+    }
+    assert.equal((await refresh('404', '404')).answer.outcome.kind, 'done');
+    assert.equal((await refresh('404', '200')).answer.outcome.kind, 'config');
+    assert.equal((await refresh('404', '404', renewed)).answer.outcome.kind, 'config', 'it was published');
+    assert.equal((await refresh('301', '503')).answer.outcome.kind, 'config');
+    const once = await refresh('200', '500');
+    assert.deepEqual([once.answer.outcome.kind, once.requests.length], ['done', 1]);
+  });
 
   it('unreachable: nothing listens, the name is unknown, TLS with a certificate of nobody', async () => {
     const { cert, key } = new Authority().issue();

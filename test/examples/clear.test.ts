@@ -289,6 +289,18 @@ describe('rails of caches', { skip: noExampleServers }, () => {
     await runLines(home, driver, url, 'lccclear ');
     origin.pages.set(PAGE, 'again');
     assert.equal((await served()).status, 404, 'the page is gone from the cache');
+    // So is one that has moved, and one that is private now.
+    for (const status of [301, 403]) {
+      origin.pages.set(PAGE, 'public');
+      await runLines(home, driver, url, 'lccclear ');
+      assert.equal((await served()).text, 'public');
+      const { answer } = origin;
+      origin.answer = (_request, response) =>
+        void response.writeHead(status, { location: 'https://www.example.org/elsewhere' }).end();
+      await runLines(home, driver, url, 'lccclear ');
+      origin.answer = answer;
+      assert.equal((await served()).status, status, 'what readers get until the site is asked again');
+    }
     // A header that nginx does not know is answered from the cache, and that is seen.
     await run(home, `lccrail set cache1 --force --opts='{"header":"x-other"}'`);
     const { status, stdout } = await run(home, 'lccrail check cache1');

@@ -8,7 +8,13 @@ export function davDriver(rail: DriverRail, makesFolders: boolean): Driver {
     // Never with a body: nginx answers 415 then, and removes nothing. Depth: a page is a file; Apache removes a folder of that
     // name, with all that is in it, unless it is told not to.
     clear: {
-      ask: ([page]) => ({ method: 'DELETE', path: page?.url ?? '', headers: ['depth', '0'], verb: 'remove' }),
+      ask: ([page]) => ({
+        method: 'DELETE',
+        path: page?.url ?? '',
+        headers: ['depth', '0'],
+        verb: 'remove',
+        isOfFile: true,
+      }),
     },
     renew: 'put',
     makesFolders,

@@ -1,14 +1,16 @@
 /**
  * A cache of nginx without a module to purge it: a GET with a header that `proxy_cache_bypass` lets pass replaces the entry
- * in place. There is no way to only remove an entry, so that clearing a page is fetching it again, too; where the site does not
- * have it any more, its 404 takes the place of the page (`proxy_cache_valid 404 410`, see examples/clear).
+ * in place. There is no way to only remove an entry, so that clearing a page is fetching it again, too. What the site answers
+ * instead of a page, that it is gone, has moved or is for others no more, takes its place where `proxy_cache_valid` names it
+ * (examples/clear); whether it has is seen by what readers get.
  */
 import { LccError } from '../../lib/errors.js';
 import { onlyOptions, textOption } from './options.js';
 import type { Driver, DriverRail, Way } from './types.js';
 
-/** Answers after which the cache does not have the old page. */
-const GONE_OR_FRESH = [200, 203, 204, 404, 410];
+/** Answers that are no page: the page has moved, or is not for everybody any more; and, of one that is cleared, is gone. */
+const NO_PAGE = [301, 302, 303, 307, 308, 401, 403];
+const GONE = [404, 410];
 
 export function nginxRefreshDriver(rail: DriverRail): Driver {
   onlyOptions(rail, ['header', 'value']);
@@ -16,14 +18,14 @@ export function nginxRefreshDriver(rail: DriverRail): Driver {
   if (!/^[\w-]+$/.test(header))
     throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
   const value = textOption(rail.name, rail.opts, 'value', '1');
-  const way = (done?: readonly number[]): Way => ({
+  const way = (statuses: readonly number[]): Way => ({
     ask: ([page]) => ({
       method: 'GET',
       path: page?.url ?? '',
       headers: [header, value],
       verb: 'refresh',
-      ...(done !== undefined && { done }),
+      asReaders: { statuses, headers: [] },
     }),
   });
-  return { clear: way(GONE_OR_FRESH), renew: way(), isByHost: true, makesFolders: false };
+  return { clear: way([...NO_PAGE, ...GONE]), renew: way(NO_PAGE), isByHost: true, makesFolders: false };
 }

@@ -23,6 +23,10 @@ export interface RailRequest {
   verb: PageVerb;
   /** Statuses that mean success, where they are others than the verb's (outcomes.ts). */
   done?: readonly number[];
+  /** Statuses that mean success where readers are answered the same: the cache has taken the answer in the page's place. */
+  asReaders?: { statuses: readonly number[]; headers: readonly string[] };
+  /** It is about a file: a folder in its place, or a file where its folder has to be, never lets it be done. */
+  isOfFile?: true;
 }
 
 /** One way to deal with pages: several in a request, where the rail takes that. */

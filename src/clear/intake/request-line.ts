@@ -142,7 +142,10 @@ function idProblem(id: string, utf8: boolean): string | undefined {
 
 function pathOf(text: string): string | undefined {
   if (text.startsWith('/')) return text;
-  return /^https?:\/\/[^/?#\s]+(\/.*)$/is.exec(text)?.[1];
+  const [url, rest = ''] = /^https?:\/\/[^/?#\s]+(.*)$/is.exec(text) ?? [];
+  if (url === undefined) return undefined;
+  // A site that is named without a slash is its first page all the same.
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 function broken(problem: string): LineRequest {

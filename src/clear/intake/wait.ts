@@ -5,7 +5,7 @@
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Clock } from '../../lib/clock.js';
 import { resolveRequest, type ResolveOptions, type TargetPage } from '../resolve.js';
-import { folderOf } from '../path-map.js';
+import { alsoOnCaches } from '../path-map.js';
 import { readTargetMap, type TargetMap } from '../target-map.js';
 import type { IdRange, RequestIntake } from './request-intake.js';
 
@@ -108,8 +108,7 @@ class PagesOnRails {
       if (published.lastError !== null) note(this.#reasons, `${page.url}: ${published.lastError}`);
       return false;
     }
-    const folder = folderOf(this.#map, page.target, page.url);
-    const urls = folder === undefined ? [page.url] : [page.url, folder];
+    const urls = [page.url, ...alsoOnCaches(this.#map, page.target, page.url)];
     const missing = rails.flatMap(({ name, state }) => {
       const entries = urls.map(url => this.#db.backlog.get(name, url));
       return entries.flatMap(entry => (entry === undefined ? [] : [{ ...entry, state }]));

@@ -11,7 +11,7 @@ import { step } from '../../lib/steps.js';
 import { isPutOn } from '../drivers/index.js';
 import { SoftRules } from '../soft-rules.js';
 import type { ClearOptions } from '../options.js';
-import { folderOf } from '../path-map.js';
+import { alsoOnCaches } from '../path-map.js';
 import { readTargetMap, TargetMap } from '../target-map.js';
 import type { Commits } from './commits.js';
 import { Rail, type Leaving, type RailLedger } from './rail.js';
@@ -132,9 +132,9 @@ export class Fleet implements RailLedger {
     return this.#options.db.numbers.last('publish_seq');
   }
 
-  folderOf(rail: RailRow, url: string): string | undefined {
-    const folder = folderOf(this.map, rail.target, url);
-    return folder === undefined || isPutOn(rail) ? undefined : folder;
+  alsoOf(rail: RailRow, url: string): readonly string[] {
+    const also = alsoOnCaches(this.map, rail.target, url);
+    return also.length === 0 || isPutOn(rail) ? [] : also;
   }
 
   park(rail: string, task: PageTask, { nextMs, dead, error, attempts }: Leaving): void {
@@ -173,8 +173,7 @@ export class Fleet implements RailLedger {
         else if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
         for (const { name, row } of above) {
           this.#tellAgain(name, task, rail);
-          const folder = this.folderOf(row, url);
-          if (folder !== undefined) this.#tellAgain(name, { ...task, url: folder }, rail);
+          for (const other of this.alsoOf(row, url)) this.#tellAgain(name, { ...task, url: other }, rail);
         }
       },
       () => {

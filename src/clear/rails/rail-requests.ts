@@ -47,6 +47,7 @@ export function railJob(
     ...job,
     url: pageOn(url, path),
     roots: [],
+    redirects: 'report',
     headers: [...withHost(host, headers), ...secretHeaders(secret)],
     ...(secret?.basic !== undefined && { login: secret.basic }),
   };

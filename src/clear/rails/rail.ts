@@ -29,8 +29,8 @@ export interface Leaving {
 
 /** What has to be on disk. */
 export interface RailLedger {
-  /** The folder as whose page a cache has a page, too. */
-  folderOf(rail: RailRow, url: string): string | undefined;
+  /** Other paths under which a cache has a page, too: its folder, other ways to write it. */
+  alsoOf(rail: RailRow, url: string): readonly string[];
   /** Number of the last entry of any backlog. */
   lastSeq(): number;
   park(rail: string, task: PageTask, how: Leaving): void;
@@ -113,11 +113,15 @@ export class Rail {
 
   /** Has something done with a page. `waiter` is told once it is, or left to the backlog; maybe before this returns. */
   add(task: PageTask, waiter: Waiter): void {
-    const folder = this.#parts.ledger.folderOf(this.row, task.url);
-    if (folder === undefined) return this.#add(task, waiter);
-    this.#add(task, first =>
-      this.#add({ ...task, url: folder }, second => waiter(first === 'parked' ? first : second)),
-    );
+    const also = this.#parts.ledger.alsoOf(this.row, task.url);
+    if (also.length === 0) return this.#add(task, waiter);
+    let left = also.length + 1;
+    let all: Parameters<Waiter>[0] = 'done';
+    for (const url of [task.url, ...also])
+      this.#add({ ...task, url }, how => {
+        if (how === 'parked') all = how;
+        if (--left === 0) waiter(all);
+      });
   }
 
   #add(task: PageTask, waiter: Waiter): void {

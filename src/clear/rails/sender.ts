@@ -4,6 +4,7 @@
  */
 import type { RailSetup } from '../../db/clear/rails.js';
 import type { FetchEngine } from '../../fetch/engine.js';
+import { familyOf } from '../../fetch/failure.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { CallbackSink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
@@ -133,7 +134,8 @@ export class HttpSender implements Sender {
         if (made.outcome.kind !== 'done') return heard(made);
         this.#ask(ask, second =>
           heard(
-            second.outcome.kind === 'no-folder' ? { ...second, outcome: { kind: 'retry', error } } : second,
+            // Its folders are there.
+            second.outcome.kind === 'no-folder' ? { ...second, outcome: noFile(error) } : second,
           ),
         );
       });
@@ -156,9 +158,33 @@ export class HttpSender implements Sender {
     );
   }
 
-  #ask({ method, path, headers, body, verb, done }: RailRequest, heard: (answer: RailAnswer) => void): void {
+  #ask(request: RailRequest, heard: (answer: RailAnswer) => void): void {
+    this.#fetch(request, this.#secret, answer => {
+      const { verb, done, asReaders, path, isOfFile } = request;
+      const status = statusOf(answer);
+      const [isThere, tookMs] = [isAnswered(answer), answer.elapsedMs];
+      const outcome = outcomeOf(answer, verb, done);
+      if (asReaders !== undefined && status !== undefined && asReaders.statuses.includes(status))
+        return this.#fetch({ ...request, headers: asReaders.headers }, undefined, seen =>
+          heard({
+            outcome: asReadersSee(seen, status),
+            isAnswered: isThere,
+            tookMs: tookMs + seen.elapsedMs,
+          }),
+        );
+      if (isOfFile === true && 'error' in outcome && isInPlaceOf(answer, path))
+        return heard({ outcome: noFile(outcome.error), isAnswered: isThere, tookMs });
+      heard({ outcome, isAnswered: isThere, tookMs });
+    });
+  }
+
+  #fetch(
+    { method, path, headers, body, verb }: RailRequest,
+    secret: Secret | undefined,
+    done: (answer: FetchOutcome) => void,
+  ): void {
     this.#engine.fetch(
-      railJob(this.#rail, this.#secret, {
+      railJob(this.#rail, secret, {
         method,
         path,
         headers,
@@ -167,16 +193,40 @@ export class HttpSender implements Sender {
         ...(verb !== 'refresh' && { maxBytes: MAX_CONTENT_BYTES }),
       }),
       new CallbackSink(() => undefined, false),
-      {
-        done: answer =>
-          heard({
-            outcome: outcomeOf(answer, verb, done),
-            isAnswered: isAnswered(answer),
-            tookMs: answer.elapsedMs,
-          }),
-      },
+      { done },
     );
   }
+}
+
+function statusOf(answer: FetchOutcome): number | undefined {
+  if (answer.status !== 'error') return answer.http;
+  const { failure, http } = answer;
+  if (failure.kind === 'status') return failure.status;
+  // A redirect that leads nowhere is an answer of the site all the same.
+  return ['redirect', 'location'].includes(familyOf(failure.kind)) ? http : undefined;
+}
+
+/** What became of a page for which the site answers something else, by what readers are answered. */
+function asReadersSee(seen: FetchOutcome, status: number): RailOutcome {
+  const got = statusOf(seen);
+  if (got === status) return { kind: 'done' };
+  if (got === undefined) return outcomeOf(seen, 'refresh');
+  return {
+    kind: 'config',
+    error: `status ${status}, and readers get ${got}: the cache keeps the page (proxy_cache_valid ${status})`,
+  };
+}
+
+/** Whether an answer says that a folder, or what lies below a file, was asked for: 409, or the same path with a slash. */
+function isInPlaceOf({ status, ...answer }: FetchOutcome, path: string): boolean {
+  if (status !== 'error' || !('failure' in answer) || answer.failure.kind !== 'status') return false;
+  const { status: said, location } = answer.failure;
+  if (said === 409) return true;
+  return location !== undefined && new URL(location).pathname.endsWith(`${path}/`);
+}
+
+function noFile(error: string): RailOutcome {
+  return { kind: 'dead', error: `${error}: a folder is in its place, or a file in that of its folder` };
 }
 
 function isAnswered(answer: FetchOutcome): boolean {
