@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { slotsOf } from '../config/hours.js';
 import type { Config } from '../config/load.js';
-import { crawlersOf } from '../db/providers/crawlers.js';
+import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
@@ -18,7 +18,15 @@ import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { changeOperators } from './rs-operators.js';
 import { testMail } from './rs-mail.js';
-import { auditLine, mailLine, registrationLine, registrationText, shownMail } from './rs-text.js';
+import {
+  announcedText,
+  auditLine,
+  mailLine,
+  registrationLine,
+  registrationText,
+  shownMail,
+  type OtherProviders,
+} from './rs-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Given {
@@ -145,21 +153,24 @@ function show({ db, context, config, operand }: Given): void {
   const registration = db.registrations.get(idOf(operand));
   if (registration === undefined)
     throw new LccError('usage', `there is no registration ${operand}; see lccrs list --all`);
-  const crawlers = crawlersIn(config.home.db, registration);
+  const others = othersIn(config.home.db, registration);
   context.print(
     context.options['json'] === true
-      ? jsonOf({ ...registration, crawled_by: crawlers ?? null })
-      : registrationText(registration, crawlers),
+      ? jsonOf({ ...registration, crawled_by: others?.crawlers ?? null, had_by: others?.announcers ?? null })
+      : registrationText(registration, others),
   );
 }
 
-/** Other providers that crawl what it has, or wants; undefined where lcc.db cannot be read. */
-function crawlersIn(path: string, registration: Registration): number[] | undefined {
+/** Other providers that crawl or announce what it has, or wants; undefined where lcc.db cannot be read. */
+function othersIn(path: string, registration: Registration): OtherProviders | undefined {
+  const directories = directoriesOf(registration);
+  const ascending = (pids: readonly number[]) =>
+    [...new Set(pids)].filter(pid => pid !== registration.pid).sort((a, b) => a - b);
   try {
-    const pids = readLcc(path, lcc =>
-      directoriesOf(registration).flatMap(directory => crawlersOf(lcc, directory)),
-    );
-    return [...new Set(pids)].filter(pid => pid !== registration.pid).sort((a, b) => a - b);
+    return readLcc(path, lcc => ({
+      crawlers: ascending(directories.flatMap(directory => crawlersOf(lcc, directory))),
+      announcers: ascending(directories.flatMap(directory => announcersOf(lcc, directory))),
+    }));
   } catch (error) {
     if (error instanceof LccError) return undefined;
     throw error;
@@ -174,6 +185,9 @@ function approve({ db, context, config, operand }: Given): void {
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as RsTerms;
   requireBelow(terms, config);
+  const registration = db.registrations.get(idOf(operand));
+  const others = registration && othersIn(config.home.db, registration);
+  for (const pid of others?.announcers ?? []) context.say(`its pages are announced by ${announcedText(pid)}`);
   transitionsOf(db, context, config).approve(idOf(operand), terms);
   context.say(
     `registration ${operand} is approved; it is a provider as soon as lccd-rs and lccd-qm run: lccrs show ${operand}`,

@@ -35,11 +35,18 @@ export function mailLine(
   return `${String(id).padEnd(5)} ${kind.padEnd(8)} ${address}  for ${since}  tried ${amount(tries, 'time')}${of}\n`;
 }
 
-/** @param crawlers other providers that crawl this site; undefined: not known */
-export function registrationText(
-  registration: Registration,
-  crawlers: readonly number[] | undefined,
-): string {
+/** Of one directory, or of several. */
+export interface OtherProviders {
+  crawlers: readonly number[];
+  announcers: readonly number[];
+}
+
+export function announcedText(pid: number): string {
+  return `provider ${pid}, too: fetched and kept twice where both are approved; lccpidb show --pid=${pid}`;
+}
+
+/** @param others providers that crawl or announce something of this site; undefined: not known */
+export function registrationText(registration: Registration, others: OtherProviders | undefined): string {
   const { id, kind, state, pid, prefix, file, wishes, network, tries, reason, proven, madeMs, endsMs } =
     registration;
   const { bandwidth, hours, zone = 'the LCC' } = wishes;
@@ -57,11 +64,12 @@ export function registrationText(
     ['checks', String(tries)],
     ['begun', new Date(madeMs).toISOString()],
     ['ends', endsMs === undefined ? undefined : new Date(endsMs).toISOString()],
-    ...(crawlers ?? []).map((crawler): [string, string] => [
+    ...(others?.announcers ?? []).map((pid): [string, string] => ['announced by', announcedText(pid)]),
+    ...(others?.crawlers ?? []).map((crawler): [string, string] => [
       'crawled by',
       `provider ${crawler}: fetched and kept twice; to end that: lccpidb set --pid=${crawler} --spider=no; or refuse this, and let the site take ${crawler} over: lccpidb passwd --pid=${crawler}`,
     ]),
-    ['crawled by', crawlers === undefined ? 'not known: lcc.db cannot be read' : undefined],
+    ['crawled by', others === undefined ? 'not known: lcc.db cannot be read' : undefined],
   ];
   return rows
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(13)} ${value}\n`]))

@@ -1,5 +1,5 @@
 /** What a Registration Server may ask of the Queue Manager. Nothing is changed, and there are no secrets in answers. */
-import { crawlersOf } from '../db/providers/crawlers.js';
+import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { RegisteredStore } from '../db/providers/registered.js';
 import { UrlStandings } from '../db/queue/url-standings.js';
 import type { Db } from '../db/sqlite/open.js';
@@ -32,7 +32,7 @@ export class RsQuestions {
   answer(question: RsQuestion): RsAnswer {
     switch (question.op) {
       case 'find':
-        return { ok: { pids: this.#around(question.url), crawlers: this.#crawlers(question.url) } };
+        return { ok: { pids: this.#around(question.url), ...this.#others(question.url) } };
       case 'show':
         return {
           ok: {
@@ -63,8 +63,10 @@ export class RsQuestions {
       .filter(pid => createRootCheck(this.#registered.rootsOf(pid))(url));
   }
 
-  /** Those that crawl a directory, or something below it. */
-  #crawlers(url: string): number[] {
-    return url.endsWith('/') ? crawlersOf(this.#db, url) : [];
+  /** Those that crawl a directory, or something below it; and those that announce such, if there are any. */
+  #others(url: string): { crawlers: number[]; announcers?: number[] } {
+    if (!url.endsWith('/')) return { crawlers: [] };
+    const announcers = announcersOf(this.#db, url);
+    return { crawlers: crawlersOf(this.#db, url), ...(announcers.length > 0 && { announcers }) };
   }
 }

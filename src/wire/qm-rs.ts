@@ -68,7 +68,7 @@ export const RS_CONTROLS = ['pause', 'resume', 'flush', 'want-full', 'disable', 
 export type RsControl = (typeof RS_CONTROLS)[number];
 
 export type RsQuestion =
-  /** Providers with a root around a url, `pids`; and, of a directory, those that crawl it or something below it, `crawlers`. */
+  /** Providers with a root around a url, `pids`; and, of a directory, those that crawl it or something below it, `crawlers`, and those that announce such, `announcers`. */
   | { op: 'find'; url: string }
   | { op: 'show'; pid: number }
   /** Only what a login hangs on. */

@@ -71,6 +71,8 @@ describe('lccrs', () => {
     assert.match(text, /lccpidb set --pid=300 --spider=no;[^\n]* lccpidb passwd --pid=300$/m);
     assert.match(ok('show', '2', '--json'), /"crawled_by":\[300,301\]/);
     assert.match(ok('show', '1', '--json'), /"crawled_by":\[300\]/);
+    assert.match(text, /^announced by +provider 302, too: fetched and kept twice where both are approved/m);
+    assert.match(ok('show', '2', '--json'), /"had_by":\[302\]/);
   });
 
   it('approves with terms as far as the settings allow, and refuses with a reason, each once', () => {
@@ -87,7 +89,10 @@ describe('lccrs', () => {
       assert.match(stderr, most);
     }
     assert.equal(scene.db.outbox.count, 0);
-    ok('approve', '1', '--filesmax=20000', '--bandwidth=2MB');
+    assert.match(
+      lccrs('approve', '1', '--filesmax=20000', '--bandwidth=2MB').stderr,
+      /its pages are announced by provider 302, too[^\n]*\n.*registration 1 is approved/,
+    );
     assert.deepEqual(
       scene.db.outbox.waiting(9).map(({ change }) => change.op),
       ['register', 'terms'],

@@ -291,5 +291,12 @@ test('questions: the provider without its password, providers around a url, how 
   assert.deepEqual(crawlers('https://crawled.example.org/docsX/'), [8]);
   for (const url of ['http://crawled.example.org/', 'https://www.crawled.example.org/', 'http://127.0.0.1/'])
     assert.deepEqual(crawlers(url), [], url);
+  const announcers = (url: string) => (around(url) as { ok: { announcers?: number[] } }).ok.announcers ?? [];
+  addProvider(bench.db, 12, 'x', {}, ['https://had.example.org//news///']);
+  addProvider(bench.db, 13, 'x', { enabled: false }, ['https://had.example.org/']);
+  for (const url of ['', '/', 'news/', '//news/', 'news/old/'])
+    assert.deepEqual(announcers(`https://had.example.org/${url}`), [12], url);
+  for (const url of ['https://had.example.org/newsX/', 'https://had.example.org.evil.example/', 'no url/'])
+    assert.deepEqual(announcers(url), [], url);
   assert.deepEqual(tell({ id: undefined, question: { op: 'status' } }), { ok: { providers: 1 } });
 });

@@ -125,14 +125,27 @@ export function applicationPage(
     }`;
 }
 
-function crawled({ crawled_by: pids, state }: DecidedApplication, base: string): Markup | string {
+function crawled(
+  { crawled_by: pids, had_by: owners, state }: DecidedApplication,
+  base: string,
+): Markup | string {
   if (pids === null)
     return state === 'waiting'
       ? html`<p class="soft">
           Whether another provider crawls this site is not known: lccd-qm does not answer.
         </p>`
       : '';
-  return html`${pids.map(
+  return html`${(state === 'active' ? [] : (owners ?? [])).map(
+    pid =>
+      html`<div class="note wait">
+        <h2>Provider ${providerLink(base, pid)} announces pages of this site</h2>
+        <p>
+          What both announce is fetched and kept twice. Approve it only where that is meant, or ask who of
+          them is to have it.
+        </p>
+      </div>`,
+  )}
+  ${pids.map(
     pid =>
       html`<div class="note wait">
         <h2>Provider ${providerLink(base, pid)} crawls this site</h2>

@@ -55,6 +55,8 @@ export interface Application {
 export interface DecidedApplication extends Application {
   /** Other providers that crawl this site: its pages would be fetched for both. Null: not known. */
   crawled_by: readonly number[] | null;
+  /** Other providers that announce something of it. Null: not known. */
+  had_by: readonly number[] | null;
 }
 
 export interface AuditEntry extends Omit<AuditRow, 'atMs'> {
@@ -250,18 +252,27 @@ export class OperatorViews {
     const registration = this.#options.db.registrations.get(id);
     if (registration === undefined)
       throw new RsRequestRefused(404, 'unknown', `there is no registration ${id}`, 'look for it in the list');
-    return { ...applicationOf(registration), crawled_by: await this.#crawlersOf(registration) };
+    const others = await this.#othersOf(registration);
+    return {
+      ...applicationOf(registration),
+      crawled_by: others?.crawlers ?? null,
+      had_by: others?.announcers ?? null,
+    };
   }
 
-  async #crawlersOf(registration: Registration): Promise<readonly number[] | null> {
-    const found = new Set<number>();
+  /** Undefined while the Queue Manager is away. */
+  async #othersOf(
+    registration: Registration,
+  ): Promise<Record<'crawlers' | 'announcers', number[]> | undefined> {
+    const found = { crawlers: new Set<number>(), announcers: new Set<number>() };
     for (const url of directoriesOf(registration)) {
       const told = await this.#options.ask({ op: 'find', url });
-      if (!Array.isArray(told?.['crawlers'])) return null;
-      for (const pid of told['crawlers'] as number[]) found.add(pid);
+      if (!Array.isArray(told?.['crawlers'])) return undefined;
+      for (const kind of ['crawlers', 'announcers'] as const)
+        for (const pid of (told[kind] ?? []) as number[]) if (pid !== registration.pid) found[kind].add(pid);
     }
-    found.delete(registration.pid);
-    return [...found].sort((a, b) => a - b);
+    const ascending = (pids: Set<number>) => [...pids].sort((a, b) => a - b);
+    return { crawlers: ascending(found.crawlers), announcers: ascending(found.announcers) };
   }
 
   /**
