@@ -123,6 +123,8 @@ const bundle = (outName, contents) =>
     plugins: [lazyModules, withoutUndiciHttp2],
     external: ['prom-client'],
     legalComments: 'none',
+    // Until a daemon has begun to listen to it, SIGHUP would end it; what it is to read again it has not read yet.
+    banner: outName.startsWith('lccd') ? { js: "process.on('SIGHUP', () => undefined);" } : {},
     logLevel: 'warning',
   });
 

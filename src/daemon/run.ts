@@ -102,9 +102,15 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   let beside: Closing | undefined;
   let control: Closing;
   try {
+    // What is read while it starts may have been read before it was told to read it again.
+    let isToldEarly = false;
+    const early = () => void (isToldEarly = true);
+    reloads.add(early);
     const started = await spec.start(services);
     running = started;
+    reloads.delete(early);
     if (started.reload !== undefined) reloads.add(() => started.reload?.());
+    if (isToldEarly) started.reload?.();
     beside = await options.beside?.(services, started, instance);
     control = await openControl(name, services, started, () =>
       ends.size === 0 ? null : Math.min(...ends.values()),

@@ -7,26 +7,37 @@ import type { Context } from 'hono';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import { LccError } from '../lib/errors.js';
+import { oneLine } from '../lib/one-line.js';
 import type { Network } from '../lib/network.js';
 import { clientAddress } from '../web/client.js';
 import { networkOf } from './api-parts.js';
 import type { RsRequestRefused } from './refusal.js';
 
 const HOUR_MS = 3_600_000;
+const MAX_ACCOUNT = 64;
 /** Others are mistakes, which the answer itself mends. */
 const NOTED_STATUS: readonly number[] = [401, 403, 429];
 const NOTED_CODES: readonly string[] = ['no-room', 'used-up'];
 const CAPABILITY = /\/(pairs?|confirm|reset|password)\/[^/]+/g;
 
-const REFUSED = new WeakMap<IncomingMessage, RsRequestRefused>();
+/** A path as it may stand in a log or in the audit: what opens a page is left out. */
+export function withoutCapability(path: string): string {
+  return path.replace(CAPABILITY, '/$1/ID');
+}
 
-/** An answer that refuses its request: it says when to come again, and `RefusedRequests` hears of it. */
+const REFUSED = new WeakMap<IncomingMessage, { error: RsRequestRefused; account: string }>();
+
+/**
+ * An answer that refuses its request: it says when to come again, and `RefusedRequests` hears of it.
+ * @param account that was logged in to
+ */
 export function refusing(
   c: Pick<Context<{ Bindings: { incoming: IncomingMessage } }>, 'header' | 'env'>,
   error: RsRequestRefused,
+  account = '',
 ): void {
   if (error.retryAfterS !== undefined) c.header('retry-after', String(error.retryAfterS));
-  REFUSED.set(c.env.incoming, error);
+  REFUSED.set(c.env.incoming, { error, account });
 }
 
 export interface RefusedRequestsOptions {
@@ -53,7 +64,8 @@ export class RefusedRequests {
   readonly answered = (request: IncomingMessage): void => {
     const refused = REFUSED.get(request);
     if (refused === undefined) return;
-    const { status, code, message } = refused;
+    const { error, account } = refused;
+    const { status, code, message } = error;
     if (!NOTED_STATUS.includes(status) && !NOTED_CODES.includes(code)) return;
     const { proxies, limit } = this.#options;
     const network = networkOf(clientAddress(request, proxies));
@@ -64,10 +76,10 @@ export class RefusedRequests {
       return;
     }
     this.#noted.add(kind);
-    const path = (request.url ?? '').replace(/\?.*/, '').replace(CAPABILITY, '/$1/ID').slice(0, 100);
+    const path = withoutCapability((request.url ?? '').replace(/\?.*/, '')).slice(0, 100);
     this.#note(
       status === 401 ? 'login refused' : 'request refused',
-      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${message}`,
+      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${message}${account === '' ? '' : ` (${oneLine(account, MAX_ACCOUNT)})`}`,
     );
   };
 

@@ -12,7 +12,7 @@ import type { Mailing } from './mail/mailing.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
-import { resetProof } from './proof/reset.js';
+import { resetProof, type ResetProof } from './proof/reset.js';
 import { RsRequestRefused, tooOften } from './refusal.js';
 import { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
@@ -183,10 +183,10 @@ export class Registrar {
     const { mode, waitMs } = this.#parts.options;
     const { id, kind } = registration;
     try {
-      const { proof: found, generation } = await this.#prove(registration, givesUp);
+      const { proof: found, ...reset } = await this.#prove(registration, givesUp);
       // Who has forgotten a password waits for nobody: the site is known already.
       const isAtOnce = mode === 'open' || kind === 'reset';
-      this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, generation);
+      this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, reset);
       if (found.dissent !== undefined)
         this.#parts.log.warn('vantages do not agree', { registration: id, they: found.dissent.join('; ') });
       if (found.failed === undefined && isAtOnce) this.#parts.applied();
@@ -198,7 +198,7 @@ export class Registrar {
     }
   }
 
-  async #prove(registration: Registration, givesUp: boolean): Promise<{ proof: Proof; generation?: number }> {
+  async #prove(registration: Registration, givesUp: boolean): Promise<ResetProof> {
     const { proof, site: rules } = this.#parts.options;
     const at = (prefix: string): Promise<Proof> => {
       const site = siteOf(prefix, rules);
@@ -242,7 +242,7 @@ export class Registrar {
       else {
         // Somebody without a password is no new provider.
         if (kind !== 'reset') this.#room.demand();
-        this.#requireRoom(host, network, nowMs);
+        this.#requireRoom(kind === 'reset' ? undefined : host, network, nowMs);
       }
       const pid = known ?? registrations.nextPid(firstPid);
       const pair = {
@@ -278,7 +278,8 @@ export class Registrar {
       throw tooOften('too-many', `too many passwords in a day: the limit is ${text}`, roomIn(made, nowMs));
   }
 
-  #requireRoom(host: string, network: string, nowMs: number): void {
+  /** @param host undefined: it does not count */
+  #requireRoom(host: string | undefined, network: string, nowMs: number): void {
     const { openPairs, perNetwork, perHost } = this.#parts.options.limits;
     const { registrations } = this.#parts.db;
     const made = registrations.madeFor(network, nowMs - DAY_MS, perNetwork.most);
@@ -291,7 +292,7 @@ export class Registrar {
       );
     // Sooner where one of them is cancelled.
     const untilEnd = (endsMs: number | undefined) => Math.min(DAY_MS, (endsMs ?? nowMs + DAY_MS) - nowMs);
-    if (registrations.openOf(host) >= perHost.most)
+    if (host !== undefined && registrations.openOf(host) >= perHost.most && !this.#makeRoom(host, network))
       throw tooOften(
         'too-many',
         `too many open pairs for this host: the limit is ${perHost.text}`,
@@ -303,6 +304,23 @@ export class Registrar {
         `too many open pairs: the limit is ${openPairs.text}`,
         untilEnd(registrations.firstEndOf()),
       );
+  }
+
+  /**
+   * A pair of the network that has the most of them for this host gives way, unless that is the one which asks: nobody keeps the owner of
+   * a site from registering it. @returns whether one did
+   */
+  #makeRoom(host: string, network: string): boolean {
+    const { db, clock, options } = this.#parts;
+    const { registrations, audit } = db;
+    const busiest = registrations.busiestOf(host);
+    if (busiest === undefined || busiest.pairs <= registrations.openOf(host, network)) return false;
+    const least = registrations.leastOf(host, busiest.network);
+    const nowMs = clock.nowMs();
+    if (least === undefined || !registrations.move(least.id, 'issued', 'cancelled', nowMs)) return false;
+    const detail = `${least.prefix} from ${least.network}, to ${network}: ${options.limits.perHost.text}`;
+    audit.add({ event: 'gave way', registration: least.id, pid: least.pid, by: 'rs', detail }, nowMs);
+    return true;
   }
 
   #requirePatience({ host, tries, triedMs }: Registration): void {

@@ -9,6 +9,7 @@ import type { RsDatabase } from '../db/rs/database.js';
 import type { SessionKind, SessionRow } from '../db/rs/sessions.js';
 import { step } from '../lib/steps.js';
 
+const HOUR_MS = 3_600_000;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[\w-]{43}$/;
 /** A look at a page is written down when the last one is older than this part of the idle time: reading costs no writing. */
@@ -43,6 +44,9 @@ export class WebSessions {
   readonly #limits: WebSessionLimits;
   /** By id, as rs.db has them; those read first stand first. */
   readonly #known = new Map<string, KnownSession>();
+  /** Events with accounts that have a row in this hour. */
+  readonly #noted = new Set<string>();
+  #hour = 0;
 
   constructor(db: RsDatabase, nowMs: () => number, limits: WebSessionLimits) {
     this.#db = db;
@@ -70,7 +74,7 @@ export class WebSessions {
       if (replaced !== undefined) sessions.end(WebSessions.idOf(replaced));
       sessions.add({ id: WebSessions.idOf(token), kind, account, mark, madeMs: nowMs, seenMs: nowMs });
       sessions.endOf({ kind, account }, this.#limits.perAccount);
-      this.#note('login', { kind, account }, network);
+      this.#noteHourly('login', { kind, account }, network);
     });
     step('rs.login.committed');
     return token;
@@ -124,7 +128,7 @@ export class WebSessions {
     this.#known.delete(id);
     this.#db.write(() => {
       const row = this.#db.sessions.find(id);
-      if (row !== undefined && this.#db.sessions.end(row.id)) this.#note('logout', row, '');
+      if (row !== undefined && this.#db.sessions.end(row.id)) this.#noteHourly('logout', row, '');
     });
   }
 
@@ -137,17 +141,23 @@ export class WebSessions {
     });
   }
 
-  /** A login that was refused; each is written down alike, for known and unknown accounts. */
-  refused(kind: SessionKind, account: string, network: string): void {
-    this.#db.write(() => this.#note('login refused', { kind, account }, network));
-  }
-
   /** Forgets those that are over. */
   tidy(): void {
     const nowMs = this.#nowMs();
     const { idleMs, lifetimeMs } = this.#limits;
     this.forget();
     this.#db.write(() => this.#db.sessions.prune(nowMs - idleMs, nowMs - lifetimeMs));
+  }
+
+  /** Once an hour for each account: who logs in in a loop fills no database. */
+  #noteHourly(event: string, session: Pick<SessionRow, 'kind' | 'account'>, detail: string): void {
+    const hour = Math.floor(this.#nowMs() / HOUR_MS);
+    if (hour !== this.#hour) this.#noted.clear();
+    this.#hour = hour;
+    const key = `${event} ${session.kind} ${session.account}`;
+    if (this.#noted.has(key)) return;
+    this.#noted.add(key);
+    this.#note(event, session, detail);
   }
 
   /** Inside a transaction. */

@@ -27,11 +27,17 @@ export function siteOf(text: string, { ports, allowed }: SiteRules): Site | Regi
   const problem = text.length > MAX_PREFIX_LENGTH ? 'is too long' : rootProblem(text);
   if (problem !== undefined)
     return reason(`the address ${problem}`, 'give the http or https address of a directory of your site');
-  const { href, hostname, port, protocol } = new URL(text);
+  const { href, hostname, port, protocol, pathname } = new URL(text);
   if (!href.endsWith('/'))
     return reason(
       'the address is not that of a directory',
       'end it with a slash; the file will lie in there',
+    );
+  // A server reads it as one slash, while robots.txt, and whoever compares directories, does not.
+  if (pathname.includes('//'))
+    return reason(
+      'the address has an empty part between two slashes',
+      `write ${href.replace(/(?<=[^:])\/+/g, '/')}`,
     );
   const number = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   if (!ports.includes(number))

@@ -9,7 +9,7 @@ import type { ShownProvider } from '../db/providers/registered.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { isIn } from '../lib/network.js';
 import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
@@ -28,7 +28,7 @@ import { smtpOptions } from './mail/options.js';
 import { startMail } from './mail/start.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
-import { RefusedRequests } from './refused-requests.js';
+import { RefusedRequests, withoutCapability } from './refused-requests.js';
 import { Registrar } from './registrar.js';
 import { WebSessions } from './sessions.js';
 import { SharedAnswers } from './shared-answers.js';
@@ -130,7 +130,11 @@ async function run(
   const within = (over: Promise<void>, delayMs: number) =>
     Promise.race([over, new Promise<void>(resolve => clock.after(delayMs, resolve))]);
   const failed = (path: string, error: unknown) =>
-    log.error('request failed', { path, error: messageOf(error) });
+    // A client that goes away while it sends has not failed here.
+    log[errnoOf(error) === 'ECONNRESET' ? 'debug' : 'error']('request failed', {
+      path: withoutCapability(path),
+      error: messageOf(error),
+    });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const view = { door, ask };
   const sessions = new WebSessions(db, () => clock.nowMs(), options.sessions);

@@ -8,6 +8,7 @@ import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
 import type { RegisteredProvider } from '../db/rs/providers.js';
 import type { PairKind, Registration, RegistrationReason } from '../db/rs/registrations.js';
+import type { ResetProof } from './proof/reset.js';
 import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import type { RsAnswer, RsChange, RsControl, RsTerms } from '../wire/qm-rs.js';
@@ -49,13 +50,13 @@ export class Transitions {
   /**
    * A check has ended.
    * @param waitMs for which the operator is waited for; undefined: no operator is asked
-   * @param generation of the password that a reset replaces
+   * @param reset what it replaces, and gives up
    */
   end(
     registration: Registration,
     { failed, prefixes, addresses, dissent = [] }: Proof,
     waitMs: number | undefined,
-    generation?: number,
+    { generation, lost = [] }: Omit<ResetProof, 'proof'> = {},
   ): void {
     const { id, endsMs = null } = registration;
     const nowMs = this.#nowMs();
@@ -70,6 +71,11 @@ export class Transitions {
       }
       const proven = { proven: prefixes, reason: null, ...(generation !== undefined && { generation }) };
       if (!registrations.move(id, 'checking', 'proven', nowMs, proven)) return;
+      if (lost.length > 0)
+        this.#tell(
+          registration,
+          `given up with the password that was forgotten, and what is held of them is removed: ${lost.join(' ')}`,
+        );
       this.#note('proven', registration, 'rs', `${prefixes.join(' ')} (${at})`);
       const next = waitMs === undefined ? 'applying' : 'waiting';
       registrations.move(id, 'proven', next, nowMs, waitMs === undefined ? {} : { endsMs: nowMs + waitMs });
@@ -114,12 +120,13 @@ export class Transitions {
     step('rs.approved.committed');
   }
 
-  /** The operator refuses a site. @throws LccError `usage` when it does not wait */
+  /** The operator refuses a site, proven or not. @throws LccError `usage` when it neither waits nor is a pair that nobody checks now */
   refuse(id: number, why: string, who = 'lccrs'): void {
     this.#db.write(() => {
       const registration = this.#require(id);
       const reason = refusedBecause(why);
-      if (!this.#db.registrations.move(id, 'waiting', 'refused', this.#nowMs(), { reason }))
+      const from = registration.state === 'issued' ? 'issued' : 'waiting';
+      if (!this.#db.registrations.move(id, from, 'refused', this.#nowMs(), { reason }))
         throw notWaiting(registration);
       this.#tell(registration, `${registration.prefix} is refused: ${why}`);
       this.#note('refused', registration, 'operator', `${who}: ${why}`);

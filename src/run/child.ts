@@ -72,6 +72,7 @@ export class Child {
   readonly #context: ChildContext;
   #state: ChildState = 'starting';
   #process: Running | undefined;
+  #isToReload = false;
   #restarts = 0;
   #startedAtMs = 0;
   readonly #restartDelay: RestartDelay;
@@ -129,6 +130,7 @@ export class Child {
     const startedAtMs = clock.monotonicMs();
     this.#startedAtMs = clock.nowMs();
     this.#state = 'starting';
+    this.#isToReload = false;
     const child = execa(file, args, {
       env: { ...env, LCC_PARENT_FD: String(PARENT_FD) },
       extendEnv: false,
@@ -152,11 +154,12 @@ export class Child {
   }
 
   /**
-   * Passes SIGHUP on; one that is only starting reads its files anyway, and does not listen to signals yet. One that stayed down is
-   * started: what it lacked may be there now.
+   * Passes SIGHUP on; to one that is only starting, which may have read its files and listens to no signal yet, when it is ready. One
+   * that stayed down is started: what it lacked may be there now.
    */
   reload(): void {
     if (this.#state === 'ready') this.#process?.kill('SIGHUP');
+    else if (this.#state === 'starting') this.#isToReload = true;
     else if (this.#state === 'stopped' && this.isBeside) this.#again();
   }
 
@@ -190,6 +193,7 @@ export class Child {
       if (ready) {
         this.#state = 'ready';
         log.debug('child is ready', { child: this.name, process_id: child.pid });
+        if (this.#isToReload) child.kill('SIGHUP');
       } else {
         clock.after(PROBE_MS, () => void ask());
       }

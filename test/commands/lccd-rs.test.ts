@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { until, within } from '../support/until.js';
@@ -53,6 +54,37 @@ describe('lccd-rs', () => {
     const { idle, qm_connected: isConnected } = await statusOf(home, 'lccd-rs');
     assert.deepEqual([idle, isConnected], [true, false]);
     assert.equal(await daemon.stop(), 0);
+  });
+
+  it('logs of a request that fails no pair, and nothing of a client that goes away while it sends', async () => {
+    const home = newHome(`${RS}ports = ["8080"]\n`);
+    const daemon = await start(home);
+    const api = `http://127.0.0.1:${daemon.port}/lcc/api/v1`;
+    const post = (path: string, body: object) =>
+      fetch(api + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const { id } = (await (await post('/pairs', { url: 'http://h.example:8080/' })).json()) as { id: string };
+    for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
+      const gone = connect(daemon.port, '127.0.0.1');
+      gone.write(
+        `POST /lcc/api/v1/pairs HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 99\r\n\r\n{`,
+      );
+      await once(gone, 'ready');
+      gone.resetAndDestroy();
+    }
+    const db = openSqlite(join(home, 'rs/rs.db'));
+    db.exec('BEGIN IMMEDIATE');
+    assert.equal((await post(`/pairs/${id}/check`, {})).status, 503);
+    db.exec('ROLLBACK');
+    db.close();
+    assert.equal(await daemon.stop(), 0);
+    const failed = daemon.log.split('\n').filter(line => line.includes('"level":"error"'));
+    assert.equal(failed.length, 1, daemon.log);
+    assert.match(failed[0] ?? '', /"path":"\/lcc\/api\/v1\/pairs\/ID\/check"/);
+    assert.ok(!daemon.log.includes(id));
   });
 
   it('says at /healthz what does not answer, to operators as well, and that all does when it is back', async () => {

@@ -238,6 +238,13 @@ describe('a daemon', () => {
     assert.match(echo.log, /"event":"fatal error, exiting","error":"fsync failed"/);
   });
 
+  it('that is told to read its files again while it starts does so once it is there: it may have read them', async () => {
+    const home = newHome();
+    const echo = startEcho(home, [`unix:${home}/echo.sock`], { ECHO_HUP: '1' });
+    await echo.ready;
+    assert.equal(echo.log.match(/"event":"read again"/g)?.length, 1);
+  });
+
   it('logs one JSON object a line', async () => {
     const home = newHome();
     const echo = startEcho(home, [`unix:${home}/echo.sock`]);

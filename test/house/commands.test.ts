@@ -66,6 +66,30 @@ function notLoaded(error) {
   }
 });
 
+test('a daemon that is told to read its files again before it listens to that goes on: it has not read them', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-early-'));
+  const hook = join(dir, 'hook.cjs');
+  // Told when the command begins to be loaded: its first package.
+  writeFileSync(
+    hook,
+    `const Module = require('node:module'); const load = Module._load;
+     Module._load = (name, ...rest) => {
+       if (name === 'node:fs') process.kill(process.pid, 'SIGHUP');
+       return load(name, ...rest);
+     };`,
+  );
+  for (const name of names.filter(each => each.startsWith('lccd'))) {
+    const { status, signal } = spawnSync(process.execPath, [
+      '-r',
+      hook,
+      join(ROOT, 'bin', name),
+      '--version',
+    ]);
+    assert.deepEqual([status, signal], [0, null], name);
+  }
+  rmSync(dir, { recursive: true });
+});
+
 test('a copied launcher says on one line that it is one', () => {
   const dir = mkdtempSync(join(tmpdir(), 'copied-'));
   // All of them are alike.

@@ -109,12 +109,12 @@ describe('a supervisor', () => {
     assert.equal(supervisor.status().children[0]?.pid, await pidOf('echo-a'));
   });
 
-  it('passes SIGHUP on to children that are ready, and to none that would die of it', async () => {
+  it('passes SIGHUP on to children that are ready, and to one that is starting when it is ready: it would die of it', async () => {
     const supervisor = supervisorOf([
       script('one', 'trap "echo one >>$HOME_DIR/heard" HUP; touch $READY; while :; do sleep 0.05; done'),
       script(
         'two',
-        'touch $HOME_DIR/up; while [ ! -e $HOME_DIR/go ]; do sleep 0.05; done; touch $READY; exec sleep 99',
+        'touch $HOME_DIR/up; while [ ! -e $HOME_DIR/go ]; do sleep 0.05; done; trap "echo two >>$HOME_DIR/later" HUP; touch $READY; while :; do sleep 0.05; done',
       ),
     ]);
     const up = supervisor.start();
@@ -126,6 +126,7 @@ describe('a supervisor', () => {
     await until('SIGHUP is heard', () => existsSync(join(home, 'heard')));
     writeFileSync(join(home, 'go'), '');
     await up;
+    await until('SIGHUP is heard later', () => existsSync(join(home, 'later')));
     assert.deepEqual(
       supervisor.status().children.map(child => child.restarts),
       [0, 0],

@@ -5,6 +5,7 @@
  *       │ ▲         │            ╰───────────────────▶ │          (of a rotation nothing is checked: issued ──▶ applying)
  *       │ ╰─────────╯                        │         ╰──▶ refused
  *       ├──▶ expired ◀───────────────────────┤
+ *       ├──▶ refused                         │
  *       ╰──▶ cancelled            refused ◀──╯
  */
 import { transitions } from '../../lib/states.js';
@@ -15,7 +16,7 @@ export type RegistrationState =
   'issued' | 'checking' | 'proven' | 'waiting' | 'applying' | 'active' | 'refused' | 'expired' | 'cancelled';
 
 const becomes = transitions<RegistrationState>('registration', {
-  issued: ['checking', 'applying', 'expired', 'cancelled'],
+  issued: ['checking', 'applying', 'refused', 'expired', 'cancelled'],
   checking: ['proven', 'issued'],
   proven: ['waiting', 'applying'],
   waiting: ['applying', 'refused', 'expired'],
@@ -145,10 +146,19 @@ interface Move {
 const HOUR_MS = 3_600_000;
 const MAX_MORE_ROOTS = 20;
 const OPEN = `state IN ('issued', 'checking') AND kind <> 'rotation'`;
+const OPEN_AT_HOST = `${OPEN} AND kind <> 'reset'`;
 const SELECT = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
     proven, made_ms, changed_ms, ends_ms FROM registration`;
 
+export interface BusiestNetwork {
+  network: string;
+  pairs: number;
+}
+
 export class RegistrationStore extends SqlStore {
+  readonly #openOf = this.sql.number<[values: { host: string; network: string | null }]>(
+    `SELECT count(*) FROM registration WHERE host = $host AND network = coalesce($network, network) AND ${OPEN_AT_HOST}`,
+  );
   readonly #lastPid = this.sql.number("SELECT value FROM counter WHERE name = 'pid'");
   readonly #setPid = this.sql.run<[pid: number]>("UPDATE counter SET value = ? WHERE name = 'pid'");
   readonly #insert = this.sql.insert<[row: Record<string, string | number | null>]>(
@@ -272,8 +282,21 @@ export class RegistrationStore extends SqlStore {
     return this.#open();
   }
 
-  readonly openOf = this.sql.number<[host: string]>(
-    `SELECT count(*) FROM registration WHERE host = ? AND ${OPEN}`,
+  /** Of a host, resets left out, for a password that was forgotten is no new site; of all networks or of one. */
+  openOf(host: string, network: string | null = null): number {
+    return this.#openOf({ host, network });
+  }
+
+  /** Of the network with the most pairs of a host that nobody checks just now: how many, and which one goes first. */
+  readonly busiestOf = this.sql.row<[host: string], BusiestNetwork>(
+    `SELECT network, count(*) AS pairs FROM registration WHERE host = ? AND ${OPEN_AT_HOST} AND state = 'issued'
+     GROUP BY network ORDER BY pairs DESC, min(id) LIMIT 1`,
+  );
+
+  /** Those that nobody has checked first, then the oldest. */
+  readonly leastOf = this.sql.row<[host: string, network: string], Row, Registration>(
+    `${SELECT} WHERE host = ? AND network = ? AND ${OPEN_AT_HOST} AND state = 'issued' ORDER BY tries > 0, id LIMIT 1`,
+    readRow,
   );
 
   /** When that is over of which the state ends first, of pairs that are open, of a host or of all. */

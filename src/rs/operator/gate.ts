@@ -8,6 +8,7 @@ import { fieldsOf } from '../pages/fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from '../pages/layout.js';
 import { sessionGate, type SessionCookie, type SessionEnv } from '../pages/session-gate.js';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 import type { WebSessions } from '../sessions.js';
 import { isLoopback } from './endpoints.js';
 import type { OperatorLogins } from './operators.js';
@@ -83,13 +84,13 @@ export function operatorLoginPages(options: OperatorGateOptions, page: PageMaker
     const { name, password } = await fieldsOf(c, ['name', 'password']);
     const address = clientAddress(c.env.incoming, undefined);
     if (!(await logins.areRight(name.trim(), password.trim(), address))) {
-      sessions.refused('operator', name.slice(0, 64), networkOf(address));
       const wrong = new RsRequestRefused(
         401,
         'login',
         'name and password do not belong together',
         'check both',
       );
+      refusing(c, wrong, name.trim());
       return c.html(show(name, [wrong]), 401);
     }
     const account = name.trim();

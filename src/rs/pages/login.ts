@@ -60,8 +60,7 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
     } catch (error) {
       if (!(error instanceof RsRequestRefused)) throw error;
       const { status } = error;
-      if (status === 401) sessions.refused('provider', fields.number, network);
-      else refusing(c, error);
+      refusing(c, error, fields.number);
       const body = form(fields.next, fields.number, [error]);
       return c.html(page({ title: 'Log in', here: '/login', body }), status);
     }

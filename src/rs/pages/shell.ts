@@ -73,8 +73,7 @@ export function shellOf(options: ShellOptions): Shell {
       error instanceof RsRequestRefused
         ? error
         : new RsRequestRefused(503, 'failed', 'this failed', 'try again later');
-    if (shown !== error)
-      failed(c.req.path.replace(/\/(pair|confirm|reset|password)\/[^/]+/, '/$1/ID'), error);
+    if (shown !== error) failed(c.req.path, error);
     const { status } = shown;
     refusing(c, shown);
     const body = html`<h1>Sorry</h1>

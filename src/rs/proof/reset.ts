@@ -6,11 +6,13 @@ import type { RegistrationReason } from '../../db/rs/registrations.js';
 import type { Proof } from './prove.js';
 import type { ProofCode } from './reasons.js';
 
-interface ResetProof {
+export interface ResetProof {
   /** Its prefixes are the roots that stay. */
   proof: Proof;
   /** Of the password that is replaced. */
   generation?: number;
+  /** Roots that are given up. */
+  lost?: readonly string[];
 }
 
 /**
@@ -52,7 +54,8 @@ export async function resetProof(
   }
   const lacking = all.length - kept.length;
   if (lacking > 0 && !givesUp) return failed(lackingIn(lacking, all.length));
-  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation };
+  const lost = all.filter(root => !kept.includes(root));
+  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation, lost };
 }
 
 const LATER: readonly string[] = ['robots-later', 'vantages-later'] satisfies ProofCode[];
