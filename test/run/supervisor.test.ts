@@ -225,7 +225,7 @@ describe('a supervisor', () => {
     const supervisor = supervisorOf(
       [
         echo('a'),
-        beside('wrong', '[ -e $HOME_DIR/mended ] || exit 78; touch $READY; exec sleep 60'),
+        beside('wrong', '[ -e $HOME_DIR/mended ] || exit 78; touch $READY; exec tail -f /dev/null'),
         beside('late', 'touch $READY; while [ ! -e $HOME_DIR/broken ]; do sleep 0.02; done; exit 78'),
       ],
       { log },
@@ -249,7 +249,7 @@ describe('a supervisor', () => {
   });
 
   it('gives up on a child that does not become ready in time', async () => {
-    const supervisor = supervisorOf([script('mute', 'exec sleep 60')], { startTimeoutMs: 300 });
+    const supervisor = supervisorOf([script('mute', 'exec tail -f /dev/null')], { startTimeoutMs: 300 });
     await assert.rejects(supervisor.start(), {
       code: 'peer.unavailable',
       message: /mute was not ready within 0\.3 s/,
@@ -258,7 +258,7 @@ describe('a supervisor', () => {
 
   it('stops all, and has started in vain, when it is told to stop before a child is ready', async () => {
     const { lines, log } = warnings();
-    const children = [echo('a'), script('mute', 'exec sleep 60'), script('dying', 'exit 1')];
+    const children = [echo('a'), script('mute', 'exec tail -f /dev/null'), script('dying', 'exit 1')];
     const supervisor = supervisorOf(children, { log });
     const starting = supervisor.start();
     await until('the child is ready', () => supervisor.status().children[0]?.state === 'ready');
