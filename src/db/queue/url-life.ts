@@ -1,6 +1,6 @@
 /** How a url stands at a provider, from all tables that know urls: point looks, one a table. */
 import { opensAtMs, hoursOfSlots, type Slots } from '../../config/hours.js';
-import { createRootCheck, rootsAround } from '../../wire/roots.js';
+import { rootsAround, strictRootCheck } from '../../wire/roots.js';
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import type { UrlDoor, UrlLife, UrlLifeRow } from '../../wire/url-life.js';
 import type { Db } from '../sqlite/open.js';
@@ -142,7 +142,7 @@ export class UrlLives extends SqlStore {
 
   /** The root that a url lies below. */
   #rootOf(pid: number, url: string): string | null {
-    return this.#roots(pid).find(root => createRootCheck([root])(url)) ?? null;
+    return this.#roots(pid).find(root => strictRootCheck([root])(url)) ?? null;
   }
 }
 

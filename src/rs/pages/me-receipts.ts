@@ -1,6 +1,6 @@
 /** What became of urls that a provider has announced. */
 import { html } from 'hono/html';
-import type { UrlStanding } from '../../wire/qm-rs.js';
+import { MAX_URL_LENGTH, type UrlStanding } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';
 import { addressOf } from './addresses.js';
 import { adviceOf } from './advice.js';
@@ -25,9 +25,9 @@ export interface ReceiptsView {
   zone: string | undefined;
 }
 
-/** Addresses, one a line. */
+/** Addresses, one a line; of a longer one than any that is announced its beginning. */
 export function urlsIn(typed: string): string[] {
-  return [...new Set(typed.match(/\S+/g))];
+  return [...new Set(typed.match(/\S+/g))].map(url => url.slice(0, MAX_URL_LENGTH));
 }
 
 export function receiptsBody(view: ReceiptsView): Markup {

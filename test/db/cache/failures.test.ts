@@ -172,6 +172,19 @@ test('the whole life: announced, queued, failed, held, gone', async () => {
     new UrlLives(bench.db).all(0, 'http://other.example.org/', { nowMs: 0, slots: 24 }, () => ''),
     [],
   );
+  for (const odd of [
+    'no url',
+    'javascript:alert(1)',
+    'http://',
+    'http://127.0.0.1/%00',
+    '\u0000',
+    'x'.repeat(9000),
+  ])
+    assert.deepEqual(
+      new UrlLives(bench.db).all(1, odd, { nowMs: 0, slots: 24 }, () => ''),
+      [{ pid: 1, root: null, rows: [], state: '' }],
+      odd.slice(0, 40),
+    );
   assert.equal(life('a#part')[0]?.rows.length, 1, 'as it is known, however it was typed');
   assert.equal(readProviderAlone(bench.db, 1)?.waiting, 0);
 });
