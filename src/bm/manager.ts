@@ -324,9 +324,9 @@ export class BotManager {
   /** Says how much can be done, when that has changed. */
   #offer(): void {
     const slots = this.#full || this.#stopping ? 0 : this.#distributor.slots;
-    const { machineId, id } = this.#store;
+    const { machineId, word } = this.#store;
     const takesUnasked = this.#takesUnasked;
-    this.#upstream.offer({ machineIds: [machineId], slots, storeIds: [id], relays: false, takesUnasked });
+    this.#upstream.offer({ machineIds: [machineId], slots, storeIds: [word], relays: false, takesUnasked });
     this.#waitForRobots();
   }
 

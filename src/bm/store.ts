@@ -10,10 +10,12 @@
  * room to note it the file goes all the same when its grace is over: its id is taken until that can be noted, so nothing
  * new gets the name, and a disk that deletions alone can empty does not have to be emptied by hand.
  */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Name, NamesDb } from '../db/names/names.js';
-import { markStore, readStoreMark } from '../db/names/store-mark.js';
+import { markStore, readStoreMark, storeWord } from '../db/names/store-mark.js';
+import type { Marks } from '../db/sqlite/marks.js';
 import { describeRoom, type FreeDisk } from '../config/free-disk.js';
 import type { Clock } from '../lib/clock.js';
 import { spaceOf, type DiskSpace } from '../lib/disk-space.js';
@@ -67,8 +69,9 @@ interface Noting {
 export class Store {
   readonly #options: StoreOptions;
   readonly #names: NamesDb;
-  /** Of this store, and of no other that the machine ever had. */
-  readonly id: string;
+  readonly #marks: Marks;
+  /** Said to Queue Managers: of this store, and of no other that the machine ever had; and of this run of its Bot Manager. */
+  readonly word: string;
   readonly upkeep: StoreUpkeep;
   readonly leftovers: Leftovers;
   readonly #room: Room;
@@ -90,8 +93,14 @@ export class Store {
     this.#options = options;
     // Content may be of sites that ask for a login.
     makeDirectoryDurably(options.dir, 0o750);
-    this.id = claim(options.dir, options.machineId);
+    const id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
+    const { clock, log } = options;
+    const noted = () => step('bm.mark.noted');
+    this.#marks = this.#names.newMarks({ clock, log, failed: error => this.#isFull(error), noted });
+    this.#marks.start();
+    const starts = this.#guarded(() => this.#names.noteStart());
+    this.word = storeWord({ id, starts, run: randomBytes(4).toString('hex') });
     this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFree);
     this.upkeep = new StoreUpkeep(options.dir, options.log);
     this.leftovers = new Leftovers(options);
@@ -206,6 +215,7 @@ export class Store {
     const unused = this.#ready;
     this.#ready = [];
     this.#guarded(() => this.#names.release(unused));
+    this.#marks.stop();
     this.#names.close();
   }
 
@@ -307,17 +317,24 @@ export class Store {
       if (this.#namesFull)
         this.#options.log.info('names.db: can be written again', { store: this.#options.dir });
       this.#namesFull = false;
+      this.#marks.committed();
       return result;
     } catch (error) {
-      if (error instanceof LccError && error.code === 'io.full') {
-        if (!this.#namesFull)
-          this.#options.log.error('names.db: disk full; free space on it', { error: messageOf(error) });
-        this.#namesFull = true;
-        return undefined;
-      }
-      this.#options.fail(error);
+      if (this.#isFull(error)) return undefined;
       throw error;
     }
+  }
+
+  /** Whether a commit found no room, and is to be tried again later; after any other failure nothing goes on. */
+  #isFull(error: unknown): boolean {
+    if (!(error instanceof LccError) || error.code !== 'io.full') {
+      this.#options.fail(error);
+      return false;
+    }
+    if (!this.#namesFull)
+      this.#options.log.error('names.db: disk full; free space on it', { error: messageOf(error) });
+    this.#namesFull = true;
+    return true;
   }
 }
 

@@ -52,7 +52,7 @@ export async function startClearing(
         ...running,
         async stop() {
           await running.stop();
-          await marks?.stop();
+          marks?.stop();
           db.close();
         },
       };

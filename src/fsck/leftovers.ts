@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Finding } from './types.js';
 
 /** What belongs into a store besides folders of content. */
-export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*)?)$/;
+export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*|\.last-.*)?)$/;
 
 /** Of a robot that died it is removed; a person's is not ours to remove. */
 export function leftover(storeDir: string, isRepair: boolean, path: string, entry: Dirent): Finding {

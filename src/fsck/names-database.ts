@@ -30,7 +30,12 @@ export function openNames(
     return undefined;
   }
   try {
-    return new NamesDb(path, 0, !repair);
+    const names = new NamesDb(path, 0, !repair);
+    const old = names.wentBack();
+    if (old === undefined) return names;
+    names.close();
+    report({ kind: 'free-list', where: path, what: old, repaired: false, remains: true });
+    return undefined;
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
     if (error.code === 'data.malformed') {

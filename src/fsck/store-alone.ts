@@ -28,6 +28,11 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
     return;
   }
   try {
+    const old = names.wentBack();
+    if (old !== undefined) {
+      yield { kind: 'free-list', where: path, what: old, repaired: false, remains: true };
+      return;
+    }
     extent.leaving = names.goneCount;
     yield* files(storeDir, names, isRepair, extent);
   } finally {

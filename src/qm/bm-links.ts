@@ -1,7 +1,6 @@
 /** Connections of Bot Managers: their identities and capacities, requests to them, results from them. */
 import type { Connection } from '../daemon/types.js';
 import { nameOf } from '../db/names/naming.js';
-import { strangeStore } from '../db/names/store-mark.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import type { FetchResult } from '../wire/fetch.js';
@@ -17,8 +16,8 @@ export interface BmLinksOptions {
   deletions: Deletions;
   syncPoints: SyncPoints;
   log: Log;
-  /** Whether rows of the machine may point into this store; if so, it is remembered as the machine's. */
-  admit(machineId: string, storeId: string): boolean;
+  /** Why rows of the machine may not point into this store; undefined: they may, and it is remembered as the machine's. */
+  refusal(machineId: string, storeId: string): string | undefined;
   link: Omit<LinkOptions, 'where'>;
 }
 
@@ -197,8 +196,8 @@ export class BmLinks {
       if (storeId === UNKNOWN_STORE || this.#machines.has(link, machineId, storeId)) continue;
       // A machine whose id belongs to another connection is not looked at: its store must not become that machine's.
       if (this.#machines.linkOf(machineId) !== undefined) continue;
-      if (this.#options.admit(machineId, storeId)) continue;
-      this.#refuse(link, machineId, strangeStore(machineId), offer);
+      const why = this.#options.refusal(machineId, storeId);
+      if (why !== undefined) this.#refuse(link, machineId, why, offer);
     }
   }
 

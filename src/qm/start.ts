@@ -47,7 +47,7 @@ export async function startQueueManager(
       rsLinks.stop();
       await taking.unsLinks.stop();
       dispatch.stop();
-      await opened.close();
+      opened.close();
     },
   };
 }

@@ -18,6 +18,9 @@ export interface RefusedMachine<L> {
   why: string;
 }
 
+/** The id in what a Bot Manager says of its store (db/names/store-mark.ts): another run of it has the same one. */
+const idOf = (word: string) => word.split('/', 1)[0];
+
 export class Machines<L> {
   readonly #places = new Map<string, { link: L; storeId: string }>();
   /** Machines that have left a connection which has not said so yet: what it says of them was true before. */
@@ -60,7 +63,7 @@ export class Machines<L> {
       const storeId = offer.storeIds[i] ?? UNKNOWN_STORE;
       const other = this.#places.get(machineId);
       if (other !== undefined && other.link !== link) {
-        if (other.storeId !== storeId || storeId === UNKNOWN_STORE) {
+        if (idOf(other.storeId) !== idOf(storeId) || storeId === UNKNOWN_STORE) {
           refusals.push({ link, machineId, why: takenText(machineId) });
           continue;
         }

@@ -40,7 +40,7 @@ export class Far {
     return news
       .split('\n')
       .filter(line => line !== '')
-      .map(line => line.replace(/ store="[\da-f-]{36}"/, ''));
+      .map(line => line.replace(/ store="[\da-f-]{36}[/\da-f]*"/, ''));
   }
   async leave(): Promise<void> {
     this.stream.end();

@@ -219,7 +219,7 @@ describe('lccstored', () => {
     );
   });
 
-  it('removes at its start what was never acknowledged', async () => {
+  it('removes at its start drafts, which were never acknowledged', async () => {
     const home = await started();
     await home.keep(recordBytes({ docId: 1, doc: 'kept' }));
     await home.daemon.stop();
@@ -227,7 +227,9 @@ describe('lccstored', () => {
     writeFileSync(join(home.store, 'tmp/7'), 'part');
     writeFileSync(join(home.store, 'docs/000000/000000077.rec'), 'named');
     await home.start();
-    assert.deepEqual([home.drafts(), home.files()], [[], [file]]);
+    // What has the name of a file is read, and what cannot be read of it stays.
+    assert.deepEqual([home.drafts(), home.files()], [[], [file, 'docs/000000/000000077.rec']]);
+    assert.match(home.daemon.log, /"a file of records is damaged: .*000000077\.rec/);
     await home.keep(recordBytes({ docId: 2, doc: 'more' }));
     assert.equal(home.documents().size, 2);
   });
@@ -245,7 +247,7 @@ describe('lccstored', () => {
     );
     const damaged = home.begin();
     assert.equal(await damaged.ended, 65);
-    assert.match(damaged.log, /store\.db: database damaged .*send it the old files of records/);
+    assert.match(damaged.log, /store\.db: database damaged .*move store\.db and store\.db-wal away/);
     const { status, stderr } = runCommand(home.dir, 'lccstored', []);
     assert.equal(status, 64);
     assert.match(stderr, /--listen=ENDPOINT is missing/);

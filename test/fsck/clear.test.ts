@@ -41,7 +41,7 @@ function scene() {
     marks.start();
     act(db);
     marks.committed();
-    await marks.stop();
+    marks.stop();
     db.close();
   };
   const raw = (sql: string) => {

@@ -48,6 +48,44 @@ test('a machine that is away is told of, with the deletions that wait for it, un
   uns.socket.destroy();
 });
 
+test('a store that is older than what was served is refused, until the right one is back or its names are made anew', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const come = (storeId: string) => new Bm(qm, { machineId: 'm2', storeId });
+  const refusals = (status: Record<string, unknown>) =>
+    (status['machines_refused'] as { machine: string; reason: string }[]).map(({ reason }) => reason);
+  const served = come('s2/7/aaaa');
+  served.onFetch = request => ({
+    ...ok(request.url),
+    id: request.id,
+    fileId: fileIdOf({ id: request.id, gen: 0 }),
+    machineId: 'm2',
+  });
+  await uns.set('e1', [url('p0')]);
+  await qm.until(status => status['idle'] === true && status['rows_queued'] === 0);
+  served.close();
+  for (const older of ['s2/6/bbbb', 's2/7/cccc', 's2/2/dddd']) {
+    const bm = come(older);
+    await qm.until(status => refusals(status).some(reason => /is an older copy than the one served last/.test(reason)));
+    bm.close();
+    await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
+    // The one that was there may come, as after a cut connection.
+    const right = come('s2/7/aaaa');
+    await qm.until(status => refusals(status).length === 0);
+    right.close();
+    await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
+  }
+  const later = come('s2/8/eeee');
+  await qm.until(status => (status['bot_managers'] as unknown[]).length === 1);
+  later.close();
+  await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
+  const anew = come('s2/1/ffff');
+  await until('all of its content is read again', () => anew.upkeeps.some(({ kind }) => kind === 'check'));
+  assert.deepEqual(refusals(await qm.control('status')), []);
+  anew.close();
+  uns.socket.destroy();
+});
+
 test('lccd-qm(8) lists the controls of its socket, and no other', async () => {
   await qm.start();
   const socket = connect(`${qm.home}/run/lccd-qm.ctl.sock`);

@@ -3,6 +3,7 @@
  * gives out the names of the lost one again: as long as rows or deletions name files of that one, the new one is not the
  * machine's store.
  */
+import type { StoreWord } from '../names/store-mark.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -21,6 +22,12 @@ export class StoreRegister extends SqlStore {
   readonly #seq: Counter;
   readonly #selectStore = this.sql.value<[machineid: string], string>(
     'SELECT storeid FROM store WHERE machineid = ?',
+  );
+  readonly #selectRun = this.sql.row<[machineid: string], { storeid: string; starts: number; run: string }>(
+    'SELECT storeid, starts, run FROM store WHERE machineid = ?',
+  );
+  readonly #updateRun = this.sql.run<[starts: number, run: string, machineid: string]>(
+    'UPDATE store SET starts = ?, run = ? WHERE machineid = ?',
   );
   readonly #insertStore = this.sql.run<[machineid: string, storeid: string, syncedseq: number]>(
     'INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES (?, ?, ?)',
@@ -49,6 +56,21 @@ export class StoreRegister extends SqlStore {
 
   knows(machineid: string, storeid: string): boolean {
     return this.#selectStore(machineid) === storeid;
+  }
+
+  /** Whether the store is older than it was when its Bot Manager was here last: what was done since is not in it. */
+  isOlder(machineid: string, { id, starts, run }: StoreWord): boolean {
+    const known = this.#selectRun(machineid);
+    if (known?.storeid !== id || starts === undefined || starts === 1 || known.starts === 0) return false;
+    return starts < known.starts || (starts === known.starts && run !== known.run);
+  }
+
+  /** Which run of its Bot Manager is here. Content is read again where its names are new, for they were lost. Inside a transaction. */
+  noteRun(machineid: string, { starts = 0, run }: StoreWord): void {
+    const known = this.#selectRun(machineid);
+    if (known?.starts === starts && known.run === run) return;
+    if (starts === 1 && (known?.starts ?? 0) > 0) this.#updateSynced(0, machineid);
+    this.#updateRun(starts, run, machineid);
   }
 
   /** Inside a transaction. */

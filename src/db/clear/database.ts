@@ -1,13 +1,11 @@
 /** clear.db with all its stores, on one connection. */
 import type { Db } from '../../lib/sqlite.js';
-import { Marks, type MarksOptions } from '../sqlite/marks.js';
-import { madeOf, OwnDatabase, ownError } from '../sqlite/own-database.js';
-import { wentBack } from '../sqlite/restored.js';
+import { madeOf, OwnDatabase } from '../sqlite/own-database.js';
 import { corrupt } from '../sqlite/row-checks.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
-import { CLEAR_DB, CLEAR_KIND, openClearDb, openClearDbForReading, requireClearDb } from './open.js';
+import { CLEAR_KIND, openClearDb, openClearDbForReading, requireClearDb } from './open.js';
 import { RequestStore } from './queue.js';
 import { RailStore } from './rails.js';
 import { SoftStore } from './soft.js';
@@ -51,17 +49,6 @@ export class ClearDatabase extends OwnDatabase {
     this.backlog = new BacklogStore(db, this.numbers);
     this.soft = new SoftStore(db, this.numbers);
     this.journal = new JournalStore(db);
-  }
-
-  /** What is wrong with it if it is not the database that was served last, as it was then or later. */
-  wentBack(): string | undefined {
-    return this.guard(() => wentBack(this.db, this.path, CLEAR_DB));
-  }
-
-  /** The marks beside it, for the daemon that writes them. */
-  newMarks({ failed, ...options }: Omit<MarksOptions, 'kind'>): Marks {
-    const mapped = (error: unknown) => failed(ownError(this.path, CLEAR_KIND, error));
-    return new Marks(this.db, this.path, { ...options, kind: CLEAR_DB, failed: mapped });
   }
 
   /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError `data.malformed` */

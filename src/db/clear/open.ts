@@ -9,8 +9,7 @@ import type { Db } from '../../lib/sqlite.js';
 import { isLeaving } from '../sqlite/aside.js';
 import type { Marked } from '../sqlite/marks.js';
 import { START_EMPTY } from '../sqlite/open.js';
-import { openOwn, openOwnForReading, type OwnKind } from '../sqlite/own-database.js';
-import { hasVanished } from '../sqlite/restored.js';
+import { openOwn, openOwnForReading, refuseVanished, type OwnKind } from '../sqlite/own-database.js';
 import { CLEAR_SCHEMA } from './schema.js';
 
 /** How long a command waits for others that write. */
@@ -33,6 +32,8 @@ export const CLEAR_KIND: OwnKind = {
   upgradedBy: 'lccrail target add',
   remedy:
     'stop what uses it and put back a backup, or run lccfsck --repair, which keeps what can be read of it',
+  marked: CLEAR_DB,
+  vanished: START_EMPTY,
 };
 
 /**
@@ -64,6 +65,5 @@ function refuseUnserved(path: string): void {
       'config',
       `${path}: its replacement was interrupted; lccfsck --repair goes on with that`,
     );
-  const vanished = path === ':memory:' ? undefined : hasVanished(path, CLEAR_DB);
-  if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
+  refuseVanished(path, CLEAR_KIND);
 }

@@ -22,8 +22,10 @@ import { isOnReadOnlyDisk, openCopy } from '../../lib/sqlite-read.js';
 import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 import { pagesByNumber } from '../sqlite/paging.js';
+import { MARK_SCHEMA, Marks, newestMark, type Marked, type MarksOptions } from '../sqlite/marks.js';
+import { wentBack } from '../sqlite/restored.js';
 import { upgrade, versionOf } from '../sqlite/schema-version.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { Sql, SqlStore } from '../sqlite/sql-store.js';
 
 export interface Name {
   id: number;
@@ -61,7 +63,15 @@ CREATE TABLE names(
 CREATE INDEX names_free ON names(id) WHERE state = 2;
 CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 `;
-const STEPS = [SCHEMA];
+// start: how often a Bot Manager has opened it, by which a Queue Manager knows an older copy of the whole store.
+const STEPS = [SCHEMA, `${MARK_SCHEMA} INSERT INTO counter VALUES ('start', 0);`];
+
+const NAMES: Marked = {
+  what: 'id',
+  servedBy: 'lccd-bm',
+  lastOf: db => new Sql(db).number('SELECT id FROM next')(),
+  remedy: 'lccd-bm sets it aside when it starts, and gives out names far beyond it',
+};
 
 export class NamesDb extends SqlStore {
   readonly #pickFree = this.sql.rows<[limit: number], Name>(
@@ -80,6 +90,8 @@ export class NamesDb extends SqlStore {
   readonly #page = this.sql.rows<[afterId: number, limit: number], Row>(
     'SELECT id, gen, state FROM names WHERE id > ? ORDER BY id LIMIT ?',
   );
+  readonly #raiseStart = this.sql.run("UPDATE counter SET value = value + 1 WHERE name = 'start'");
+  readonly #starts = this.sql.number("SELECT value FROM counter WHERE name = 'start'");
   #freeCount = this.#count(FREE);
   #goneCount = this.#count(GONE);
 
@@ -216,6 +228,25 @@ export class NamesDb extends SqlStore {
     this.#goneCount = this.#count(GONE);
   }
 
+  /** A Bot Manager begins. @returns how often one has */
+  noteStart(): number {
+    return this.#inTransaction(() => {
+      this.#raiseStart();
+      return this.#starts();
+    });
+  }
+
+  /** What is wrong with it if it is not the one that was served last, as it was then or later; undefined: nothing that could be seen. */
+  wentBack(): string | undefined {
+    return wentBack(this.db, this.db.name, NAMES);
+  }
+
+  /** The marks beside it, for the Bot Manager. */
+  newMarks({ failed, ...options }: Omit<MarksOptions, 'kind'>): Marks {
+    const explain = (error: unknown) => failed(explained(this.db.name, error));
+    return new Marks(this.db, this.db.name, { ...options, kind: NAMES, failed: explain });
+  }
+
   close(): void {
     this.db.close();
   }
@@ -253,6 +284,12 @@ export class NamesDb extends SqlStore {
       throw reason;
     }
   }
+}
+
+/** Ids below this one were given out, as far as marks beside the names of a store say; 0 without any. */
+export function markedIds(path: string): number {
+  const seq = newestMark(path)?.seq ?? 0;
+  return Number.isSafeInteger(seq) ? seq : 0;
 }
 
 function nameRow({ id, gen, state }: Row): NameRow {

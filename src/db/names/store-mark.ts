@@ -23,6 +23,30 @@ export function readStoreMark(dir: string): StoreMark | undefined {
   }
 }
 
+/** What a Bot Manager says of its store. */
+export interface StoreWord {
+  id: string;
+  /** How often its names were opened; 1: they are new, and begin beyond all that is in the store. Undefined: it did not say. */
+  starts: number | undefined;
+  /** Of this run of the Bot Manager. */
+  run: string;
+}
+
+/** As one word of the conversation with Queue Managers: `ID/STARTS/RUN`. */
+export function storeWord({ id, starts, run }: StoreWord): string {
+  return starts === undefined ? id : `${id}/${starts}/${run}`;
+}
+
+export function readStoreWord(word: string): StoreWord {
+  const [id = '', starts = '', run = ''] = word.split('/');
+  return { id, starts: /^[1-9]\d{0,14}$/.test(starts) ? Number(starts) : undefined, run };
+}
+
+/** The message for a store that is older than what was served. */
+export function olderStore(machineId: string): string {
+  return `the store of machine "${machineId}" is an older copy than the one served last; put that back, or move names.db out of it, and all of its content is read again`;
+}
+
 /** The message for a store that is not the one rows point into (StoreRegister.fits). */
 export function strangeStore(machineId: string): string {
   return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;

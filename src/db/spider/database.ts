@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { syncDirectory } from '../../lib/durable.js';
 import type { Db } from '../../lib/sqlite.js';
+import { MARK_SCHEMA, type Marked } from '../sqlite/marks.js';
 import { CHECKPOINT_PAGES } from '../sqlite/open.js';
 import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '../sqlite/own-database.js';
 import { DocumentStore } from './documents.js';
@@ -15,8 +16,16 @@ import { STORE_SCHEMA } from './schema.js';
 const BUSY_MS = 10_000;
 const WAL_KEEP_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 16 * 1024;
+const MARKED: Marked = {
+  what: 'file',
+  servedBy: 'lccstored',
+  lastOf: db =>
+    Number(db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'file'").pluck().get() ?? 0),
+  remedy:
+    'documents are read back from the files it does not know; failures and empty documents that came since are forgotten',
+};
 const STORE_DB: OwnKind = {
-  steps: [STORE_SCHEMA],
+  steps: [STORE_SCHEMA, MARK_SCHEMA],
   synchronous: 'NORMAL',
   pragmas: [
     `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
@@ -26,7 +35,8 @@ const STORE_DB: OwnKind = {
   missing: 'there is no store here; lccstored makes it',
   upgradedBy: 'lccstored',
   remedy:
-    'stop lccstored, move its folder away, start it with a new one, and send it the old files of records in their order',
+    'stop lccstored, move store.db and store.db-wal away and start it: it reads all documents back from their files',
+  marked: MARKED,
 };
 
 const syncData = promisify(fdatasync);

@@ -127,6 +127,23 @@ export class DocumentStore extends SqlStore {
     `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes = 0 ORDER BY id LIMIT ?`,
   );
 
+  /** Numbers of files that rows may refer to. */
+  readonly files = this.sql.rows<[after: number, limit: number], DocumentFile>(
+    `SELECT ${FILE_COLUMNS} FROM file WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+
+  readonly #letGo = this.sql.changes<[file: number]>(
+    `UPDATE doc SET len = NULL, md5 = NULL, is_good = 0, file = NULL, pos = 0, bytes = 0 WHERE file = ?`,
+  );
+  readonly #dropFile = this.sql.run<[id: number]>('DELETE FROM file WHERE id = ?');
+
+  /** A file is not there: its documents are not, either. Inside a transaction. @returns how many */
+  lose(id: number): number {
+    const lost = this.#letGo(id);
+    this.#dropFile(id);
+    return lost;
+  }
+
   readonly forgetFile = this.sql.run<[id: number]>('DELETE FROM file WHERE id = ? AND live_bytes = 0');
 
   /** The highest number that a file has had; 0 of none. */

@@ -7,7 +7,7 @@ export const STORE_SCHEMA = `
 CREATE TABLE file(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   compressed INTEGER NOT NULL CHECK (compressed IN (0, 1)),
-  bytes INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,                       -- 0: not all of it can be read, and it stays
   live_bytes INTEGER NOT NULL                   -- of records that a row of doc refers to
 ) STRICT;
 CREATE INDEX file_spare ON file(id) WHERE live_bytes * 2 < bytes;

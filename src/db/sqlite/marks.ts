@@ -1,6 +1,5 @@
 /**
- * Marks of how far a database (lcc.db, clear.db) had come, in files beside it: a restored older copy does not bring these back
- * with it.
+ * Marks of how far a database had come, in files beside it: a restored older copy does not bring these back with it.
  *
  *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ those below N-1 removed
  *
@@ -43,7 +42,22 @@ export interface Marked {
   /** Who writes the marks, in words. */
   servedBy: string;
   lastOf: (db: Db) => number;
+  /** What to do about an older copy; left out: as of lcc.db. */
+  remedy?: string;
 }
+
+/** What marks need of a schema that has no table `meta` … */
+export const MARK_META = `
+-- store_id: made with the database, by which the marks beside it know it.
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('store_id', lower(hex(randomblob(16))));
+`;
+/** … and of one that has no `counter` either. */
+export const MARK_SCHEMA = `${MARK_META}
+-- mark: raised with whatever is committed; the same number stands beside the database (db/sqlite/marks.ts).
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO counter VALUES ('mark', 0);
+`;
 
 export const LCC_DB: Marked = {
   what: 'change',
@@ -96,6 +110,7 @@ export class Marks extends SqlStore {
   #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #isUnable = false;
+  #isOver = false;
 
   constructor(db: Db, path: string, options: MarksOptions) {
     super(db);
@@ -111,20 +126,31 @@ export class Marks extends SqlStore {
   /** Something was committed, by whichever process. */
   committed(): void {
     this.#isDue = true;
-    if (this.#writing !== undefined) return;
+    if (this.#isOver || this.#writing !== undefined) return;
     this.#cancel ??= this.#options.clock.after(INTERVAL_MS, () => this.#mark());
   }
 
   /** Nothing more will be committed. */
-  async stop(): Promise<void> {
-    this.#cancel?.();
-    await this.#writing;
+  stop(): void {
+    this.#isOver = true;
     this.#cancel?.();
     try {
-      if (this.#isDue) this.#raiseMark();
+      // One that is being written just now must not come after the last one.
+      if (this.#isDue || this.#writing !== undefined) this.#raise();
       this.#writeNow('stopped');
     } catch (error) {
       this.#unable(error);
+    }
+  }
+
+  /** The number, and with it all that was committed before, is on disk: also in a database that is synced aside. */
+  #raise(): void {
+    const synchronous = Number(this.db.pragma('synchronous', { simple: true }));
+    this.db.pragma('synchronous = FULL');
+    try {
+      this.#raiseMark();
+    } finally {
+      this.db.pragma(`synchronous = ${synchronous}`);
     }
   }
 
@@ -132,7 +158,7 @@ export class Marks extends SqlStore {
     this.#cancel = undefined;
     this.#isDue = false;
     try {
-      this.#raiseMark();
+      this.#raise();
     } catch (error) {
       if (this.#options.failed(error)) this.committed();
       return;

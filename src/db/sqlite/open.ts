@@ -19,6 +19,7 @@ import { PAUSES_SCHEMA } from './pauses-schema.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { SPIDERING_SCHEMA } from './spidering-schema.js';
+import { STORES_SCHEMA } from './stores-schema.js';
 import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../../lib/sqlite.js';
@@ -31,6 +32,7 @@ export const STEPS: readonly string[] = [
   LCC_SCHEMA,
   SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA,
   FAILURE_SCHEMA,
+  STORES_SCHEMA,
 ];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;

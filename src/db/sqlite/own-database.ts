@@ -8,7 +8,9 @@ import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import type { Db } from '../../lib/sqlite.js';
+import { Marks, type Marked, type MarksOptions } from './marks.js';
 import { storageError } from './open.js';
+import { hasVanished, wentBack } from './restored.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { openWal, type WalOptions } from './wal.js';
 
@@ -25,14 +27,26 @@ export interface OwnKind {
   upgradedBy: string;
   /** What to do about a damaged one. */
   remedy: string;
+  /** Of one that has marks beside it, by which an older copy is noticed. */
+  marked?: Marked;
+  /** What to do about one that was served and is not there any more, or is empty; left out: a new one is made. */
+  vanished?: string;
+}
+
+/** @throws LccError `config` for one that was served and is not there any more */
+export function refuseVanished(path: string, { marked, vanished }: OwnKind): void {
+  if (marked === undefined || vanished === undefined || path === ':memory:') return;
+  const what = hasVanished(path, marked);
+  if (what !== undefined) throw new LccError('config', `${path}: ${what}; ${vanished}`);
 }
 
 /**
  * Opens a database for writing, or makes it, with its folder.
  * @param busyMs how long another process that writes is waited for
- * @throws LccError `config` when a newer LCC wrote it, `data.malformed` when it is damaged, `try.later`, `io`, `io.full`
+ * @throws LccError `config` when a newer LCC wrote it, or one was served that is not there any more, `data.malformed` when it is damaged, `try.later`, `io`, `io.full`
  */
 export function openOwn(path: string, kind: OwnKind, busyMs: number): Db {
+  refuseVanished(path, kind);
   const isNew = path !== ':memory:' && !existsSync(path);
   if (isNew) makeDirectoryDurably(dirname(path), 0o750);
   try {
@@ -49,6 +63,7 @@ export function openOwn(path: string, kind: OwnKind, busyMs: number): Db {
 
 /** Opens a database for reading only. @throws LccError `input.missing` when there is none, otherwise as openOwn */
 export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): Db {
+  refuseVanished(path, kind);
   if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${kind.missing}`);
   let db: Db | undefined;
   try {
@@ -93,6 +108,20 @@ export class OwnDatabase {
   /** Reads one snapshot. @throws as `write` */
   read<T>(look: () => T): T {
     return this.guard(() => this.db.transaction(look).deferred());
+  }
+
+  /** What is wrong with it if it is not the database that was served last, as it was then or later; undefined: nothing that could be seen. */
+  wentBack(): string | undefined {
+    const { marked } = this.#kind;
+    return marked === undefined ? undefined : this.guard(() => wentBack(this.db, this.path, marked));
+  }
+
+  /** The marks beside it, for the daemon that writes them. @throws Error for a kind without marks */
+  newMarks({ failed, ...options }: Omit<MarksOptions, 'kind'>): Marks {
+    const kind = this.#kind;
+    if (kind.marked === undefined) throw new Error(`${this.path}: a kind of database without marks`);
+    const mapped = (error: unknown) => failed(ownError(this.path, kind, error));
+    return new Marks(this.db, this.path, { ...options, kind: kind.marked, failed: mapped });
   }
 
   /** Another one after every commit of another process. */

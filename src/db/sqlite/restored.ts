@@ -1,8 +1,8 @@
 /**
- * An older lcc.db or clear.db, or a copy of one, that was put in the place of a newer one. Providers count as delivered what it does not
- * hold, and its change sequence gives numbers out again that cursors are past: nobody would notice. So it is compared
- * with the newest mark beside it (marks.ts), and one that is not the database which was served last, as it was then or later, is not
- * served until it has begun again.
+ * An older database, or a copy of one, that was put in the place of a newer one. Providers count as delivered what an older lcc.db
+ * does not hold, and its change sequence gives numbers out again that cursors are past: nobody would notice. So a database is compared
+ * with the newest mark beside it (marks.ts). An lcc.db or clear.db that is not the one which was served last, as it was then or later,
+ * is not served until it has begun again; of the others docs/design/durability.md says what is done.
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -31,19 +31,20 @@ export function wentBack(db: Db, path: string, kind: Marked = LCC_DB): string | 
   const last = newestMark(path);
   if (last === undefined) return undefined;
   const is = markOf(db, path, kind);
-  if (is.storeId !== last.storeId) return `another database than the one served last; ${REMEDY}`;
+  const { remedy = REMEDY } = kind;
+  if (is.storeId !== last.storeId) return `another database than the one served last; ${remedy}`;
   if (is.number < last.number) {
     const lacks =
       is.seq < last.seq
         ? `its last ${kind.what} is ${is.seq}, it was ${last.seq}`
         : 'it lacks what was noted since';
-    return `an older copy was put back (${lacks}); ${REMEDY}`;
+    return `an older copy was put back (${lacks}); ${remedy}`;
   }
   // After a stop in good order a copy has the same number, or is older. A copy may be made within one tick of the file
   // system's clock, and then looks like a file of a system that does not know.
   const made = madeOf(path);
   if (last.state === 'serving' && made !== '' && last.made !== '' && made !== last.made)
-    return `a copy was put in its place after its ${kind.servedBy} had been killed, and what it lacks nobody knows; ${REMEDY}`;
+    return `a copy was put in its place after its ${kind.servedBy} had been killed, and what it lacks nobody knows; ${remedy}`;
   return undefined;
 }
 

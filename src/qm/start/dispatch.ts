@@ -1,6 +1,7 @@
 /** What goes out to Bot Managers and comes back: fetches, deletions, sync points. */
 import { slotsOf } from '../../config/hours.js';
 import type { Bound, Services } from '../../daemon/types.js';
+import { olderStore, readStoreWord, strangeStore } from '../../db/names/store-mark.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { errorElement, linkLimitsOf } from '../../wire/messages.js';
 import { BmLinks } from '../bm-links.js';
@@ -81,11 +82,15 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     deletions,
     syncPoints,
     log,
-    admit(machineId, storeId) {
-      if (!store.stores.fits(machineId, storeId)) return false;
-      if (!store.stores.knows(machineId, storeId))
-        store.transaction(() => store.stores.remember(machineId, storeId));
-      return true;
+    refusal(machineId, said) {
+      const word = readStoreWord(said);
+      if (!store.stores.fits(machineId, word.id)) return strangeStore(machineId);
+      if (store.stores.isOlder(machineId, word)) return olderStore(machineId);
+      store.transaction(() => {
+        if (!store.stores.knows(machineId, word.id)) store.stores.remember(machineId, word.id);
+        store.stores.noteRun(machineId, word);
+      });
+      return undefined;
     },
     link: { ...linkLimitsOf(config), isPrompt: true, clock },
   });

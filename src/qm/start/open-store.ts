@@ -36,7 +36,7 @@ export interface OpenStore {
    * trusted.
    */
   failed: (error: unknown) => boolean;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /**
@@ -105,10 +105,10 @@ export function openStore(services: Pick<Services, 'config' | 'clock' | 'log' | 
     gonePages,
     duty,
     failed,
-    async close() {
+    close() {
       fullDisk.stop();
       checkpoints.close();
-      await marks.stop();
+      marks.stop();
       store.close();
       lock.release();
     },

@@ -3,7 +3,7 @@
  *
  *     written and synced in tmp/ ──▶ named, the names synced ──▶ rows committed, the log of the database synced
  *
- * A kill before the commit leaves files that no row refers to, which the next start removes.
+ * A kill before the commit leaves files that no row knows, which the next start reads back (read-back.ts).
  */
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ export interface GroupParts {
 }
 
 /** Where the record of a change was put. */
-interface Place {
+export interface Place {
   file: number;
   position: number;
   storedBytes: number;
@@ -136,7 +136,8 @@ export class GroupWriter {
   }
 }
 
-function rowOf({ row }: RowChange, place: Place | undefined): DocumentRow {
+/** The row of a change whose record, if it brings one, is in that place. */
+export function rowOf({ row }: RowChange, place: Place | undefined): DocumentRow {
   if (place === undefined || row.held === undefined) return row;
   return { ...row, held: { ...row.held, ...place } };
 }

@@ -37,6 +37,8 @@ export interface KeeperParts extends GroupParts {
   maxPendingBytes: number;
   /** Called after every group: there may be room again. */
   relieved: () => void;
+  /** Rows were committed. */
+  committed: () => void;
   /** Called when the process must end. */
   fail: (error: unknown) => void;
 }
@@ -153,7 +155,10 @@ export class Keeper {
       const find = (docId: number) => db.documents.get(docId);
       const { changes, needless } = db.read(() => changesOf(items, find, clock.nowMs()));
       try {
-        if (changes.length > 0) this.counts.files += await this.#writer.keep(changes);
+        if (changes.length > 0) {
+          this.counts.files += await this.#writer.keep(changes);
+          this.#parts.committed();
+        }
         this.counts.rows += changes.length;
         for (const content of needless) this.#discard(content);
         break;

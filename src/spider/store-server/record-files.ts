@@ -2,7 +2,7 @@
  * The files of a store: each is a stream of whole records as they were received (wire/spider-record.ts), or of them compressed.
  * `docs/000012/000012345.rec` has the number 12345; a higher number is a later file. What is being written is in `tmp/`.
  */
-import { closeSync, constants, fsync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, fsync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
@@ -13,6 +13,7 @@ import { errnoOf, LccError } from '../../lib/errors.js';
 const sync = promisify(fsync);
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 const FILES_IN_FOLDER = 1000;
+const FILE_NAME = /^(\d{9,15})\.rec(\.gz)?$/;
 
 const folderOf = (id: number) => String(Math.floor(id / FILES_IN_FOLDER)).padStart(6, '0');
 const nameOf = (id: number) => String(id).padStart(9, '0');
@@ -42,14 +43,26 @@ export class RecordFiles {
     return join(this.#docs, folderOf(id), `${nameOf(id)}.rec${isCompressed === 1 ? '.gz' : ''}`);
   }
 
-  /** Makes the folders, and removes what was never acknowledged. @param last the highest number of a file that was */
-  tidy(last: number): void {
+  /** Makes the folders, and removes drafts, which were never acknowledged. */
+  tidy(): void {
     makeDirectoryDurably(this.#docs, 0o750);
     makeDirectoryDurably(this.#tmp, 0o750);
     for (const name of readdirSync(this.#tmp)) rmSync(join(this.#tmp, name), { force: true });
-    for (const folder of readdirSync(this.#docs).filter(name => name >= folderOf(last + 1)))
-      for (const name of readdirSync(join(this.#docs, folder)))
-        if (Number.parseInt(name, 10) > last) rmSync(join(this.#docs, folder, name), { force: true });
+  }
+
+  /** Files that are there and have higher numbers, in their order. */
+  *after(last: number): Generator<Omit<DocumentFile, 'bytes'>, void> {
+    const folders = readdirSync(this.#docs).filter(name => name >= folderOf(last + 1));
+    for (const folder of folders.toSorted())
+      for (const name of readdirSync(join(this.#docs, folder)).toSorted()) {
+        const [, id, end] = FILE_NAME.exec(name) ?? [];
+        if (id === undefined || Number(id) <= last) continue;
+        yield { id: Number(id), isCompressed: end === undefined ? 0 : 1 };
+      }
+  }
+
+  has(file: Omit<DocumentFile, 'bytes'>): boolean {
+    return existsSync(this.pathOf(file));
   }
 
   /** @throws system errors of the disk */

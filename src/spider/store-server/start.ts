@@ -3,12 +3,16 @@ import { endpointsToListen, listenAll } from '../../daemon/listen-all.js';
 import { startLocked } from '../../daemon/locked.js';
 import type { Bound, Connection, Running, Services } from '../../daemon/types.js';
 import { StoreDatabase } from '../../db/spider/database.js';
+import type { Marks } from '../../db/sqlite/marks.js';
 import { makeDirectoryDurably } from '../../lib/durable.js';
 import { FairShare } from '../../lib/fair-share.js';
+import { step } from '../../lib/steps.js';
 import { STORE_HELLO } from '../../wire/spider-record.js';
 import type { StoreStatus } from './figures.js';
+import { isFull } from './group-writer.js';
 import { Keeper } from './keeper.js';
 import { storeOptions } from './options.js';
+import { readBack } from './read-back.js';
 import { RecordFiles } from './record-files.js';
 import { StoreSession, type StoreCount } from './session.js';
 import { FileUpkeep } from './file-upkeep.js';
@@ -33,7 +37,7 @@ export async function startStore(services: Services): Promise<Running> {
   const { dir, lockPath } = storeOptions(services.config);
   makeDirectoryDurably(dir, 0o750);
   return startLocked(lockPath, services.log, async () => {
-    const store = openStore(services);
+    const store = await openStore(services);
     const { listens, close } = await listenAll(services, endpoints, store.accept, PLACES);
     return {
       status: (): StoreStatus => ({ ...store.status(), listens }),
@@ -52,19 +56,23 @@ interface OpenStore {
   stop: () => Promise<void>;
 }
 
-function openStore(services: Services): OpenStore {
+async function openStore(services: Services): Promise<OpenStore> {
   const { config, clock, log } = services;
   const options = storeOptions(config);
   const fail = (error: unknown) => services.fail(error);
   const db = StoreDatabase.open(options.dbPath);
   const files = new RecordFiles(options.dir);
-  files.tidy(db.documents.lastFile());
+  const marks = await agreed(db, files, services);
   const sessions = new Map<StoreSession, Promise<void>>();
   const relieved = () => {
     for (const session of sessions.keys()) session.stir();
   };
   const { isCompressed, waitMs, maxPendingBytes } = options;
-  const keeper = new Keeper({ db, files, clock, log, isCompressed, waitMs, maxPendingBytes, relieved, fail });
+  const committed = () => marks.committed();
+  const keeper = new Keeper({
+    ...{ db, files, clock, log, isCompressed, waitMs, maxPendingBytes },
+    ...{ relieved, committed, fail },
+  });
   const upkeep = new FileUpkeep({ db, files, keeper, clock, fail });
   const counts: Record<StoreCount, number> = {
     received: 0,
@@ -113,7 +121,30 @@ function openStore(services: Services): OpenStore {
       await upkeep.stop();
       await keeper.stop();
       if (keeper.trouble === undefined) await Promise.allSettled(sessions.values());
+      marks.stop();
       db.close();
     },
   };
+}
+
+/** Makes rows and files agree, and says so where the database is not the one served last. @returns the marks beside it */
+async function agreed(db: StoreDatabase, files: RecordFiles, services: Services): Promise<Marks> {
+  const { clock, log } = services;
+  try {
+    const old = db.wentBack();
+    if (old !== undefined) log.error(old, { path: db.path });
+    files.tidy();
+    await readBack({ db, files, log });
+    const failed = (error: unknown) => {
+      if (isFull(error)) return true;
+      services.fail(error);
+      return false;
+    };
+    const marks = db.newMarks({ clock, log, failed, noted: () => step('stored.mark.noted') });
+    marks.start();
+    return marks;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }

@@ -123,7 +123,7 @@ test('counters behind what was given out are raised, others stay', () => {
 for (const [table, counter, sql] of [
   ['tombstone', 'seq', "INSERT INTO tombstone VALUES (900, 1, 7, 'x', 'a/b', NULL, 1, 0)"],
   ['oldpath', 'seq', "INSERT INTO oldpath VALUES (900, 7, 'a/b', 'm', 'f', 1)"],
-  ['store', 'seq', "INSERT INTO store VALUES ('m', 's', 900)"],
+  ['store', 'seq', "INSERT INTO store(machineid, storeid, syncedseq) VALUES ('m', 's', 900)"],
   ['absorbed', 'pos', 'UPDATE absorbed SET lastpos = 900 WHERE psetid = 1'],
   ['qpsdb', 'psetid', 'UPDATE qpsdb SET psetid = 900 WHERE psetid = 1'],
 ] as const) {

@@ -18,6 +18,7 @@ import { ManualClock } from '../../../src/lib/clock.js';
 import { silentLog } from '../../../src/lib/log.js';
 import { onStep } from '../../../src/lib/steps.js';
 import { Bench, url } from '../../qm/support.js';
+import { until } from '../../support/until.js';
 
 let bench: Bench;
 let clock: ManualClock;
@@ -126,7 +127,7 @@ test('another file in the place of one that was served is noticed; after a stop 
   assert.match(wrong() ?? '', /^a copy was put in its place after its Queue Manager had been killed/);
   forgetMarks(bench.path);
   marks = serve();
-  await marks.stop();
+  marks.stop();
   replace();
   assert.equal(wrong(), undefined);
 });
@@ -152,7 +153,7 @@ test('another database is noticed; one that began anew, or was never served, is 
 test('what is committed as it stops is marked, and an older copy noticed then, too', async () => {
   await commit('a');
   const before = Number(counter());
-  await marks.stop();
+  marks.stop();
   assert.deepEqual(files(), [`lcc.db.last-${before}`, `lcc.db.last-${before + 1}`]);
   assert.match(readFileSync(join(bench.dir, files()[1] ?? ''), 'utf8'), /\nstopped\n$/);
   assert.equal(wrong(), undefined);
@@ -177,7 +178,8 @@ test('that no mark can be written is said once, and nothing waits for it', async
   writeFileSync(join(dir, 'in the way'), '');
   await commit('a');
   clock.advance(1000);
-  await marks.stop();
+  await until('it is said', () => warnings.length > 0);
+  marks.stop();
   assert.deepEqual(warnings, ['cannot write the mark beside the database']);
   rmSync(dir, { recursive: true });
 });

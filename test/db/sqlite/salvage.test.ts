@@ -273,7 +273,7 @@ test('all that the operator, the scheduler and the fuse know survives', async ()
     UPDATE qpsdb SET absorbedat = 16;
     INSERT INTO held VALUES (3, 7, 1, 0, 2, 'd', 17);
     INSERT INTO agemark VALUES (1, 2, 3);
-    INSERT INTO store VALUES ('m1', 's1', 0);
+    INSERT INTO store(machineid, storeid, syncedseq) VALUES ('m1', 's1', 0);
     INSERT INTO helddelete VALUES (3, 'x', 'text/html'), (3, 'y', 'text/html');
     INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'gone', ' curl="x"');
     INSERT INTO freed(machineid, fileid) VALUES ('m1', 'f1');
@@ -327,7 +327,7 @@ test('no error has a number below one that was received, though that is from a c
 
 test('no content is trusted unread, and no set comes before what it named', () => {
   bench.reopen();
-  bench.db.exec("INSERT INTO store VALUES ('m1', 's1', 200)");
+  bench.db.exec("INSERT INTO store(machineid, storeid, syncedseq) VALUES ('m1', 's1', 200)");
   // As the set of a url that was fetched again leaves it: nothing else knows its number.
   bench.db.exec('UPDATE lccurl SET psetid = 900 WHERE id = 5');
   salvageFromSpoiltIndex();
