@@ -5,7 +5,8 @@
  *     drawn ──same──▶ true                        drawn ──not to be had, not asked──▶ failed (another is drawn)
  *       ╰──changed, gone──▶ unsettled ──notice──▶ late
  *                             │  ╰──an hour──▶ silent, or dead where it is gone
- *                             ╰──other bytes again, minutes later──▶ failed, and noisy
+ *                             ├──other bytes again, minutes later──▶ failed, and noisy
+ *                             ╰──no second look within NEAR_S of the first──▶ failed: nobody knows whether it has a clock in it
  */
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -69,6 +70,8 @@ const HOUR_S = 3600;
 /** Between the first look at what has changed and the second. */
 const SECOND_LOOK_S = 300;
 const SECOND_LOOK_SPREAD_S = 300;
+/** A second look later than this after the first says nothing: the LCC was stopped, or the provider paused. */
+const NEAR_S = 1800;
 const NOISY_S = 30 * 86_400;
 /** A sample is hardly larger of more. */
 const MOST_COUNTED = 20_000;
@@ -87,15 +90,19 @@ export class AuditSamples extends SqlStore {
   readonly #draw = this.sql.run<[pid: number, began: number, id: number, curl: string, mimetype: string]>(
     'INSERT OR IGNORE INTO audit(pid, began, id, curl, mimetype) VALUES (?, ?, ?, ?, ?)',
   );
-  readonly #open = this.sql.row<[pid: number, id: number], AuditedUrl & { state: number }>(
-    `SELECT pid, began, id, state FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
+  readonly #open = this.sql.row<[pid: number, id: number], AuditedUrl & { state: number; asked: number | null }>(
+    `SELECT pid, began, id, state, asked FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
      ORDER BY began DESC LIMIT 1`,
   );
   readonly #write = this.sql.run<
     [values: AuditedUrl & { state: number; again: number | null; now: number; gone: 0 | 1 }]
   >(
-    `UPDATE audit SET state = $state, again = $again, asked = coalesce(asked, $now), gone = max(gone, $gone)
+    `UPDATE audit SET state = $state, again = $again, gone = max(gone, $gone),
+       asked = iif($state = ${unsettled}, $now, coalesce(asked, $now))
      WHERE pid = $pid AND began = $began AND id = $id`,
+  );
+  readonly #second = this.sql.run<[nowS: number, pid: number, began: number, id: number]>(
+    'UPDATE audit SET second = ? WHERE pid = ? AND began = ? AND id = ?',
   );
   readonly #notice = this.sql.changes<[pid: number, curl: string]>(
     `UPDATE audit SET state = ${late}, again = NULL WHERE pid = ? AND state = ${unsettled} AND curl = ?`,
@@ -103,8 +110,9 @@ export class AuditSamples extends SqlStore {
   readonly #unsettled = this.sql.values<[], number>(
     `SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`,
   );
-  readonly #settle = this.sql.rows<[asked: number, limit: number], SettledUrl>(
-    `SELECT pid, began, id, curl, mimetype, gone AS isDead
+  readonly #settle = this.sql.rows<[asked: number, limit: number], SettledUrl & { isSure: 0 | 1 }>(
+    `SELECT pid, began, id, curl, mimetype, gone AS isDead,
+       gone = 1 OR ifnull(second <= asked + ${NEAR_S}, 0) AS isSure
      FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled} AND asked <= ? LIMIT ?`,
   );
   readonly #again = this.sql.rows<[nowS: number, limit: number], AuditedUrl>(
@@ -154,8 +162,10 @@ export class AuditSamples extends SqlStore {
     const url = this.#open(pid, id);
     if (url === undefined) return;
     if (url.state === unsettled) {
-      if (look !== 'changed') return;
+      const isNear = nowS <= (url.asked ?? 0) + NEAR_S;
+      if (look !== 'changed') return this.#second(nowS, pid, url.began, id);
       this.#move(url, failed, nowS);
+      if (!isNear) return;
       this.#visits.noisy(id, nowS + NOISY_S);
       this.#days.count(pid, nowS, 'noisy');
     } else if (look === 'failed' || isNoisy) {
@@ -208,6 +218,10 @@ export class AuditSamples extends SqlStore {
     for (const url of this.#lost(nowS - HOUR_S, PAGE_ROWS)) this.#move(url, failed, nowS);
     const settled = this.#settle(nowS - HOUR_S, PAGE_ROWS);
     for (const url of settled) {
+      if (!url.isSure) {
+        this.#move(url, failed, nowS);
+        continue;
+      }
       this.#move(url, url.isDead ? dead : silent, nowS);
       this.#days.count(url.pid, nowS, 'audited', 'silent', ...(url.isDead ? (['dead'] as const) : []));
     }
@@ -215,7 +229,7 @@ export class AuditSamples extends SqlStore {
       this.#watched.clear();
       for (const pid of this.#unsettled()) this.#watched.add(pid);
     }
-    return settled;
+    return settled.filter(({ isSure }) => isSure === 1);
   }
 
   /** What must be asked for again now; from here on it is. */

@@ -135,6 +135,33 @@ test('what had changed is silent, whatever the second look finds', async t => {
   assert.deepEqual(codes(), [616, 616, 616]);
 });
 
+test('a second look that is not near the first says nothing: stopped or paused in between, others are drawn', async t => {
+  const { bench, paths, pass, answer, draw, counts, states, codes } = await audited(t);
+  const [clock = '', never = '', same = '', gone = ''] = paths;
+  await draw([clock, never, same, gone]);
+  for (const path of [clock, never, same]) answer(path, 'one');
+  answer(gone, 410);
+  // The LCC is stopped, or the provider is paused: nothing is settled and nothing asked.
+  bench.clock.advance(2 * HOUR * 1000);
+  pass(0);
+  assert.deepEqual(states(), [6, 6, 6, 5]);
+  assert.deepEqual([counts(), codes()], [{ a: 1, q: 1, late: 0, dead: 1, noisy: 0 }, [617]]);
+});
+
+test('the second look is asked in time and answered long after: it counts neither as silent nor as noise', async t => {
+  const { paths, pass, answer, draw, counts, states } = await audited(t);
+  const [clock = '', same = ''] = paths;
+  await draw([clock, same]);
+  for (const path of [clock, same]) answer(path, 'one');
+  pass(11 * MINUTE);
+  pass(40 * MINUTE);
+  answer(clock, 'two');
+  answer(same, 'one');
+  pass(HOUR);
+  assert.deepEqual(states(), [6, 6]);
+  assert.deepEqual(counts(), { a: 0, q: 0, late: 0, dead: 0, noisy: 0 });
+});
+
 test('404 once is looked at again after an hour, and that it was there is true', async t => {
   const { paths, pass, answer, draw, states } = await audited(t);
   const [back = '', gone = ''] = paths;
