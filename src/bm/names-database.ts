@@ -39,7 +39,10 @@ export function openNames({ dir, log, clock }: { dir: string; log: Log; clock: C
     const aside = `${path}.damaged-${clock.nowMs()}`;
     const beyond = Math.max(idsIn(dir, path), known);
     moveAside(path, aside);
-    log.error(`names.db: ${names === undefined ? 'damaged and ' : ''}set aside; ${BEYOND}`, { error: messageOf(error), aside });
+    log.error(`names.db: ${names === undefined ? 'damaged and ' : ''}set aside; ${BEYOND}`, {
+      error: messageOf(error),
+      aside,
+    });
     return namesBeyond(path, beyond);
   }
 }

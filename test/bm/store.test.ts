@@ -258,7 +258,8 @@ describe('a store', () => {
       const { path } = write(first.store);
       first.store.close();
       rmSync(path);
-      for (const name of ['names.db', 'names.db-wal', 'names.db-shm']) rmSync(join(dir, name), { force: true });
+      for (const name of ['names.db', 'names.db-wal', 'names.db-shm'])
+        rmSync(join(dir, name), { force: true });
       if (empty) writeFileSync(join(dir, 'names.db'), '');
       const { store } = open(dir);
       assert.ok((store.take()?.id ?? 0) >= 2 ** 24);
@@ -273,7 +274,10 @@ describe('a store', () => {
       store.close();
       return readStoreWord(store.word);
     });
-    assert.deepEqual(words.map(({ starts }) => starts), [1, 2]);
+    assert.deepEqual(
+      words.map(({ starts }) => starts),
+      [1, 2],
+    );
     assert.equal(words[0]?.id, words[1]?.id);
     assert.notEqual(words[0]?.run, words[1]?.run);
     rmSync(join(dir, 'names.db'));

@@ -11,7 +11,9 @@ after(() => Promise.all(homes.map(home => home.end())));
 
 const LONG = 600_000;
 const doc = (docId: number, version: string) =>
-  docId % 7 === 3 ? Buffer.concat([Buffer.from(version), randomBytes(LONG)]) : Buffer.from(`${version} ${docId}`);
+  docId % 7 === 3
+    ? Buffer.concat([Buffer.from(version), randomBytes(LONG)])
+    : Buffer.from(`${version} ${docId}`);
 
 const needed = (home: StoreHome) => new Set(home.rows().map(row => row.path));
 const onlyNeeded = (home: StoreHome) => home.files().every(file => needed(home).has(file));
@@ -24,7 +26,9 @@ async function halfAndWhole(args: readonly string[] = [], signal: NodeJS.Signals
   const send = async (from: number, version: string) => {
     for (let docId = from; docId < from + 20; docId += 5)
       await home.keep(
-        ...Array.from({ length: 5 }, (_, n) => recordBytes({ docId: docId + n, doc: doc(docId + n, version) })),
+        ...Array.from({ length: 5 }, (_, n) =>
+          recordBytes({ docId: docId + n, doc: doc(docId + n, version) }),
+        ),
       );
   };
   await send(0, 'first');
@@ -47,7 +51,11 @@ function remove(home: StoreHome): void {
     if (/^store\.db(-\w+)?$/.test(name)) rmSync(join(home.store, name));
 }
 
-async function wholeAgain(home: StoreHome, documents: ReadonlyMap<number, Buffer>, args: readonly string[] = []) {
+async function wholeAgain(
+  home: StoreHome,
+  documents: ReadonlyMap<number, Buffer>,
+  args: readonly string[] = [],
+) {
   await home.start(args);
   const found = home.documents();
   assert.deepEqual([...found.keys()], [...documents.keys()]);
@@ -64,7 +72,10 @@ describe('lccstored with another store.db than the one it served last', () => {
         remove(home);
         copyFileSync(half, join(home.store, 'store.db'));
         await wholeAgain(home, documents, args);
-        const noticed = signal === 'SIGTERM' ? /an older copy was put back/ : /an older copy was|a copy was put in its place/;
+        const noticed =
+          signal === 'SIGTERM'
+            ? /an older copy was put back/
+            : /an older copy was|a copy was put in its place/;
         assert.match(home.daemon.log, noticed);
         // The same store goes on.
         assert.deepEqual(await home.keep(recordBytes({ docId: 1000, doc: 'more' })), [1000]);
@@ -121,7 +132,10 @@ describe('lccstored with another store.db than the one it served last', () => {
     await home.daemon.ended;
     const [path] = home.rows().flatMap(row => (row.path !== null && row.pos > 0 ? [row.path] : []));
     assert.ok(path !== undefined);
-    const first = home.rows().filter(row => row.path === path).toSorted((a, b) => a.pos - b.pos)[1];
+    const first = home
+      .rows()
+      .filter(row => row.path === path)
+      .toSorted((a, b) => a.pos - b.pos)[1];
     assert.ok(first !== undefined);
     const bytes = readFileSync(join(home.store, path));
     bytes[first.pos + 7] = 1;
@@ -131,7 +145,9 @@ describe('lccstored with another store.db than the one it served last', () => {
     assert.match(home.daemon.log, /a file of records is damaged: .*"records":1/);
     assert.equal(home.documents().size < documents.size, true);
     await home.keep(...home.rows().map(({ doc_id }) => recordBytes({ docId: doc_id, doc: 'third' })));
-    await home.untilStatus('other files are gone', () => home.files().every(file => file === path || needed(home).has(file)));
+    await home.untilStatus('other files are gone', () =>
+      home.files().every(file => file === path || needed(home).has(file)),
+    );
     assert.ok(home.files().includes(path));
   });
 });

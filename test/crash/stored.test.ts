@@ -58,7 +58,9 @@ describe('a kill of lccstored', () => {
     await home.start([], { LCC_STEP_LOG: log });
     await home.keep(...records);
     const steps = readFileSync(log, 'utf8').trim().split('\n');
-    const names = steps.map(line => line.split(' ')[1]).filter(name => name?.startsWith('stored.') && name !== 'stored.mark.noted');
+    const names = steps
+      .map(line => line.split(' ')[1])
+      .filter(name => name?.startsWith('stored.') && name !== 'stored.mark.noted');
     const group = ['stored.file.synced', 'stored.file.named', 'stored.committed', 'stored.acknowledged'];
     assert.ok(names.length > 0 && names.length % group.length === 0);
     for (const [n, name] of names.entries()) assert.equal(name, group[n % group.length]);

@@ -105,7 +105,11 @@ test('a store that is not there is a finding, and no reason to drop what it hold
 });
 
 test('a recheck has all content read again, on every machine', async () => {
-  withDb(db => db.prepare("INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES ('elsewhere', 's', 3)").run());
+  withDb(db =>
+    db
+      .prepare("INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES ('elsewhere', 's', 3)")
+      .run(),
+  );
   await fsck('repair');
   const synced = () =>
     withDb(db => db.prepare("SELECT syncedseq FROM store WHERE machineid = 'elsewhere'").pluck().get());

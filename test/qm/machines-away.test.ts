@@ -66,7 +66,9 @@ test('a store that is older than what was served is refused, until the right one
   served.close();
   for (const older of ['s2/6/bbbb', 's2/7/cccc', 's2/2/dddd']) {
     const bm = come(older);
-    await qm.until(status => refusals(status).some(reason => /is an older copy than the one served last/.test(reason)));
+    await qm.until(status =>
+      refusals(status).some(reason => /is an older copy than the one served last/.test(reason)),
+    );
     bm.close();
     await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
     // The one that was there may come, as after a cut connection.

@@ -19,8 +19,7 @@ const CACHE_KIB = 16 * 1024;
 const MARKED: Marked = {
   what: 'file',
   servedBy: 'lccstored',
-  lastOf: db =>
-    Number(db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'file'").pluck().get() ?? 0),
+  lastOf: db => Number(db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'file'").pluck().get() ?? 0),
   remedy:
     'documents are read back from the files it does not know; failures and empty documents that came since are forgotten',
 };

@@ -90,7 +90,10 @@ export class AuditSamples extends SqlStore {
   readonly #draw = this.sql.run<[pid: number, began: number, id: number, curl: string, mimetype: string]>(
     'INSERT OR IGNORE INTO audit(pid, began, id, curl, mimetype) VALUES (?, ?, ?, ?, ?)',
   );
-  readonly #open = this.sql.row<[pid: number, id: number], AuditedUrl & { state: number; asked: number | null }>(
+  readonly #open = this.sql.row<
+    [pid: number, id: number],
+    AuditedUrl & { state: number; asked: number | null }
+  >(
     `SELECT pid, began, id, state, asked FROM audit WHERE pid = ? AND id = ? AND state IN (${drawn}, ${unsettled})
      ORDER BY began DESC LIMIT 1`,
   );

@@ -2,7 +2,17 @@
  * The files of a store: each is a stream of whole records as they were received (wire/spider-record.ts), or of them compressed.
  * `docs/000012/000012345.rec` has the number 12345; a higher number is a later file. What is being written is in `tmp/`.
  */
-import { closeSync, constants, existsSync, fsync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';

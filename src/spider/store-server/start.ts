@@ -70,8 +70,16 @@ async function openStore(services: Services): Promise<OpenStore> {
   const { isCompressed, waitMs, maxPendingBytes } = options;
   const committed = () => marks.committed();
   const keeper = new Keeper({
-    ...{ db, files, clock, log, isCompressed, waitMs, maxPendingBytes },
-    ...{ relieved, committed, fail },
+    db,
+    files,
+    clock,
+    log,
+    isCompressed,
+    waitMs,
+    maxPendingBytes,
+    relieved,
+    committed,
+    fail,
   });
   const upkeep = new FileUpkeep({ db, files, keeper, clock, fail });
   const counts: Record<StoreCount, number> = {
