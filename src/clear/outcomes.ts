@@ -23,7 +23,7 @@ export type RailOutcome =
 type Kind = 'done' | 'retry' | 'config' | 'dead' | 'no-folder';
 
 /** The longest that a rail may ask to be left alone. */
-const MAX_RETRY_AFTER_MS = 300_000;
+export const MAX_RETRY_AFTER_MS = 300_000;
 
 const DONE: Readonly<Record<PageVerb, readonly number[]>> = {
   // What is not there has been removed.

@@ -10,10 +10,12 @@ interface TargetRules {
 
 export class SoftRules {
   readonly #map: TargetMap;
+  readonly #rules: readonly SoftRule[];
   readonly #byTarget = new Map<string, TargetRules>();
 
   constructor(rules: readonly SoftRule[], map: TargetMap) {
     this.#map = map;
+    this.#rules = rules;
     for (const rule of rules) {
       const { url, target, isPattern } = rule;
       const of = this.#byTarget.get(target) ?? { byUrl: new Map<string, SoftRule>(), patterns: [] };
@@ -37,6 +39,11 @@ export class SoftRules {
     const enabled = found.filter(rule => rule.enabled === 1);
     if (found.length > 0 && enabled.length === 0) return 'disabled';
     return Math.max(0, ...enabled.map(rule => rule.minIntervalMs));
+  }
+
+  /** The longest time between two generations that a rule says. */
+  get longestIntervalMs(): number {
+    return Math.max(0, ...this.#rules.map(rule => rule.minIntervalMs));
   }
 
   #of({ url, target }: PageKey): SoftRule[] {

@@ -20,7 +20,7 @@ export class ChangeLimit {
   demand(pid: number): void {
     const { most, text } = this.#limit;
     const nowMs = this.#nowMs();
-    const made = this.#db.audit.changesOf(pid, nowMs - HOUR_MS, most);
+    const made = this.#db.audit.changesOf(pid, nowMs - HOUR_MS, nowMs, most);
     if (made.length < most) return;
     const first = made.at(-1) ?? nowMs;
     throw tooOften('too-often', `too many changes in an hour: the limit is ${text}`, first + HOUR_MS - nowMs);

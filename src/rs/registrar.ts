@@ -273,7 +273,7 @@ export class Registrar {
 
   #requireRoomForRotation(pid: number, nowMs: number): void {
     const { most, text } = this.#parts.options.limits.perNetwork;
-    const made = this.#parts.db.registrations.rotationsOf(pid, nowMs - DAY_MS, most);
+    const made = this.#parts.db.registrations.rotationsOf(pid, nowMs - DAY_MS, nowMs, most);
     if (made.length >= most)
       throw tooOften('too-many', `too many passwords in a day: the limit is ${text}`, roomIn(made, nowMs));
   }
@@ -282,7 +282,7 @@ export class Registrar {
   #requireRoom(host: string | undefined, network: string, nowMs: number): void {
     const { openPairs, perNetwork, perHost } = this.#parts.options.limits;
     const { registrations } = this.#parts.db;
-    const made = registrations.madeFor(network, nowMs - DAY_MS, perNetwork.most);
+    const made = registrations.madeFor(network, nowMs - DAY_MS, nowMs, perNetwork.most);
     // Whoever tries the product on the operator's own machines is no stranger.
     if (made.length >= perNetwork.most && !isPrivateNetwork(network))
       throw tooOften(

@@ -87,7 +87,14 @@ export class WebSessions {
     const id = WebSessions.idOf(token);
     const session = this.#known.get(id) ?? this.#read(id, token);
     const nowMs = this.#nowMs();
-    if (session?.kind !== kind || session.seenMs + idleMs <= nowMs || session.madeMs + lifetimeMs <= nowMs)
+    // One of the future was made while the clock was ahead, and would go on for as long as that.
+    const isAhead = session !== undefined && session.madeMs - nowMs > idleMs;
+    if (
+      session?.kind !== kind ||
+      isAhead ||
+      session.seenMs + idleMs <= nowMs ||
+      session.madeMs + lifetimeMs <= nowMs
+    )
       return undefined;
     if (nowMs - session.seenMs >= idleMs / SEEN_PART) {
       this.#db.write(() => this.#db.sessions.seen(id, nowMs));

@@ -5,7 +5,7 @@
 import type { ScanReader } from '../db/cache/scan.js';
 import { dailySample, sampleSize } from '../db/truth/sample-size.js';
 import { AS_SERVED } from '../wire/url.js';
-import { LEAST_AGE_S } from './choice.js';
+import { ageOf, LEAST_AGE_S } from './choice.js';
 import { Reservoir } from './sample.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
@@ -28,7 +28,7 @@ export async function audit(
     for (const [id, pid, checkedS] of db.announced()) {
       counts.rows++;
       const sample = samples.get(pid);
-      if (nowS - checkedS >= LEAST_AGE_S) sample?.add(id);
+      if (ageOf(checkedS, nowS) >= LEAST_AGE_S) sample?.add(id);
       else if (sample !== undefined) counts.recent++;
     }
   for (const { ids } of samples.values())

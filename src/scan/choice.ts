@@ -19,6 +19,11 @@ export interface ScannedRow extends Visits {
 export const LEAST_AGE_S = 3600;
 const MOST_AGE_S = 90 * 86_400;
 
+/** For how long a page has not been asked for. One of the future was noted while the clock was ahead: long enough. */
+export function ageOf(checkedS: number, nowS: number): number {
+  return checkedS > nowS ? LEAST_AGE_S : nowS - checkedS;
+}
+
 export class Choice {
   readonly #nowS: number;
   readonly #isFree: (id: number) => boolean;
@@ -46,13 +51,14 @@ export class Choice {
     this.#all.n += row.n;
     this.#all.x += row.x;
     this.#all.t += row.t;
-    const ageS = this.#nowS - row.checkedS;
+    const ageS = ageOf(row.checkedS, this.#nowS);
     if (ageS < LEAST_AGE_S) return;
     if (ageS > MOST_AGE_S) {
       if (this.#isFree(row.id)) this.#overdue(row.id);
       return;
     }
-    if (this.#most <= 0 || (row.retryS !== undefined && row.retryS > this.#nowS)) return;
+    const waits = row.checkedS <= this.#nowS && row.retryS !== undefined && row.retryS > this.#nowS;
+    if (this.#most <= 0 || waits) return;
     const rate = row.isSecondLook === true ? Infinity : rateOf(row);
     const [best, worth] = rate === undefined ? [this.#unvisited, ageS] : [this.#visited, worthOf(rate, ageS)];
     if (best.wants(row.id, worth) && this.#isFree(row.id)) best.add({ id: row.id, worth });

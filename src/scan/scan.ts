@@ -6,7 +6,7 @@
  */
 import type { ScanProvider, ScanReader } from '../db/cache/scan.js';
 import { AS_SERVED } from '../wire/url.js';
-import { Choice, LEAST_AGE_S } from './choice.js';
+import { ageOf, Choice, LEAST_AGE_S } from './choice.js';
 import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
 const HOURS = 24;
@@ -71,7 +71,7 @@ export async function scan(
       const choice = choices.get(pid);
       if (choice === undefined) continue;
       counts.rows++;
-      if (nowS - checkedS < LEAST_AGE_S) counts.recent++;
+      if (ageOf(checkedS, nowS) < LEAST_AGE_S) counts.recent++;
       choice.add({ id, checkedS, n, x, t, retryS: retryS ?? undefined, isSecondLook: second === 1 });
       while (overdue.length > 0) {
         counts.overdue++;

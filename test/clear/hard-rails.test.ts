@@ -200,7 +200,7 @@ describe('a rail', () => {
     const parked = { op: 'D', contentId: '', bodySha: null, attempts: 3, dead: 0, error: 'x' } as const;
     const scene = newScene({}, db);
     db.write(() =>
-      db.backlog.park({ rail: 'us2', url: '/a', ...parked, nextMs: scene.clock.nowMs() + 1e9 }, 1),
+      db.backlog.park({ rail: 'us2', url: '/a', ...parked, nextMs: scene.clock.nowMs() + 60_000 }, 1),
     );
     await scene.pass();
     scene.request('a');

@@ -128,7 +128,10 @@ describe('the pipeline', () => {
     const failed = scene.publisher.failedCount;
     scene.clock.jumpTo(scene.clock.nowMs() - 1_000_000);
     await scene.pass();
-    assert.equal(scene.publisher.failedCount, failed);
+    assert.ok(
+      scene.publisher.failedCount > failed,
+      'what was noted while it was ahead waits no longer than usual',
+    );
     scene.publish('/late.html');
     await scene.pass();
     isUp = true;

@@ -58,14 +58,13 @@ function scene() {
   return { db, clock, commits, fleet, sent, put, publish, turn, left, isOvertaken };
 }
 
+const START_MS = new ManualClock().nowMs();
+
 it('an older page that was under way when the rail went down does not settle the newer one', () => {
   const { db, commits, fleet, sent, put, publish, turn, left } = scene();
   const another = { rail: 'r1', url: '/b.html', op: 'P', contentId: '', bodySha: 's0' } as const;
   db.write(() =>
-    db.backlog.park(
-      { ...another, attempts: 1, nextMs: Number.MAX_SAFE_INTEGER, dead: 0, error: 'status 500' },
-      1,
-    ),
+    db.backlog.park({ ...another, attempts: 1, nextMs: START_MS + 60_000, dead: 0, error: 'status 500' }, 1),
   );
   fleet.refresh();
   const older = publish();

@@ -20,7 +20,9 @@ function homeWithScores(): string {
   db.prepare('INSERT INTO truth(pid, day, changed, audited, silent, late) VALUES (3, ?, 10, 59, 2, 1)').run(
     day,
   );
-  const insert = db.prepare("INSERT INTO audit VALUES (3, ?, ?, 'http://h/', 'text/html', ?, ?, NULL, 0)");
+  const insert = db.prepare(
+    "INSERT INTO audit VALUES (3, ?, ?, 'http://h/', 'text/html', ?, ?, NULL, 0, NULL)",
+  );
   for (let id = 1; id <= 59; id++) insert.run(nowS - 60, id, id <= 2 ? 4 : 2, nowS);
   db.exec('UPDATE pidb SET truthmode = 2, priority = 0, fullsetsallowed = 10 WHERE pid = 2');
   db.close();

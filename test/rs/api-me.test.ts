@@ -131,7 +131,7 @@ test('the score of its announcements, with the sample and its bounds', async () 
   const nowS = Math.floor(Date.now() / 1000);
   scene.qm.db
     .exec(`INSERT INTO truth(pid, day, changed, same) VALUES (${pid}, ${Math.floor(nowS / 86_400)}, 4, 36);
-    INSERT INTO audit VALUES (${pid}, 1, 1, 'http://h/', 'text/html', 4, ${nowS}, NULL, 0)`);
+    INSERT INTO audit VALUES (${pid}, 1, 1, 'http://h/', 'text/html', 4, ${nowS}, NULL, 0, NULL)`);
   const { body } = await ask(`${pid}:${PASSWORD}`, 'GET', '/me');
   assert.deepEqual(body['truthfulness'], {
     score: 29,

@@ -12,6 +12,24 @@ import { ANN, DAY_MS, MailScene, refusalOf } from './mail-support.js';
 
 const stage = new MailScene();
 
+describe('a clock that was ahead', () => {
+  for (const aheadMs of [2 * 3_600_000, 1400 * DAY_MS])
+    test(`keeps neither a mail nor news waiting for as long, nor a network out (${aheadMs} ms)`, async () => {
+      const taken = await stage.start();
+      taken.verdict = () => ({ at: 'RCPT', code: 450, text: 'later' });
+      stage.scene.clock.byMs = aheadMs;
+      for (const path of ['/a/', '/b/', '/c/', '/d/', '/e/'])
+        stage.scene.issue(path, '192.0.2.0/24', ANN.replace('ann', path[1] ?? ''));
+      await until('they were tried', () => taken.asked >= 5);
+      stage.scene.clock.byMs = 0;
+      taken.verdict = () => undefined;
+      stage.scene.mail.stir();
+      await taken.mail(5);
+      stage.scene.issue('/f/', '192.0.2.0/24', 'f@example.org');
+      await taken.mail(6);
+    });
+});
+
 describe('the first mail', () => {
   test('has the pair and a link that confirms the address, once', async () => {
     const taken = await stage.start();
@@ -234,7 +252,7 @@ describe('a confirmed address', () => {
     stage.scene.mail.tidy();
     await stage.scene.mail.idle();
     assert.deepEqual(
-      stage.scene.db.addresses.unlooked(stage.scene.clock.nowMs() - DAY_MS, 1),
+      stage.scene.db.addresses.unlooked(stage.scene.clock.nowMs() - DAY_MS, stage.scene.clock.nowMs(), 1),
       [],
       'it was looked at',
     );

@@ -95,7 +95,7 @@ test('the score is said in words: what was found, of how many at which confidenc
     `INSERT INTO truth(pid, day, changed, audited, silent, late, noisy) VALUES (${PID}, ${day}, 10, 59, 2, 1, 3)`,
   );
   const audit = db.prepare(
-    `INSERT INTO audit VALUES (${PID}, ${nowS - 60}, ?, 'http://h/', 'text/html', ?, ?, NULL, 0)`,
+    `INSERT INTO audit VALUES (${PID}, ${nowS - 60}, ?, 'http://h/', 'text/html', ?, ?, NULL, 0, NULL)`,
   );
   for (let id = 1; id <= 59; id++) audit.run(id, id <= 2 ? 4 : 2, nowS);
   assert.match(

@@ -18,6 +18,9 @@ const rows = fc
   .array(fc.tuple(visits, fc.integer({ min: -100, max: 100 * DAY_S })), { maxLength: 60 })
   .map(all => all.map(([visit, ageS], id): ScannedRow => ({ id, checkedS: NOW_S - ageS, ...visit })));
 
+/** What was noted while the clock was ahead was so long enough ago. */
+const ageOf = (checkedS: number) => (checkedS > NOW_S ? 3600 : NOW_S - checkedS);
+
 function ranked(all: readonly ScannedRow[], most: number, waiting: ReadonlySet<number>): number[] {
   const sum = { n: 0, x: 0, t: 0 };
   for (const { n, x, t } of all) {
@@ -27,10 +30,10 @@ function ranked(all: readonly ScannedRow[], most: number, waiting: ReadonlySet<n
   }
   return all
     .filter(({ id, checkedS }) => {
-      const ageS = NOW_S - checkedS;
+      const ageS = ageOf(checkedS);
       return !waiting.has(id) && ageS >= 3600 && ageS <= 90 * DAY_S;
     })
-    .map(row => ({ id: row.id, worth: gainOf(rateOf(row) ?? pooledRate(sum), NOW_S - row.checkedS) }))
+    .map(row => ({ id: row.id, worth: gainOf(rateOf(row) ?? pooledRate(sum), ageOf(row.checkedS)) }))
     .toSorted((a, b) => b.worth - a.worth || a.id - b.id)
     .slice(0, most)
     .map(({ id }) => id);
@@ -80,6 +83,24 @@ describe('a scan', () => {
     const hourly = rateOf({ n: 10, x: 10, t: 10 * DAY_S }) ?? 0;
     const weekly = rateOf({ n: 10, x: 3, t: 20 * DAY_S }) ?? 0;
     assert.ok(gainOf(hourly, 5 * DAY_S) < gainOf(weekly, 5 * DAY_S));
+  });
+
+  it('passes over nothing because of a clock that was ahead when it was asked for', () => {
+    const choice = new Choice(
+      9,
+      NOW_S,
+      () => true,
+      () => assert.fail('it is not old'),
+    );
+    for (const [id, aheadS] of [7200, 1400 * DAY_S].entries()) {
+      const checkedS = NOW_S + aheadS;
+      choice.add({ id, checkedS, n: 3, x: 1, t: 9 * DAY_S });
+      choice.add({ id: id + 10, checkedS, retryS: checkedS + 3600, isSecondLook: true, n: 0, x: 0, t: 0 });
+    }
+    assert.deepEqual(
+      [...choice.chosen()].toSorted((a, b) => a - b),
+      [0, 1, 10, 11],
+    );
   });
 
   it('asks again for what never changed, and takes a clock that was put back for no age', () => {

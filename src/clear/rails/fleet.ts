@@ -14,6 +14,7 @@ import type { ClearOptions } from '../options.js';
 import { alsoOnCaches } from '../path-map.js';
 import { readTargetMap, TargetMap } from '../target-map.js';
 import type { Commits } from './commits.js';
+import { MAX_RETRY_AFTER_MS } from '../outcomes.js';
 import { Rail, type Leaving, type RailLedger } from './rail.js';
 import type { Secrets } from './secrets.js';
 import { senderFor, type Sender } from './sender.js';
@@ -298,12 +299,18 @@ export class Fleet implements RailLedger {
 
   /** Puts what is due into the line of a rail that is up, as long as that is short. */
   #replay(rail: Rail): void {
-    const { db, clock, op, bodyOf } = this.#options;
+    const { db, clock, op, bodyOf, limits } = this.#options;
     if (rail.state.name !== 'up' || !rail.hasBacklog || rail.waitingCount >= REPLAYED_PAGES) return;
     const replayed = this.#replayed.get(rail.name) ?? new Set();
     this.#replayed.set(rail.name, replayed);
     if (replayed.size > REPLAYED_PAGES / 2) return;
-    const rows = db.backlog.due(rail.name, op, clock.nowMs(), REPLAYED_PAGES + replayed.size);
+    const rows = db.backlog.due(
+      rail.name,
+      op,
+      clock.nowMs(),
+      Math.max(limits.rail.backlogRetryMs, MAX_RETRY_AFTER_MS),
+      REPLAYED_PAGES + replayed.size,
+    );
     for (const row of rows) {
       const { url, contentId, seq, attempts, firstMs } = row;
       if (replayed.has(url) || seq <= (this.#settling.get(`${rail.name} ${url}`) ?? -1)) continue;
@@ -317,7 +324,7 @@ export class Fleet implements RailLedger {
       }
       if (op === 'P' && body === undefined) {
         // Others have their turn.
-        const nextMs = clock.nowMs() + this.#options.limits.rail.backlogRetryMs;
+        const nextMs = clock.nowMs() + limits.rail.backlogRetryMs;
         this.failed(rail.name, url, entry, { nextMs, dead: false, error: NO_BODY, attempts });
         continue;
       }

@@ -14,6 +14,7 @@ export class DuePages {
   readonly #store: Pick<SoftStore, 'due'>;
   #fresh = BEGIN;
   #tried = FIRST_TRIED;
+  #ahead = BEGIN;
 
   constructor(store: Pick<SoftStore, 'due'>) {
     this.#store = store;
@@ -25,16 +26,25 @@ export class DuePages {
    */
   rewind(isIdle: boolean): void {
     this.#tried = FIRST_TRIED;
+    this.#ahead = BEGIN;
     if (isIdle) this.#fresh = BEGIN;
   }
 
-  /** What comes next, what was tried before last; less than `limit` when there is no more. @throws as ClearDatabase.read */
-  read(nowMs: number, limit: number): PublishedPage[] {
+  /**
+   * What comes next, what was tried before last; less than `limit` when there is no more.
+   * @param most wait that a page has: a longer one was noted while the clock was ahead, and is over @throws as ClearDatabase.read
+   */
+  read(nowMs: number, most: number, limit: number): PublishedPage[] {
     const fresh = this.#store.due(0, limit, this.#fresh);
     this.#fresh = fresh.at(-1) ?? this.#fresh;
     if (fresh.length === limit) return fresh;
     const tried = this.#store.due(nowMs, limit - fresh.length, this.#tried);
     this.#tried = tried.at(-1) ?? this.#tried;
-    return [...fresh, ...tried];
+    const due = [...fresh, ...tried];
+    if (due.length === limit) return due;
+    if (this.#ahead === BEGIN) this.#ahead = { nextTryMs: nowMs + most + 1, publishSeq: 0 };
+    const ahead = this.#store.due(Number.MAX_SAFE_INTEGER, limit - due.length, this.#ahead);
+    this.#ahead = ahead.at(-1) ?? this.#ahead;
+    return [...due, ...ahead];
   }
 }

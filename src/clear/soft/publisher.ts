@@ -16,7 +16,8 @@ import type { Clock } from '../../lib/clock.js';
 import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
-import { tryAgainMs } from '../backoff.js';
+import { mostWaitMs, tryAgainMs } from '../backoff.js';
+import { MAX_RETRY_AFTER_MS } from '../outcomes.js';
 import { isPutOn } from '../drivers/index.js';
 import type { ClearOptions } from '../options.js';
 import type { Commits } from '../rails/commits.js';
@@ -159,13 +160,24 @@ export class Publisher {
       if (row !== undefined && row.nextTryMs <= nowMs && this.#isToDo(row)) found.set(key, row);
     }
     while (found.size < most) {
-      const rows = this.#due.read(nowMs, most - found.size);
+      const rows = this.#due.read(nowMs, this.#mostWaitMs, most - found.size);
       for (const row of rows) if (this.#isToDo(row)) found.set(keyOf(row), row);
       if (rows.length > 0) continue;
       this.#hasMore = this.#again.size > 0;
       break;
     }
     return [...found.values()];
+  }
+
+  /** The longest that a page waits for another try. */
+  get #mostWaitMs(): number {
+    const { fleet, limits } = this.#options;
+    return Math.max(
+      DISABLED_RETRY_MS,
+      MAX_RETRY_AFTER_MS,
+      mostWaitMs(limits.rail.backoff),
+      fleet.softRules.longestIntervalMs,
+    );
   }
 
   #isToDo(row: PublishedPage): boolean {
@@ -184,7 +196,8 @@ export class Publisher {
       return this.#note(row, page, () =>
         db.soft.failed(row, nowMs + DISABLED_RETRY_MS, 'its rules are disabled: lccrail soft'),
       );
-    const dueMs = Math.max(row.doneMs, page.sentMs) + intervalMs;
+    // A clock that was ahead, and is not any more, keeps nothing waiting for longer than that.
+    const dueMs = Math.min(nowMs, Math.max(row.doneMs, page.sentMs)) + intervalMs;
     if (intervalMs > 0 && dueMs > nowMs) return this.#note(row, page, () => db.soft.postpone(row, dueMs));
     if (!fleet.railsOf(row.target).some(rail => isPutOn(rail.row)))
       return this.#send(row, page, undefined, []);

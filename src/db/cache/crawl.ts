@@ -1,4 +1,5 @@
 /** What a crawl looks at in lcc.db: whose pages are followed, and what need not be sent again. */
+import { LONGEST_S } from '../queue/absent-pages.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
 
 /** A page that is known not to be had. */
@@ -14,12 +15,14 @@ const queries = (table: string) =>
   `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE pid = $pid AND curl >= $path || '?' AND curl < $path || '@'
      LIMIT $most)`;
 
+/** Further ahead than anything is noted for, a time was noted while the clock was ahead. */
+const IS_ABSENT = `pid = $pid AND curl = $curl AND until > $nowS AND until <= $nowS + ${LONGEST_S}`;
+
 export class CrawlReader extends LccReader {
-  readonly #there = this.sql.has<
-    [pid: number, curl: string, qPid: number, qCurl: string, kPid: number, kCurl: string, nowS: number]
-  >(
-    `SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? UNION ALL SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1
-     UNION ALL SELECT 1 FROM known WHERE pid = ? AND curl = ? AND until > ? LIMIT 1`,
+  readonly #there = this.sql.has<[values: { pid: number; curl: string; nowS: number }]>(
+    `SELECT 1 FROM lccurl WHERE pid = $pid AND curl = $curl
+     UNION ALL SELECT 1 FROM qdb WHERE pid = $pid AND curl = $curl AND op = 1
+     UNION ALL SELECT 1 FROM known WHERE ${IS_ABSENT} LIMIT 1`,
   );
   readonly #held = this.sql.has<[pid: number, curl: string]>(
     'SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1',
@@ -27,8 +30,8 @@ export class CrawlReader extends LccReader {
   readonly #queued = this.sql.has<[pid: number, curl: string]>(
     'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 LIMIT 1',
   );
-  readonly #absent = this.sql.row<[pid: number, curl: string, nowS: number], Absent>(
-    'SELECT code, until AS untilS FROM known WHERE pid = ? AND curl = ? AND until > ?',
+  readonly #absent = this.sql.row<[values: { pid: number; curl: string; nowS: number }], Absent>(
+    `SELECT code, until AS untilS FROM known WHERE ${IS_ABSENT}`,
   );
   readonly #heldQueries = this.sql.number<[values: { pid: number; path: string; most: number }]>(
     queries('lccurl'),
@@ -51,7 +54,7 @@ export class CrawlReader extends LccReader {
 
   /** Whether a page is held, waits, or is known not to be had. */
   isThere(pid: number, curl: string, nowS: number): boolean {
-    return this.guard(() => this.#there(pid, curl, pid, curl, pid, curl, nowS));
+    return this.guard(() => this.#there({ pid, curl, nowS }));
   }
 
   /** Looks at one state of the database: a transaction for each look costs more than the look. @returns what `looks` does */
@@ -64,7 +67,7 @@ export class CrawlReader extends LccReader {
     return this.guard(() => {
       if (this.#held(pid, curl)) return 'held';
       if (this.#queued(pid, curl)) return 'waiting';
-      return this.#absent(pid, curl, nowS);
+      return this.#absent({ pid, curl, nowS });
     });
   }
 

@@ -1,5 +1,6 @@
 /** What a scan looks at in lcc.db: whose pages are asked for again, how often they changed, and what waits already. */
 import { ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
+import { MOST_BETWEEN_AUDITS_S } from '../truth/audits.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
 
 export interface ScanProvider {
@@ -56,7 +57,8 @@ export interface KnownUrl {
 
 /** Of a row of pidb. */
 const IS_SCANNED = 'coalesce(scan, spider) = 1 AND enabled = 1';
-const IS_AUDIT_DUE = 'auditdue <= $nowS AND enabled = 1';
+/** Later than audits are apart, a time was noted while the clock was ahead. */
+const IS_AUDIT_DUE = `(auditdue <= $nowS OR auditdue > $nowS + ${MOST_BETWEEN_AUDITS_S}) AND enabled = 1`;
 
 export class ScanReader extends LccReader {
   readonly hasProvider = this.guarded(this.sql.has<[pid: number]>('SELECT 1 FROM pidb WHERE pid = ?'));

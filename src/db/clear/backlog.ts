@@ -50,7 +50,7 @@ const LOWER_TIERS_DONE = `NOT EXISTS (
   WHERE lower.tier < (SELECT tier FROM rail WHERE name = waiting.rail))`;
 
 export const DUE_ENTRIES = `SELECT ${COLUMNS} FROM rail_backlog AS waiting
-  WHERE rail = ? AND op = ? AND dead = 0 AND next_ms <= ? AND ${LOWER_TIERS_DONE}
+  WHERE rail = ? AND op = ? AND dead = 0 AND next_ms BETWEEN ? AND ? AND ${LOWER_TIERS_DONE}
   ORDER BY next_ms, first_ms LIMIT ?`;
 
 export class BacklogStore extends SqlStore {
@@ -64,6 +64,10 @@ export class BacklogStore extends SqlStore {
        last_error = excluded.last_error
      WHERE excluded.seq > seq`,
   );
+  readonly #due = this.sql.rows<
+    [rail: string, op: BacklogOp, fromMs: number, toMs: number, limit: number],
+    BacklogRow
+  >(DUE_ENTRIES);
   readonly #isRail = this.sql.has<[rail: string]>('SELECT 1 FROM rail WHERE name = ?');
   readonly #settlePut = this.sql.run<[rail: string, url: string, seq: number]>(
     "DELETE FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ? AND (op = 'P' OR dead = 1)",
@@ -103,10 +107,15 @@ export class BacklogStore extends SqlStore {
     return this.#park({ ...parked, seq, nowMs }) ? seq : undefined;
   }
 
-  /** What a rail may be sent now: first what has not been tried, the oldest first. */
-  readonly due = this.sql.rows<[rail: string, op: BacklogOp, nowMs: number, limit: number], BacklogRow>(
-    DUE_ENTRIES,
-  );
+  /**
+   * What a rail may be sent now: first what has not been tried, the oldest first.
+   * @param most wait that an entry has: a longer one was noted while the clock was ahead, and is over
+   */
+  due(rail: string, op: BacklogOp, nowMs: number, most: number, limit: number): BacklogRow[] {
+    const due = this.#due(rail, op, 0, nowMs, limit);
+    if (due.length === limit) return due;
+    return [...due, ...this.#due(rail, op, nowMs + most + 1, Number.MAX_SAFE_INTEGER, limit - due.length)];
+  }
 
   /** It was sent. Inside a transaction. @param seq later entries stay @returns whether there was one */
   readonly settle = this.sql.changed<[rail: string, url: string, seq: number]>(

@@ -7,7 +7,8 @@ import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
 const DAY_S = 86_400;
-const LONGEST_S = 90 * DAY_S;
+/** The longest that a page is known not to be had. */
+export const LONGEST_S = 90 * DAY_S;
 /** Rows that go at a time where a provider has too many. */
 const DROPPED_AT_A_TIME = 1000;
 /** Rows whose time a flush ends: the queue waits meanwhile (half a second). Another flush ends that of further ones. */
@@ -113,7 +114,9 @@ export class AbsentPagesStore extends SqlStore {
 
   /** Whether it is known that a page is not to be had. */
   isKnown(pid: number, curl: string, nowS: number): boolean {
-    return this.#selectUntil(pid, curl) > nowS;
+    const until = this.#selectUntil(pid, curl);
+    // Further ahead than anything is noted for: the clock was ahead then.
+    return until > nowS && until <= nowS + LONGEST_S;
   }
 
   /**

@@ -2,7 +2,7 @@
  * What a result says besides the content that it brings (spidering.md, sections 3 and 4): how often a page changes, whether it is
  * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
  */
-import type { AuditLook, AuditSamples } from '../truth/audits.js';
+import { NOISY_S, type AuditLook, type AuditSamples } from '../truth/audits.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
 import type { VisitedPage, VisitStore } from '../truth/visits.js';
 import type { FuseTerms, HeldStore } from './held-removals.js';
@@ -99,5 +99,6 @@ function isClaim({ flags, md5, len, mtime }: QueueRow): boolean {
 }
 
 function isNoisy({ noisyuntil }: { noisyuntil: number | null }, nowS: number): boolean {
-  return noisyuntil !== null && noisyuntil > nowS;
+  // Further ahead than anything is noted for: the clock was ahead then.
+  return noisyuntil !== null && noisyuntil > nowS && noisyuntil <= nowS + NOISY_S;
 }

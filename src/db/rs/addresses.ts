@@ -147,16 +147,17 @@ export class AddressStore extends SqlStore {
      WHERE address = ? AND token IS NULL ORDER BY pid LIMIT ?`,
   );
 
-  /** Confirmed ones of providers that were not looked at since. */
-  readonly unlooked = this.sql.rows<[sinceMs: number, limit: number], Row, StoredAddress>(
-    `${SELECT} JOIN registered USING (registration) WHERE token IS NULL AND looked_ms <= ? ORDER BY looked_ms LIMIT ?`,
+  /** Confirmed ones of providers that were not looked at since; what a clock that was ahead noted counts as before. */
+  readonly unlooked = this.sql.rows<[beforeMs: number, nowMs: number, limit: number], Row, StoredAddress>(
+    `${SELECT} JOIN registered USING (registration) WHERE token IS NULL AND (looked_ms <= ? OR looked_ms > ?)
+     ORDER BY looked_ms LIMIT ?`,
     readRow,
   );
 
-  /** Confirmed ones with something to hear from before. */
-  readonly toHear = this.sql.rows<[beforeMs: number, limit: number], Row, StoredAddress>(
+  /** Confirmed ones with something to hear from before; what a clock that was ahead noted counts so. */
+  readonly toHear = this.sql.rows<[beforeMs: number, nowMs: number, limit: number], Row, StoredAddress>(
     `${SELECT} WHERE token IS NULL AND registration IN
-       (SELECT registration FROM mail_note GROUP BY registration HAVING min(at_ms) <= ?) ORDER BY id LIMIT ?`,
+       (SELECT registration FROM mail_note GROUP BY registration HAVING min(at_ms) <= ? OR min(at_ms) > ?) ORDER BY id LIMIT ?`,
     readRow,
   );
 
@@ -177,8 +178,8 @@ export class AddressStore extends SqlStore {
     "SELECT id, asked, network FROM forgotten WHERE asked <> '' ORDER BY id LIMIT ?",
   );
 
-  readonly askedBy = this.sql.number<[network: string, sinceMs: number]>(
-    'SELECT count(*) FROM forgotten WHERE network = ? AND at_ms > ?',
+  readonly askedBy = this.sql.number<[network: string, afterMs: number, untilMs: number]>(
+    'SELECT count(*) FROM forgotten WHERE network = ? AND at_ms > ? AND at_ms <= ?',
   );
 
   get askedInAll(): number {

@@ -54,8 +54,11 @@ export class AuditStore extends SqlStore {
     `SELECT event, count(nullif(at_ms > $hourMs, 0)) AS hour, count(*) AS day FROM audit
      WHERE at_ms > $dayMs AND ${REFUSED} GROUP BY event ORDER BY event`,
   );
-  readonly #changesOf = this.sql.values<[values: { pid: number; sinceMs: number; limit: number }], number>(
-    `SELECT at_ms FROM audit WHERE at_ms > $sinceMs AND pid = $pid AND ${CHANGED} ORDER BY at_ms DESC LIMIT $limit`,
+  readonly #changesOf = this.sql.values<
+    [values: { pid: number; sinceMs: number; nowMs: number; limit: number }],
+    number
+  >(
+    `SELECT at_ms FROM audit WHERE at_ms > $sinceMs AND at_ms <= $nowMs AND pid = $pid AND ${CHANGED} ORDER BY at_ms DESC LIMIT $limit`,
   );
   /** There is one that nobody has been told of. */
   hasNews = false;
@@ -96,8 +99,8 @@ export class AuditStore extends SqlStore {
   }
 
   /** When a provider changed something of itself, the newest first. */
-  changesOf(pid: number, sinceMs: number, limit: number): number[] {
-    return this.#changesOf({ pid, sinceMs, limit });
+  changesOf(pid: number, sinceMs: number, nowMs: number, limit: number): number[] {
+    return this.#changesOf({ pid, sinceMs, nowMs, limit });
   }
 
   /** Forgets what was before. */

@@ -30,6 +30,10 @@ export class MailStore extends SqlStore {
      VALUES ($kind, $registration, $message, $address, $body, $nowMs, $nowMs, $endsMs)`,
   );
   readonly #due = this.sql.value<[], number>('SELECT min(due_ms) FROM mail');
+  readonly #next = this.sql.row<[values: { nowMs: number; retryMs: number; mostMs: number }], WaitingMail>(
+    `${SELECT} WHERE due_ms <= $nowMs OR due_ms > $nowMs + min($mostMs, $retryMs << min(tries, 20))
+     ORDER BY due_ms, id LIMIT 1`,
+  );
   readonly #later = this.sql.run<[dueMs: number, id: number]>(
     'UPDATE mail SET tries = tries + 1, due_ms = ? WHERE id = ?',
   );
@@ -39,13 +43,15 @@ export class MailStore extends SqlStore {
   readonly #count = this.sql.run<[nowMs: number, mailbox: string, network: string]>(
     'INSERT INTO mail_count(at_ms, mailbox, network) VALUES (?, ?, ?)',
   );
-  readonly #toMailbox = this.sql.number<[mailbox: string, sinceMs: number]>(
-    'SELECT count(*) FROM mail_count WHERE mailbox = ? AND at_ms > ?',
+  readonly #toMailbox = this.sql.number<[mailbox: string, sinceMs: number, nowMs: number]>(
+    'SELECT count(*) FROM mail_count WHERE mailbox = ? AND at_ms > ? AND at_ms <= ?',
   );
-  readonly #byNetwork = this.sql.number<[network: string, sinceMs: number]>(
-    'SELECT count(*) FROM mail_count WHERE network = ? AND at_ms > ?',
+  readonly #byNetwork = this.sql.number<[network: string, sinceMs: number, nowMs: number]>(
+    'SELECT count(*) FROM mail_count WHERE network = ? AND at_ms > ? AND at_ms <= ?',
   );
-  readonly #inAll = this.sql.number<[sinceMs: number]>('SELECT count(*) FROM mail_count WHERE at_ms > ?');
+  readonly #inAll = this.sql.number<[sinceMs: number, nowMs: number]>(
+    'SELECT count(*) FROM mail_count WHERE at_ms > ? AND at_ms <= ?',
+  );
   readonly #forget = this.sql.run<[countedMs: number]>('DELETE FROM mail_count WHERE at_ms <= ?');
   readonly #releaseOld = this.sql.run<[unconfirmedMs: number]>(
     'DELETE FROM mail_unconfirmed WHERE at_ms <= ?',
@@ -94,10 +100,13 @@ export class MailStore extends SqlStore {
 
   // Reading
 
-  /** The one that has waited longest of those that are due. */
-  readonly next = this.sql.row<[nowMs: number], WaitingMail>(
-    `${SELECT} WHERE due_ms <= ? ORDER BY due_ms, id LIMIT 1`,
-  );
+  /**
+   * The one that has waited longest of those that are due. A time further ahead than a mail is made to wait was noted while the clock
+   * was ahead, and is over. @param mostMs the wait before the last try of all
+   */
+  next(nowMs: number, retryMs: number, mostMs: number): WaitingMail | undefined {
+    return this.#next({ nowMs, retryMs, mostMs });
+  }
 
   /** When the next one is due. */
   get dueMs(): number | undefined {
@@ -124,13 +133,14 @@ export class MailStore extends SqlStore {
   /** Mails since then: to a mailbox, of a network's doing, and in all. */
   since(
     sinceMs: number,
+    nowMs: number,
     mailbox: string,
     network: string,
   ): { mailbox: number; network: number; all: number } {
     return {
-      mailbox: this.#toMailbox(mailbox, sinceMs),
-      network: this.#byNetwork(network, sinceMs),
-      all: this.#inAll(sinceMs),
+      mailbox: this.#toMailbox(mailbox, sinceMs, nowMs),
+      network: this.#byNetwork(network, sinceMs, nowMs),
+      all: this.#inAll(sinceMs, nowMs),
     };
   }
 

@@ -67,12 +67,15 @@ const TOTAL_OF: Readonly<Record<number, keyof AuditTotals>> = {
 };
 
 const HOUR_S = 3600;
+/** The longest between two audits of a provider. */
+export const MOST_BETWEEN_AUDITS_S = 28 * 86_400;
 /** Between the first look at what has changed and the second. */
 const SECOND_LOOK_S = 300;
 const SECOND_LOOK_SPREAD_S = 300;
 /** A second look later than this after the first says nothing: the LCC was stopped, or the provider paused. */
 const NEAR_S = 1800;
-const NOISY_S = 30 * 86_400;
+/** For how long a page that differs at every fetch counts nowhere. */
+export const NOISY_S = 30 * 86_400;
 /** A sample is hardly larger of more. */
 const MOST_COUNTED = 20_000;
 /** Rows in a step of the upkeep. */
@@ -84,8 +87,8 @@ export class AuditSamples extends SqlStore {
   readonly #began = this.sql.row<[pid: number], { auditdue: number; began: number | null }>(
     `SELECT auditdue, (SELECT max(began) FROM audit WHERE audit.pid = pidb.pid) AS began FROM pidb WHERE pid = ?`,
   );
-  readonly #dropEarlier = this.sql.run<[pid: number, began: number]>(
-    'DELETE FROM audit WHERE pid = ? AND began < ?',
+  readonly #dropOthers = this.sql.run<[pid: number, began: number]>(
+    'DELETE FROM audit WHERE pid = ? AND began <> ?',
   );
   readonly #draw = this.sql.run<[pid: number, began: number, id: number, curl: string, mimetype: string]>(
     'INSERT OR IGNORE INTO audit(pid, began, id, curl, mimetype) VALUES (?, ?, ?, ?, ?)',
@@ -113,21 +116,25 @@ export class AuditSamples extends SqlStore {
   readonly #unsettled = this.sql.values<[], number>(
     `SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`,
   );
-  readonly #settle = this.sql.rows<[asked: number, limit: number], SettledUrl & { isSure: 0 | 1 }>(
+  // What was asked in the future was so while the clock was ahead, and says nothing.
+  readonly #settle = this.sql.rows<[values: { nowS: number; limit: number }], SettledUrl & { isSure: 0 | 1 }>(
     `SELECT pid, began, id, curl, mimetype, gone AS isDead,
-       gone = 1 OR ifnull(second <= asked + ${NEAR_S}, 0) AS isSure
-     FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled} AND asked <= ? LIMIT ?`,
+       asked <= $nowS AND (gone = 1 OR ifnull(second BETWEEN asked AND asked + ${NEAR_S}, 0)) AS isSure
+     FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled}
+       AND (asked <= $nowS - ${HOUR_S} OR asked > $nowS) LIMIT $limit`,
   );
-  readonly #again = this.sql.rows<[nowS: number, limit: number], AuditedUrl>(
-    'SELECT pid, began, id FROM audit INDEXED BY audit_again WHERE again <= ? LIMIT ?',
+  readonly #again = this.sql.rows<[values: { nowS: number; limit: number }], AuditedUrl>(
+    `SELECT pid, began, id FROM audit INDEXED BY audit_again
+     WHERE again <= $nowS OR again > $nowS + ${HOUR_S} LIMIT $limit`,
   );
   readonly #asking = this.sql.run<[pid: number, began: number, id: number]>(
     'UPDATE audit SET again = NULL WHERE pid = ? AND began = ? AND id = ?',
   );
   // Its owner took it over, or nothing was left to ask for.
-  readonly #lost = this.sql.rows<[began: number, limit: number], AuditedUrl>(
-    `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL AND began < ?
-       AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = audit.pid AND qdb.curl = audit.curl) LIMIT ?`,
+  readonly #lost = this.sql.rows<[values: { nowS: number; limit: number }], AuditedUrl>(
+    `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL
+       AND (began < $nowS - ${HOUR_S} OR began > $nowS)
+       AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = audit.pid AND qdb.curl = audit.curl) LIMIT $limit`,
   );
   readonly #progress = this.sql.rows<[], Omit<AuditProgress, 'held'>>(
     `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
@@ -155,8 +162,11 @@ export class AuditSamples extends SqlStore {
     const last = this.#began(pid);
     if (last === undefined) return;
     const { auditdue, began: before } = last;
-    const began = before !== null && before > auditdue ? before : Math.max(nowS, auditdue + 1);
-    if (began !== before) this.#dropEarlier(pid, began);
+    // A time further ahead was noted while the clock was ahead.
+    const dueS = auditdue > nowS + MOST_BETWEEN_AUDITS_S ? nowS - 1 : auditdue;
+    if (dueS !== auditdue) this.#due(dueS, pid);
+    const began = before !== null && before > dueS && before <= nowS ? before : Math.max(nowS, dueS + 1);
+    if (began !== before) this.#dropOthers(pid, began);
     this.#draw(pid, began, held.id, held.curl, held.mimetype);
   }
 
@@ -165,7 +175,8 @@ export class AuditSamples extends SqlStore {
     const url = this.#open(pid, id);
     if (url === undefined) return;
     if (url.state === unsettled) {
-      const isNear = nowS <= (url.asked ?? 0) + NEAR_S;
+      const sinceS = nowS - (url.asked ?? 0);
+      const isNear = sinceS >= 0 && sinceS <= NEAR_S;
       if (look !== 'changed') return this.#second(nowS, pid, url.began, id);
       this.#move(url, failed, nowS);
       if (!isNear) return;
@@ -218,8 +229,8 @@ export class AuditSamples extends SqlStore {
 
   /** Settles what waited for a notice for an hour, and gives up what nothing will come of. */
   settle(nowS: number): SettledUrl[] {
-    for (const url of this.#lost(nowS - HOUR_S, PAGE_ROWS)) this.#move(url, failed, nowS);
-    const settled = this.#settle(nowS - HOUR_S, PAGE_ROWS);
+    for (const url of this.#lost({ nowS, limit: PAGE_ROWS })) this.#move(url, failed, nowS);
+    const settled = this.#settle({ nowS, limit: PAGE_ROWS });
     for (const url of settled) {
       if (!url.isSure) {
         this.#move(url, failed, nowS);
@@ -237,7 +248,7 @@ export class AuditSamples extends SqlStore {
 
   /** What must be asked for again now; from here on it is. */
   toAskAgain(nowS: number): AuditedUrl[] {
-    const urls = this.#again(nowS, PAGE_ROWS);
+    const urls = this.#again({ nowS, limit: PAGE_ROWS });
     for (const { pid, began, id } of urls) this.#asking(pid, began, id);
     return urls;
   }

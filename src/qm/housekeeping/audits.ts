@@ -1,4 +1,4 @@
-import type { SettledUrl } from '../../db/truth/audits.js';
+import { MOST_BETWEEN_AUDITS_S, type SettledUrl } from '../../db/truth/audits.js';
 import { isDoubted } from '../../db/truth/reader.js';
 import { sampleSize } from '../../db/truth/sample-size.js';
 import type { QueueStore } from '../../db/queue/store.js';
@@ -14,7 +14,7 @@ const EVERY_MS = 5000;
 const DAY_S = 86_400;
 /** Days until the next audit, by the share that may be silent at most. */
 const NEXT_DAYS = [
-  { upTo: 0.05, days: 28 },
+  { upTo: 0.05, days: MOST_BETWEEN_AUDITS_S / DAY_S },
   { upTo: 0.2, days: 7 },
 ] as const;
 const SOON_DAYS = 1;

@@ -72,7 +72,7 @@ export class ForgottenPasswords {
     const { perNetwork } = options.limits;
     db.write(() => {
       const { addresses } = db;
-      if (addresses.askedBy(network, nowMs - DAY_MS) >= perNetwork.most)
+      if (addresses.askedBy(network, nowMs - DAY_MS, nowMs) >= perNetwork.most)
         throw tooOften(
           'too-many',
           `too many requests for your network in a day: ${perNetwork.most} are answered`,

@@ -181,7 +181,7 @@ export class Mailing {
   /** Whether a mailbox may be written to once more today. Inside a transaction. @param reserve places that are kept for others */
   hasRoom(address: string, reserve = 0): boolean {
     const { perAddress, perDay } = this.#options.limits;
-    const since = this.#db.mails.since(this.#nowMs() - DAY_MS, keyOf(address), '');
+    const since = this.#db.mails.since(this.#nowMs() - DAY_MS, this.#nowMs(), keyOf(address), '');
     return since.mailbox + reserve < perAddress.most && since.all < perDay.most;
   }
 
@@ -216,7 +216,7 @@ export class Mailing {
     const { addresses, mails } = this.#db;
     const key = keyOf(address);
     const nowMs = this.#nowMs();
-    const since = mails.since(nowMs - DAY_MS, key, network);
+    const since = mails.since(nowMs - DAY_MS, nowMs, key, network);
     const tooMany = (whose: string, limit: string) =>
       new RsRequestRefused(
         429,

@@ -32,11 +32,13 @@ export class News {
   gather(): number {
     const { db, mailing, options, clock } = this.#options;
     const nowMs = clock.nowMs();
-    if ((db.addresses.firstNoteMs ?? Infinity) > nowMs - options.gatherMs) return 0;
+    const firstMs = db.addresses.firstNoteMs ?? Infinity;
+    // One of the future is of a clock that was ahead: it has waited long enough.
+    if (firstMs > nowMs - options.gatherMs && (firstMs <= nowMs || firstMs === Infinity)) return 0;
     const written = db.write(() => {
       const { addresses } = db;
       const ready = addresses
-        .toHear(nowMs - options.gatherMs, AT_A_TIME)
+        .toHear(nowMs - options.gatherMs, nowMs, AT_A_TIME)
         .filter(({ address }) => mailing.hasRoom(address));
       for (const { registration, address } of ready) {
         const { notes, count } = addresses.notesOf(registration, MAX_NOTES);
@@ -57,9 +59,9 @@ export class News {
     const nowMs = clock.nowMs();
     const { registrations, mails } = db;
     const toldMs = mails.operatorMs;
-    if (nowMs - toldMs < options.operatorMs) return false;
+    if (toldMs <= nowMs && nowMs - toldMs < options.operatorMs) return false;
     const waiting = registrations.inStates(['waiting'], MAX_SITES);
-    if (!waiting.some(({ changedMs }) => changedMs > toldMs)) return false;
+    if (!waiting.some(({ changedMs }) => changedMs > Math.min(toldMs, nowMs))) return false;
     db.write(() => {
       const body = sitesLetter(waiting, registrations.count('waiting'), options);
       mailing.queue('sites', null, options.operator, '', body);
@@ -73,7 +75,7 @@ export class News {
   async hint(): Promise<void> {
     const { db, options, clock, show } = this.#options;
     if (options.email === 'off') return;
-    for (const address of db.addresses.unlooked(clock.nowMs() - DAY_MS, HINTS_AT_A_TIME)) {
+    for (const address of db.addresses.unlooked(clock.nowMs() - DAY_MS, clock.nowMs(), HINTS_AT_A_TIME)) {
       const { registration } = address;
       const pid = db.addresses.pidOf(registration);
       const provider = pid === undefined ? undefined : await show(pid);

@@ -36,9 +36,9 @@ export class MailSender {
   #isStirred = false;
   #isStopped = false;
   #cancel: (() => void) | undefined;
-  /** How often the server could not be used, one after the other; no mail is tried before. */
+  /** How often the server could not be used, one after the other; no mail is tried before, on the clock that never jumps. */
   #failures = 0;
-  #restUntilMs = 0;
+  #restUntilMs = -Infinity;
   #trouble: string | undefined;
 
   constructor(options: MailSenderOptions) {
@@ -86,7 +86,7 @@ export class MailSender {
       } catch (error) {
         if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) throw error;
         log.warn('mail waits for the database', { error: messageOf(error) });
-        this.#restUntilMs = clock.nowMs() + this.#options.retryMs;
+        this.#restUntilMs = clock.monotonicMs() + this.#options.retryMs;
       }
     }
     this.#wakeUp();
@@ -95,8 +95,8 @@ export class MailSender {
   async #sendDue(): Promise<void> {
     const { db, clock, send } = this.#options;
     let hadSecret = false;
-    while (!this.#isStopped && clock.nowMs() >= this.#restUntilMs) {
-      const mail = db.mails.next(clock.nowMs());
+    while (!this.#isStopped && clock.monotonicMs() >= this.#restUntilMs) {
+      const mail = db.mails.next(clock.nowMs(), this.#options.retryMs, HOUR_MS);
       if (mail === undefined) break;
       const { address, body, message, kind } = mail;
       const outcome = await send({ address, body, message, subject: SUBJECTS[kind] });
@@ -126,10 +126,9 @@ export class MailSender {
     const { kind, registration, tries } = mail;
     log.warn('mail not sent; it is tried again', { kind, registration, tries: tries + 1, error: why });
     this.#trouble = why;
-    const nowMs = clock.nowMs();
-    db.write(() => db.mails.later(mail, nowMs + doubled(retryMs, tries)));
+    db.write(() => db.mails.later(mail, clock.nowMs() + doubled(retryMs, tries)));
     // The others would fail alike.
-    if (isServer) this.#restUntilMs = nowMs + doubled(retryMs, this.#failures++);
+    if (isServer) this.#restUntilMs = clock.monotonicMs() + doubled(retryMs, this.#failures++);
   }
 
   #giveUp(mails: readonly WaitingMail[], why: string): void {
@@ -155,7 +154,7 @@ export class MailSender {
     this.#cancel?.();
     const { dueMs } = db.mails;
     if (dueMs === undefined || this.#isStopped) return;
-    const waitMs = Math.max(dueMs, this.#restUntilMs) - clock.nowMs();
+    const waitMs = Math.max(dueMs - clock.nowMs(), this.#restUntilMs - clock.monotonicMs());
     this.#cancel = clock.after(Math.min(HOUR_MS, Math.max(1, waitMs)), () => this.stir());
   }
 

@@ -20,12 +20,15 @@ function parked(rail: string, url: string, more: Partial<Parked> = {}): Parked {
   };
 }
 
+/** The longest that an entry waits. */
+const MOST_MS = 1000;
+
 function scene() {
   const db = newClearDb(':memory:');
   addTargets(db, 'us', 'eu');
   for (const name of ['r1', 'r2']) db.rails.add(railOf(name, 'us'), 1);
   db.rails.add(railOf('cache', 'us', { tier: 1 }), 1);
-  const due = (rail: string, nowMs = 0) => db.backlog.due(rail, 'D', nowMs, 100).map(row => row.url);
+  const due = (rail: string, nowMs = 0) => db.backlog.due(rail, 'D', nowMs, MOST_MS, 100).map(row => row.url);
   return { db, due };
 }
 
@@ -42,8 +45,12 @@ describe('the backlog of a rail', () => {
     });
     assert.deepEqual(due('r1', 50), ['/b', '/a']);
     assert.deepEqual(due('r1', 90), ['/b', '/a', '/failed']);
+    db.write(() => db.backlog.park(parked('r1', '/ahead', { nextMs: 7_200_000, attempts: 1 }), 10));
+    assert.deepEqual(due('r1', 50), ['/b', '/a', '/ahead'], 'noted while the clock was ahead');
+    assert.deepEqual(due('r1', 7_199_000), ['/b', '/a', '/failed'], 'no longer than it may be');
+    db.backlog.drop('r1', '/ahead');
     assert.deepEqual(
-      db.backlog.due('r1', 'P', 0, 9).map(row => row.bodySha),
+      db.backlog.due('r1', 'P', 0, MOST_MS, 9).map(row => row.bodySha),
       ['abc'],
     );
     assert.deepEqual(db.backlog.counts(), [
@@ -75,14 +82,16 @@ describe('the backlog of a rail', () => {
     assert.deepEqual(due('cache'), ['/a', '/b']);
     db.rails.setByAdmin('r2', 'UP', 3);
     assert.deepEqual(due('cache'), ['/b']);
-    const [row] = db.backlog.due('r2', 'D', 0, 1);
+    const [row] = db.backlog.due('r2', 'D', 0, MOST_MS, 1);
     db.write(() => db.backlog.bury(row ?? assert.fail(), 'status 400'));
     assert.deepEqual(due('cache'), ['/a', '/b'], 'what is dead holds up nobody');
   });
 
   it('is read along its index, however long it is', () => {
     const db = openClearDb(':memory:', 0);
-    const plan = db.prepare(`EXPLAIN QUERY PLAN ${DUE_ENTRIES}`).all('r1', 'D', 0, 9) as { detail: string }[];
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${DUE_ENTRIES}`).all('r1', 'D', 0, 0, 9) as {
+      detail: string;
+    }[];
     db.close();
     const details = plan.map(({ detail }) => detail);
     assert.match(details[0] ?? '', /^SEARCH waiting USING (COVERING )?INDEX rail_backlog_due/);
