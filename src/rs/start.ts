@@ -6,11 +6,14 @@ import { startLocked } from '../daemon/locked.js';
 import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
 import type { ShownProvider } from '../db/providers/registered.js';
+import type { Marks } from '../db/sqlite/marks.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import { isIn } from '../lib/network.js';
+import { step } from '../lib/steps.js';
 import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
@@ -37,6 +40,8 @@ import { UnsDoor } from './uns-door.js';
 
 /** Where applicants connect when an endpoint names no port. */
 export const DEFAULT_RS_PORT = 9080;
+/** Others write for long, or there is no room: the next time will do. */
+const PASSING: readonly ErrorCode[] = ['try.later', 'io.full'];
 /** A request waits so long for an answer of the Queue Manager. */
 const PATIENCE_MS = 3000;
 const TIDY_MS = 60_000;
@@ -57,15 +62,32 @@ export async function startRs(services: Services): Promise<Running> {
   makeDirectoryDurably(config.home.rs, 0o750);
   return startLocked(options.lockPath, log, async () => {
     const db = RsDatabase.open(options.path);
+    const old = db.wentBack();
+    if (old !== undefined) log.error(old, { path: options.path });
+    const marks = marksOf(db, services);
     const running = await run(services, options, db, endpoints, operatorAt);
     return {
       ...running,
       async stop() {
         await running.stop();
+        marks.stop();
         db.close();
       },
     };
   });
+}
+
+/** Marks of how far the database has come, as beside lcc.db. */
+function marksOf(db: RsDatabase, { clock, log, fail }: Services): Marks {
+  const failed = (error: unknown) => {
+    const isPassing = error instanceof LccError && PASSING.includes(error.code);
+    if (!isPassing) fail(error);
+    return isPassing;
+  };
+  const marks = db.newMarks({ clock, log, failed, noted: () => step('rs.mark.noted') });
+  marks.start();
+  db.onCommit = () => marks.committed();
+  return marks;
 }
 
 async function run(

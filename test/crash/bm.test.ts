@@ -8,6 +8,7 @@ import { lifeWithKill, type KillEnv } from '../support/kills.js';
 
 const STEPS = [
   'bm.store.claimed',
+  'bm.mark.noted',
   'bm.names.reserved',
   'bm.names.noted',
   'bm.deletions.acknowledged',

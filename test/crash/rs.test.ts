@@ -16,6 +16,7 @@ import { daemons, docroot, Pair, site } from './rs-pair.js';
 
 describe('a registration', () => {
   for (const [step, mode] of [
+    ['rs.mark.noted', 'open'],
     ['rs.pair.committed', 'open'],
     ['register.pair.synced', 'open'],
     ['register.password.synced', 'open'],

@@ -24,6 +24,7 @@ describe('a kill of lccstored', () => {
     'stored.file.synced:3',
     'stored.file.named:2',
     'stored.committed:2',
+    'stored.mark.noted:2',
     'stored.acknowledged:2',
   ])
     it(`after ${step} loses nothing that was acknowledged`, async () => {

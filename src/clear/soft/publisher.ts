@@ -172,12 +172,8 @@ export class Publisher {
   /** The longest that a page waits for another try. */
   get #mostWaitMs(): number {
     const { fleet, limits } = this.#options;
-    return Math.max(
-      DISABLED_RETRY_MS,
-      MAX_RETRY_AFTER_MS,
-      mostWaitMs(limits.rail.backoff),
-      fleet.softRules.longestIntervalMs,
-    );
+    const { longestIntervalMs } = fleet.softRules;
+    return Math.max(MAX_RETRY_AFTER_MS, mostWaitMs(limits.rail.backoff), longestIntervalMs);
   }
 
   #isToDo(row: PublishedPage): boolean {

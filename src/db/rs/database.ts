@@ -5,7 +5,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { openSqlite, type Db } from '../../lib/sqlite.js';
+import { MARK_META, type Marked } from '../sqlite/marks.js';
 import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '../sqlite/own-database.js';
+import { Sql } from '../sqlite/sql-store.js';
 import { AddressStore } from './addresses.js';
 import { AuditStore } from './audit.js';
 import { MAIL_SCHEMA, RESET_SCHEMA } from './mail-schema.js';
@@ -20,11 +22,20 @@ import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 /** How long another process that writes is waited for. */
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
+const MARKED: Marked = {
+  what: 'audit entry',
+  servedBy: 'lccd-rs',
+  lastOf: db => new Sql(db).number("SELECT seq FROM sqlite_sequence WHERE name = 'audit'")(),
+  remedy: 'put the newer one back, or see what it does not know: lccrs list --differs; no number is given out again',
+};
+/** How far it has come, for the marks beside it. */
+const MARKS_SCHEMA = `${MARK_META} INSERT INTO counter VALUES ('mark', 0);`;
 const RS_DB: OwnKind = {
   steps: [
     RS_SCHEMA + REGISTERED_SCHEMA + SESSION_SCHEMA + MAIL_SCHEMA + SERIES_SCHEMA,
     QUIET_SCHEMA,
     RESET_SCHEMA,
+    MARKS_SCHEMA,
   ],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.
@@ -33,6 +44,9 @@ const RS_DB: OwnKind = {
   upgradedBy: 'lccd-rs',
   remedy:
     'stop lccd-rs and put back a backup (lccrs backup makes them), then raise rs.first_pid above every number given since',
+  marked: MARKED,
+  vanished:
+    'put back a backup (lccrs backup makes them), or begin with nothing: remove rs.db.last-*, and raise rs.first_pid above every number given',
 };
 
 export class RsDatabase extends OwnDatabase {
@@ -46,6 +60,8 @@ export class RsDatabase extends OwnDatabase {
   readonly series: SeriesStore;
   /** Something was committed to the audit by this process. */
   onAudit: () => void = () => undefined;
+  /** Something was committed by this process. */
+  onCommit: () => void = () => undefined;
 
   /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
@@ -73,6 +89,7 @@ export class RsDatabase extends OwnDatabase {
 
   override write<T>(change: () => T): T {
     const result = super.write(change);
+    this.onCommit();
     if (this.audit.hasNews) {
       this.audit.hasNews = false;
       this.onAudit();

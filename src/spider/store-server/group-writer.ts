@@ -24,7 +24,7 @@ export interface GroupParts {
 }
 
 /** Where the record of a change was put. */
-export interface Place {
+export interface RecordPlace {
   file: number;
   position: number;
   storedBytes: number;
@@ -51,7 +51,7 @@ export class GroupWriter {
   async keep(changes: readonly RowChange[]): Promise<number> {
     const { files, db } = this.#parts;
     const drafts = new Map<DocumentFile, Draft>();
-    const places = new Map<RowChange, Place>();
+    const places = new Map<RowChange, RecordPlace>();
     let pack: Draft | undefined;
     try {
       const short = changes.filter(({ content }) => content?.kind === 'short');
@@ -75,7 +75,7 @@ export class GroupWriter {
   async #writePack(
     changes: readonly RowChange[],
     drafts: Map<DocumentFile, Draft>,
-    places: Map<RowChange, Place>,
+    places: Map<RowChange, RecordPlace>,
   ): Promise<Draft> {
     const file = this.#newFile();
     const stored = await Promise.all(changes.map(change => this.#storedPieces(change)));
@@ -100,7 +100,7 @@ export class GroupWriter {
     return this.#parts.isCompressed ? [await compressed(Buffer.concat(content.pieces))] : content.pieces;
   }
 
-  #placeLong(change: RowChange, drafts: Map<DocumentFile, Draft>, places: Map<RowChange, Place>): void {
+  #placeLong(change: RowChange, drafts: Map<DocumentFile, Draft>, places: Map<RowChange, RecordPlace>): void {
     const { content } = change;
     if (content?.kind !== 'long') return;
     const file = this.#newFile();
@@ -116,7 +116,7 @@ export class GroupWriter {
   #commit(
     changes: readonly RowChange[],
     made: readonly DocumentFile[],
-    places: ReadonlyMap<RowChange, Place>,
+    places: ReadonlyMap<RowChange, RecordPlace>,
   ): void {
     const { documents } = this.#parts.db;
     for (const file of made) documents.addFile(file);
@@ -137,7 +137,7 @@ export class GroupWriter {
 }
 
 /** The row of a change whose record, if it brings one, is in that place. */
-export function rowOf({ row }: RowChange, place: Place | undefined): DocumentRow {
+export function rowOf({ row }: RowChange, place: RecordPlace | undefined): DocumentRow {
   if (place === undefined || row.held === undefined) return row;
   return { ...row, held: { ...row.held, ...place } };
 }

@@ -14,7 +14,7 @@ import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import { reasonByte } from '../../wire/spider-codes.js';
 import { RecordReader, urlText } from '../../wire/spider-record.js';
-import { rowOf, type Place } from './group-writer.js';
+import { rowOf, type RecordPlace } from './group-writer.js';
 import type { ReceivedRecord } from './received-record.js';
 import type { RecordFiles } from './record-files.js';
 import { changesOf } from './what-counts.js';
@@ -38,7 +38,7 @@ export interface ReadBackParts {
 /** A record as it stands in a file. */
 interface Found {
   record: ReceivedRecord;
-  place: Place;
+  place: RecordPlace;
 }
 
 /** Resolves when every document that is in a file is in a row. @throws LccError as `write` of the database; system errors of the disk */
