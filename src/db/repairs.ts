@@ -31,7 +31,7 @@ export class Repairs extends SqlStore {
 
   /** The database was put back from a backup: nobody may rely on what was known of it since. */
   beginAnew(): void {
-    this.#store.transaction(() => beginAnew(this.db));
+    this.#store.transaction(() => beginAnew(this.db, 'restored from a backup'));
     forgetMarks(this.db.name);
   }
 

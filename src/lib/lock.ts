@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { errnoOf } from './errors.js';
+import { errnoOf, LccError } from './errors.js';
 import { makeFile } from './owner.js';
 import { openSqlite, type Db } from './sqlite.js';
 
@@ -24,6 +24,7 @@ export interface Lock {
 /**
  * Takes the lock of `path` (created when missing); undefined when another process, or another caller in this one, has
  * it. The file stays: removing it would let two holders in.
+ * @throws LccError `config` for a file that is something else; what SQLite and the file system throw
  */
 export function tryLock(path: string): Lock | undefined {
   let db: Db | undefined;
@@ -38,6 +39,8 @@ export function tryLock(path: string): Lock | undefined {
   } catch (error) {
     db?.close();
     if (errnoOf(error)?.startsWith('SQLITE_BUSY')) return undefined;
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(errnoOf(error) ?? ''))
+      throw new LccError('config', `${path}: no lock of the LCC; remove it`, { cause: error });
     // SQLite does not say which file: a lock may be the first thing that a read-only disk has none of.
     if (error instanceof Error)
       error.message = `${path}: ${isForbidden(path) ? 'permission denied' : error.message}`;

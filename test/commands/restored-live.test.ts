@@ -69,7 +69,7 @@ test('a backup made while it ran is not served; made to begin anew all is fetche
   assert.equal((await lcc.sh('lccfsck --repair --restored --remove-orphans')).status, 0);
   await lcc.start();
   const db = openReadOnly(path('lcc.db'));
-  assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'cache crash');
+  assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'restored from a backup');
   db.close();
   await lcc.deliver(
     'full',

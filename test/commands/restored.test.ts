@@ -75,7 +75,7 @@ test('made to begin anew it is served, wants full sets of all, and refuses curso
   assert.equal(done.status, 0, done.stdout + done.stderr);
   assert.match(done.stdout, /^database\t.*an older copy was put back.*\trepaired$/m);
   const db = openReadOnly(path('lcc.db'));
-  assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'cache crash');
+  assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'restored from a backup');
   db.close();
   await lcc.start();
   await lcc.deliver(

@@ -24,7 +24,6 @@ describe('a kill of lccstored', () => {
     'stored.file.synced:3',
     'stored.file.named:2',
     'stored.committed:2',
-    'stored.mark.noted:2',
     'stored.acknowledged:2',
   ])
     it(`after ${step} loses nothing that was acknowledged`, async () => {
@@ -52,6 +51,17 @@ describe('a kill of lccstored', () => {
       const whole = home.documents();
       for (const [docId, doc] of docs.entries()) assert.ok(whole.get(docId)?.equals(doc), String(docId));
     });
+
+  it('after stored.mark.noted, as it ends, is none that the next start takes for an older copy', async () => {
+    const home = newHome();
+    const daemon = await home.start([], { LCC_CRASH_AT: 'stored.mark.noted:2' });
+    assert.equal((await home.keep(...records)).length, records.length);
+    daemon.child.kill('SIGTERM');
+    assert.equal(await daemon.ended, 'SIGKILL');
+    await home.start();
+    assert.doesNotMatch(home.daemon.log, /put back|put in its place/);
+    assert.equal(home.documents().size, records.length);
+  });
 
   it('happens in this order: synced, named, committed, acknowledged', async () => {
     const home = newHome();

@@ -37,7 +37,13 @@ export interface ScheduledProvider {
 
 /** Why a provider is asked for all it has. */
 export type FullSetReason =
-  'old files' | 'expired files' | 'cache crash' | 'order' | 'operator' | 'silent changes';
+  | 'old files'
+  | 'expired files'
+  | 'cache crash'
+  | 'restored from a backup'
+  | 'order'
+  | 'operator'
+  | 'silent changes';
 
 /** The last set of a provider that was absorbed, and what is known of its acceptance. */
 export interface LatestSet {

@@ -6,7 +6,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { NO_PASSWORD } from '../../lib/password.js';
 import type { Db } from '../../lib/sqlite.js';
+import type { FullSetReason } from '../providers/provider-store.js';
 import { LCC_DB, madeOf, markOf, newestMark, type Marked } from './marks.js';
 
 /** Sets between a backup and what was put back in its place are fewer. */
@@ -50,16 +52,17 @@ export function wentBack(db: Db, path: string, kind: Marked = LCC_DB): string | 
 
 /**
  * Lets nobody rely on what this database knew before: cursors of content users begin again, every provider is asked for a
- * full set, sets that were being taken are taken from their beginning, and every machine reads its content again.
+ * full set, and told why; sets that were being taken are taken from their beginning, and every machine reads its content again.
  * The caller has a transaction, and rebuilds the sets of the queue (`rebuildSets`).
  */
-export function beginAnew(db: Db): void {
+export function beginAnew(db: Db, why: FullSetReason): void {
   db.prepare("UPDATE meta SET value = ? WHERE key = 'store_id'").run(randomUUID());
   // Content may have been damaged or replaced too.
   db.exec('UPDATE store SET syncedseq = 0');
   // Otherwise a full set would fulfil the wish that is made here with its second half alone.
   db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
-  db.exec("UPDATE pidb SET fullsetwanted = 'cache crash'");
+  // Nobody announces for one without a password.
+  db.prepare('UPDATE pidb SET fullsetwanted = ? WHERE password <> ?').run(why, NO_PASSWORD);
   // Sets in the spools of UNSes name sets that this database may not know: none of the next ones has the id of one of those.
   db.prepare(
     "INSERT INTO counter VALUES ('psetid', ?) ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",

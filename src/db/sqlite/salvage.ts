@@ -258,7 +258,7 @@ function keyOf(db: Db, table: string): string {
 /** Makes what was copied agree with itself, and asks for the rest. */
 function repair(db: Db): void {
   raiseCounters(db);
-  beginAnew(db);
+  beginAnew(db, 'cache crash');
   rebuildSets(db);
   db.exec(`
     UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),

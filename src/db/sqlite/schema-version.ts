@@ -1,19 +1,25 @@
 /**
  * Versions of a schema, kept in SQLite's `user_version`. Step 0 makes a new database at version 1; step n brings version n
- * to n + 1, once a release has needed one. A database of a newer LCC is refused.
+ * to n + 1. Every change of a schema is a step of its own. A database of a newer LCC is refused, and so is one whose number is known
+ * and whose tables are not: before 0.3.0 an LCC from between two releases made such ones.
  */
-import { LccError } from '../../lib/errors.js';
-import type { Db } from '../../lib/sqlite.js';
+import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 
 /** Brings a database to the last version. @param made called inside the transaction that makes a new one @throws as `versionOf` */
 export function upgrade(db: Db, path: string, steps: readonly string[], made: () => void): void {
-  if (versionOf(db, path, steps) === steps.length) return;
+  if (versionOf(db, path, steps) === steps.length) return requireTables(db, path, steps);
   const isUpgraded = db.transaction(() => {
     // Another process may have done so while this one waited for the lock.
     const from = versionOf(db, path, steps);
     for (const sql of steps.slice(from)) {
-      db.exec(sql);
+      try {
+        db.exec(sql);
+      } catch (error) {
+        if (errnoOf(error) !== 'SQLITE_ERROR') throw error;
+        throw unreleased(path, messageOf(error));
+      }
       if (from > 0) step('db.upgrade.made');
     }
     if (from === 0) made();
@@ -34,4 +40,36 @@ export function versionOf(db: Db, path: string, steps: readonly string[]): numbe
   if (version < 0)
     throw Object.assign(new Error(`damaged: user_version is ${version}`), { code: 'SQLITE_CORRUPT' });
   return version;
+}
+
+/** @throws LccError `config` when a table has other columns than all steps make; SQLITE_CORRUPT where that is damage */
+function requireTables(db: Db, path: string, steps: readonly string[]): void {
+  const made = openSqlite(':memory:');
+  try {
+    for (const sql of steps) made.exec(sql);
+    const tables = made
+      .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      .pluck()
+      .all();
+    const wrong = tables.find(table => columnsOf(db, table) !== columnsOf(made, table));
+    if (wrong === undefined) return;
+    const found = String(db.pragma('integrity_check(1)', { simple: true }));
+    if (found !== 'ok') throw Object.assign(new Error(found), { code: 'SQLITE_CORRUPT' });
+    throw unreleased(path, `table ${wrong} has other columns`);
+  } finally {
+    made.close();
+  }
+}
+
+/** Generated ones, too; '' where there is no such table. */
+function columnsOf(db: Db, table: string): string {
+  const names = 'SELECT name FROM pragma_table_xinfo(?) ORDER BY name';
+  return db.prepare<[string], string>(names).pluck().all(table).join();
+}
+
+function unreleased(path: string, what: string): LccError {
+  return new LccError(
+    'config',
+    `${path}: an LCC from between two releases made it (${what}); use that one, or move it away and begin with a new one`,
+  );
 }

@@ -144,7 +144,7 @@ test('a copy of the folder, file by file, in the order of its names while marks 
 test('another database is noticed; one that began anew, or was never served, is not', async () => {
   await commit('a');
   await mark();
-  bench.db.transaction(() => beginAnew(bench.db))();
+  bench.db.transaction(() => beginAnew(bench.db, 'restored from a backup'))();
   assert.match(wrong() ?? '', /^another database than the one served last/);
   forgetMarks(bench.path);
   assert.deepEqual([wrong(), files()], [undefined, []]);

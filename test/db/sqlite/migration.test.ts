@@ -16,7 +16,10 @@ import { openSqlite, type Db } from '../../../src/lib/sqlite.js';
 import { ROOT } from '../../support/tree.js';
 
 /** Of the steps of releases: those are never edited. */
-const RELEASED = ['980500b557db6334009dad744085e2e57eb1381636653b73675c1681cd5aa69f'];
+const RELEASED = [
+  '980500b557db6334009dad744085e2e57eb1381636653b73675c1681cd5aa69f',
+  '23086ed17e7f1c1d4671941b0f43aac4615e2067000949e09eca705a0d6501b7',
+];
 
 const MD5 = 'd41d8cd98f00b204e9800998ecf8427e';
 let dir = '';
@@ -117,6 +120,34 @@ test('a database of 0.1.0 has all its rows after the migration, and what is new 
   db.close();
   openReadOnly(path).close();
 });
+
+/** As one from between two releases is: its number is known, its tables are not. */
+for (const [what, sql] of [
+  ['a column that the release has is missing', 'ALTER TABLE robots DROP COLUMN again'],
+  ['a column that it has not is there', 'ALTER TABLE pidb ADD COLUMN tried INTEGER'],
+  ['a table is missing', 'DROP TABLE audit'],
+  ['it has the columns of a step that its number is before', `PRAGMA user_version = ${SCHEMA_VERSION - 1}`],
+] as const)
+  test(`one from between two releases is refused as that, and stays as it is: ${what}`, () => {
+    openDatabase(path).close();
+    const db = openSqlite(path);
+    db.exec(sql);
+    db.close();
+    for (const open of [() => openDatabase(path), () => openOrSalvage(path, 0, silentLog)])
+      assert.throws(
+        open,
+        (error: unknown) =>
+          error instanceof LccError &&
+          error.code === 'config' &&
+          /an LCC from between two releases made it \(.*\); use that one, or move it away/.test(
+            error.message,
+          ),
+      );
+    assert.deepEqual(
+      readdirSync(dir).filter(name => /damaged|suspect|new/.test(name)),
+      [],
+    );
+  });
 
 test('before somebody has opened it for writing it is refused for reading, with what to do', () => {
   assert.throws(

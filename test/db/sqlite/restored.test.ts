@@ -15,7 +15,7 @@ test('in an older copy that begins anew no error has a number that one had which
   assert.equal(received, copied + 5);
   // As the copy had it.
   db.exec(`DELETE FROM pierr; UPDATE sqlite_sequence SET seq = ${copied} WHERE name = 'pierr'`);
-  store.transaction(() => beginAnew(db));
+  store.transaction(() => beginAnew(db, 'restored from a backup'));
   add();
   assert.ok(Number(bench.value('SELECT errseq FROM pierr ORDER BY errseq')) > received);
   bench.close();
