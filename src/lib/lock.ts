@@ -2,20 +2,11 @@
  * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
  * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { errnoOf, LccError } from './errors.js';
 import { makeFile } from './owner.js';
-import { openSqlite, type Db } from './sqlite.js';
+import { hindranceOf, openSqlite, type Db } from './sqlite.js';
 
 export interface Lock {
   release(): void;
@@ -42,8 +33,9 @@ export function tryLock(path: string): Lock | undefined {
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(errnoOf(error) ?? ''))
       throw new LccError('config', `${path}: no lock of the LCC; remove it`, { cause: error });
     // SQLite does not say which file: a lock may be the first thing that a read-only disk has none of.
-    if (error instanceof Error)
-      error.message = `${path}: ${isForbidden(path) ? 'permission denied' : error.message}`;
+    const hindrance = hindranceOf(path, error);
+    if (hindrance !== undefined) throw hindrance;
+    if (error instanceof Error) error.message = `${path}: ${error.message}`;
     throw error;
   }
 }
@@ -54,16 +46,6 @@ function makeFileOfFolder(path: string): void {
     if (process.geteuid?.() === 0) makeFile(path, 0o644);
   } catch {
     // See above.
-  }
-}
-
-/** Whether it is there, or could be made, but not by this user. */
-function isForbidden(path: string): boolean {
-  try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.R_OK | constants.W_OK);
-    return false;
-  } catch (error) {
-    return errnoOf(error) === 'EACCES';
   }
 }
 

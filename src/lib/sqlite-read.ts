@@ -1,6 +1,7 @@
 /**
  * Opening a database in WAL mode for reading only. SQLite reads one only where its log and the index of that are, or can be
- * made: not one that was closed in good order and is on a read-only disk, a backup or a snapshot that is mounted. Its
+ * made: not one that was closed in good order and is on a read-only disk, a backup or a snapshot that is mounted, or in a folder that
+ * its reader may not write to; nor one whose writer was killed, where the reader may not write to the index. Its
  * `immutable=1` would do that, but ours is compiled without URIs, and it passes over a log that is
  * there. So such a one is read from a copy in the folder for temporary files, which goes with its last reader.
  */
@@ -15,7 +16,7 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { READER_BYTES, requireRoom, roomlessness } from './disk-room.js';
 import { errnoOf, LccError } from './errors.js';
 import { openSqlite, type Db } from './sqlite.js';
@@ -29,11 +30,34 @@ const copies = new WeakMap<Db, { path: string; state: string }>();
  *   when somebody begins to write to what is being copied
  */
 export function openForReading(path: string, busyMs: number): Db {
-  if (isOnReadOnlyDisk(path) && !(existsSync(`${path}-wal`) && existsSync(`${path}-shm`)))
-    return openCopy(path);
+  const hasIndex = existsSync(`${path}-wal`) && existsSync(`${path}-shm`);
+  if (!hasIndex && (isOnReadOnlyDisk(path) || isClosedFolder(path))) return openCopy(path);
   // The first to open it makes the index of its log; others find one.
   if (existsSync(path) && !existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
-  return openSqlite(path, { readonly: true, fileMustExist: true, timeout: busyMs });
+  const db = openSqlite(path, { readonly: true, fileMustExist: true, timeout: busyMs });
+  try {
+    db.pragma('schema_version');
+    return db;
+  } catch (error) {
+    db.close();
+    if (!hasIndex || !/^SQLITE_(READONLY|CANTOPEN)/.test(errnoOf(error) ?? '')) throw error;
+    return openCopy(path);
+  }
+}
+
+/** Whether a file is there to be read in a folder that this user may not write to. */
+function isClosedFolder(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+  } catch {
+    return false;
+  }
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return false;
+  } catch (error) {
+    return errnoOf(error) === 'EACCES';
+  }
 }
 
 /** Whether a file is there that no user can write to from here. */

@@ -3,9 +3,10 @@
  * both: two libraries in it would take each other's locks away.
  */
 import type Database from 'better-sqlite3';
+import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { LccError, messageOf } from './errors.js';
+import { dirname, join } from 'node:path';
+import { AS_ITS_USER, errnoOf, LccError, messageOf } from './errors.js';
 
 export type Db = Database.Database;
 export type Statement<Bind extends unknown[] = unknown[], Row = unknown> = Database.Statement<Bind, Row>;
@@ -50,5 +51,40 @@ export function loadSqlite(): typeof Database {
       `${name} for Node ${process.version} cannot be loaded (${messageOf(error).slice(0, 200)}); ${remedy}`,
       { cause: error },
     );
+  }
+}
+
+/**
+ * What keeps a database file from being used now, with its name, which SQLite does not say, and what to do: others write to it, or it
+ * cannot be opened. Undefined for any other error.
+ */
+export function hindranceOf(path: string, error: unknown): LccError | undefined {
+  const code = errnoOf(error) ?? '';
+  const message = `${path}: ${messageOf(error)}`;
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code))
+    return new LccError('try.later', `${message}: another process writes to it for long; run again`, {
+      cause: error,
+    });
+  if (!/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code)) return undefined;
+  if (isForbidden(path))
+    return new LccError('input.missing', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error });
+  return new LccError(
+    'output.create',
+    `${message}; see that its folder is there, and that its disk can be written to`,
+    { cause: error },
+  );
+}
+
+/** Whether the file, or the folder where SQLite keeps what belongs to it, is closed to this user. */
+function isForbidden(path: string): boolean {
+  return isClosed(path, constants.R_OK | constants.W_OK) || isClosed(`${dirname(path)}/.`, constants.W_OK);
+}
+
+function isClosed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return false;
+  } catch (error) {
+    return errnoOf(error) === 'EACCES';
   }
 }

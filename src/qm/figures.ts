@@ -18,6 +18,7 @@ import {
   ofBandwidth,
   ofGonePages,
   ofLogins,
+  ofLongLog,
   ofLostLogins,
   ofMachinesAway,
   ofMachinesRefused,
@@ -60,6 +61,7 @@ export const QM_FIGURES = {
   logins_refused: field<readonly number[]>({ reasons: ofLogins }),
   logins_lost: field<readonly number[]>({ reasons: ofLostLogins }),
   no_room: field<string | null>({ reasons: ofRoom }),
+  log_bytes: field<number>({ reasons: ofLongLog }),
   rows_queued: gauge('lcc_qm_queue_urls', 'Urls queued', count =>
     count === 0 ? 'nothing queued' : `${amount(count, 'url')} queued`,
   ),

@@ -1,4 +1,5 @@
 /** Why the Queue Manager gets nothing done, from its status: a sentence each, for lccstat. */
+import { formatAmount } from '../config/amounts.js';
 import { amount, formatDuration, formatUntil } from '../config/words.js';
 import { figureOf, listOf, type Status } from '../daemon/figures.js';
 import { managerOf, ofSilence } from '../daemon/reasons.js';
@@ -100,4 +101,12 @@ export function ofBandwidth(qm: Status, nowMs: number): string | false {
     waiting > 0 &&
     `${amount(waiting, 'provider waits', 'providers wait')} for the bandwidth of the LCC (qm.bandwidth_bytes_per_s), which is used up until ${formatUntil(untilMs, nowMs)}; lccctl flush forgets that`
   );
+}
+
+/** The write-ahead log of the database, which grows for as long as somebody reads one state of it. */
+const LONG_LOG_BYTES = 256 * 1024 * 1024;
+
+export function ofLongLog({ log_bytes: bytes }: Status): string | false {
+  if (Number(bytes ?? 0) < LONG_LOG_BYTES) return false;
+  return `lcc.db-wal has grown to ${formatAmount(Number(bytes), 'bytes')}: a program reads the database for long, such as lccq into a pager, and the log shrinks when that ends; fuser lcc.db names it`;
 }

@@ -46,7 +46,7 @@ const harmless = {
 } as const;
 const NAMES = /names\.db: (damaged and )?set aside; new ids begin far beyond/;
 const NO_NAMES = /names\.db: missing although there is content/;
-const STRANGE_STORE = /rows point to files of machine "[^"]+" in another store than this one/;
+const STRANGE_STORE = /rows point to files of machine .* in another store than this one/;
 const OTHER_DATABASE = /another database than the one served last/;
 
 const CELLS: Readonly<Record<string, Cell>> = {
@@ -88,8 +88,8 @@ const CELLS: Readonly<Record<string, Cell>> = {
     outcome: {
       older: 'harmless',
       removed: { refused: STRANGE_STORE },
-      emptied: { refused: /the store of machine "", not/ },
-      damaged: { refused: /the store of machine "[^"]+", not/ },
+      emptied: { refused: /the store of machine .{2,4}, not/ },
+      damaged: { refused: /the store of machine .*, not/ },
     },
   },
   'the whole store': {

@@ -7,6 +7,7 @@ import { SharedCache } from '../../src/cu/server/cache.js';
 import { CacheReader } from '../../src/db/cache/read.js';
 import { NamesDb } from '../../src/db/names/names.js';
 import { openDatabase, openReadOnly } from '../../src/db/sqlite/open.js';
+import { LccError } from '../../src/lib/errors.js';
 import { tryLock } from '../../src/lib/lock.js';
 import { isOutdated, openForReading } from '../../src/lib/sqlite-read.js';
 import { Disk, mountSmall, noDisk } from '../support/disk.js';
@@ -103,7 +104,10 @@ describe('a database on a read-only disk', { skip: noDisk('ext4') }, () => {
     const lock = join(disk.path, 'cursor.lock');
     assert.throws(
       () => tryLock(lock),
-      (error: Error) => error.message === `${lock}: unable to open database file`,
+      (error: unknown) =>
+        error instanceof LccError &&
+        error.message ===
+          `${lock}: unable to open database file; see that its folder is there, and that its disk can be written to`,
     );
   });
 

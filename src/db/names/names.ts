@@ -19,7 +19,7 @@
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { holderOf } from '../../lib/lock.js';
 import { isOnReadOnlyDisk, openCopy } from '../../lib/sqlite-read.js';
-import { openSqlite, type Db } from '../../lib/sqlite.js';
+import { hindranceOf, openSqlite, type Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 import { pagesByNumber } from '../sqlite/paging.js';
 import { MARK_SCHEMA, Marks, newestMark, type Marked, type MarksOptions } from '../sqlite/marks.js';
@@ -340,5 +340,5 @@ function explained(path: string, error: unknown): unknown {
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return new LccError('data.malformed', what, { cause: error });
   if (code === 'SQLITE_FULL') return new LccError('io.full', what, { cause: error });
   if (code.startsWith('SQLITE_IOERR')) return new LccError('io', what, { cause: error });
-  return error;
+  return hindranceOf(path, error) ?? error;
 }

@@ -5,11 +5,10 @@
  * in a power cut: FULL is set on every writing connection, after WAL was entered, and read back.
  */
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { existsSync } from 'node:fs';
+import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
-import type { Db } from '../../lib/sqlite.js';
+import { hindranceOf, type Db } from '../../lib/sqlite.js';
 import { moveLogins } from '../providers/site-logins.js';
 import { isLeaving } from './aside.js';
 import { DEPARTURE_SCHEMA } from './departure-schema.js';
@@ -103,8 +102,8 @@ function refuseUnserved(path: string): void {
 function asLccError(path: string, error: unknown): unknown {
   if (error instanceof LccError) return error;
   const code = errnoOf(error) ?? '';
-  if (/^SQLITE_(CANTOPEN|READONLY)/.test(code) && isForbidden(path))
-    return new LccError('input.missing', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error });
+  const hindrance = hindranceOf(path, error);
+  if (hindrance !== undefined && (existsSync(path) || hindrance.code === 'input.missing')) return hindrance;
   if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error))) {
     const remedy = existsSync(path) ? '' : '; lccd creates it';
     return new LccError('input.missing', `${path}: ${messageOf(error)}${remedy}`, { cause: error });
@@ -112,17 +111,6 @@ function asLccError(path: string, error: unknown): unknown {
   if (code.startsWith('E'))
     return new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
   return storageError(path, error);
-}
-
-/** Whether the file, or the folder where SQLite keeps what belongs to it, is closed to this user: SQLite does not say. */
-function isForbidden(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK);
-    accessSync(dirname(path), constants.W_OK | constants.X_OK);
-    return false;
-  } catch (error) {
-    return errnoOf(error) === 'EACCES';
-  }
 }
 
 /**
@@ -145,7 +133,7 @@ export const START_EMPTY =
   'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty';
 
 /**
- * What SQLite reports of the disk or the file, as an LccError: `io.full`, `io` or `data.malformed`; all else as it is.
+ * What SQLite reports of the disk or the file, as an LccError: `io.full`, `io`, `data.malformed`, or as hindranceOf; all else as it is.
  * @param remedy what to do about damage
  */
 export function storageError(
@@ -161,7 +149,7 @@ export function storageError(
   }
   if (code === 'SQLITE_FULL') return new LccError('io.full', message, { cause: error });
   if (code.startsWith('SQLITE_IOERR')) return new LccError('io', message, { cause: error });
-  return error;
+  return hindranceOf(path, error) ?? error;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
-import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { LccError } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import type { Db } from '../../lib/sqlite.js';
 import { Marks, type Marked, type MarksOptions } from './marks.js';
@@ -80,9 +80,7 @@ export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): 
 /** What SQLite reports of a database, as an LccError where that is known. */
 export function ownError(path: string, kind: OwnKind, error: unknown): unknown {
   if (error instanceof LccError) return error;
-  if (errnoOf(error)?.startsWith('SQLITE_BUSY') !== true) return storageError(path, error, kind.remedy);
-  const message = `${path}: others write to it for long (${messageOf(error)}); run again`;
-  return new LccError('try.later', message, { cause: error });
+  return storageError(path, error, kind.remedy);
 }
 
 /** An open one, on one connection; its stores are those of a subclass. */

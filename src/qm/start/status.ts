@@ -1,4 +1,5 @@
 /** What lccd-qm says of itself. */
+import { statSync } from 'node:fs';
 import { machinesAway } from '../machines-away.js';
 import type { QmStatus } from '../figures.js';
 import type { Dispatch } from './dispatch.js';
@@ -8,7 +9,7 @@ import type { Upkeep } from './upkeep.js';
 
 /** The status, read when it is asked for. */
 export function statusOf(
-  { store, fullDisk, gonePages }: OpenStore,
+  { db, store, fullDisk, gonePages }: OpenStore,
   { dispatcher, deletions, syncPoints, bmLinks }: Dispatch,
   { intake, unsLinks, overload }: TakingIn,
   { fsm, truthEffects }: Upkeep,
@@ -22,6 +23,7 @@ export function statusOf(
       idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
       rows_queued: store.providers.waiting(),
       no_room: fullDisk.reason ?? null,
+      log_bytes: statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0,
       absorbing: intake.open,
       ...doing,
       unses: unsLinks.connected,
