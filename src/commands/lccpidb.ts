@@ -22,6 +22,7 @@ import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
 import { TruthReader } from '../db/truth/reader.js';
+import { noteChange } from '../db/sqlite/restored.js';
 import { moveChangeMark } from '../db/providers/change-mark.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
@@ -119,6 +120,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   try {
     db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
     await chosen.action(db, context, slotsOf(config.get('qm.slots')), config);
+    if (chosen.write) noteChange(db, config.home.db);
   } catch (error) {
     throw readingError(config.home.db, error);
   } finally {

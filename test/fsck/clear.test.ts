@@ -70,6 +70,27 @@ describe('clear.db', () => {
     assert.deepEqual(fsck(), []);
   });
 
+  it('that lacks what commands queued while the daemons were stopped is noticed as well, however often they try', async () => {
+    const { path, fsck, open, request, begin } = scene();
+    await begin();
+    copyFileSync(path, `${path}.backup`);
+    for (const id of ['while', 'it', 'is', 'stopped']) {
+      const db = open();
+      request(db, id);
+      db.close();
+    }
+    assert.deepEqual(fsck(), []);
+    copyFileSync(`${path}.backup`, path);
+    assert.match(fsck()[0]?.what ?? '', /an older copy was put back/);
+    // What is queued in an older copy does not make it the right one.
+    for (let n = 0; n < 6; n++) {
+      const db = open();
+      request(db, `late ${n}`);
+      db.close();
+      assert.match(fsck()[0]?.what ?? '', /an older copy was put back/);
+    }
+  });
+
   it('that was put back from a backup is noticed, and left alone unless it is to begin again', async () => {
     const { path, notes, fsck, open, request, serve, begin } = scene();
     await begin();

@@ -84,6 +84,19 @@ export function newestMark(path: string): Mark | undefined {
   return { number, storeId, seq: Number(seq), made, state: state === 'stopped' ? 'stopped' : 'serving' };
 }
 
+/**
+ * Raises the number and notes it, for a command that has committed something while no daemon may be there to do so. What was never
+ * served has no marks. The caller has seen that the database is the one served last. @throws system errors, what SQLite throws
+ */
+export function noteMark(db: Db, path: string, kind: Marked): void {
+  const state = newestMark(path)?.state;
+  if (state === undefined) return;
+  db.exec("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
+  const mark = markOf(db, path, kind);
+  writeFileDurably(fileOf(path, mark.number), textOf(mark, state));
+  removeBelow(path, mark.number - 1);
+}
+
 /** Nothing is known any more of the database that was there. */
 export function forgetMarks(path: string): void {
   removeBelow(path, Infinity);

@@ -10,7 +10,7 @@ import { openForReading } from '../../lib/sqlite-read.js';
 import type { Db } from '../../lib/sqlite.js';
 import { Marks, type Marked, type MarksOptions } from './marks.js';
 import { storageError } from './open.js';
-import { hasVanished, wentBack } from './restored.js';
+import { hasVanished, noteChange, wentBack } from './restored.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { openWal, type WalOptions } from './wal.js';
 
@@ -88,6 +88,9 @@ export class OwnDatabase {
   readonly path: string;
   protected readonly db: Db;
   readonly #kind: OwnKind;
+  /** A daemon notes what is committed. */
+  #hasMarks = false;
+  #hasWritten = false;
 
   protected constructor(path: string, kind: OwnKind, db: Db) {
     this.path = path;
@@ -100,7 +103,9 @@ export class OwnDatabase {
    * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what `change` throws
    */
   write<T>(change: () => T): T {
-    return this.guard(() => this.db.transaction(change).immediate());
+    const result = this.guard(() => this.db.transaction(change).immediate());
+    this.#hasWritten = true;
+    return result;
   }
 
   /** Reads one snapshot. @throws as `write` */
@@ -118,6 +123,7 @@ export class OwnDatabase {
   newMarks({ failed, ...options }: Omit<MarksOptions, 'kind'>): Marks {
     const kind = this.#kind;
     if (kind.marked === undefined) throw new Error(`${this.path}: a kind of database without marks`);
+    this.#hasMarks = true;
     const mapped = (error: unknown) => failed(ownError(this.path, kind, error));
     return new Marks(this.db, this.path, { ...options, kind: kind.marked, failed: mapped });
   }
@@ -127,7 +133,11 @@ export class OwnDatabase {
     return Number(this.db.pragma('data_version', { simple: true }));
   }
 
+  /** What a command has committed is noted first: its daemon may be stopped, and see nothing of that. */
   close(): void {
+    const { marked } = this.#kind;
+    if (marked !== undefined && this.#hasWritten && !this.#hasMarks && this.path !== ':memory:')
+      noteChange(this.db, this.path, marked);
     this.db.close();
   }
 

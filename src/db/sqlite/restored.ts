@@ -9,7 +9,7 @@ import { statSync } from 'node:fs';
 import { NO_PASSWORD } from '../../lib/password.js';
 import type { Db } from '../../lib/sqlite.js';
 import type { FullSetReason } from '../providers/provider-store.js';
-import { LCC_DB, madeOf, markOf, newestMark, type Marked } from './marks.js';
+import { LCC_DB, madeOf, markOf, newestMark, noteMark, type Marked } from './marks.js';
 
 /** Sets between a backup and what was put back in its place are fewer. */
 const SKIPPED_SETS = 10_000_000;
@@ -48,6 +48,15 @@ export function wentBack(db: Db, path: string, kind: Marked = LCC_DB): string | 
   if (last.state === 'serving' && made !== '' && last.made !== '' && made !== last.made)
     return `a copy was put in its place after its ${kind.servedBy} had been killed, and what it lacks nobody knows; ${remedy}`;
   return undefined;
+}
+
+/** As noteMark, where the database is the one served last; nobody depends on a mark being there. */
+export function noteChange(db: Db, path: string, kind: Marked = LCC_DB): void {
+  try {
+    if (wentBack(db, path, kind) === undefined) noteMark(db, path, kind);
+  } catch {
+    // Without it an older copy may not be noticed, no more than that.
+  }
 }
 
 /**
