@@ -78,10 +78,11 @@ export async function startRs(services: Services): Promise<Running> {
 }
 
 /** Marks of how far the database has come, as beside lcc.db. */
-function marksOf(db: RsDatabase, { clock, log, fail }: Services): Marks {
+function marksOf(db: RsDatabase, services: Services): Marks {
+  const { clock, log } = services;
   const failed = (error: unknown) => {
     const isPassing = error instanceof LccError && PASSING.includes(error.code);
-    if (!isPassing) fail(error);
+    if (!isPassing) services.fail(error);
     return isPassing;
   };
   const marks = db.newMarks({ clock, log, failed, noted: () => step('rs.mark.noted') });

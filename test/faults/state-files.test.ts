@@ -286,7 +286,7 @@ async function tryCell({ files, outcome }: Cell, how: How, end: 'stop' | 'kill')
   cpSync(lcc.home, olderHome(), {
     recursive: true,
     preserveTimestamps: true,
-    filter: from => !/\.sock$/.test(from),
+    filter: from => !from.endsWith('.sock'),
   });
   await lcc.start();
   await publishMore();

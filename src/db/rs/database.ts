@@ -26,7 +26,8 @@ const MARKED: Marked = {
   what: 'audit entry',
   servedBy: 'lccd-rs',
   lastOf: db => new Sql(db).number("SELECT seq FROM sqlite_sequence WHERE name = 'audit'")(),
-  remedy: 'put the newer one back, or see what it does not know: lccrs list --differs; no number is given out again',
+  remedy:
+    'put the newer one back, or see what it does not know: lccrs list --differs; no number is given out again',
 };
 /** How far it has come, for the marks beside it. */
 const MARKS_SCHEMA = `${MARK_META} INSERT INTO counter VALUES ('mark', 0);`;

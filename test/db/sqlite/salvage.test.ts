@@ -76,10 +76,11 @@ test('a sound database is opened as it is', () => {
 
 test('of a table whose description is lost nothing is kept, and that is said in so many words', () => {
   bench.reopen();
+  const page = pageOf('lccurl_seq');
   bench.db.exec('DROP TABLE agemark');
   bench.db.pragma('wal_checkpoint(TRUNCATE)');
   bench.db.close();
-  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  overwrite((page - 1) * 4096, 4096);
   suspectDatabase(bench.path);
   const said: unknown[] = [];
   const warn = (message: string, fields: LogFields = {}) => {
