@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeCpPackage } from './cp-package.mjs';
+import { noticesOf } from './notices.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const commandsDir = join(root, 'src/commands');
@@ -122,13 +123,15 @@ const bundle = (outName, contents) =>
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [lazyModules, withoutUndiciHttp2],
     external: ['prom-client'],
+    // The notices of packages stand in a file of their own.
     legalComments: 'none',
+    metafile: true,
     // Until a daemon has begun to listen to it, SIGHUP would end it; what it is to read again it has not read yet.
     banner: outName.startsWith('lccd') ? { js: "process.on('SIGHUP', () => undefined);" } : {},
     logLevel: 'warning',
   });
 
-await Promise.all([
+const bundles = await Promise.all([
   ...names.map(name =>
     bundle(
       name in USUAL_WORK ? `${name}.bundle.cjs` : `${name}.cjs`,
@@ -148,6 +151,14 @@ await Promise.all([
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
   bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),
 ]);
+
+writeFileSync(
+  join(outDir, 'THIRD-PARTY.txt'),
+  noticesOf(
+    root,
+    bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+  ),
+);
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));
 writeFileSync(join(scratch, 'page.html'), '');

@@ -38,7 +38,7 @@ changed since the last accepted delivery, \`lcccp\` delivers it, \`lccregister\`
         lcccp --uns=tls:lcc.example.org:9443 --pid=7 --pwdfile=$HOME/.lcc-password \\
               --urlprefix=http://www.example.org/
 
-\`examples/cron\` has the line for cron. Licence: GPL-3.0-or-later.
+\`examples/cron\` has the line for cron. Licence: GPL-3.0-or-later; \`dist/bin/THIRD-PARTY.txt\` has those of the packages in it.
 `;
 
 export function writeCpPackage() {
@@ -55,6 +55,7 @@ export function writeCpPackage() {
   for (const page of MANUALS) copy(`man/${page}`);
   copy('examples/cron');
   copy('LICENSE');
+  copy('dist/bin/THIRD-PARTY.txt');
   writeFileSync(join(target, 'README.md'), README.replace('VERSION', version));
   const manifest = {
     name: 'lcc-cp',

@@ -3,6 +3,8 @@
  * `..` into the neighbour's folder and takes `DELETE /folder/` for all that is in it; so only plain paths of pages are sent.
  */
 
+import { ambiguityOf } from '../wire/ambiguity.js';
+
 const MAX_ID_BYTES = 512;
 const MAX_URL_BYTES = 2048;
 /** Words separated by slashes, none of which begins with a dot, a dash or a tilde. */
@@ -42,7 +44,9 @@ export function problemOfUrl(url: string): string | undefined {
   const segments = url.slice(1).replace(/%2e/gi, '.').split('/');
   if (segments.some(segment => segment === '' || segment === '.' || segment === '..'))
     return 'the url has an empty segment, or one of dots';
-  return undefined;
+  // Overlong bytes, path parameters, wide dots: what some server takes for `..`.
+  const ambiguity = ambiguityOf(`http://h${url}`);
+  return ambiguity === undefined ? undefined : `the url ${ambiguity}`;
 }
 
 /** Whether a page is named as its folder: `/`, `/news/`. A server with files would remove all of it, so only caches are sent that. */

@@ -48,6 +48,8 @@ export type CuEvent =
 
 const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})$/;
 const NUMBER = /^[1-9]\d{0,14}$/;
+/** Of a glob; SQLite takes none of 50 000 bytes. */
+const MAX_MIME_LENGTH = 1000;
 
 export class CuReader {
   readonly #where: string;
@@ -125,6 +127,8 @@ function queryOf(attributes: Attributes): CuQuery {
       case 'until':
       case 'prefix':
       case 'mime':
+        if (name === 'mime' && value.length > MAX_MIME_LENGTH)
+          throw wrong(name, '(…)', `at most ${MAX_MIME_LENGTH} characters`);
         query[name] = value;
         break;
       case 'pid':

@@ -11,6 +11,21 @@ import {
 
 const isRefused = (id: string, utf8 = false) => 'problem' in pathOfContentId(id, utf8);
 
+describe('the path of a page', () => {
+  it('is refused where some server reads dots in it, however they are written', () => {
+    for (const url of [
+      '/%c0%ae/x',
+      '/a/%c0%ae%c0%ae/x',
+      '/%E0%80%AE%E0%80%AE/x',
+      '/a/..;x/b',
+      '/a/%ef%bc%8e%ef%bc%8e/b',
+    ])
+      assert.notEqual(problemOfUrl(url), undefined, url);
+    for (const url of ['/caf%c3%a9.html', '/a;v=1/b.html', '/%e6%97%a5.html'])
+      assert.equal(problemOfUrl(url), undefined, url);
+  });
+});
+
 describe('a content id', () => {
   it('is words of plain characters with slashes between', () => {
     for (const id of ['a', 'A1', '_x', 'news/2026/11/a-b_c.d~e', '0', 'a'.repeat(512)])

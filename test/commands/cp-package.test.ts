@@ -120,6 +120,25 @@ test('the build has made the same file, which lccd-rs serves, and the whole pack
   assert.ok(packed(ROOT, '--dry-run').names.includes('dist/bin/lcc-cp.tgz'));
 });
 
+test('both packages have the notices of the packages whose code is in them', () => {
+  assert.ok(cp.names.includes('dist/bin/THIRD-PARTY.txt'));
+  assert.ok(packed(ROOT, '--dry-run').names.includes('dist/bin/THIRD-PARTY.txt'));
+  const notices = readFileSync(join(ROOT, 'dist/bin/THIRD-PARTY.txt'), 'utf8');
+  // Names of packages that are known to be in a bundle: what nearly every command loads, and what is loaded by a few.
+  for (const name of ['commander', 'undici', 'hono', 'htmlparser2', 'saxes', 'smol-toml', 'ipaddr.js'])
+    assert.match(notices, new RegExp(`^${name} \\d+\\.\\S+ \\(`, 'm'), name);
+  const parts = notices.split(/^-{78}$/m).slice(1);
+  assert.ok(parts.length > 20);
+  for (const part of parts) {
+    assert.match(part, /^\s*@?[\w./-]+ \d+\.\d+\.\S+ \(.+\)\n/);
+    assert.match(
+      part,
+      /Permission|Redistribution|Apache License|Unlicense|public domain/i,
+      part.slice(0, 80),
+    );
+  }
+});
+
 test('the whole package has neither tests nor benches, nor the folder of the package for sites', () => {
   const { names } = packed(ROOT, '--dry-run');
   const unwanted = names.filter(path => /^(?:dist\/)?(?:test|bench|lcc-cp|src\/.*\.test)\b/.test(path));

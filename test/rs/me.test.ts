@@ -201,6 +201,16 @@ test('what a site says in an error is neither markup, nor a formula, nor a link 
   assert.deepEqual(['a', '-1', 'a,b', '@x'].map(csvCell), ['a', "'-1", '"a,b"', "'@x"]);
 });
 
+test('a character that is not seen, or turns what follows it, is written as its number', async () => {
+  const insert = scene.qm.db.prepare('INSERT INTO pierr(pid, code, text, attrs) VALUES (?, 404, ?, ?)');
+  insert.run(PID, 'not\u200b there', ` curl="${ROOT}a\u202egpj.exe" mimetype="text/html"`);
+  for (const path of ['/me/errors', '/me/errors.csv']) {
+    const { html } = await scene.get(path);
+    assert.ok(!/[\u202e\u200b]/.test(html), path);
+    assert.ok(html.includes('a\\u{202e}gpj.exe') && html.includes('not\\u{200b} there'), path);
+  }
+});
+
 test('receipts say what became of a page', async () => {
   await scene.qm.send(PID, [url(`${ROOT}kept`), url(`${ROOT}waits`), url(`${ROOT}fails`)]);
   scene.qm.fetch(PID, `${ROOT}kept`);

@@ -44,6 +44,7 @@ describe('queries of content users', () => {
     ['<query pidd="7"/>', 104, /line 1, column 17: <query>: no attribute pidd/],
     ['<query pid="-1"/>', 104, /<query pid="-1">: give a number from 1/],
     ['<query limit="0"/>', 104, /give a number from 1/],
+    [`<query mime="${'*'.repeat(1001)}"/>`, 104, /give at most 1000 characters/],
     ['<query cursor="17"/>', 104, /give one that an answer had, .* or leave it out for everything/],
     [`<query cursor="${STORE}:1" since="1h"/>`, 104, /give cursor or since/],
     ['<query deleted="maybe"/>', 104, /give only, no or yes/],

@@ -6,6 +6,14 @@ import type { ProviderViewOptions } from '../me.js';
 import { busy } from '../refusal.js';
 import type { ProviderQuestion, SharedAnswers, QmTold } from '../shared-answers.js';
 
+/**
+ * What a provider wrote, as it may stand on a page or in a table: characters that are not seen, and turn what follows them, are
+ * written as their numbers.
+ */
+function visible(text: string): string {
+  return text.replace(/[\p{Cf}\u2028\u2029]/gu, each => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
 export class QmAnswers {
   readonly #ask: ProviderViewOptions['ask'];
   readonly #shared: SharedAnswers;
@@ -41,7 +49,11 @@ export class QmAnswers {
   /** Errors that it has not received. @param isLook not the whole of many */
   async errors(pid: number, wanted: RsErrorsWanted, isLook: boolean): Promise<readonly KeptError[]> {
     const { errors } = await this.#told({ op: 'errors', pid, ...wanted }, isLook);
-    return errors as KeptError[];
+    return (errors as KeptError[]).map(each => ({
+      ...each,
+      curl: visible(each.curl),
+      text: visible(each.text),
+    }));
   }
 
   /** How urls stand, in their order. */
