@@ -19,7 +19,7 @@ async function register(name: string): Promise<number> {
   const docroot = join(site.docroot, name);
   mkdirSync(docroot, { recursive: true });
   const pwdfile = join(lcc.dir, `password-${name}`);
-  const options = `--server=${server} --url=${site.url}/${name}/ --docroot=${docroot} --pwdfile=${pwdfile}`;
+  const options = `--server=${server} --url=${new URL(`${name}/`, site.url).href} --docroot=${docroot} --pwdfile=${pwdfile}`;
   const { status, stdout, stderr } = await lcc.sh(`lccregister new ${options} --timeout=60`);
   assert.equal(status, 0, stderr);
   const [, pid] = /--pid=(\d+)/.exec(stdout) ?? [];

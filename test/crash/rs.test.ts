@@ -14,9 +14,17 @@ import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
 import { daemons, docroot, Pair, site } from './rs-pair.js';
 
+it('a kill at rs.mark.noted, before it serves, leaves nothing that looks like an older copy', async () => {
+  const pair = new Pair(await freePort(), 'open', 'rs.mark.noted');
+  await assert.rejects(pair.start(), /lccd-rs ended \(SIGKILL\)/);
+  assert.equal((await pair.ask('GET', 'pairs/none'))['status'], 404);
+  pair.isOver = true;
+  assert.equal(pair.crashed, 'rs.mark.noted');
+  assert.doesNotMatch(pair.running('lccd-rs').log, /put back|served last/);
+});
+
 describe('a registration', () => {
   for (const [step, mode] of [
-    ['rs.mark.noted', 'open'],
     ['rs.pair.committed', 'open'],
     ['register.pair.synced', 'open'],
     ['register.password.synced', 'open'],
