@@ -109,7 +109,11 @@ export class RailStore extends SqlStore {
         `rail ${name}: target ${target} is a group; name one of its elementary targets`,
       );
     const holder = this.#holderOf(url, name);
-    if (holder !== undefined) throw new LccError('usage', `rail ${name}: ${url} is rail ${holder} already`);
+    if (holder !== undefined)
+      throw new LccError(
+        'usage',
+        `rail ${name}: ${url} is rail ${holder} already; another site on that server needs another name or address of it in --url, and its own --host`,
+      );
   }
 }
 

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { RegistrationState } from '../../db/rs/registrations.js';
-import { capital, type Markup } from '../pages/layout.js';
+import { capital, figureOf, type Markup } from '../pages/layout.js';
 import { countText } from '../pages/numbers.js';
 import type { AuditEntry, AuditPage, Freshness } from './views.js';
 
@@ -50,7 +50,7 @@ export function tableOf<Row>(
 export function tileOf(label: string, value: string, detail: Markup | string): Markup {
   return html`<div class="tile">
     <h2>${label}</h2>
-    <p class="figure">${value}</p>
+    ${figureOf(value)}
     <p>${detail}</p>
   </div>`;
 }

@@ -154,6 +154,14 @@ export interface FieldView {
   wrong?: string | undefined;
 }
 
+/** Of a number on a tile, as there is room for on a narrow screen in its usual size. */
+const SHORT_FIGURE = 7;
+
+/** The number of a tile. @param more of what, and the like, small */
+export function figureOf(text: string, more: Markup | string = ''): Markup {
+  return html`<p class="figure${text.length > SHORT_FIGURE ? ' long' : ''}">${text} ${more}</p>`;
+}
+
 /** A label, what to write, what is wrong with it, and the input; passwords are never sent back. */
 export function fieldOf(field: FieldView): Markup {
   const { name, id = name, label, hint, type = 'text', value = '', autocomplete = 'off', inputmode } = field;

@@ -6,7 +6,7 @@ import { fullSetRation } from '../../db/providers/pidb.js';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import { crontabLines } from '../../wire/crontab.js';
 import type { TakenSet } from '../../wire/rs-looks.js';
-import { codeBlock, type Markup } from './layout.js';
+import { codeBlock, figureOf, type Markup } from './layout.js';
 import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
 import { agoOf, untilOf } from './times.js';
@@ -120,17 +120,17 @@ function tiles({ provider, base, nowMs, fullSetPeriodMs }: OverviewView): Markup
     ${used('Space', spaceused, spacemax, bytesText)}
     <div class="tile">
       <h2>Waiting</h2>
-      <p class="figure">${countText(nurlproc)}</p>
+      ${figureOf(countText(nurlproc))}
       <p>${nurlproc === 1 ? 'page' : 'pages'} to be fetched</p>
     </div>
     <div class="tile${nurlerrs > 0 ? ' bad' : ''}">
       <h2>Errors</h2>
-      <p class="figure">${countText(nurlerrs)}</p>
+      ${figureOf(countText(nurlerrs))}
       <p>${nurlerrs > 0 ? html`<a href="${base}/me/errors">What to do</a>` : 'none to look at'}</p>
     </div>
     <div class="tile">
       <h2>Full sets left</h2>
-      <p class="figure">${countText(allowed)} <small>of ${countText(fullsetsallowed)}</small></p>
+      ${figureOf(countText(allowed), html`<small>of ${countText(fullsetsallowed)}</small>`)}
       <p>complete lists</p>
     </div>
   </div>`;
@@ -144,7 +144,7 @@ function used(label: string, value: number, most: number, text: (amount: number)
   const tone = percent >= 100 ? 'bad' : percent >= WARN_PERCENT ? 'wait' : '';
   return html`<div class="tile ${tone}">
     <h2>${label}</h2>
-    <p class="figure">${text(value)}</p>
+    ${figureOf(text(value))}
     <svg
       class="bar ${tone}"
       viewBox="0 0 100 4"

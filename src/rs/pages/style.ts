@@ -112,8 +112,9 @@ const PARTS = `
 .tile { padding: .9rem clamp(.8rem, 4vw, 1.1rem) 1rem; display: flex; flex-direction: column; container-type: inline-size; }
 .tile h2, .tile h3 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
 .tile p { margin: .15rem 0 0; font-size: .9rem; color: var(--soft); font-variant-numeric: tabular-nums; }
-.tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(.9rem, 14cqi, 1.75rem); line-height: 1.2; min-height: 2rem; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
+.tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(1.45rem, 1.3rem + .7vw, 1.75rem); line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
 .tile .figure small { font-size: .95rem; font-weight: 550; letter-spacing: 0; color: var(--soft); }
+.tile .figure.long { font-size: clamp(.9rem, 14cqi, 1.75rem); }
 .tile.bad .figure { color: var(--bad); } .tile.wait .figure { color: var(--wait); }
 /* Four are 2 + 2, five are 3 + 2: none stands alone in its row. */
 @media (max-width: 56rem) { .tiles { grid-auto-flow: row; grid-auto-columns: auto; grid-template-columns: repeat(6, minmax(0, 1fr)); } }

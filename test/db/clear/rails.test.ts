@@ -23,7 +23,7 @@ describe('rails', () => {
     assert.throws(() => rails.add(railOf('r1', 'us', { url: 'http://x/' }), 1), /there is a rail r1 already/);
     assert.throws(
       () => rails.add(railOf('r2', 'us', { url: 'http://127.0.0.1/r1/' }), 1),
-      /is rail r1 already/,
+      /is rail r1 already; another site on that server needs another name or address of it in --url/,
     );
     assert.throws(() => rails.add(railOf('r2', 'all'), 1), /is a group/);
     assert.throws(() => rails.add(railOf('r2', 'none'), 1), /no target none/);
