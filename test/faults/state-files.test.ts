@@ -125,7 +125,6 @@ const CELLS: Readonly<Record<string, Cell>> = {
     files: ['*.lock', 'spool/uns/*.lock', 'spool/uns/*/lock', 'run/*.lock'],
     outcome: { ...harmless, damaged: { refused: /lock: no lock of the LCC; remove it/ } },
   },
-  'what is known of logins': { files: ['run/logins.changes'], outcome: harmless },
   'lcc.db and names.db': {
     files: [...database('lcc.db'), ...database('store/names.db')],
     outcome: { older: { refused: OLDER }, removed: { refused: /lcc\.db: not there/ } },
