@@ -10,12 +10,14 @@ export function plainWords(text: string): string {
 
 /**
  * What a request is refused with: for programs a code, for people what is wrong and what to do. The setting of a limit is for the
- * operator alone: `message` has it, `what` and `advice` have not.
+ * operator alone: `message` and `named` have it, `what` and `advice` have not.
  */
 export class RsRequestRefused extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
   readonly code: string;
   readonly what: string;
+  /** As `what`, with the setting. */
+  readonly named: string;
   readonly advice: string;
   /** When to come again, if ever. */
   readonly retryAfterS: number | undefined;
@@ -32,6 +34,7 @@ export class RsRequestRefused extends Error {
     this.status = status;
     this.code = code;
     this.what = plainWords(what);
+    this.named = what;
     this.advice = plainWords(advice);
     this.retryAfterS = retryAfterS;
   }

@@ -65,7 +65,7 @@ export class RefusedRequests {
     const refused = REFUSED.get(request);
     if (refused === undefined) return;
     const { error, account } = refused;
-    const { status, code, message } = error;
+    const { status, code, named } = error;
     if (!NOTED_STATUS.includes(status) && !NOTED_CODES.includes(code)) return;
     const { proxies, limit } = this.#options;
     const network = networkOf(clientAddress(request, proxies));
@@ -79,7 +79,7 @@ export class RefusedRequests {
     const path = withoutCapability((request.url ?? '').replace(/\?.*/, '')).slice(0, 100);
     this.#note(
       status === 401 ? 'login refused' : 'request refused',
-      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${message}${account === '' ? '' : ` (${oneLine(account, MAX_ACCOUNT)})`}`,
+      `${status} ${code} from ${network}: ${request.method ?? ''} ${path}: ${named}${account === '' ? '' : ` (${oneLine(account, MAX_ACCOUNT)})`}`,
     );
   };
 
