@@ -20,6 +20,8 @@ const SPIDER_PLACES: Bound = {
 const DOOR_PLACES: Bound = {
   key: 'uns.max_doors',
   whose: 'front doors',
+  // They say whose address a CP has.
+  machines: true,
   say: ({ message }) => initRejected(102, message),
 };
 

@@ -1,7 +1,16 @@
 /** Machines of an LCC show each other certificates of its own authority: on every listener for machines, as the guide makes them. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,10 +119,15 @@ describe('the guide to several machines', () => {
 /** Where a daemon listens whose log does not name it. */
 async function portOf(lcc: string, name: string): Promise<number> {
   const { pid } = await statusOf(lcc, name);
+  const fds = `/proc/${Number(pid)}/fd`;
   const inodes = new Set(
-    sh('/', `ls -l /proc/${Number(pid)}/fd`)
-      .match(/socket:\[\d+\]/g)
-      ?.map(text => text.slice(8, -1)),
+    readdirSync(fds).map(fd => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(join(fds, fd)))?.[1];
+      } catch {
+        return undefined; // closed meanwhile
+      }
+    }),
   );
   const line = readFileSync('/proc/net/tcp', 'latin1')
     .split('\n')
@@ -132,6 +146,7 @@ const LISTENERS: readonly [name: string, option: string, rest: readonly string[]
   ['lccd-bm', '--listen', ['--source=unix:HOME/no.sock']],
   ['lccbot', '--listen', []],
   ['lccurld', '--listen', ['--file=HOME/urls']],
+  ['lccd-uns', '--listen-door', ['--qm=unix:HOME/no.sock', '--listen=unix:HOME/cps.sock']],
   ['lccstored', '--listen', ['--dir=HOME/docs']],
 ];
 
@@ -198,7 +213,11 @@ describe('a listener for machines', () => {
       const args = [`${option}=${endpoint}`, ...rest.map(word => word.replace('HOME', at))];
       const { status, stderr } = runCommand(at, name, args);
       assert.equal(status, 78, `${name} ${endpoint}: ${stderr}`);
-      const lines = stderr.trim().split('\n');
+      // A UNS has begun to listen to CPs.
+      const lines = stderr
+        .trim()
+        .split('\n')
+        .filter(line => !line.includes('"level":"info"'));
       assert.equal(lines.length, 1, stderr);
       assert.match(
         stderr,
@@ -249,13 +268,18 @@ describe('a machine that connects', () => {
     assert.doesNotMatch(other.daemon.log + misnamed.daemon.log, /"event":"robot connected"/);
   });
 
-  it('that is refused logs why', async () => {
-    const { port } = await listening(home('strict', ours, 'localhost'), BOT_MANAGER, 'tls:127.0.0.1:0');
+  it('that is refused says so, and goes on trying; the log of the other side has why', async () => {
+    const { daemon, port } = await listening(
+      home('strict', ours, 'localhost'),
+      BOT_MANAGER,
+      'tls:127.0.0.1:0',
+    );
     const at = join(dir, 'nobody');
     mkdirSync(at);
     writeFileSync(join(at, 'lcc.toml'), `[net]\ntls_ca = "${ours}/ca.pem"\n`);
     const robot = robotAt(at, `localhost:${port}`);
-    await robot.logged('no certificate; machines of this LCC show one of its authority');
+    await robot.logged('connections are closed at once, retrying');
+    assert.match(daemon.log, /"event":"machine refused","peer":"[^"]+","reason":"no certificate"/);
   });
 
   it('without a certificate of its own is a mistake of its settings', () => {
