@@ -125,7 +125,7 @@ test('spider.known_urls bounds what is known not to be had of a provider', async
     });
     const count = store.db.prepare<[], number>('SELECT count(*) FROM known').pluck().get();
     store.db.exec('DELETE FROM known');
-    await store.close();
+    store.close();
     return count ?? 0;
   };
   assert.equal(await noted({}), 1500);
