@@ -1,0 +1,27 @@
+// The table: pieces, their vectors (sqlite-vec, cosine), and their words (FTS5).
+import Database from 'better-sqlite3';
+import * as sqliteVec from 'sqlite-vec';
+
+export function openTable(file) {
+  const db = new Database(file);
+  sqliteVec.load(db);
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = NORMAL');
+  db.exec(`
+    CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT);
+    CREATE TABLE IF NOT EXISTS chunks(rowid INTEGER PRIMARY KEY, doc INTEGER, n INTEGER, url TEXT, title TEXT,
+      headings TEXT, markdown TEXT, text TEXT, hash TEXT, UNIQUE(doc, n));
+    CREATE INDEX IF NOT EXISTS chunks_hash ON chunks(hash);
+    CREATE TABLE IF NOT EXISTS kept(hash TEXT PRIMARY KEY, vector BLOB);
+    CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, title, tokenize = 'porter unicode61');
+  `);
+  return db;
+}
+
+/** Vectors have a table once it is known how long they are. */
+export function makeVectors(db, size) {
+  db.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS vectors USING vec0(vector float[${size}] distance_metric=cosine)`);
+}
+
+export const metaOf = (db, key) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(key);
+export const setMeta = (db, key, value) => db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, String(value));

@@ -1,0 +1,262 @@
+/** The example of a table of vectors: it is what a table loaded afresh would be, whatever happens on the way. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { load } from 'sqlite-vec';
+import { TestCache } from '../support/cache.js';
+import { runProgram } from '../support/command.js';
+import { lccqSays } from '../support/lccq.js';
+import { isLong } from '../support/long.js';
+import { ROOT } from '../support/tree.js';
+
+const EXAMPLE = join(ROOT, 'examples/vectors');
+const SENTENCE = 'Water rises and falls with the moon. ';
+
+let cache: TestCache;
+let folder: string;
+beforeEach(() => {
+  cache = new TestCache();
+  folder = mkdtempSync(join(tmpdir(), 'lcc-vectors-'));
+});
+afterEach(() => {
+  cache.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Counted {
+  status: number | null;
+  embedded: number;
+  taken: number;
+  stderr: string;
+}
+
+function fill(name: string, args: string[] = [], lccq: string[] = ['--batch=7', '--stay']): Counted {
+  const { status, stderr } = lccqSays(cache, [
+    ...[`--cursor=${join(folder, `${name}.cursor`)}`, '--format=chunks', '--chunk-size=300', ...lccq],
+    ...['--', process.execPath, join(EXAMPLE, 'vectors.mjs'), join(folder, `${name}.db`), ...args],
+  ]);
+  const [, embedded, taken] = /pages: (\d+) embedded, (\d+) taken over/.exec(stderr) ?? [];
+  return { status, embedded: Number(embedded ?? 0), taken: Number(taken ?? 0), stderr };
+}
+
+/** All that is in a table, but for the numbers of its rows. */
+function contents(name: string): unknown[] {
+  const db = new Database(join(folder, `${name}.db`));
+  load(db);
+  const rows = db
+    .prepare(
+      `SELECT doc, n, url, chunks.title, headings, markdown, chunks.text, hash, hex(vector) AS vector, words.text AS words
+       FROM chunks LEFT JOIN vectors ON vectors.rowid = chunks.rowid LEFT JOIN words ON words.rowid = chunks.rowid ORDER BY doc, n`,
+    )
+    .all();
+  const [others, words] = ['vectors', 'words'].map(table =>
+    db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
+  );
+  db.close();
+  assert.deepEqual([others, words], [rows.length, rows.length], 'no vector and no word without a piece');
+  return rows;
+}
+
+const page = (words: string, parts = 3) =>
+  `<title>T</title>${Array.from({ length: parts }, (_, i) => `<h2>Part ${i}</h2><p>${words} ${SENTENCE.repeat(4)}`).join('')}<footer>F</footer>`;
+
+describe('the table of vectors', () => {
+  it('embeds what is new, and takes over what it has', () => {
+    cache.put({ curl: 'https://h/1', content: page('one') });
+    cache.put({ curl: 'https://h/2', content: page('two') });
+    assert.deepEqual(pick(fill('v')), [0, 6, 0]);
+    assert.deepEqual(pick(fill('v')), [0, 0, 0]);
+    cache.put({ curl: 'https://h/1', content: page('one').replace('>F<', '>G<') });
+    cache.put({ curl: 'https://h/3', content: page('two') });
+    assert.deepEqual(pick(fill('v')), [0, 0, 6]);
+    cache.put({ curl: 'https://h/2', content: page('two', 1) });
+    cache.remove('https://h/3');
+    assert.deepEqual(pick(fill('v')), [0, 0, 1]);
+    assert.equal(contents('v').length, 4);
+    rmSync(join(folder, 'v.cursor'));
+    assert.deepEqual(pick(fill('v')), [0, 0, 4]);
+  });
+
+  it('is found by words and by meaning, as JSON too', () => {
+    cache.put({
+      curl: 'https://h/dump',
+      content: '<h1>Backup</h1><p>How to restore a dump of the database.',
+    });
+    cache.put({ curl: 'https://h/moon', content: `<h1>Tides</h1><p>${SENTENCE}` });
+    fill('v');
+    const search = (...args: string[]) =>
+      runProgram(process.execPath, [join(EXAMPLE, 'search.mjs'), join(folder, 'v.db'), ...args]);
+    const found = search('how do I restore a dump?').stdout.toString();
+    assert.match(found, /^Backup\n {2}https:\/\/h\/dump\n {2}How to restore/);
+    const [first] = JSON.parse(search('--json', 'moon').stdout.toString()) as { url: string }[];
+    assert.equal(first?.url, 'https://h/moon');
+  });
+
+  const histories = (runs: number) => {
+    const step = fc.record({
+      what: fc.constantFrom('put', 'put', 'shorten', 'remove', 'type', 'hide', 'cursor', 'other', 'cut'),
+      page: fc.integer({ min: 1, max: 6 }),
+      words: fc.constantFrom('one', 'two', 'three'),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 3, maxLength: 12 }), steps => {
+        let number = 0;
+        const name = `h${Math.random()}`;
+        for (const { what, page: i, words } of steps) {
+          const curl = `https://h/${i}`;
+          if (what === 'remove') cache.remove(curl);
+          else if (what === 'cursor') rmSync(join(folder, `${name}.cursor`), { force: true });
+          else if (what === 'other') {
+            cache.close();
+            cache = new TestCache();
+            rmSync(join(folder, `${name}.cursor`), { force: true });
+          } else
+            cache.put({
+              curl,
+              content: page(words, what === 'shorten' ? 1 : 3),
+              ...(what === 'hide' ? { burl: '' } : {}),
+            });
+          if (what === 'type') {
+            cache.remove(curl);
+            cache.put({ curl, mimetype: 'text/plain', content: words });
+          }
+          // A reader that dies: the next one goes on.
+          if (what === 'cut') assert.notEqual(fill(name, [`--embed=${join(folder, 'dies')}`]).status, 0);
+          if (++number % 2 === 0) assert.equal(fill(name).status, 0);
+        }
+        assert.equal(fill(name).status, 0);
+        const fresh = `f${name}`;
+        assert.equal(fill(fresh).status, 0);
+        assert.deepEqual(contents(name), contents(fresh));
+      }),
+      { numRuns: runs },
+    );
+  };
+  it('is what a table loaded afresh would be, after any history', () => {
+    writeFileSync(join(folder, 'dies'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+    histories(isLong ? 15 : 3);
+  });
+
+  for (const [what, code, status, message] of [
+    ['dies', 'process.exit(3)', 75, /the embedder ended/],
+    ['hangs', 'setInterval(() => {}, 1000)', 75, /did not answer within 500 ms/],
+    [
+      'answers short',
+      'process.stdin.once("data", () => { console.log("[1,2]"); process.exit(0); })',
+      75,
+      /the embedder ended/,
+    ],
+    [
+      'answers what is no vector',
+      'process.stdin.on("data", () => console.log("[1,null]"))',
+      76,
+      /what is no vector/,
+    ],
+    [
+      'makes vectors of another length',
+      'require("readline").createInterface({ input: process.stdin }).on("line", (l, i) => console.log(l.includes("two") ? "[1,2,3]" : "[1,2]"))',
+      78,
+      /vectors of 2 numbers, the embedder makes 3/,
+    ],
+  ] as const)
+    it(`goes on after an embedder that ${what}`, () => {
+      const file = join(folder, 'embed.cjs');
+      const good =
+        'require("readline").createInterface({ input: process.stdin }).on("line", l => console.log(`[${l.length},1]`))';
+      const embed = `--embed=${process.execPath} ${file}`;
+      writeFileSync(file, code);
+      for (const words of ['one', 'two']) cache.put({ curl: `https://h/${words}`, content: page(words) });
+      process.env['EMBED_TIMEOUT_MS'] = '500';
+      const failed = fill('v', [embed]);
+      delete process.env['EMBED_TIMEOUT_MS'];
+      assert.equal(failed.status, status, failed.stderr);
+      assert.match(failed.stderr, message);
+      writeFileSync(file, good);
+      assert.equal(fill('v', [embed]).status, 0);
+      assert.equal(contents('v').length, 6);
+      assert.equal(fill('v').status, 0, 'nothing new, so nobody is asked');
+      cache.put({ curl: 'https://h/3' });
+      assert.equal(fill('v').status, 78, 'vectors of another model');
+    });
+
+  it('asks a server in the form of OpenAI, again where it fails', async () => {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      let body = '';
+      request.on('data', chunk => (body += chunk));
+      request.on('end', () => {
+        asked++;
+        const { input, model } = JSON.parse(body) as { input: string[]; model: string };
+        response.statusCode = asked === 1 ? 503 : 200;
+        const data = input
+          .map((text, index) => ({ index, embedding: [text.length, model.length] }))
+          .reverse();
+        response.end(JSON.stringify({ data }));
+      });
+    }).listen(0, '127.0.0.1');
+    await new Promise(resolve => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { execFile } = await import('node:child_process');
+    const args = [
+      join(EXAMPLE, 'embed-http.mjs'),
+      `--url=http://127.0.0.1:${port}/v1/embeddings`,
+      '--model=abc',
+    ];
+    const output = await new Promise<string>((resolve, reject) => {
+      const child = execFile(process.execPath, args, (error, stdout) =>
+        error ? reject(error) : resolve(stdout),
+      );
+      child.stdin?.end('"one"\n"three"\n');
+    });
+    server.close();
+    assert.equal(output, '[3,3]\n[5,3]\n');
+    assert.ok(asked >= 2);
+  });
+});
+
+describe('the statements for PostgreSQL', () => {
+  it('as the README prints them keep the pieces of a page, and find the nearest', async () => {
+    const readme = readFileSync(join(EXAMPLE, 'README.md'), 'utf8');
+    const section = readme.slice(readme.indexOf('## PostgreSQL'), readme.indexOf('## LangChain'));
+    const statements = [...section.matchAll(/^ {4}(.*;)$/gm)].map(([, statement = '']) => statement);
+    assert.equal(statements.length, 7);
+    const [extension = '', table = '', index = '', reset = '', there = '', upsert = '', remove = ''] =
+      statements;
+    const search = /`(SELECT url, text[^`]*)`/.exec(section)?.[1] ?? '';
+    const db = await PGlite.create({ extensions: { vector } });
+    try {
+      for (const statement of [extension, table, index]) await db.exec(statement);
+      const of = (first: number) => JSON.stringify([first, 1, ...Array<number>(254).fill(0)]);
+      const put = (n: number, words: string, first: number) =>
+        db.query(upsert, [1, n, 'https://h/1', 'T', words, `hash of ${words}`, of(first)]);
+      for (const [n, words] of ['one', 'two', 'three'].entries()) await put(n, words, n * 10);
+      await put(1, 'another', 5);
+      await db.query(remove, [1, 2]);
+      const rows = async (statement: string, values: unknown[] = []) =>
+        (await db.query(statement, values)).rows;
+      assert.deepEqual(await rows('SELECT n, text FROM chunks ORDER BY n'), [
+        { n: 0, text: 'one' },
+        { n: 1, text: 'another' },
+      ]);
+      assert.equal((await rows(there, ['hash of another'])).length, 1);
+      assert.equal((await rows(there, ['hash of two'])).length, 0);
+      assert.deepEqual((await rows(search, [of(4)]))[0], { url: 'https://h/1', text: 'another' });
+      await db.exec(reset);
+      assert.deepEqual(await rows('SELECT n FROM chunks'), []);
+    } finally {
+      await db.close();
+    }
+  });
+});
+
+function pick({ status, embedded, taken }: Counted): unknown[] {
+  return [status, embedded, taken];
+}
