@@ -113,6 +113,7 @@ export class Whole {
     for (const bm of this.#bms) bm.close();
     await this.#running?.stop();
     this.db.close();
-    rmSync(this.home, { recursive: true });
+    // The thread of checkpoints may be closing the database still.
+    rmSync(this.home, { recursive: true, maxRetries: 5 });
   }
 }
