@@ -1,9 +1,13 @@
 /** Pages in pieces: where they are divided, and what stays the same when a page changes. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Chunks, type Chunk } from '../../src/text/chunks.js';
 import { hashOf, markdownOf } from '../../src/text/markdown/page.js';
+import { ODD_PAGES } from '../browser/odd-pages.js';
+import { ROOT } from '../support/tree.js';
 import { treeOf, wordsOf } from '../support/markdown-judge.js';
 
 function chunks(html: string, size = 1500, mimetype = 'text/html'): Chunk[] {
@@ -107,6 +111,17 @@ describe('a page in pieces', () => {
     const isNew = (hash: string) => !before.has(hash);
     assert.equal([...hashes(page('', 'b', '/y'))].filter(isNew).length, 0);
     assert.equal([...hashes(page('One more. ', 'a', '/x'))].filter(isNew).length, 1);
+  });
+
+  it('is divided as it always was: other hashes are embedded again, and stand in CHANGELOG', () => {
+    const golden = JSON.parse(readFileSync(join(ROOT, 'test/text/golden-chunks.json'), 'utf8')) as Readonly<
+      Record<string, string>
+    >;
+    for (const [what, html] of ODD_PAGES) {
+      const all = chunks(`<title>Odd</title><h2>${what}</h2>${html.repeat(30)}`, 400);
+      assert.equal(all.map(({ hash }) => hash.slice(0, 8)).join(' '), golden[what], what);
+    }
+    assert.ok(Object.keys(golden).length >= 40);
   });
 
   it('has all words, in order, and no piece that is longer, whatever the page', () => {
