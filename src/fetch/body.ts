@@ -25,6 +25,8 @@ export interface BodyOptions {
   limitText: string;
   /** Of content beyond the limit the beginning is taken; otherwise it is a failure. */
   isCut: boolean;
+  /** Nothing but the end of the connection says where the body ends. */
+  endsByClose: boolean;
 }
 
 export class Body {
@@ -98,9 +100,10 @@ export class Body {
   #decodeSmall(coding: Coded): void {
     const [only] = this.#coded;
     const all = this.#coded.length === 1 && only !== undefined ? only : Buffer.concat(this.#coded);
-    // A coding of nothing is not valid, but what servers send for empty pages.
     if (all.length === 0) {
-      this.#whole();
+      // A coding of nothing is not valid, but servers send it for empty pages; they say that nothing comes.
+      if (this.#options.endsByClose) this.#fail(fail('cut', 'the connection ended before the body'));
+      else this.#whole();
       return;
     }
     let content: Buffer | undefined;

@@ -281,7 +281,7 @@ export class Fetch {
       this.#phase = 'body';
       this.#speed.restart(this.#context.clock.monotonicMs(), this.wireBytes);
       const bounds = { maxBytes: this.#maxBytes, limitText: this.#limitText, isCut };
-      this.#body = new Body({ coding, sink: this.#sink, ...bounds }, this);
+      this.#body = new Body({ coding, sink: this.#sink, endsByClose: head.endsByClose, ...bounds }, this);
     }
   }
 
