@@ -1,14 +1,19 @@
 /**
- * The mass-delete fuse of what scans and audits find gone: more pages of a provider than it permits in a day stay for now, since a
+ * The mass-delete fuse of what scans and audits find gone: pages of a provider beyond a share in two days stay for now, since a
  * site that loses most of its pages at once is broken more often than it is gone.
  */
 import type { GoneRules } from '../db/queue/observer.js';
 import type { FuseTerms } from '../db/queue/held-removals.js';
+import type { Gone } from '../db/truth/gone.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
 import { fuseLimit, type FuseRules } from './fuse.js';
 
 const DAY_MS = 86_400_000;
+/** Share of a provider that may go, whatever its size: within hours an outage and a removal look alike. */
+const MOST_PERCENT: Record<Gone, number> = { said: 50, missed: 10 };
+/** Pages that may go of any provider, for a share of a few is none. */
+const LEAST = 3;
 /** Providers that are remembered and named. */
 const MOST = 1000;
 
@@ -25,8 +30,11 @@ export class GonePages implements GoneRules {
     this.#log = log;
   }
 
-  limit(terms: FuseTerms): number {
-    return fuseLimit(terms, this.#fuse);
+  /** Only a fuse that is off sets none. */
+  limit(terms: FuseTerms, gone: Gone): number {
+    const limit = fuseLimit(terms, this.#fuse);
+    if (limit === Infinity) return limit;
+    return Math.min(limit, Math.max(LEAST, (terms.filesused * MOST_PERCENT[gone]) / 100));
   }
 
   keptBack(pid: number, curl: string, removed: number): void {
@@ -37,7 +45,7 @@ export class GonePages implements GoneRules {
     const [oldest] = this.#keptAtMs.keys();
     if (this.#keptAtMs.size > MOST && oldest !== undefined) this.#keptAtMs.delete(oldest);
     if (isSaid) return;
-    this.#log.warn('removals held back: more pages are gone than the fuse permits (205)', {
+    this.#log.warn('removals held back: more pages are gone than may go in a day', {
       pid,
       removed,
       url: curl,

@@ -67,7 +67,7 @@ export function ofLostLogins({ logins_lost: pids }: Status): string | false {
 /** Providers of which more pages are gone than may be removed unconfirmed. */
 export function ofGonePages({ gone_kept_back: pids }: Status): string | false {
   if (!Array.isArray(pids) || pids.length === 0) return false;
-  return `more pages of ${namesOf(pids)} are gone than the mass-delete fuse permits in a day (205), and stay; if they are meant to go: lccpidb set --pid=${pids[0]} --fuse-percent=100`;
+  return `more pages of ${namesOf(pids)} are gone than may go in a day, and stay; if they are meant to go: lccpidb set --pid=${pids[0]} --fuse-percent=100`;
 }
 
 function namesOf(pids: readonly unknown[]): string {

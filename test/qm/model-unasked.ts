@@ -285,7 +285,8 @@ export class UnaskedModel {
     } else if (this.#isGone(held, code, nowS)) {
       this.counts.removed++;
       this.#letGo(held);
-      this.#note(row.curl, held.hops, code, 7 * DAY_S, true, nowS);
+      // Half a day, which is doubled four times.
+      this.#note(row.curl, held.hops, code, 7 * DAY_S, true, nowS, -3);
     }
   }
 
@@ -329,9 +330,17 @@ export class UnaskedModel {
     return false;
   }
 
-  #note(curl: string, hops: number | null, code: number, termS: number, doubles: boolean, nowS: number) {
+  #note(
+    curl: string,
+    hops: number | null,
+    code: number,
+    termS: number,
+    doubles: boolean,
+    nowS: number,
+    first?: number,
+  ) {
     const before = this.known.get(curl);
-    const times = before?.code === code ? before.times + 1 : 1;
+    const times = first ?? (before?.code === code ? before.times + 1 : 1);
     const lastsS = doubles ? Math.min(90 * DAY_S, termS * 2 ** (times - 1)) : termS;
     this.known.set(curl, { code, times, hops, askedS: nowS, untilS: nowS + lastsS });
   }

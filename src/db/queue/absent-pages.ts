@@ -18,6 +18,8 @@ const MAX_FLUSHED = 100_000;
 export type Absence =
   /** An answer that stands for long, as 404; doubled each time. */
   | 'gone'
+  /** The same of a page that was held, which may be back soon: asked for within half a day, and as `gone` in a week. */
+  | 'lost'
   /** Failures that may pass, until no more tries were left; doubled each time. */
   | 'failed'
   | 'redirect'
@@ -30,12 +32,16 @@ export type Absence =
 /** For how long, the first time, and whether each further time in a row is twice as long. */
 const TERMS: Record<Absence, readonly [seconds: number, doubles: boolean]> = {
   gone: [7 * DAY_S, true],
+  lost: [7 * DAY_S, true],
   failed: [DAY_S, true],
   redirect: [7 * DAY_S, false],
   unwanted: [30 * DAY_S, false],
   robots: [DAY_S, false],
   unpermitted: [0, false],
 };
+
+/** What `times` is of a page that was lost: a week is halved four times. */
+const LOST_TIMES = -3;
 
 interface KnownRow {
   code: number;
@@ -132,7 +138,7 @@ export class AbsentPagesStore extends SqlStore {
     const before = this.#select(pid, curl);
     const isSame = before?.code === code;
     const [seconds, doubles] = TERMS[absence];
-    const times = isSame ? before.times + 1 : 1;
+    const times = absence === 'lost' ? LOST_TIMES : isSame ? before.times + 1 : 1;
     const lasts = doubles ? Math.min(seconds * 2 ** Math.min(times - 1, 10), LONGEST_S) : seconds;
     // What is forbidden is not asked.
     const asked = isSame && code === ROBOTS_FORBID ? before.asked : nowS;

@@ -3,6 +3,7 @@
  * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
  */
 import { NOISY_S, type AuditLook, type AuditSamples } from '../truth/audits.js';
+import type { Gone } from '../truth/gone.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
 import type { VisitedPage, VisitStore } from '../truth/visits.js';
 import type { FuseTerms, HeldStore } from './held-removals.js';
@@ -11,7 +12,7 @@ import { FLAG_AUDIT, FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
 /** How much of a provider goes because a scan or an audit found it gone. */
 export interface GoneRules {
   /** Pages of a provider that may go today and yesterday (UTC). @param terms `filesused` with those that went already */
-  limit: (terms: FuseTerms) => number;
+  limit: (terms: FuseTerms, gone: Gone) => number;
   /** One more is gone than that, and stays. Inside a transaction. */
   keptBack: (pid: number, curl: string, removed: number) => void;
   /** From 0 on, below 1; left out: 0. */
@@ -68,7 +69,8 @@ export class Observer {
   /** What is held could not be had when nobody had announced it. @returns whether its content goes */
   isGone(row: QueueRow, held: VisitedPage, code: number, nowS: number): boolean {
     const { pid, curl } = row;
-    if (!this.#visits.failed(held, code, nowS)) {
+    const gone = this.#visits.failed(held, code, nowS);
+    if (gone === undefined) {
       this.#audited(row, held, code === NOT_FOUND ? 'missing' : 'failed', nowS);
       return false;
     }
@@ -77,7 +79,7 @@ export class Observer {
     const { removed } = this.#truth.gone(pid, nowS);
     const isPermitted =
       terms === undefined ||
-      removed + 1 <= this.#rules.limit({ ...terms, filesused: terms.filesused + removed });
+      removed + 1 <= this.#rules.limit({ ...terms, filesused: terms.filesused + removed }, gone);
     this.#truth.count(pid, nowS, isPermitted ? 'removed' : 'keptback');
     if (!isPermitted) {
       this.#visits.keptBack(held, nowS);

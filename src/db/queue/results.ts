@@ -284,7 +284,7 @@ export class ResultWriter extends SqlStore {
   /** What was held is not there any more: no link brings it back for a while. */
   #gone({ pid, curl }: QueueRow, held: Held, code: number, nowS: number): void {
     this.#content.remove(pid, held, nowS);
-    this.#known.note({ pid, curl, hops: held.hops }, { code, absence: 'gone' }, nowS);
+    this.#known.note({ pid, curl, hops: held.hops }, { code, absence: 'lost' }, nowS);
   }
 
   /**

@@ -19,17 +19,23 @@ export interface PageFailures {
 }
 
 /**
+ * A page is gone. `said`: the site says so, or has not had it for a week. `missed`: it was not found within hours, which is no
+ * more than an outage does to a site.
+ */
+export type Gone = 'said' | 'missed';
+
+/**
  * What a failure means for a page that is held.
  * @param code status, or code of lcc-codes(7) @param nowS seconds since 1970
- * @returns `gone`: 410; 404 twice, an hour apart; any failure five times in a row, over seven days. `too-soon`: 404 again within the
- * hour, which says no more than the first one. `failing`: one more
+ * @returns `said`: 410; any failure five times in a row, over seven days. `missed`: 404 twice, an hour apart. `too-soon`: 404 again
+ * within the hour, which says no more than the first one. `failing`: one more
  */
-export function verdictOf(before: PageFailures, code: number, nowS: number): 'gone' | 'too-soon' | 'failing' {
-  if (code === GONE) return 'gone';
+export function verdictOf(before: PageFailures, code: number, nowS: number): Gone | 'too-soon' | 'failing' {
+  if (code === GONE) return 'said';
+  const failsince = before.failsince ?? nowS;
+  if (before.fails + 1 >= MOST_FAILURES && nowS - failsince >= FAILING_S) return 'said';
   const isSecond = code === NOT_FOUND && before.failcode === NOT_FOUND;
   const sinceS = nowS - before.checked;
-  if (isSecond && sinceS >= HOUR_S) return 'gone';
-  const failsince = before.failsince ?? nowS;
-  if (before.fails + 1 >= MOST_FAILURES && nowS - failsince >= FAILING_S) return 'gone';
+  if (isSecond && sinceS >= HOUR_S) return 'missed';
   return isSecond && sinceS >= 0 ? 'too-soon' : 'failing';
 }

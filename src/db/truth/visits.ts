@@ -3,7 +3,7 @@
  * each page that was fetched again; it goes with the content. All methods run inside the caller's transaction.
  */
 import { SqlStore } from '../sqlite/sql-store.js';
-import { GONE, verdictOf, type PageFailures } from './gone.js';
+import { GONE, verdictOf, type Gone, type PageFailures } from './gone.js';
 
 /** What is known of a page. Times are seconds since 1970. */
 export interface PageVisits extends PageFailures {
@@ -77,12 +77,12 @@ export class VisitStore extends SqlStore {
   /**
    * A page could not be had, and its content stays for now. The time since the last visit counts for the next one.
    * @param code status, or code of lcc-codes(7)
-   * @returns whether it is gone (gone.ts)
+   * @returns how it is gone (gone.ts); undefined: it is not
    */
-  failed(page: VisitedPage, code: number, nowS: number): boolean {
+  failed(page: VisitedPage, code: number, nowS: number): Gone | undefined {
     const before = this.of(page);
     const verdict = verdictOf(before, code, nowS);
-    if (verdict === 'gone') return true;
+    if (verdict === 'said' || verdict === 'missed') return verdict;
     // Looked at again too soon it is as it was: an hour after the first time it is asked for again.
     const waits = verdict === 'too-soon';
     this.#write(page.id, {
@@ -93,7 +93,7 @@ export class VisitStore extends SqlStore {
       failcode: code,
       failsince: before.failsince ?? nowS,
     });
-    return false;
+    return undefined;
   }
 
   /** Gone, and not removed for the time being. */

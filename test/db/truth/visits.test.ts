@@ -147,6 +147,69 @@ test('more pages gone in a day than the fuse permits stay', async t => {
   assert.equal(held(bench), 9, 'on another day they go');
 });
 
+const names = (count: number) => Array.from({ length: count }, (_, i) => `p${i}`);
+const holds = (bench: Bench, path: string) => bench.store.content.findAny(7, absolute(path)) !== undefined;
+const wait = (bench: Bench) =>
+  Number(bench.value('SELECT until - asked FROM known ORDER BY asked DESC LIMIT 1')) / HOUR;
+
+for (const { pages, kept } of [
+  { pages: 5, kept: 2 },
+  { pages: 40, kept: 36 },
+  { pages: 346, kept: 312 },
+])
+  test(`a site of ${pages} pages that answers 404 for two hours keeps ${kept}, whatever number the fuse has`, async t => {
+    const bench = benchOf(t, { fuse: { percent: 50, urls: 1000 } });
+    for (const path of names(pages)) await announced(bench, path, path);
+    pass(bench, DAY);
+    for (let hour = 0; hour < 3; hour++) {
+      for (const path of names(pages)) if (holds(bench, path)) await scanned(bench, path, 404);
+      pass(bench, HOUR);
+    }
+    assert.equal(held(bench), kept);
+    assert.equal(bench.value('SELECT count(*) FROM known WHERE until - asked < 86400'), pages - kept);
+    for (const path of names(pages)) if (holds(bench, path)) await scanned(bench, path, undefined);
+    assert.equal(held(bench), kept, 'what stayed is as it was');
+  });
+
+test('what a site says to be gone, or has not had for a week, goes by half of a small one; a fuse that is off lets all go', async t => {
+  for (const { percent, left } of [
+    { percent: 50, left: 5 },
+    { percent: 20, left: 8 },
+    { percent: 100, left: 0 },
+  ]) {
+    const bench = benchOf(t, { fuse: { percent, urls: percent === 20 ? 0 : 1000 } });
+    for (const path of names(10)) await announced(bench, path, path);
+    pass(bench, DAY);
+    for (const path of names(10)) await scanned(bench, path, 410);
+    assert.equal(held(bench), left, `410, ${percent} %`);
+  }
+  const bench = benchOf(t, { fuse: { percent: 50, urls: 1000 } });
+  for (const path of names(10)) await announced(bench, path, path);
+  for (let day = 0; day <= 7; day++) {
+    pass(bench, DAY);
+    for (const path of names(10)) await scanned(bench, path, 503);
+  }
+  assert.equal(held(bench), 5);
+});
+
+test('what was held and is gone is asked for after half a day, then ever later', async t => {
+  const bench = benchOf(t);
+  await announced(bench, 'a', 'one');
+  pass(bench, DAY);
+  await scanned(bench, 'a', 410);
+  const waits = [wait(bench)];
+  const again = [url('a', { mimetype: AS_SERVED, ifabsent: 'yes', hops: '1' })];
+  while (waits.length < 7) {
+    pass(bench, (waits.at(-1) ?? 0) * HOUR);
+    await bench.send(7, again, { origin: 'links' });
+    const row = bench.row(7, 'a', AS_SERVED);
+    assert.ok(row, 'its time has come');
+    bench.answer({ ...row, isSpecial: true }, failure(410, 'real'), true);
+    waits.push(wait(bench));
+  }
+  assert.deepEqual(waits, [10.5, 21, 42, 3.5 * 24, 7 * 24, 14 * 24, 28 * 24]);
+});
+
 test('the score counts what was held and announced as updated, once a day, and nothing else', async t => {
   const bench = benchOf(t);
   await announced(bench, 'a', 'one', { mtime: '2026-11-01T00:00:00Z' });
