@@ -101,6 +101,8 @@ export class MessageChannel {
   readonly #reading: PeerReading;
   /** A stranger's slice is being read, or waits for its turn. */
   #isReading = false;
+  /** That turn. */
+  #turn: Promise<void> | undefined;
   /** Taken of a stranger. */
   #takenBytes = 0;
   #state: 'open' | 'ending' | 'closed' = 'open';
@@ -130,10 +132,10 @@ export class MessageChannel {
     this.#reading = options.share.join();
     // Who closes his sending side may still want the answers.
     if (handlers.ended !== undefined) stream.allowHalfOpen = true;
-    stream.on('error', (error: Error) => this.#fail(streamError(this.where, error)));
-    stream.on('close', () => this.#onStreamClosed());
+    stream.on('error', (error: Error) => this.#inOrder(() => this.#fail(streamError(this.where, error))));
+    stream.on('close', () => this.#inOrder(() => this.#onStreamClosed()));
     stream.on('drain', () => this.#relieve());
-    stream.on('end', () => this.#onEnd());
+    stream.on('end', () => this.#inOrder(() => this.#onEnd()));
     stream.on('readable', this.#readOn);
   }
 
@@ -245,12 +247,20 @@ export class MessageChannel {
       const slice = this.#reading.take(this.#stream);
       if (slice === null) break;
       this.#takenBytes += slice.length;
-      await this.#reading.turn(slice.length);
+      this.#turn = this.#reading.turn(slice.length);
+      await this.#turn;
+      this.#turn = undefined;
       if (this.#state === 'open') this.#read(slice);
       else this.#cutNoise();
     }
     this.#isReading = false;
     if (this.#reading.isKnown) this.#flow();
+  }
+
+  /** What came before the end of a link is read before it: mostly why the other side refuses it. */
+  #inOrder(next: () => void): void {
+    if (this.#turn === undefined) next();
+    else void this.#turn.then(() => this.#inOrder(next));
   }
 
   /** A stranger that was refused may go on for a while, to read why, but not for ever. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 import { MessageChannel, type ChannelHandlers, type ChannelOptions } from '../../src/wire/messages.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { flooded, STRANGER_BYTES } from '../support/flood.js';
@@ -232,6 +234,33 @@ describe('a channel of messages', () => {
     await settle();
     assert.equal(closed[0]?.code, 'peer.rejected');
     assert.match(closed[0]?.message ?? '', /104 no such thing/);
+  });
+
+  it('has read why the peer refuses the link when that ends at once, in good order or not, and others are read first', async () => {
+    const cuts = {
+      'in good order': ({ theirs }: { theirs: Duplex }) => void theirs.end(),
+      'cut off': ({ ours }: { ours: Duplex }) => void ours.destroy(),
+      broken: ({ ours }: { ours: Duplex }) =>
+        void ours.destroy(Object.assign(new Error('read'), { code: 'ECONNRESET' })),
+    };
+    for (const [how, cut] of Object.entries(cuts)) {
+      const share = new FairShare();
+      // Each has a turn of its own, before ours.
+      const others = Array.from({ length: 10 }, () => share.join().turn(64 * 1024));
+      const { ours, theirs, closed, messages } = open({ options: { share } });
+      theirs.write('<lococa:error code="104">no certificate of this LCC</lococa:error>');
+      await settle(3);
+      assert.equal(closed.length, 0, how);
+      cut({ ours, theirs });
+      await Promise.all(others);
+      await settle();
+      assert.deepEqual(
+        closed.map(reason => reason?.message),
+        ['peer: 104 no certificate of this LCC'],
+        how,
+      );
+      assert.deepEqual(messages, []);
+    }
   });
 
   it('stops reading from a peer that does not read, and goes on when it does', async () => {
