@@ -1,5 +1,5 @@
 /** The figures of lccbot. */
-import { amount, formatUntil } from '../config/words.js';
+import { amount } from '../config/words.js';
 import { counter, countOf, field, figureOf, gauge, someThat, type StatusOf } from '../daemon/figures.js';
 import { formatBytes } from '../lib/bytes-text.js';
 
@@ -8,9 +8,6 @@ const FETCHES = {
   label: 'result',
   help: 'Fetches done, by result: ok, unchanged, redirect (reported, not followed), error',
 };
-
-/** lccstat reports refused addresses for this time after the last one. */
-const UNPERMITTED_MS = 3_600_000;
 
 export const BOT_FIGURES = {
   slots: gauge('lcc_bot_slots', 'Fetches it can do at a time'),
@@ -34,14 +31,7 @@ export const BOT_FIGURES = {
   unpermitted: counter(
     'lcc_bot_unpermitted_total',
     'Fetches that were refused because the LCC is not permitted to fetch from that address',
-    {
-      reasons: ({ daemon, unpermitted, unpermitted_at_ms: atMs }, nowMs) =>
-        typeof atMs === 'number' &&
-        nowMs - atMs < UNPERMITTED_MS &&
-        `${String(daemon)} has refused ${amount(Number(unpermitted), 'fetch', 'fetches')} since its start, the last at ${formatUntil(atMs, nowMs)}: address not permitted (610); for a private network start lccd with --allow-address, then lccctl want-full, and give the seeds of crawls again (lcclinks)`,
-    },
   ),
-  unpermitted_at_ms: field<number | null>(),
   bytes: counter('lcc_bot_content_bytes_total', 'Bytes of content stored', count =>
     count === 0 ? '' : `${formatBytes(count)} fetched since the start`,
   ),

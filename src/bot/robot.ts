@@ -78,7 +78,6 @@ export class Robot {
   };
   readonly #files: StoreFiles;
   readonly #counts = { ok: 0, unchanged: 0, redirect: 0, error: 0, unpermitted: 0, bytes: 0, wire_bytes: 0 };
-  #unpermittedAtMs: number | null = null;
 
   constructor(options: RobotOptions) {
     this.#options = options;
@@ -143,7 +142,6 @@ export class Robot {
       waiting: this.#lanes.waiting,
       managers: this.#sessions.size,
       idle_connections: this.#options.engine.idleConnections,
-      unpermitted_at_ms: this.#unpermittedAtMs,
       ...this.#counts,
     };
   }
@@ -305,10 +303,7 @@ export class Robot {
     this.#counts[result.status === 'inline' ? 'ok' : result.status]++;
     this.#counts.wire_bytes += result.wireBytes;
     if (result.status === 'ok') this.#counts.bytes += result.len;
-    if (result.status === 'error' && result.code === UNPERMITTED) {
-      this.#counts.unpermitted++;
-      this.#unpermittedAtMs = this.#options.clock.nowMs();
-    }
+    if (result.status === 'error' && result.code === UNPERMITTED) this.#counts.unpermitted++;
     session.open--;
     if (!session.closed) session.unsent.push(result);
   }

@@ -205,7 +205,7 @@ export class Dispatcher {
       return true;
     }
     this.#waits.ended(lane.pid, known, { endedMs: nowMs, tookMs: result.elapsedMs });
-    this.#counts.arrived(result.wireBytes);
+    this.#counts.arrived(result, this.#options.clock.nowMs());
     this.#waits.arrived(known, { expected, len: arrival.len }, result.wireBytes, nowMs);
     const terms = { pid: lane.pid, nowMs, restMs: this.#options.backoff.minMs };
     if (result.status !== 'inline' && this.#workers.heed(workerId, result, terms)) {

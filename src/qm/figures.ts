@@ -25,6 +25,7 @@ import {
   ofManagers,
   ofPagesAside,
   ofRoom,
+  ofUnpermitted,
 } from './reasons.js';
 
 const FETCHED = {
@@ -116,6 +117,12 @@ export const QM_FIGURES = {
     'lcc_qm_robots_forbidden_total',
     'Urls that nobody announced and robots.txt forbids, for which nothing was sent',
   ),
+  unpermitted: counter(
+    'lcc_qm_unpermitted_total',
+    'Fetches that robots refused because the LCC is not permitted to fetch from that address',
+    { reasons: ofUnpermitted },
+  ),
+  unpermitted_at_ms: field<number | null>(),
   truth_low: gaugeOf(SCORES, 'low'),
   truth_fair: gaugeOf(SCORES, 'fair'),
   truth_good: gaugeOf(SCORES, 'good'),

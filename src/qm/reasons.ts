@@ -6,6 +6,8 @@ import { managerOf, ofSilence } from '../daemon/reasons.js';
 
 /** A machine that has not come yet is not reported until this long after the start. */
 const COMING_S = 60;
+/** Refused addresses are reported for this time after the last one. */
+const UNPERMITTED_MS = 3_600_000;
 /** Providers that are named. */
 const NAMED = 3;
 
@@ -62,6 +64,15 @@ export function ofLogins({ logins_refused: pids }: Status): string | false {
 export function ofLostLogins({ logins_lost: pids }: Status): string | false {
   if (!Array.isArray(pids) || pids.length === 0) return false;
   return `the login for the site of ${namesOf(pids)} cannot be read, and nothing is fetched of it: put the file logins of $LCC_HOME back, readable to lccd-qm, and restart that; or lccpidb set --pid=${pids[0]} --loginfile=FILE`;
+}
+
+/** Addresses from which robots may not fetch, on whichever machine they run. */
+export function ofUnpermitted(
+  { unpermitted, unpermitted_at_ms: atMs }: Status,
+  nowMs: number,
+): string | false {
+  if (typeof atMs !== 'number' || nowMs - atMs >= UNPERMITTED_MS) return false;
+  return `robots have refused ${amount(Number(unpermitted), 'fetch', 'fetches')} since the start of lccd-qm, the last at ${formatUntil(atMs, nowMs)}: address not permitted (610); for a private network start lccd with --allow-address, or set bot.allow_addresses on each machine with robots, then lccctl want-full, and give the seeds of crawls again (lcclinks)`;
 }
 
 /** Providers of which more pages are gone than may be removed unconfirmed. */

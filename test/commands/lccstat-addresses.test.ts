@@ -24,7 +24,7 @@ describe('lccstat and addresses that are not permitted', () => {
     // The page, and robots.txt before it.
     assert.match(
       await lcc.run('lccstat'),
-      /^! lccbot has refused 2 fetches since its start, the last at [\d:]+: address not permitted \(610\); for a private network start lccd with --allow-address, then lccctl want-full, and give the seeds of crawls again \(lcclinks\)$/m,
+      /^! robots have refused 2 fetches since the start of lccd-qm, the last at [\d:]+: address not permitted \(610\); for a private network start lccd with --allow-address, or set bot\.allow_addresses on each machine with robots, then lccctl want-full, and give the seeds of crawls again \(lcclinks\)$/m,
     );
     // Nobody would send it.
     const { status, stderr } = await lcc.sh('lccctl want-full --pid=2');

@@ -59,6 +59,33 @@ test('what an owner announced waits for no robots.txt and obeys none', async t =
   assert.deepEqual(pathsOf(sim.fetches).slice(4), ['/a']);
 });
 
+test('addresses that are not permitted are counted by the Queue Manager, of pages and of robots.txt, whichever robot refused them', async t => {
+  let isPermitted = false;
+  const sim = simulate(t, path => {
+    if (path === '/missing') return { code: 404 };
+    return isPermitted ? undefined : { code: 610 };
+  });
+  spidered(sim, 1);
+  sim.start();
+  const counted = () => [sim.status().unpermitted, sim.status().unpermitted_at_ms];
+  await sim.send(1, [url('missing')]);
+  assert.ok(await idle(sim));
+  assert.deepEqual(counted(), [0, null]);
+  await sim.send(1, [url('a'), url('b')]);
+  assert.ok(await idle(sim));
+  const [count, atMs] = counted();
+  assert.ok(count === 2 && typeof atMs === 'number' && atMs <= sim.bench.clock.nowMs());
+  await sim.send(1, links(1), LINKS);
+  assert.ok(await idle(sim));
+  assert.ok(pathsOf(sim.fetches).includes('/robots.txt'));
+  assert.ok(Number(sim.status().unpermitted) > 2);
+  isPermitted = true;
+  const before = counted();
+  await sim.send(1, [url('a')]);
+  assert.ok(await idle(sim));
+  assert.deepEqual(counted(), before);
+});
+
 test('a flush has robots.txt asked for again, conditionally, and what it forbade may be fetched', async t => {
   let robots = 'User-agent: *\nDisallow: /a';
   const sim = simulate(t, path => (path === '/robots.txt' ? { robots } : undefined));

@@ -77,7 +77,7 @@ describe('why nothing moves', () => {
 
   it('says nothing of addresses that were not permitted more than an hour ago', () => {
     const before = { unpermitted: 12, unpermitted_at_ms: NOW_MS - 3_600_000 };
-    assert.deepEqual(reasonsOf(lcc('lccbot', before), QUEUE, NOW_MS), []);
+    assert.deepEqual(reasonsOf(lcc('lccd-qm', before), QUEUE, NOW_MS), []);
   });
 
   it('says that a database has no room, or that a daemon waits for some', () => {
@@ -283,9 +283,9 @@ describe('why nothing moves', () => {
     ['a robot without a Bot Manager', lcc('lccbot', { managers: 0 }), {}, /^lccbot has no Bot Manager/],
     [
       'addresses that are not permitted',
-      lcc('lccbot', { unpermitted: 12, unpermitted_at_ms: NOW_MS - 600_000 }),
+      lcc('lccd-qm', { unpermitted: 12, unpermitted_at_ms: NOW_MS - 600_000 }),
       {},
-      /^lccbot has refused 12 fetches since its start, the last at 13:20:00: address not permitted \(610\); for a private network start lccd with --allow-address, then lccctl want-full, and give the seeds of crawls again \(lcclinks\)$/,
+      /^robots have refused 12 fetches since the start of lccd-qm, the last at 13:20:00: address not permitted \(610\); for a private network start lccd with --allow-address, or set bot.allow_addresses on each machine with robots, then lccctl want-full, and give the seeds of crawls again \(lcclinks\)$/,
     ],
     [
       'a UNS without a Queue Manager',
