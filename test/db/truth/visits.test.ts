@@ -155,7 +155,7 @@ const wait = (bench: Bench) =>
 for (const { pages, kept } of [
   { pages: 5, kept: 2 },
   { pages: 40, kept: 36 },
-  { pages: 346, kept: 312 },
+  { pages: 100, kept: 90 },
 ])
   test(`a site of ${pages} pages that answers 404 for two hours keeps ${kept}, whatever number the fuse has`, async t => {
     const bench = benchOf(t, { fuse: { percent: 50, urls: 1000 } });
