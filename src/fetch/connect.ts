@@ -73,12 +73,19 @@ export function createConnector(options: ConnectorOptions): Connector {
       callback(notPermitted(target.hostname), null);
       return undefined;
     }
-    const isSecure = target.protocol === 'https:';
-    const failed = (error: Error) => callback(new FetchError(connectFailure(error, peer, isSecure)), null);
-    const plain = { ...target, protocol: 'http:', port: target.port || (isSecure ? '443' : '80') };
-    const connecting: unknown = connectToHost(plain, (error, socket) => {
+    // The certificate of a name is asked for, and checked, whatever is connected to. An address is no name: the one in the
+    // url must be the certificate's.
+    const connect =
+      address === undefined || asked.protocol !== 'https:' || isIP(asked.hostname) === 0
+        ? connectToHost
+        : connectorOf({
+            ...settings,
+            checkServerIdentity: (_host: string, shown: PeerCertificate) =>
+              checkServerIdentity(asked.hostname, shown),
+          });
+    const connecting: unknown = connect(target, (error, socket) => {
       if (error !== null) {
-        failed(error);
+        callback(new FetchError(connectFailure(error, peer, target.protocol === 'https:')), null);
         return;
       }
       if (!isTrusted && !permits(socket.remoteAddress ?? '')) {
@@ -87,32 +94,7 @@ export function createConnector(options: ConnectorOptions): Connector {
         return;
       }
       options.connected?.(socket.remoteAddress ?? '');
-      const end = new ReceivingEnd(socket);
-      if (!isSecure) {
-        callback(null, end);
-        return;
-      }
-      // The certificate of a name is asked for, and checked, whatever is connected to. An address is no name: the one in the
-      // url must be the certificate's.
-      const secure =
-        address === undefined || isIP(asked.hostname) === 0
-          ? connectToHost
-          : connectorOf({
-              ...settings,
-              checkServerIdentity: (_host: string, shown: PeerCertificate) =>
-                checkServerIdentity(asked.hostname, shown),
-            });
-      // undici takes any stream there.
-      const httpSocket = end.stream() as Socket;
-      secure({ ...target, httpSocket }, (problem, secured) => {
-        if (problem === null) {
-          end.carries(secured);
-          callback(null, end);
-        } else {
-          socket.destroy();
-          failed(problem);
-        }
-      });
+      callback(null, new ReceivingEnd(socket));
     });
     // Not among its types.
     return connecting instanceof Socket ? connecting : undefined;

@@ -1,45 +1,62 @@
 /**
  * The receiving end of a connection: everything that comes is counted here, whatever it turns out to be, reading can be
  * held up, and it is known how it ended. An answer has an allowance; the read that exceeds it ends the answer.
- *
- * TLS runs over a stream of this end. Node would read the connection itself, and call it an end when that is closed without the
- * goodbye of TLS (`close_notify`), which anybody on the way can do.
  */
 import type { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import { constants } from 'node:os';
+import { TLSSocket } from 'node:tls';
 import { errnoOf } from '../lib/errors.js';
 
+/** The connection below TLS, as Node's own modules see it. */
+interface Wire {
+  /** Of records of TLS. */
+  readonly bytesRead: number;
+  /** Nobody has stopped it; an end does not change that. */
+  readonly reading: boolean;
+  /** @returns 0, or a negative errno; what is reading already says -EALREADY */
+  readStart(): number;
+  readStop(): number;
+}
+
 export class ReceivingEnd {
-  readonly #wire: Socket;
-  #socket: Socket;
+  readonly socket: Socket;
+  readonly #wire: Wire | undefined;
+  #bytes = 0;
   #most = Infinity;
   #exceeded: (() => void) | undefined;
   #held = false;
-  #isDrained = false;
   #wasReset = false;
 
-  /** @param wire connected, not read yet */
-  constructor(wire: Socket) {
-    this.#wire = wire;
-    this.#socket = wire;
-    onEndOf(wire, () => this.#lookForReset());
-    this.#watchReads(wire);
-  }
-
-  /** What is read: the connection, or what TLS makes of it. */
-  get socket(): Socket {
-    return this.#socket;
+  /** @param socket connected, where it has TLS also with that; not read yet */
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.#wire = wireBelow(socket);
+    const read = socket.read.bind(socket);
+    // An own property hides the method of the same name.
+    socket.read = (size?: number) => {
+      if (this.#held) return null;
+      const chunk: unknown = read(size);
+      return chunk === null || this.#isExceeded() ? null : chunk;
+    };
+    const push = socket.push.bind(socket);
+    socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+      // Before anybody hears of it.
+      if (chunk === null) this.#lookAtEnd();
+      return push(chunk, encoding);
+    };
   }
 
   /** The other side did not end the connection, but broke it off. */
   get wasReset(): boolean {
     // Undici ends sockets with codes of its own.
-    return this.#wasReset || [this.#wire, this.#socket].some(each => errnoOf(each.errored)?.startsWith('E'));
+    return this.#wasReset || errnoOf(this.socket.errored)?.startsWith('E') === true;
   }
 
   /** Bytes received since the connection was made: with TLS, those of its records. */
   get bytes(): number {
-    return this.#wire.bytesRead;
+    // Once closed, what is below TLS counts nothing.
+    this.#bytes = Math.max(this.#bytes, (this.#wire ?? this.socket).bytesRead);
+    return this.#bytes;
   }
 
   /** `exceeded` is called at most once, by the read that brings more than `bytes` from now on. */
@@ -56,7 +73,7 @@ export class ReceivingEnd {
   release(): void {
     if (!this.#held) return;
     this.letRead();
-    this.#socket.emit('readable');
+    this.socket.emit('readable');
   }
 
   /** The same for an owner that reads already. */
@@ -64,45 +81,9 @@ export class ReceivingEnd {
     this.#held = false;
   }
 
-  /** The connection for TLS to run over; `carries` tells what comes of it. */
-  stream(): Duplex {
-    const wire = this.#wire;
-    const stream = new Duplex({
-      read: () => void wire.resume(),
-      write: (chunk: Buffer, _encoding, done) => void wire.write(chunk, done),
-      final: done => void wire.end(done),
-      destroy: (error, done) => {
-        wire.destroy();
-        done(error);
-      },
-    });
-    wire
-      .on('data', (chunk: Buffer) => {
-        if (!this.#isExceeded() && !stream.push(chunk)) wire.pause();
-      })
-      .on('end', () => stream.push(null))
-      .on('error', error => stream.destroy(error))
-      .on('close', () => stream.destroy());
-    // Before TLS hears of it: all that came has been given to it.
-    return stream.once('end', () => (this.#isDrained = true));
-  }
-
-  carries(socket: Socket): void {
-    this.#socket = socket;
-    this.#watchReads(socket);
-    onEndOf(socket, () => {
-      this.#wasReset ||= this.#isDrained;
-    });
-  }
-
-  #watchReads(socket: Socket): void {
-    const read = socket.read.bind(socket);
-    // An own property hides the method of the same name.
-    socket.read = (size?: number) => {
-      if (this.#held && socket === this.#socket) return null;
-      const chunk: unknown = read(size);
-      return chunk === null || this.#isExceeded() ? null : chunk;
-    };
+  #lookAtEnd(): void {
+    if (this.socket instanceof TLSSocket) this.#wasReset ||= this.#wire === undefined || !isOpen(this.#wire);
+    else this.#lookForReset();
   }
 
   /**
@@ -110,7 +91,7 @@ export class ReceivingEnd {
    * end before it.
    */
   #lookForReset(): void {
-    this.#wire._write('', 'latin1', error => {
+    this.socket._write('', 'latin1', error => {
       this.#wasReset ||= errnoOf(error) === 'ECONNRESET';
     });
   }
@@ -124,11 +105,20 @@ export class ReceivingEnd {
   }
 }
 
-/** Runs `action` when an end comes, before anybody hears of it. */
-function onEndOf(socket: Socket, action: () => void): void {
-  const push = socket.push.bind(socket);
-  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
-    if (chunk === null) action();
-    return push(chunk, encoding);
-  };
+/** Node counts what TLS has decrypted. A record for each byte, or records of nothing, are more than that. */
+function wireBelow(socket: Socket): Wire | undefined {
+  const { _handle: handle } = socket as { _handle?: { _parent?: Wire } | null };
+  return handle?._parent;
+}
+
+/**
+ * Nothing has ended the connection so far: the end that TLS tells in this moment, its only one, is its goodbye (`close_notify`). Node
+ * tells the same end where the connection has ended without that, but libuv has stopped reading there; what still reads, or was
+ * stopped by somebody else, has not come to its end.
+ */
+function isOpen(wire: Wire): boolean {
+  if (!wire.reading) return true;
+  const answer = wire.readStart();
+  if (answer === 0) wire.readStop();
+  return answer === -constants.errno.EALREADY;
 }

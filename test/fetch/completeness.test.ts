@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { createSecureContext, TLSSocket } from 'node:tls';
+import { createSecureContext, TLSSocket, type SecureVersion } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { FetchJob } from '../../src/fetch/job.js';
@@ -120,33 +120,64 @@ describe('a body that ends with its connection', () => {
 
 describe('a body that ends with its connection, over TLS', () => {
   const authority = new Authority();
-  const secureContext = createSecureContext(authority.issue());
+  const certificate = authority.issue();
   const tls = newEngine({ ...PATIENT, ca: authority.ca });
+  type Secured = { secured: TLSSocket; wire: Socket };
 
-  /** @param end what the server does after its last byte, with TLS and with the connection below it */
-  async function seenOver(end: (secured: TLSSocket, wire: Socket) => void): Promise<string> {
-    const wires: Socket[] = [];
+  /** How the fetch of `bytes` ends, of a server of one version of TLS. @param end what the server does after the last byte */
+  async function seenOver(
+    maxVersion: SecureVersion,
+    bytes: string | Buffer,
+    end: (to: Secured) => void,
+  ): Promise<string> {
+    const secureContext = createSecureContext({ ...certificate, maxVersion });
     const server = createServer(wire => {
-      wires.push(wire);
       const secured = new TLSSocket(wire, { isServer: true, secureContext });
       wire.on('error', () => undefined);
       secured.on('error', () => undefined);
-      secured.once('data', () => secured.write(OPEN + PAGE, () => end(secured, wire)));
+      secured.once('data', () => secured.write(bytes, () => end({ secured, wire })));
     });
-    after(() => server.close());
     const url = await listen(server);
-    return nameOf(await within('a fetch ends', fetchOnce(tls, { url, sink: () => undefined })));
+    const outcome = await within('a fetch ends', fetchOnce(tls, { url, sink: () => undefined }));
+    server.close();
+    return nameOf(outcome);
   }
 
-  it('is taken where TLS has said goodbye', async () => {
-    assert.equal(await seenOver(secured => void secured.end()), 'unverified');
-  });
+  const GOODBYES: Record<string, (to: Secured) => void> = {
+    'and the end of the connection': ({ secured }) => void secured.end(),
+    'and the end at once': ({ secured, wire }) => void secured.end(() => wire.destroy()),
+  };
+  const CUTS: Record<string, (to: Secured) => void> = {
+    ended: ({ wire }) => void wire.end(),
+    closed: ({ wire }) => void wire.destroy(),
+    reset: ({ wire }) => void wire.resetAndDestroy(),
+    'ended within a record': ({ wire }) => void wire.end(Buffer.from('1703030040ab', 'hex')),
+  };
+  const BODIES: Record<string, Buffer> = {
+    nothing: Buffer.from(OPEN),
+    page: Buffer.from(OPEN + PAGE),
+    // More than what Node reads ahead, so that it stops reading in between.
+    'long page': Buffer.concat([Buffer.from(OPEN), Buffer.alloc(600_000, 'x')]),
+    'odd head': Buffer.from(`${OPEN.slice(0, -2)}X: a\r\n b\r\n\r\n${PAGE}`),
+  };
 
-  it('is cut where the connection below it was ended, or reset, without that', async () => {
-    for (let round = 0; round < 5; round++) {
-      assert.equal(await seenOver((_secured, wire) => wire.destroy()), 'cut');
-      assert.equal(await seenOver((_secured, wire) => wire.resetAndDestroy()), 'cut');
-    }
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`is taken where TLS has said goodbye, ${maxVersion}`, async () => {
+      for (const [body, bytes] of Object.entries(BODIES))
+        for (const [way, end] of Object.entries(GOODBYES))
+          assert.equal(await seenOver(maxVersion, bytes, end), 'unverified', `${body}, ${way}`);
+    });
+
+    it(`is cut where the connection below it was ended, or reset, without that, ${maxVersion}`, async () => {
+      for (const [body, bytes] of Object.entries(BODIES))
+        for (const [way, end] of Object.entries(CUTS))
+          assert.equal(await seenOver(maxVersion, bytes, end), 'cut', `${body}, ${way}`);
+    });
+  }
+
+  it('does not matter where the answer says itself where it ends', async () => {
+    for (const end of Object.values({ ...GOODBYES, ...CUTS }))
+      assert.equal(await seenOver('TLSv1.3', answer(PAGE), end), 'whole');
   });
 });
 

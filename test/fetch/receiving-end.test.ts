@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { createServer, type Server } from 'node:tls';
+import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
+import { ReceivingEnd } from '../../src/fetch/receiving-end.js';
+import { within } from '../support/until.js';
 import { Authority } from './authority.js';
 import { listen } from './hostile/tls.js';
 import { askOnce, request, spawnBot } from '../bot/lccbot.js';
@@ -92,4 +95,34 @@ describe('what a fetch receives', () => {
     bot.child.stdin?.end();
     assert.match(await bot.stdout, /status="ok"/);
   });
+});
+
+it('an end that came while nobody read is known to be the goodbye of TLS, or none', async () => {
+  const ends: Record<string, { end: (secured: TLSSocket) => void; isReset: boolean }> = {
+    goodbye: { end: secured => void secured.end(), isReset: false },
+    'goodbye, then the end': { end: secured => void secured.end(() => secured.destroy()), isReset: false },
+    'the end': { end: secured => void secured.destroy(), isReset: true },
+  };
+  const certificate = authority.issue();
+  // Node reads 16 or 64 KB ahead; after more than that it stops until somebody has taken it.
+  for (const bytes of [1, 20_000, 40_000, 200_000])
+    for (const [name, { end, isReset }] of Object.entries(ends)) {
+      const server = createServer(certificate, secured => {
+        secured.on('error', () => undefined);
+        secured.once('data', () => secured.write(Buffer.alloc(bytes), () => end(secured)));
+      });
+      const { port } = new URL(await listen(server));
+      const socket = connect({ host: 'localhost', port: Number(port), ca: authority.ca });
+      await within('TLS is there', once(socket, 'secureConnect'));
+      const receiving = new ReceivingEnd(socket);
+      socket.write('ask');
+      await within('something has come', once(socket, 'readable'));
+      await new Promise(resolve => void setImmediate(resolve));
+      let length = 0;
+      socket.on('data', (chunk: Buffer) => (length += chunk.length)).resume();
+      await within('the end comes', once(socket, 'end'));
+      assert.deepEqual({ length, isReset: receiving.wasReset }, { length: bytes, isReset }, name);
+      socket.destroy();
+      server.close();
+    }
 });
