@@ -21,6 +21,7 @@ import {
 import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
+import { GivenRoots, type GivenRoot } from '../db/providers/given-roots.js';
 import { TruthReader } from '../db/truth/reader.js';
 import { noteChange } from '../db/sqlite/restored.js';
 import { moveChangeMark } from '../db/providers/change-mark.js';
@@ -295,8 +296,9 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
   const standing = readProviderQueue(db, pid);
   if (provider === undefined || standing === undefined)
     throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+  const givenroots = new GivenRoots(db).of(pid);
   if (context.options['json'] === true) {
-    context.print(jsonLine(provider));
+    context.print(jsonLine({ ...provider, givenroots }));
     return;
   }
   const nowMs = context.clock.nowMs();
@@ -313,6 +315,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
       failure,
       retryAtMs,
       wait,
+      givenroots,
       truth: new TruthReader(db).read(Math.floor(nowMs / 1000), pid)[0],
       absent: readAbsentPages(db, pid),
     }),
@@ -327,7 +330,7 @@ function list(db: Db, context: CommandContext): void {
   }
 }
 
-function jsonLine(provider: Provider): string {
+function jsonLine(provider: Provider & { givenroots?: readonly GivenRoot[] }): string {
   const { password: _secret, ...rest } = provider;
   return `${JSON.stringify(rest)}\n`;
 }

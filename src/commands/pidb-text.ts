@@ -2,6 +2,7 @@
 import { formatAmount } from '../config/amounts.js';
 import { formatHours, type Slots } from '../config/hours.js';
 import { fullSetsUsed, type AbsentPages, type Provider } from '../db/providers/pidb.js';
+import type { GivenRoot } from '../db/providers/given-roots.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/look/obstacle.js';
 import { isAllFailed, type Wait } from '../run/look/queue.js';
@@ -28,6 +29,8 @@ export interface Circumstances {
   retryAtMs: number | undefined;
   /** What the Queue Manager has it wait for. */
   wait: Wait | undefined;
+  /** Of the roots, what a reset of the password has given up. */
+  givenroots: readonly GivenRoot[];
   truth: ProviderTruth | undefined;
   /** Of a crawl. */
   absent: AbsentPages | undefined;
@@ -46,11 +49,15 @@ export function providerText(
   loginUser: string | null | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, truth, absent }: Circumstances,
+  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, givenroots, truth, absent }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
     ...provider.roots.map((root): [string, string] => ['root', root]),
+    ...givenroots.map(({ root, at }): [string, string] => [
+      'root given up',
+      `${root}, ${goesText(at * 1000, nowMs)}`,
+    ]),
     ['origin', provider.origin === 'rs' ? 'registered by itself (lccrs)' : 'added by the operator'],
     ['enabled', provider.enabled ? 'yes' : 'no'],
     ...(provider.password === NO_PASSWORD
@@ -150,7 +157,13 @@ function absentRow(absent: AbsentPages | undefined): [string, string][] {
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'fullSetPeriodMs' | 'truth' | 'absent'>,
+  {
+    nowMs,
+    slots,
+    failure,
+    retryAtMs,
+    wait,
+  }: Omit<Circumstances, 'fullSetPeriodMs' | 'givenroots' | 'truth' | 'absent'>,
 ): string {
   const obstacle = obstacleOf(standing, nowMs, slots);
   const { state, until_ms: untilMs } =
@@ -228,7 +241,11 @@ function fuseText({ fusepercent, fuseurls }: Provider): string {
 function leavingRow(leaveat: number | null, nowMs: number): [string, string][] {
   if (leaveat === null) return [];
   const atMs = leaveat * 1000;
-  return [['leaves', atMs > nowMs ? `its content goes ${localTime(atMs)}` : 'its content is removed']];
+  return [['leaves', goesText(atMs, nowMs)]];
+}
+
+function goesText(atMs: number, nowMs: number): string {
+  return atMs > nowMs ? `its content goes ${localTime(atMs)}` : 'its content is removed';
 }
 
 /** One provider on one line: pid, enabled (or disabled, paused), files, bytes, roots; tab-separated. */

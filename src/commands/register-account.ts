@@ -53,6 +53,7 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
   const rows: [string, string][] = [
     ['provider', String(pid)],
     ...roots.map((root): [string, string] => ['root', root]),
+    ...givenRows(told['givenroots']),
     ['urls', `${Number(files.used)}, ${Number(files.free)} more may come`],
     ['bytes', `${Number(space.used)}, ${Number(space.free)} more may come`],
     ['full sets', fullSets.wanted === true ? 'one is wanted' : `${Number(fullSets.allowed)} may be sent`],
@@ -66,6 +67,17 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
   // What comes from a server must not move the cursor of a terminal.
   for (const [name, value] of rows) context.print(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);
   return EXIT.ok;
+}
+
+/** Roots that a reset of the password has given up. */
+function givenRows(given: unknown): [string, string][] {
+  if (!Array.isArray(given)) return [];
+  return given.map(each => {
+    const { root, at } = Object(each) as { root?: unknown; at?: unknown };
+    const until = new Date(Number(at) * 1000);
+    const time = Number.isNaN(until.getTime()) ? 'a while' : `${until.toISOString().slice(0, 16)}Z`;
+    return ['given up', `${String(root)}, kept until ${time}; root add brings it back`];
+  });
 }
 
 async function passwd(context: CommandContext, account: SiteAccount): Promise<ExitStatus> {

@@ -79,7 +79,7 @@ export function rsBoundsOf(config: Pick<Config, 'get'>): RsBounds {
 
 export interface RsOperationsOptions {
   db: Db;
-  store: Pick<QueueStore, 'transaction'>;
+  store: Pick<QueueStore, 'transaction' | 'providers'>;
   bounds: RsBounds;
   clock: Clock;
   log: Log;
@@ -261,9 +261,11 @@ export class RsOperations {
   }
 
   #carryOut(change: RsChange, nowS: number): RsAnswer {
-    const { bounds, controls } = this.#options;
+    const { bounds, controls, store } = this.#options;
     const { first, leaveMs } = bounds;
     const { pid } = change;
+    const leavesS = nowS + Math.ceil(leaveMs / 1000);
+    let given: readonly string[] = [];
     if (isControl(change)) {
       if (change.op === 'disable' || change.op === 'enable') this.#registered[change.op](pid);
       else controls[change.op](pid);
@@ -277,18 +279,21 @@ export class RsOperations {
       }
       case 'password':
         this.#registered.changePassword(pid, change.password);
-        if (change.roots !== undefined) this.#keepRoots(pid, change.roots);
+        given = this.#keepRoots(pid, change.roots, leavesS);
         break;
       case 'root-rm':
         this.#registered.removeRoots(pid, change.roots);
         break;
       case 'leave':
-        this.#registered.leave(pid, nowS + Math.ceil(leaveMs / 1000));
+        this.#registered.leave(pid, leavesS);
         break;
       case 'stay':
         this.#registered.stay(pid);
         break;
       case 'root-add':
+        // What waited there, and what was announced since, is not known any more.
+        if (this.#registered.givenRoots(pid).some(({ root }) => change.roots.includes(root)))
+          store.providers.wantFullSet('root proven again', pid);
         this.#registered.addRoots(pid, change.roots);
         break;
       case 'terms':
@@ -299,12 +304,22 @@ export class RsOperations {
       }
     }
     const { generation = 0, leaveat = null } = this.#registered.standing(pid) ?? {};
-    return { ok: { pid, generation, ...(leaveat !== null && { leaveat }) } };
+    return {
+      ok: {
+        pid,
+        generation,
+        ...(leaveat !== null && { leaveat }),
+        ...(given.length > 0 && { given, until: leavesS }),
+      },
+    };
   }
 
-  #keepRoots(pid: number, kept: readonly string[]): void {
+  /** @param kept undefined: all @returns those that are given up, for what is held of them to go at that time */
+  #keepRoots(pid: number, kept: readonly string[] | undefined, atS: number): readonly string[] {
+    if (kept === undefined) return [];
     const others = this.#registered.rootsOf(pid).filter(root => !kept.includes(root));
-    this.#registered.removeRoots(pid, others);
+    this.#registered.giveUpRoots(pid, others, atS);
+    return others;
   }
 }
 

@@ -19,6 +19,7 @@ const SHOWN = [
   'paused',
   'generation',
   'leaveat',
+  'givenroots',
   'truthfulness',
 ] as const;
 

@@ -12,7 +12,7 @@ import type { ResetProof } from './proof/reset.js';
 import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import type { RsAnswer, RsChange, RsControl, RsTerms } from '../wire/qm-rs.js';
-import { changeText } from './mail/letters.js';
+import { changeText, givenTexts } from './mail/letters.js';
 import type { Proof } from './proof/prove.js';
 import { plainWords } from './refusal.js';
 import { timeofdayOf } from './wishes.js';
@@ -50,13 +50,13 @@ export class Transitions {
   /**
    * A check has ended.
    * @param waitMs for which the operator is waited for; undefined: no operator is asked
-   * @param reset what it replaces, and gives up
+   * @param reset what it replaces
    */
   end(
     registration: Registration,
     { failed, prefixes, addresses, dissent = [] }: Proof,
     waitMs: number | undefined,
-    { generation, lost = [] }: Omit<ResetProof, 'proof'> = {},
+    { generation }: Omit<ResetProof, 'proof'> = {},
   ): void {
     const { id, endsMs = null } = registration;
     const nowMs = this.#nowMs();
@@ -71,11 +71,6 @@ export class Transitions {
       }
       const proven = { proven: prefixes, reason: null, ...(generation !== undefined && { generation }) };
       if (!registrations.move(id, 'checking', 'proven', nowMs, proven)) return;
-      if (lost.length > 0)
-        this.#tell(
-          registration,
-          `given up with the password that was forgotten, and what is held of them is removed: ${lost.join(' ')}`,
-        );
       this.#note('proven', registration, 'rs', `${prefixes.join(' ')} (${at})`);
       const next = waitMs === undefined ? 'applying' : 'waiting';
       registrations.move(id, 'proven', next, nowMs, waitMs === undefined ? {} : { endsMs: nowMs + waitMs });
@@ -183,7 +178,8 @@ export class Transitions {
       if ('ok' in answer) this.#note(`${op} done`, of, 'qm', '');
       else this.#note(`${op} refused`, of, 'qm', answer.text);
       if (op === 'leave' || op === 'stay' || op === 'enable') this.#noteLeaving(pid, answer);
-      if ('ok' in answer && !operation.isQuiet) this.#tell(of, changeText(operation.change));
+      if ('ok' in answer && !operation.isQuiet)
+        for (const text of [changeText(operation.change), ...givenTexts(answer.ok)]) this.#tell(of, text);
       const registration = registrations.get(operation.registration);
       // Terms follow a registration that is over already.
       if (registration === undefined || OPERATION_OF[registration.kind] !== op) return true;

@@ -3,7 +3,7 @@
  *
  *     RS  {"op":"register","id":UUID,"pid":100007,"password":"sha256:…","roots":["http://www.example.org/"],"bandwidth":…,"timeofday":"…"}
  *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
- *     RS  {"op":"password",…,"roots":[…]}                                                   and of its roots these stay
+ *     RS  {"op":"password",…,"roots":[…]}                               of its roots these stay; "given":[…],"until":S in the answer: the others
  *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
  *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"stay",…}                           it stays after all
  *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full   disable   enable   the operator's, for any provider

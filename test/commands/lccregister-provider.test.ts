@@ -214,9 +214,19 @@ describe('lccregister of a provider', { skip: noNginx }, () => {
     assert.equal(new Set(passwords).size, 3);
     assert.equal((await run('status')).status, 0);
     assert.deepEqual(await rootsOf(), [`${site.url}a/`]);
+    const kept = /^given up: +http:\S+\/b\/, kept until \d{4}-\S+Z; root add brings it back$/m;
+    assert.match((await run('status')).stdout, kept);
+    assert.match(
+      await lcc.run('lccpidb show --pid=100000'),
+      /^root given up:? +http:\S+\/b\/, its content goes /m,
+    );
     const other = await run(`passwd --forgot --url=${site.url}b/ --docroot=${b}`);
     assert.equal(other.status, 65, other.stderr);
     assert.equal(readFileSync(pwdfile, 'utf8'), passwords[2], 'the password is as it was');
+    const back = await run(`root add --url=${site.url}b/ --docroot=${b} --wait=60`);
+    assert.equal(back.status, 0, back.stderr);
+    assert.deepEqual(await rootsOf(), [`${site.url}a/`, `${site.url}b/`]);
+    assert.doesNotMatch((await run('status')).stdout, /given up/);
     assert.doesNotMatch(lcc.log, new RegExp(passwords.map(each => each.trim()).join('|')));
   });
 });

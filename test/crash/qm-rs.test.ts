@@ -99,6 +99,76 @@ describe('the socket of the Registration Server', () => {
       );
       assert.equal(count('lccurl WHERE pid = 7'), 20);
     });
+
+  for (const at of [
+    'qm.rs.committed:2',
+    'qm.departure.removed:2',
+    'qm.departure.removed:4',
+    'qm.departure.done',
+  ])
+    it(`has what it holds of the root that stays, and nothing of the one given up, killed at ${at}`, async () => {
+      const qm = new Qm('[rs]\nleave_ms = "0ms"\n[qm]\nslice_urls = 4\n');
+      qms.push(qm);
+      const daemon = await start(qm, { LCC_CRASH_AT: at });
+      const roots = ['http://kept.example.org/', 'http://www.example.org/'];
+      await asking(qm, formatRsAsk({ ...registration, roots }, randomUUID()));
+      holds(qm, 100_000, 20);
+      holds(qm, 7, 20);
+      const password = hashPassword('second');
+      const reset: RsChange = {
+        op: 'password',
+        pid: 100_000,
+        password,
+        generation: 1,
+        roots: roots.slice(0, 1),
+      };
+      const line = formatRsAsk(reset, randomUUID());
+      await asking(qm, line);
+      assert.equal(await within('lccd-qm is killed', daemon.ended), 'SIGKILL');
+      await start(qm);
+      assert.match(
+        await asking(qm, line),
+        /^\{"ok":\{"pid":100000,"generation":2,"given":\["http:\/\/www\.example\.org\/"\],"until":\d+\}\}\n$/,
+      );
+      const over =
+        'SELECT 1 FROM pidb WHERE pid = 100000 AND trimming = 0 AND NOT EXISTS(SELECT 1 FROM givenroot)';
+      await until('the root is gone', () => Promise.resolve(qm.rows(over).length === 1));
+      const count = (sql: string) => qm.rows(`SELECT count(*) AS n FROM ${sql}`)[0]?.['n'];
+      assert.deepEqual(
+        [count('lccurl WHERE pid = 100000'), count('tombstone'), count('proots WHERE pid = 100000')],
+        [0, 20, 1],
+      );
+      assert.equal(count('lccurl WHERE pid = 7'), 20);
+    });
+
+  it('holds content of a root that was given up until its time, over a kill after the commit', async () => {
+    const qm = new Qm();
+    qms.push(qm);
+    const daemon = await start(qm, { LCC_CRASH_AT: 'qm.rs.committed:2' });
+    const roots = ['http://kept.example.org/', 'http://www.example.org/'];
+    await asking(qm, formatRsAsk({ ...registration, roots }, randomUUID()));
+    holds(qm, 100_000, 20);
+    const password = hashPassword('second');
+    const reset: RsChange = {
+      op: 'password',
+      pid: 100_000,
+      password,
+      generation: 1,
+      roots: roots.slice(0, 1),
+    };
+    await asking(qm, formatRsAsk(reset, randomUUID()));
+    assert.equal(await within('lccd-qm is killed', daemon.ended), 'SIGKILL');
+    await start(qm);
+    const trimmed = 'SELECT 1 FROM pidb WHERE pid = 100000 AND trimming = 0';
+    await until('what waited there is gone', () => Promise.resolve(qm.rows(trimmed).length === 1));
+    const count = (sql: string) => qm.rows(`SELECT count(*) AS n FROM ${sql}`)[0]?.['n'];
+    assert.deepEqual(
+      [count('lccurl WHERE pid = 100000'), count('tombstone'), count('givenroot')],
+      [20, 0, 1],
+    );
+    await asking(qm, formatRsAsk({ op: 'root-add', pid: 100_000, roots: roots.slice(1) }, randomUUID()));
+    assert.deepEqual([count('lccurl WHERE pid = 100000'), count('givenroot')], [20, 0]);
+  });
 });
 
 const LEFT = "SELECT 1 FROM pidb WHERE pid = 100000 AND password = ''";

@@ -259,7 +259,9 @@ test('a password that replaces a forgotten one keeps the roots that it names, in
   const change = { op: 'password', pid: PID, password: hashPassword('second') } as const;
   assert.equal(refusalOf(ask({ ...change, generation: 1, roots: [`${ROOT}x/`] })), 'roots');
   assert.ok(passwordMatches('first', String(column('password'))));
-  assert.deepEqual(ask({ ...change, generation: 1, roots: [DOCS] }), { ok: { pid: PID, generation: 2 } });
+  assert.deepEqual(ask({ ...change, generation: 1, roots: [DOCS] }), {
+    ok: { pid: PID, generation: 2, given: [ROOT, NEWS], until: nowS() + 7 * 86_400 },
+  });
   assert.deepEqual(bench.all(`SELECT root FROM proots WHERE pid = ${PID}`), [{ root: DOCS }]);
   assert.ok(passwordMatches('second', String(column('password'))));
 });

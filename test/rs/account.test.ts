@@ -271,6 +271,17 @@ test('who has lost a host gives up the roots that lack the file, and nobody gets
     'the root that lacks it is taken off with the same commit',
   );
   assert.ok(scene.isPassword(pid, pair.password));
+  const { givenroots } = await scene.account.show(pid);
+  assert.deepEqual(
+    givenroots.map(({ root }) => root),
+    [urlOf('/a/')],
+  );
+  const other = scene.account.beginReset(pid, urlOf('/a/'), NETWORK);
+  scene.rs.place(other);
+  await scene.rs.registrar.check(other.capability, true);
+  assert.equal(scene.rs.standing(other).reason?.code, 'not-a-root', 'also while what is held there stays');
+  await scene.prove(await scene.account.beginRoot(pid, urlOf('/a/'), NETWORK));
+  assert.deepEqual([scene.roots(pid).length, (await scene.account.show(pid)).givenroots], [2, []]);
 });
 
 test('a reset pair for a number that is unknown, another’s, or of an operator is alike, and never becomes a password', async () => {

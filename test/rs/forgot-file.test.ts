@@ -48,6 +48,11 @@ test('the new password is in use when the file is in a directory, and those with
   assert.deepEqual(scene.accounts.roots(PID), [site.urlOf('/docs/')]);
   assert.equal((await scene.get('/me')).status, 303, 'all logins are over');
   assert.equal((await scene.login(password)).status, 303);
+  const shown = await scene.get('/me/roots');
+  assert.match(
+    shown.html,
+    /http:\/\/127\.0\.0\.1\/<\/td>[^]*what is kept of it is removed <time[^]*action="\/base\/me\/roots">[^]*name="url" value="http:\/\/127\.0\.0\.1\/"[^]*Prove it again/,
+  );
 });
 
 test('numbers that are known and unknown are answered alike', async () => {

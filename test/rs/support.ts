@@ -163,6 +163,7 @@ export function providerRow(pid: number): ShownProvider {
     sets: [],
     leaveat: null,
     left: 0,
+    givenroots: [],
     truthfulness: null,
   };
 }

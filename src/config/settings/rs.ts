@@ -114,7 +114,7 @@ export const RS = {
     7 * DAY,
     0,
     365 * DAY,
-    'time for which one that leaves can come back, before what it holds is removed',
+    'time for which one that leaves can come back, and a root given up with a lost password, before what is held is removed',
   ),
   'rs.max_roots': count(20, 1, 1000, 'roots that it may have'),
   'rs.providers_per_root': count(3, 1, 1000, 'such providers that may have the same root'),

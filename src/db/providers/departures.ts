@@ -5,6 +5,10 @@
  *       ▲                 │
  *       ╰─────enable──────╯
  *
+ *     root ──given up by a reset──▶ given ──its time has come──▶ what is held outside of the others is removed, a slice at a time
+ *       ▲                              │
+ *       ╰────────proven again──────────╯
+ *
  * Removed is what it holds, with tombstones, and what waits. All methods run inside the caller's transaction.
  */
 import { TABLES_OF_PROVIDER } from './removal.js';
@@ -14,6 +18,7 @@ import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { GivenRoots } from './given-roots.js';
 import { SiteLogins } from './site-logins.js';
 
 /** Something that is due. */
@@ -23,6 +28,8 @@ export interface Departure {
   kind: 'all' | 'outside';
   /** How often roots had been taken off. */
   trimming: number;
+  /** What is held of a root that was given up goes where its time was over then, seconds. */
+  dueS: number;
 }
 
 interface Row {
@@ -39,12 +46,17 @@ const LOOKED_AT = 4000;
 export class DepartureStore extends SqlStore {
   readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };
   // Ended, it has no password; what was on its way from a UNS may have come since.
-  readonly #next = this.sql.row<[values: { nowS: number }], Departure>(
+  readonly #next = this.sql.row<[values: { nowS: number }], Omit<Departure, 'dueS'>>(
     `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
      WHERE (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
        OR leaveat <= $nowS AND (origin = 'operator' OR password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
          OR EXISTS(SELECT 1 FROM qdb WHERE qdb.pid = pidb.pid)))
      ORDER BY pid LIMIT 1`,
+  );
+  readonly #given = new GivenRoots(this.db);
+  readonly #due = this.sql.row<[nowS: number], Omit<Departure, 'dueS'>>(
+    `SELECT pid, 'outside' AS kind, trimming FROM givenroot JOIN pidb USING (pid) WHERE at <= ? AND leaveat IS NULL
+     ORDER BY at LIMIT 1`,
   );
   readonly #held = this.sql.rows<[pid: number, curl: string, mimetype: string, limit: number], Row>(
     `SELECT id AS at, curl, mimetype, furl FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
@@ -81,7 +93,8 @@ export class DepartureStore extends SqlStore {
 
   /** The next that is due. */
   next(nowS: number): Departure | undefined {
-    return this.#next({ nowS });
+    const departure = this.#next({ nowS }) ?? this.#due(nowS);
+    return departure && { ...departure, dueS: nowS };
   }
 
   /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes back. Yields how many urls. */
@@ -90,11 +103,12 @@ export class DepartureStore extends SqlStore {
   }
 
   /**
-   * What is asked for at an address that is not inside, a slice a step. Yields how many urls.
+   * What is asked for at an address that is not inside, a slice a step; what is held stays where a root that was given up keeps it.
+   * Yields how many urls.
    * @param insideOf asked at each step: a root may have come back
    */
   *removeOutside(
-    pid: number,
+    { pid, dueS }: Departure,
     insideOf: () => (url: string) => boolean,
     rows: () => number,
     nowS: () => number,
@@ -110,7 +124,9 @@ export class DepartureStore extends SqlStore {
     }
     for (const page of pages(this.#held, pid, rows)) {
       const isInside = insideOf();
-      const outside = page.filter(({ furl }) => !isInside(furl));
+      // There are days to take such a root back.
+      const isKept = this.#given.keeperOf(pid, dueS);
+      const outside = page.filter(({ furl }) => !isInside(furl) && isKept?.(furl) !== true);
       for (const { curl, mimetype } of outside) {
         const row = content.find(pid, curl, mimetype);
         if (row !== undefined) content.remove(pid, row, nowS());
@@ -125,8 +141,11 @@ export class DepartureStore extends SqlStore {
   }
 
   /** Nothing is left to remove: of one that has left all is forgotten, of one that registered by itself all but its number. */
-  done({ pid, kind, trimming }: Departure): void {
-    if (kind === 'outside') return this.#trimmed(pid, trimming);
+  done({ pid, kind, trimming, dueS }: Departure): void {
+    if (kind === 'outside') {
+      this.#given.forget(pid, dueS);
+      return this.#trimmed(pid, trimming);
+    }
     for (const forget of this.#forget) forget(pid);
     new SiteLogins(this.db).set(pid, undefined);
     if (!this.#removed(pid)) this.#end(pid);

@@ -366,6 +366,8 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
 
 function insertRoot(db: Db, pid: number, root: string): void {
   db.prepare('INSERT OR IGNORE INTO proots(pid, root) VALUES (?, ?)').run(pid, root);
+  // One that was given up has come back, with what is held of it.
+  db.prepare('DELETE FROM givenroot WHERE pid = ? AND root = ?').run(pid, root);
 }
 
 function exists(db: Db, pid: number): boolean {

@@ -43,7 +43,8 @@ export type FullSetReason =
   | 'restored from a backup'
   | 'order'
   | 'operator'
-  | 'silent changes';
+  | 'silent changes'
+  | 'root proven again';
 
 /** The last set of a provider that was absorbed, and what is known of its acceptance. */
 export interface LatestSet {

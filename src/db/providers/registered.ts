@@ -19,6 +19,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from './pidb.js';
+import { GivenRoots, type GivenRoot } from './given-roots.js';
 import { takenSetsIn } from './taken-sets.js';
 
 export interface AnsweredOperation {
@@ -56,6 +57,8 @@ export interface ShownProvider
   errors: { code: number; errors: number }[];
   /** The last ones, the newest first. */
   sets: TakenSet[];
+  /** Given up by a reset of the password. */
+  givenroots: GivenRoot[];
   /** What its announcements are worth. */
   truthfulness: ShownTruth | null;
 }
@@ -90,6 +93,7 @@ export class RegisteredStore extends SqlStore {
   );
   readonly #trim = this.sql.run<[pid: number]>('UPDATE pidb SET trimming = trimming + 1 WHERE pid = ?');
   readonly #sets = takenSetsIn(this.db);
+  readonly #given = new GivenRoots(this.db);
   readonly #adopt = this.sql.run<[pid: number]>("UPDATE pidb SET origin = 'rs' WHERE pid = ?");
   readonly #around = this.sql.values<[roots: string], number>(
     'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
@@ -175,6 +179,14 @@ export class RegisteredStore extends SqlStore {
     this.#trim(pid);
   }
 
+  /** They are its roots no more; what is held of them is removed at that time, unless they come back (departures.ts). */
+  giveUpRoots(pid: number, roots: readonly string[], atS: number): void {
+    this.removeRoots(pid, roots);
+    for (const root of roots) this.#given.add(pid, root, atS);
+  }
+
+  readonly givenRoots = (pid: number): GivenRoot[] => this.#given.of(pid);
+
   /** It is not enabled from now on; what it holds is removed at that time (departures.ts). */
   leave(pid: number, atS: number): void {
     this.#leave(atS, pid);
@@ -220,7 +232,8 @@ export class RegisteredStore extends SqlStore {
     const errors = this.#errorCodes(pid, provider.nurlerrs);
     const [known] = this.#truth.read(nowS, pid);
     const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);
-    return { ...rest, origin, generation, left, errors, sets, truthfulness };
+    const givenroots = this.#given.of(pid);
+    return { ...rest, givenroots, origin, generation, left, errors, sets, truthfulness };
   }
 
   /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and ask at each page. */

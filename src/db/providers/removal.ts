@@ -10,6 +10,7 @@ export const TABLES_OF_PROVIDER = [
   'held',
   'pierr',
   'proots',
+  'givenroot',
   'qpsdb',
   'sitelogin',
   'known',

@@ -2,11 +2,12 @@
  * What a full set does not name (semantics.md, rule 5): content of the provider, and urls that wait, whose last set is
  * older. Rows carry that set, so memory is that of one page however large the set was. Found in the order of keys, a
  * range of keys a step, so that neither a million rows that stay nor a million that go are one long step. Cut off
- * anywhere, it begins again and finds less.
+ * anywhere, it begins again and finds less. What is held of a root that was given up is no business of a full set.
  */
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
+import { GivenRoots } from '../providers/given-roots.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { LeftOver } from './held-removals.js';
@@ -25,15 +26,18 @@ const FIRST: Key = { curl: '', mimetype: '' };
 const LAST: Key = { curl: Buffer.alloc(0), mimetype: Buffer.alloc(0) };
 /** Rows looked at in one step: some milliseconds, even from a cold disk cache. */
 const RANGE_ROWS = 4000;
+/** Of a range, as SQLite has a limit. */
+const ALL = -1;
 
 type InRange = [pid: number, fromCurl: Bound, fromType: Bound, toCurl: Bound, toType: Bound];
 
 interface UnnamedContent {
   curl: string;
   mimetype: string;
+  furl: string;
 }
 
-interface UnnamedRow extends UnnamedContent {
+interface UnnamedRow extends Omit<UnnamedContent, 'furl'> {
   pos: number;
   /** Whether its removal is not counted with that of its content. */
   counts: 0 | 1;
@@ -57,6 +61,7 @@ export class Reconciler extends SqlStore {
   readonly #content: ContentStore;
   readonly #failures: FailureStore;
   readonly #tally: Tally;
+  readonly #given = new GivenRoots(this.db);
   readonly #rowsEnd = this.sql.row<[pid: number, curl: Bound, mimetype: Bound], Key>(rangeEnd('qdb'));
   readonly #contentEnd = this.sql.row<[pid: number, curl: Bound, mimetype: Bound], Key>(rangeEnd('lccurl'));
   // A row that waited for nothing was counted when its delete came.
@@ -75,7 +80,7 @@ export class Reconciler extends SqlStore {
   readonly #selectUnnamedContents = this.sql.rows<
     [...range: InRange, psetid: number, ofPsetid: number, named: number, limit: number],
     UnnamedContent
-  >(`SELECT curl, mimetype FROM lccurl WHERE ${UNNAMED} ${ORDER} LIMIT ?`);
+  >(`SELECT curl, mimetype, furl FROM lccurl WHERE ${UNNAMED} ${ORDER} LIMIT ?`);
   readonly #countUnnamed = this.sql.number<
     [...range: InRange, psetid: number, ofPsetid: number, named: number]
   >(`SELECT count(*) FROM lccurl WHERE ${UNNAMED}`);
@@ -93,8 +98,12 @@ export class Reconciler extends SqlStore {
 
   /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the range. */
   *count(pid: number, psetid: number): Generator<number, void> {
-    for (const [from, to] of ranges(this.#contentEnd, pid))
-      yield this.#countUnnamed(...between(pid, from, to), psetid, psetid, psetid);
+    for (const [from, to] of ranges(this.#contentEnd, pid)) {
+      const range = [...between(pid, from, to), psetid, psetid, psetid] as const;
+      const isKept = this.#given.keeperOf(pid);
+      if (isKept === undefined) yield this.#countUnnamed(...range);
+      else yield this.#selectUnnamedContents(...range, ALL).filter(({ furl }) => !isKept(furl)).length;
+    }
   }
 
   /** What `run` would remove, queue first as there: what is fetched meanwhile is then content. Nothing is changed. */
@@ -141,12 +150,14 @@ export class Reconciler extends SqlStore {
       limit = rows();
       const after: Key = page?.at(-1) ?? from;
       page = this.#selectUnnamedContents(...between(pid, after, to), psetid, psetid, psetid, limit);
-      for (const { curl, mimetype } of page) {
+      const isKept = psetid === EVERYTHING ? undefined : this.#given.keeperOf(pid);
+      const unnamed = isKept === undefined ? page : page.filter(({ furl }) => !isKept(furl));
+      for (const { curl, mimetype } of unnamed) {
         const held = this.#content.find(pid, curl, mimetype);
         // safeguard: full sets reconciling the content
         if (held !== undefined) this.#content.remove(pid, held, nowS());
       }
-      yield page.length;
+      yield unnamed.length;
     }
   }
 }

@@ -27,6 +27,7 @@ export const SALVAGED_TABLES = [
   'counter',
   'pidb',
   'proots',
+  'givenroot',
   'sitelogin',
   'rsop',
   'lccurl',

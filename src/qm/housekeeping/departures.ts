@@ -30,7 +30,7 @@ export class Departures extends SlicedRemoval {
         kind === 'all'
           ? store.departures.removeAll(pid, rows, nowS)
           : store.departures.removeOutside(
-              pid,
+              departure,
               () => strictRootCheck(store.providers.roots(pid)),
               rows,
               nowS,

@@ -131,6 +131,17 @@ export function testLetter(signature: Signature): string {
   return letter(['lccrs mail --test sent this. Mail of the Registration Server arrives.'], signature);
 }
 
+/** What it hears of roots that a reset has given up, a line each, for one is cut where it is long. @param answer of the Queue Manager */
+export function givenTexts({ given, until }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (!Array.isArray(given) || typeof until !== 'number') return [];
+  const at = `${new Date(until * 1000).toISOString().slice(0, 16)}Z`;
+  return [
+    `directories without the file were given up: nothing is fetched of them; what is kept of them is removed ${at}, unless they are proven again before`,
+    'if it was not you, have another password sent to this address, log in and prove them again',
+    ...given.map(root => `given up: ${String(root)}`),
+  ];
+}
+
 /** What a provider hears of a change that was made; undefined: nothing. */
 export function changeText(change: RsChange): string | undefined {
   switch (change.op) {

@@ -157,7 +157,15 @@ function termsCard(
   { base, formToken, most, nowMs }: DecisionView,
   refused: Refused | undefined,
 ): Markup {
-  const { roots = [], timeofday = '', fullsetwanted, leaveat, backoffuntil = 0, left } = known;
+  const {
+    roots = [],
+    givenroots = [],
+    timeofday = '',
+    fullsetwanted,
+    leaveat,
+    backoffuntil = 0,
+    left,
+  } = known;
   const [leavesMs, backoffMs] = [(leaveat ?? 0) * 1000, backoffuntil * 1000];
   const has = termsOf(known);
   return html`<section class="card" aria-labelledby="terms">
@@ -165,6 +173,14 @@ function termsCard(
     <dl class="facts">
       <dt>Directories</dt>
       <dd>${roots.map(root => html`<div class="mono">${root}</div>`)}</dd>
+      ${
+        givenroots.length === 0
+          ? ''
+          : html`<dt>Given up, kept until</dt>
+              <dd>
+                ${givenroots.map(({ root, at }) => html`<div><span class="mono">${root}</span> ${timeCell(new Date(at * 1000).toISOString())}</div>`)}
+              </dd>`
+      }
       <dt>Bandwidth</dt>
       <dd>${rateText(has.bandwidth)}</dd>
       <dt>Hours</dt>

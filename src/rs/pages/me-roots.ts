@@ -1,5 +1,6 @@
 /** Directories of a provider: `/me/roots`. */
 import { html } from 'hono/html';
+import type { GivenRoot } from '../../db/providers/given-roots.js';
 import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf } from './fields.js';
@@ -19,6 +20,7 @@ import {
 import { countText } from './numbers.js';
 import type { PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
+import { untilOf } from './times.js';
 
 const PATH = '/me/roots';
 
@@ -73,7 +75,7 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
   });
 
   function body(c: MeContext, typed: string, refused: RsRequestRefused | undefined): Markup {
-    const { roots, origin } = c.var.provider;
+    const { roots, givenroots, origin } = c.var.provider;
     const isOwn = origin === 'rs';
     return html`<h1>Directories</h1>
       ${summaryOf(refused, { address: 'url', known: 'url', unknown: 'url' })}
@@ -105,6 +107,7 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
                   </td>
                 </tr>`,
             )}
+            ${givenroots.map(given => givenRow(c, given))}
             ${moreRootsOf(c.var.provider.pid).map(more => moreRow(more))}
           </tbody>
         </table>
@@ -123,6 +126,20 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
             </form>`
           : html`<p>Your operator has set these directories; ask there for more.</p>`
       }`;
+  }
+
+  /** Its button asks for a pair, as for any other directory: who has the password alone must not have it back. */
+  function givenRow(c: MeContext, { root, at }: GivenRoot): Markup {
+    return html`<tr>
+      <td class="address mono">${root}</td>
+      <td class="number">
+        given up with the password that was forgotten; what is kept of it is removed ${untilOf(at * 1000)}
+        <form method="post" action="${base}${PATH}">
+          ${formTokenField(c.var.session.formToken)} <input type="hidden" name="url" value="${root}" />
+          <button class="plain">Prove it again<span class="hidden">: ${root}</span></button>
+        </form>
+      </td>
+    </tr>`;
   }
 
   function removing(c: MeContext, root: string, urls: string, refused: RsRequestRefused | undefined): Markup {

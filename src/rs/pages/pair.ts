@@ -177,7 +177,7 @@ function fileStep({ registration, secrets, here }: PairView): Markup {
       registration.kind === 'reset'
         ? html`<p class="narrow">
             The file has to be in every directory that you have registered. Have you lost one? Check once,
-            then you can give it up.
+            then you can give it up: what is kept of it stays for some days, in which you can prove it again.
           </p>`
         : ''
     }

@@ -1,6 +1,7 @@
 /**
  * Whether somebody who has forgotten the password of a provider may have another one: the file has to be in every root of it. One that has
- * lost a host can give the roots up that lack the file, and then has them no more: otherwise a host that its owner has lost would give access to the others.
+ * lost a host can give the roots up that lack the file, and then has them no more: otherwise a host that its owner has lost would give access to
+ * the others. What is held of them stays for a while, for who proves them again.
  */
 import type { RegistrationReason } from '../../db/rs/registrations.js';
 import type { Proof } from './prove.js';
@@ -11,8 +12,6 @@ export interface ResetProof {
   proof: Proof;
   /** Of the password that is replaced. */
   generation?: number;
-  /** Roots that are given up. */
-  lost?: readonly string[];
 }
 
 /**
@@ -54,8 +53,7 @@ export async function resetProof(
   }
   const lacking = all.length - kept.length;
   if (lacking > 0 && !givesUp) return failed(lackingIn(lacking, all.length));
-  const lost = all.filter(root => !kept.includes(root));
-  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation, lost };
+  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation };
 }
 
 const LATER: readonly string[] = ['robots-later', 'vantages-later'] satisfies ProofCode[];
@@ -75,6 +73,6 @@ function lackingIn(lacking: number, all: number): RegistrationReason {
   return {
     code: 'roots',
     what: `${lacking} of the ${all} directories of this provider ${lacking === 1 ? 'has' : 'have'} not the file`,
-    do: 'put it into each of them, or give up those without it: what is held of them is then removed',
+    do: 'put it into each of them, or give up those without it: what is held of them is removed after a while, unless they are proven again',
   };
 }
