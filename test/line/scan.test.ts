@@ -31,7 +31,8 @@ describe('lccscan', () => {
       db =>
         void db.exec(`UPDATE lccurl SET fetched_time = fetched_time - ${seconds};
           UPDATE visit SET checked = checked - ${seconds}, failsince = failsince - ${seconds};
-          UPDATE audit SET began = began - ${seconds}, asked = asked - ${seconds}, again = again - ${seconds}`),
+          UPDATE audit SET began = began - ${seconds}, asked = asked - ${seconds}, again = again - ${seconds},
+            second = second - ${seconds}`),
       openDatabase,
     );
   const paths = (pid: number) =>
@@ -108,6 +109,12 @@ describe('lccscan', () => {
     await lcc.idle();
     const states = () => all('SELECT state FROM audit ORDER BY curl').flat();
     assert.deepEqual(states(), [1, 2, 0], '/one /three /two');
+    // Ten minutes later at the most.
+    age(700);
+    await until(
+      'what changed is looked at again, soon',
+      () => all('SELECT 1 FROM audit WHERE second IS NOT NULL').length > 0,
+    );
     age(3600);
     await until('what is gone is asked for once more', () => states()[2] === 1);
     age(3600);
