@@ -113,9 +113,9 @@ describe('lccstored', () => {
     assert.deepEqual([...home.documents().keys()], [1]);
     assert.deepEqual(home.drafts(), []);
     assert.equal((await home.status())['records_cut'], 2);
+    await home.daemon.logged('"spider gone"', 2);
     // Each connection began with a record that was whole.
     assert.equal(home.daemon.log.split('"spider connected","peer":"127.0.0.1:').length, 3);
-    await home.daemon.logged('"spider gone"', 2);
     assert.match(home.daemon.log, /"spider gone","peer":"127\.0\.0\.1:\d+","records":1/);
   });
 

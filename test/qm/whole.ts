@@ -14,6 +14,8 @@ import { LOOK_WORDS } from '../../src/commands/look-words.js';
 import { startQueueManager } from '../../src/qm/start.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Uns } from '../support/queue-manager.js';
+import { errnoOf } from '../../src/lib/errors.js';
+import { until } from '../support/until.js';
 
 const SECOND = 1000;
 /** A Monday, 8:30 UTC. */
@@ -113,7 +115,15 @@ export class Whole {
     for (const bm of this.#bms) bm.close();
     await this.#running?.stop();
     this.db.close();
-    // The thread of checkpoints may be closing the database still.
-    rmSync(this.home, { recursive: true, maxRetries: 5 });
+    // A mark beside the database that is being written has its end after the last one, which a process would not wait for.
+    await until('nothing more is written into the home', () => {
+      try {
+        rmSync(this.home, { recursive: true, force: true });
+        return true;
+      } catch (error) {
+        if (errnoOf(error) !== 'ENOTEMPTY') throw error;
+        return false;
+      }
+    });
   }
 }
