@@ -7,6 +7,8 @@ export interface HostileCase {
   serve: Behaviour;
   /** `ok`, `unchanged`, or the code of the error. */
   expect: string | number;
+  /** Comes as well: who is first, the server or the client, is not for either to say. */
+  orElse?: number;
   /** How far the error reaches, where that is not plain. */
   reach?: ErrorReach;
   /** Talks before it is asked. */
