@@ -42,6 +42,13 @@ test('nothing to send: parts in good order, sends no set', async () => {
   assert.deepEqual(home.spooled('tmp'), []);
 });
 
+test('how many errors of earlier fetches are not shown is said', async () => {
+  const { status, stdout, stderr } = await lcccp(8, '<?lcc from="x"?>\n<?lcc end?>\n');
+  assert.equal(status, 1, stderr);
+  assert.match(stdout, /curl="kept"/);
+  assert.match(stderr, /^lcccp: 2 more errors of earlier fetches are not shown: further runs show/m);
+});
+
 test('errors of earlier fetches appear on stdout once: they are received then', async () => {
   const error = '<url curl="a&amp;b" mimetype="text/html" len="5" code="404">Not &lt;Found&gt;</url>\n';
   const done = await lcccp(5, '');

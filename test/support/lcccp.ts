@@ -30,6 +30,13 @@ before(async () => {
   );
   passwords[6] = home.addProvider(6);
   for (const pid of DOUBTFUL) passwords[pid] = home.addProvider(pid);
+  // Of three errors one is kept.
+  passwords[8] = home.addProvider(
+    8,
+    {},
+    `INSERT INTO pierr(pid, code, text, attrs) VALUES (8, 404, 'Not Found', ' curl="kept" mimetype="text/html"');
+     UPDATE pidb SET nurlerrs = 3 WHERE pid = 8`,
+  );
   passwords[9] = home.addProvider(
     9,
     {},

@@ -1,4 +1,5 @@
 /** Asks sites for their robots.txt: what the status and failures mean is that of RFC 9309, but 429 is trouble, too. */
+import { familyOf } from '../../fetch/failure.js';
 import { FetchEngine, type EngineOptions } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
@@ -51,8 +52,12 @@ function answerOf(outcome: FetchOutcome, sink: MemorySink): RobotsAnswer {
       // No content is no rules.
       if (failure.kind === 'unexpected-status' && [204, 205].includes(outcome.http ?? 0))
         return { kind: 'none' };
-      if (failure.kind !== 'status')
-        return { kind: 'trouble', why: 'detail' in failure ? failure.detail : failure.kind };
+      if (failure.kind !== 'status') {
+        const why = 'detail' in failure ? failure.detail : failure.kind;
+        return failure.kind === 'dns'
+          ? { kind: 'trouble', why, isLasting: true }
+          : { kind: 'trouble', why, isSilent: familyOf(failure.kind) === 'no-connection' };
+      }
       const { status } = failure;
       const isNone = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS;
       return isNone ? { kind: 'none' } : { kind: 'trouble', why: `status ${status}` };

@@ -13,11 +13,17 @@ import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../..
 import type { Judgement } from './scheduler.js';
 import type { SpiderUrl } from './spider-url.js';
 
-/** `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon. */
+/**
+ * `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon; `isSilent`: nobody is there
+ * to be left alone, and the next try may come sooner.
+ */
 export type RobotsAnswer =
   | { kind: 'rules'; content: Uint8Array }
   | { kind: 'none' }
-  | { kind: 'trouble'; why: string; isLasting?: boolean };
+  | { kind: 'trouble'; why: string; isLasting?: boolean; isSilent?: boolean };
+
+/** A host that cannot be reached is asked again after this part of the wait: urls of others may wait behind its own. */
+const SOONER = 10;
 
 export interface RobotsOptions {
   /** Asks for a robots.txt. Never rejects. */
@@ -108,12 +114,13 @@ export class RobotsGate {
           return this.#know(name, origin, NO_RULES);
         case 'trouble':
           if (nth < tries && answer.isLasting !== true) {
+            const waitMs = answer.isSilent === true ? retryMs / SOONER : retryMs;
             log.info('robots.txt cannot be read, asked again later', {
               url: name,
               reason: answer.why,
-              after_ms: retryMs,
+              after_ms: waitMs,
             });
-            return void clock.after(retryMs, () => this.#ask(name, origin, nth + 1));
+            return void clock.after(waitMs, () => this.#ask(name, origin, nth + 1));
           }
           origin.isRead = false;
           log.warn('robots.txt cannot be read: nothing of the site is fetched', {

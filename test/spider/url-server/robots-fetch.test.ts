@@ -7,12 +7,13 @@ import { systemClock } from '../../../src/lib/clock.js';
 import { RobotsFetcher } from '../../../src/spider/url-server/robots-fetch.js';
 import { spiderEngineOptions } from '../../../src/spider/transaction/options.js';
 import { answer, rawServer } from '../../fetch/support.js';
+import { freePort } from '../../support/free-port.js';
 import { within } from '../../support/until.js';
 
 const RULES = 'User-agent: *\nDisallow: /\n';
 const HALF = RULES.slice(0, 16);
 
-it('half of a robots.txt is none of it, and one without content has no rules', async () => {
+it('half of a robots.txt is none of it, one without content has no rules, and a host that is away is silent', async () => {
   const ends = (text: string) => (socket: Socket) => void socket.end(text);
   const breaks = (text: string) => (socket: Socket) =>
     void socket.write(text, () => socket.resetAndDestroy());
@@ -39,5 +40,9 @@ it('half of a robots.txt is none of it, and one without content has no rules', a
     const found = await within('an answer', fetcher.ask(`${url}robots.txt`));
     assert.equal(found.kind, kind, `${what}: ${JSON.stringify(found)}`);
   }
+  const gone = await within('a refusal', fetcher.ask(`http://127.0.0.1:${await freePort()}/robots.txt`));
+  assert.deepEqual([gone.kind, 'isSilent' in gone && gone.isSilent], ['trouble', true]);
+  const nameless = await within('no address', fetcher.ask('http://nowhere.invalid/robots.txt'));
+  assert.equal(nameless.kind, 'trouble');
   fetcher.close();
 });

@@ -111,6 +111,18 @@ describe('the gate of robots.txt', () => {
     assert.equal(asked.length, 1);
   });
 
+  it('asks a host that cannot be reached again after a tenth of the wait', async () => {
+    const { gate, clock, asked } = gateOf(() => ({ kind: 'trouble', why: 'refused', isSilent: true }));
+    gate.judge(urlOf('http://dead.example/'));
+    await settle();
+    clock.advance(9);
+    await settle();
+    assert.equal(asked.length, 1);
+    clock.advance(1);
+    await settle();
+    assert.equal(asked.length, 2);
+  });
+
   it('keeps rules of so many origins and bytes', async () => {
     const { gate, asked } = gateOf(
       url => rules(`Disallow: /${'x'.repeat(url.includes('large') ? 8000 : 10)}`),
