@@ -1,63 +1,13 @@
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, describe, it } from 'node:test';
-import { Store, type StoreOptions } from '../../src/bm/store.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { describe, it } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
-import { silentLog } from '../../src/lib/log.js';
 import { mountSmall } from '../support/disk.js';
+import { newDir, open, write } from './store-scene.js';
 
 /** A disk may be filled. */
 const NOTHING = { percent: 0, bytes: 0, whose: 'bm' } as const;
-
-const dirs: string[] = [];
-after(() => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
-});
-function newDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'lcc-store-'));
-  dirs.push(dir);
-  return dir;
-}
-
-function open(dir: string, more: Partial<StoreOptions> = {}) {
-  const clock = new ManualClock();
-  const events: string[] = [];
-  const note = (event: string) => void events.push(event);
-  const store = new Store({
-    dir,
-    machineId: 'm1',
-    graceMs: 60_000,
-    blockNames: 4,
-    minFree: { percent: 5, bytes: 2 ** 40, whose: 'bm' },
-    attemptMs: 60_000,
-    clock,
-    log: { ...silentLog, warn: note, error: note },
-    fail: error => assert.fail(String(error)),
-    ...more,
-  });
-  return { store, clock, events };
-}
-
-/** A new file in the store, as a robot leaves it. */
-function write(store: Store, content = 'content'): { path: string; fileId: string } {
-  const name = store.take();
-  assert.ok(name);
-  const path = store.pathOf(name);
-  writeFileSync(path, content);
-  return { path, fileId: store.fileIdOf(name) };
-}
 
 describe('a store', () => {
   it('is closed to other users when it is new, and keeps the mode it has when it is not', () => {
