@@ -38,7 +38,7 @@ const FAULTS: Readonly<Record<string, Expected & { fault: Fault }>> = {
   stranger: { fault: 'stranger', state: 'DOWN', error: /^tls: / },
   redirect: { fault: 'redirect', state: 'UP', error: /^status 302$/ },
   login: { fault: 401, state: 'UP', error: /^status 401$/ },
-  conflict: { fault: 409, state: 'UP', error: /^status 409$/ },
+  conflict: { fault: 409, state: 'UP', error: /^status 409: a folder is in its place/, isDead: true },
   large: { fault: 413, state: 'UP', error: /^status 413$/, isDead: true },
   busy: { fault: 429, state: 'UP', error: /^status 429$/ },
   full: { fault: 507, state: 'UP', error: /^status 507$/ },

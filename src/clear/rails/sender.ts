@@ -153,9 +153,12 @@ export class HttpSender implements Sender {
       verb: 'put',
       done: [201, 404, 405],
     };
-    this.#ask(ask, answer =>
-      answer.outcome.kind === 'done' ? this.#makeFolders(rest, heard) : heard(answer),
-    );
+    this.#ask(ask, answer => {
+      const { outcome } = answer;
+      if (outcome.kind === 'done') return this.#makeFolders(rest, heard);
+      // 409: the folders above it are there, so one of them is a file.
+      heard(outcome.kind === 'no-folder' ? { ...answer, outcome: noFile(outcome.error) } : answer);
+    });
   }
 
   #ask(request: RailRequest, heard: (answer: RailAnswer) => void): void {
