@@ -272,10 +272,6 @@ describe('lccurld', () => {
         EXIT.noinput,
         /nowhere: there is no such file or directory; check/,
       ],
-      [['--listen=127.0.0.1:0', '--qm=9001'], EXIT.usage, /--store=DIR is missing/],
-      [['--listen=127.0.0.1:0', '--qm=9001', '--store=x', '-'], EXIT.usage, /give one of/],
-      [['--listen=127.0.0.1:0', '--qm=9001', '--store=x', '--robots'], EXIT.usage, /owner has announced/],
-      [['--listen=127.0.0.1:0', '--store=x', '-'], EXIT.usage, /go with --qm/],
       [['--listen=127.0.0.1:0', `--file=${file}`, '--max-tries=0'], EXIT.usage, /spider\.max_tries/],
       [['--listen=192.0.2.1:9020', `--file=${file}`], EXIT.config, /net\.allow_plain/],
     ];

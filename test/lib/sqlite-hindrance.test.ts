@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { NamesDb } from '../../src/db/names/names.js';
 import { RsDatabase } from '../../src/db/rs/database.js';
-import { DocMap } from '../../src/db/spider/doc-map.js';
 import { StoreDatabase } from '../../src/db/spider/database.js';
 import { openDatabase, readingError, storageError } from '../../src/db/sqlite/open.js';
 import { SessionStore } from '../../src/db/spools/sessions.js';
@@ -66,10 +65,6 @@ test('a folder in the place of a file', () => {
     (path: string) => new NamesDb(path, 0),
   ])
     refused(dir, () => open(dir), remedy);
-  assert.throws(
-    () => new DocMap(dir),
-    (error: Error) => error.message.includes(dir),
-  );
   assert.throws(
     () => new SessionStore(dir),
     (error: Error) => error.message.includes(dir),

@@ -93,13 +93,6 @@ export class Scheduler {
     return this.#credit;
   }
 
-  /** Urls that are under way or could be at once: of a spider that was silent nothing is expected. */
-  get slots(): number {
-    let slots = this.out;
-    for (const { state, credit } of this.#spiders) if (state === 'talking') slots += credit;
-    return slots;
-  }
-
   get spiders(): number {
     return this.#spiders.size;
   }

@@ -6,7 +6,7 @@ import { transitions } from '../../lib/states.js';
  *        ▲ │             │
  *        │ ╰─judged──╮   ├── the spider was silent, or its connection is lost: waiting again …
  *        ╰───────────┼───┤
- *                    ╰───┴── … or failed, when that happened too often, or robots.txt forbids it, or nobody waits for it
+ *                    ╰───┴── … or failed, when that happened too often, or robots.txt forbids it
  */
 export type UrlState = 'waiting' | 'out' | 'done' | 'failed';
 
@@ -17,9 +17,9 @@ export const urlBecomes = transitions<UrlState>('url', {
   failed: [],
 });
 
-/** What a source of urls says of one. */
+/** A url of the list. */
 export interface UrlTerms {
-  /** Of its source: the number of a line, or of a request. */
+  /** Of its line. */
   readonly number: number;
   readonly docId: number;
   /** Absolute, http or https, printable. */
@@ -53,8 +53,4 @@ export class SpiderUrl implements UrlTerms {
 
 /** Why a url is not fetched. */
 export type UrlFailure =
-  | 'silent spiders'
-  | 'lost connections'
-  | 'forbidden by robots.txt'
-  | 'robots.txt cannot be read'
-  | 'given up';
+  'silent spiders' | 'lost connections' | 'forbidden by robots.txt' | 'robots.txt cannot be read';

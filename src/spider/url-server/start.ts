@@ -1,4 +1,4 @@
-/** lccurld put together: where its urls come from, and listeners for spiders. */
+/** lccurld put together: its list, and listeners for spiders. */
 import { createReadStream } from 'node:fs';
 import { spiderEngineOptions } from '../transaction/options.js';
 import { listenAll } from '../../daemon/listen-all.js';
@@ -15,8 +15,7 @@ import { Report } from './report.js';
 import { RobotsFetcher } from './robots-fetch.js';
 import { RobotsGate } from './robots-gate.js';
 import { digestOfLines, markOf, reportLine, UrlList } from './url-list.js';
-import { UrlServer, type UrlServerParts } from './url-server.js';
-import type { UrlSource } from './url-source.js';
+import { UrlServer } from './url-server.js';
 
 /** Where spiders connect when an endpoint names no port. */
 export const DEFAULT_PORT = 9020;
@@ -46,7 +45,7 @@ export async function startList(
   services: Services,
   { listens, file, stdin, stdout }: ListEdge,
 ): Promise<Running> {
-  const { log } = services;
+  const { config, clock, log } = services;
   const report = new Report(
     bytes => writeFullyLater(stdout, bytes, 'standard output'),
     MAX_REPORT_LENGTH,
@@ -62,14 +61,24 @@ export async function startList(
         });
   const input: AsyncIterable<Buffer> = file === undefined ? stdin() : createReadStream(file);
   const list = new UrlList(input, journal, report, failed);
-  const robots = services.config.get('spider.robots') ? robotsOf(services, () => server) : undefined;
-  const server = urlServerOf(services, list, {
+  const robots = config.get('spider.robots') ? robotsOf(services, () => server) : undefined;
+  const options = urlServerOptions(config);
+  const wishedDelayMs = robots && ((hostName: string) => robots.gate.delayMsOf(hostName));
+  const server = new UrlServer({
+    options: { ...options, schedule: { ...options.schedule, wishedDelayMs } },
+    list,
+    places: placesOf(SPIDERS, services),
     judge: robots && (url => robots.gate.judge(url)),
-    wishedDelayMs: robots && (hostName => robots.gate.delayMsOf(hostName)),
+    clock,
+    log,
+    fail: error => services.fail(error),
   });
-  const running = await listening(services, listens, server);
+  const listening = await listenAll(services, listens, each => server.accept(each), ENTRANCE);
+  server.start();
   return {
-    ...running,
+    status: (): UrldStatus => ({ ...server.status(), listens: listening.listens }),
+    // And a moment for what is said last.
+    stopTimeoutMs: config.get('spider.grace_ms') + 5000,
     finished: server.over.then(() => {
       if (list.isAllOver)
         log.info('every url of the list has ended before; remove its journal to have all fetched again', {
@@ -86,49 +95,7 @@ export async function startList(
     }),
     async stop() {
       robots?.close();
-      await running.stop();
-    },
-  };
-}
-
-/** A URL server with the limits of the settings. */
-export function urlServerOf(
-  services: Services,
-  source: UrlSource,
-  {
-    wishedDelayMs,
-    ...more
-  }: Pick<UrlServerParts, 'judge' | 'roomChanged'> & {
-    wishedDelayMs?: ((hostName: string) => number) | undefined;
-  },
-): UrlServer {
-  const { config, clock, log } = services;
-  const options = urlServerOptions(config);
-  return new UrlServer({
-    options: { ...options, schedule: { ...options.schedule, wishedDelayMs } },
-    source,
-    places: placesOf(SPIDERS, services),
-    clock,
-    log,
-    fail: error => services.fail(error),
-    ...more,
-  });
-}
-
-/** Listens to spiders, and reads the source. */
-export async function listening(
-  services: Services,
-  endpoints: readonly Endpoint[],
-  server: UrlServer,
-): Promise<Running & { status(): UrldStatus }> {
-  const { listens, close } = await listenAll(services, endpoints, each => server.accept(each), ENTRANCE);
-  server.start();
-  return {
-    status: (): UrldStatus => ({ ...server.status(), listens }),
-    // And a moment for what is said last.
-    stopTimeoutMs: services.config.get('spider.grace_ms') + 5000,
-    async stop() {
-      close();
+      listening.close();
       await server.stop();
     },
   };

@@ -12,9 +12,8 @@ import { digestOfLine, ListDigest } from './list-digest.js';
 import { readListLine } from './list-line.js';
 import type { SpiderUrl, UrlFailure, UrlTerms } from './spider-url.js';
 import type { Report } from './report.js';
-import type { UrlSource } from './url-source.js';
 
-export class UrlList implements UrlSource {
+export class UrlList {
   readonly #input: AsyncIterable<Buffer>;
   readonly #journal: Journal | undefined;
   readonly #report: Report;
@@ -53,6 +52,7 @@ export class UrlList implements UrlSource {
     return this.#isRead && this.#endedBefore > 0 && this.#begun === 0;
   }
 
+  /** Urls, some at a time; the next are read when they are asked for. */
   async *batches(): AsyncGenerator<UrlTerms[], void> {
     const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
     const digest = new ListDigest();
@@ -87,6 +87,7 @@ export class UrlList implements UrlSource {
     this.#isRead = true;
   }
 
+  /** @param failure why the url was not fetched; undefined: a spider has said DONE */
   ended({ number, docId, url }: SpiderUrl, failure: UrlFailure | undefined): void {
     if (failure === undefined) this.#journal?.done(number);
     else this.#fail({ number, docId: String(docId), url, why: failure });

@@ -1,7 +1,7 @@
 /**
- * The URL server as a whole: urls come from a source as far as there is room for them, go to spiders, and come to their end.
+ * The URL server as a whole: urls come from a list as far as there is room for them, go to spiders, and come to their end.
  *
- *     reading ──the source has no more──▶ ending ──every url has ended──▶ over
+ *     reading ──the list has no more──▶ ending ──every url has ended──▶ over
  *        ╰──────── told to stop ──────────▶ stopping ──nothing is under way, or the grace is over──▶ over
  */
 import type { Places } from '../../daemon/places.js';
@@ -16,19 +16,17 @@ import type { UrlServerOptions } from './options.js';
 import { SpiderUrl, type UrlFailure } from './spider-url.js';
 import { Scheduler, type ConnectedSpider, type Judgement } from './scheduler.js';
 import { SpiderSession } from './spider-session.js';
-import type { UrlSource } from './url-source.js';
+import type { UrlList } from './url-list.js';
 
 export interface UrlServerParts {
   options: UrlServerOptions;
-  source: UrlSource;
+  list: UrlList;
   places: Places;
   clock: Clock;
   log: Log;
   /** Asked before a url is sent; left out: all go. */
   judge?: ((url: SpiderUrl) => Judgement) | undefined;
-  /** The sum of credits, or what is under way, has changed. */
-  roomChanged?: () => void;
-  /** A bug, or a source that cannot be read. */
+  /** A bug, or a list that cannot be read. */
   fail: (error: unknown) => void;
 }
 
@@ -70,7 +68,7 @@ export class UrlServer {
     });
   }
 
-  /** Reads the source. */
+  /** Reads the list. */
   start(): void {
     this.#pump().catch(this.#parts.fail);
   }
@@ -130,11 +128,6 @@ export class UrlServer {
     this.#stir();
   }
 
-  /** Urls that are under way or could be at once. */
-  get slots(): number {
-    return this.#scheduler.slots;
-  }
-
   status(): Omit<UrldStatus, 'listens'> {
     const { sent, done, failed, again, unknown, bad } = this.#counts;
     const scheduler = this.#scheduler;
@@ -156,10 +149,9 @@ export class UrlServer {
 
   /** Sends nothing more, and waits for what is under way as long as the grace lasts. */
   async stop(): Promise<void> {
-    const { clock, options, source } = this.#parts;
+    const { clock, options, list } = this.#parts;
     if (this.#state !== 'over') {
       this.#state = serverBecomes(this.#state, 'stopping');
-      source.drain?.();
       this.#room?.();
       const cancel = clock.after(options.graceMs, () => this.#end());
       this.#settle();
@@ -167,12 +159,12 @@ export class UrlServer {
       cancel();
     }
     await Promise.allSettled(this.#sessions.values());
-    await source.close();
+    await list.close();
   }
 
   async #pump(): Promise<void> {
-    const { source, clock, options } = this.#parts;
-    for await (const batch of source.batches()) {
+    const { list, clock, options } = this.#parts;
+    for await (const batch of list.batches()) {
       if (this.#state !== 'reading') return;
       for (const terms of batch) {
         const url = new SpiderUrl(terms);
@@ -204,7 +196,7 @@ export class UrlServer {
   }
 
   #ended(url: SpiderUrl, failure: UrlFailure | undefined): void {
-    const { source, log, options } = this.#parts;
+    const { list, log, options } = this.#parts;
     this.#heldUrls--;
     this.#heldBytes -= url.url.length;
     if (failure === undefined) this.#counts.done++;
@@ -212,7 +204,7 @@ export class UrlServer {
       this.#counts.failed++;
       log.debug('url failed', { url: url.url, reason: failure });
     }
-    source.ended(url, failure);
+    list.ended(url, failure);
     // A quarter of the window at a time, so that it is not read a line at a time.
     if (this.#heldUrls <= options.windowUrls * 0.75 && this.#heldBytes <= options.windowBytes * 0.75) {
       this.#room?.();
@@ -241,7 +233,6 @@ export class UrlServer {
     this.#scheduler.pass(nowMs);
     this.#settle();
     this.#wake(this.#scheduler.nextMs, nowMs);
-    this.#parts.roomChanged?.();
   }
 
   #wake(atMs: number | undefined, nowMs: number): void {

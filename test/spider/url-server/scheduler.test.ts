@@ -237,10 +237,6 @@ class Model {
       this.#scheduler.credit,
       this.#spiders.reduce((sum, { credit }) => sum + credit, 0),
     );
-    assert.equal(
-      this.#scheduler.slots,
-      this.#spiders.reduce((sum, { out, credit, isSilent }) => sum + out.size + (isSilent ? 0 : credit), 0),
-    );
     // Nothing that may go is left.
     if (this.#spiders.some(each => each.credit > 0 && !each.isFull && !each.isSilent))
       for (const [name, host] of this.#hosts)
@@ -280,8 +276,6 @@ class Model {
         assert.ok(isForbidden(url));
         this.#host(url).waiting--;
         return;
-      case 'given up':
-        assert.fail('nobody gives up');
     }
   }
 
