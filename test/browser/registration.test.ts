@@ -77,7 +77,7 @@ describe('registration in a browser', { skip }, () => {
       /is registered/.test((await page.textContent('.state')) ?? ''),
     );
     await keep(page);
-    return { pid, password, line: (await page.textContent('pre')) ?? '' };
+    return { pid, password, line: (await page.textContent('pre:has-text("lcccp")')) ?? '' };
   }
 
   /** What the line of a crontab does. */
@@ -138,8 +138,11 @@ describe('registration in a browser', { skip }, () => {
     writeFileSync(join(site.docroot, 'sub', 'page.html'), '<p>seen, too');
     const { page, said } = await open(true);
     const { pid, password, line } = await register(page, 'sub/');
-    await page.click('button.copy');
-    await until('it is copied', async () => (await page.textContent('button.copy')) === 'Copied');
+    await page.click('.code:has-text("lcccp") button.copy');
+    await until(
+      'it is copied',
+      async () => (await page.textContent('.code:has-text("lcccp") button.copy')) === 'Copied',
+    );
     await page.goto(`${server}register`);
     await page.focus('#url');
     await page.keyboard.press('Control+V');

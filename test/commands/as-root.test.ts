@@ -14,8 +14,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { runCommand } from '../support/command.js';
+import { noOtherUser } from '../support/other-user.js';
 
-const skip = process.env['CI'] !== 'true' && process.geteuid?.() !== 0 && 'takes root';
+const skip = noOtherUser();
 /** Of this run alone. */
 const uid = 60_000 + (process.pid % 5000);
 const gid = uid + 1;

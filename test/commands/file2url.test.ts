@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { runBin } from '../support/command.js';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
+import { AS_OTHER_USER, noOtherUser } from '../support/other-user.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'file2url-')));
@@ -255,12 +256,7 @@ test('find dying half-way, or a tree that cannot be read, leaves the stream with
 
 test(
   'a file that is there and cannot be looked at leaves the stream without its end',
-  {
-    skip:
-      process.getuid?.() === 0 &&
-      spawnSync('setpriv', ['--version']).status !== 0 &&
-      'needs setpriv to become another user',
-  },
+  { skip: process.getuid?.() === 0 && noOtherUser() },
   () => {
     const tree = join(dir, 'closed');
     mkdirSync(join(tree, 'shut'), { recursive: true });
@@ -269,8 +265,7 @@ test(
     chmodSync(join(tree, 'secret.html'), 0o000);
     chmodSync(join(tree, 'shut'), 0o000);
     chmodSync(dir, 0o755);
-    const asOther =
-      process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+    const asOther = process.getuid?.() === 0 ? AS_OTHER_USER : [];
     const as = (args: string[], input: string) => {
       const [program = '', ...rest] = [
         ...asOther,

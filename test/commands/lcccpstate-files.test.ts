@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { measureState } from '../../src/cp/quota.js';
+import { AS_OTHER_USER, noOtherUser } from '../support/other-user.js';
 import { ROOT } from '../support/tree.js';
 import { base, CUT, freshDir, run, site, stateOf, stream, url } from '../support/lcccpstate.js';
 
@@ -85,27 +86,31 @@ test('-v names every url that goes out, and why', () => {
   ]);
 });
 
-test('a configuration that is not ours to read counts as none, unless it was named', () => {
-  const dir = freshDir();
-  for (const [lcc, toml] of [
-    [join(dir, 'home'), 'home/lcc.toml'],
-    [join(dir, 'state'), 'state'],
-  ] as const) {
-    mkdirSync(join(dir, 'home'), { recursive: true });
-    writeFileSync(join(dir, toml), 'not for you');
-    chmodSync(join(dir, toml), 0);
-    chmodSync(base, 0o755);
-    chmodSync(dir, 0o777);
-    const asOther = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
-    const command = join(ROOT, 'dist/bin/lcccpstate.cjs');
-    const call = (...args: string[]) =>
-      spawnSync('setpriv', [...asOther, command, `--statefile=${dir}/state.txt`, '--commit-now', ...args], {
-        input: stream(...site(3)),
-        env: { ...process.env, LCC_HOME: lcc, LCC_CONFIG: '' },
-        encoding: 'utf8',
-      });
-    const done = call();
-    assert.equal(done.status, 0, done.stderr);
-    assert.equal(call(`--config=${join(dir, toml)}`).status, 66);
-  }
-});
+test(
+  'a configuration that is not ours to read counts as none, unless it was named',
+  { skip: noOtherUser() },
+  () => {
+    const dir = freshDir();
+    for (const [lcc, toml] of [
+      [join(dir, 'home'), 'home/lcc.toml'],
+      [join(dir, 'state'), 'state'],
+    ] as const) {
+      mkdirSync(join(dir, 'home'), { recursive: true });
+      writeFileSync(join(dir, toml), 'not for you');
+      chmodSync(join(dir, toml), 0);
+      chmodSync(base, 0o755);
+      chmodSync(dir, 0o777);
+      const [setpriv, ...asOther] = [...AS_OTHER_USER, process.execPath];
+      const command = join(ROOT, 'dist/bin/lcccpstate.cjs');
+      const call = (...args: string[]) =>
+        spawnSync(setpriv, [...asOther, command, `--statefile=${dir}/state.txt`, '--commit-now', ...args], {
+          input: stream(...site(3)),
+          env: { ...process.env, LCC_HOME: lcc, LCC_CONFIG: '' },
+          encoding: 'utf8',
+        });
+      const done = call();
+      assert.equal(done.status, 0, done.stderr);
+      assert.equal(call(`--config=${join(dir, toml)}`).status, 66);
+    }
+  },
+);

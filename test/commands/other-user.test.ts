@@ -6,11 +6,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
 import { runCommand } from '../support/command.js';
+import { noOtherUser, OTHER_USER } from '../support/other-user.js';
 
-const NOBODY = 65534;
-const missing = process.env['CI'] !== 'true' && process.geteuid?.() !== 0 && 'takes root';
-
-describe('somebody who may not read its files', { skip: missing }, () => {
+describe('somebody who may not read its files', { skip: noOtherUser() }, () => {
   let cache: TestCache;
   const qm = createServer();
   before(async () => {
@@ -28,7 +26,7 @@ describe('somebody who may not read its files', { skip: missing }, () => {
   });
 
   const said = (command: string, ...args: string[]) => {
-    const { status, stderr } = runCommand(cache.home, command, args, { uid: NOBODY, gid: NOBODY });
+    const { status, stderr } = runCommand(cache.home, command, args, OTHER_USER);
     return { status, stderr };
   };
   const advice = 'permission denied; run this as the user that lccd runs as';

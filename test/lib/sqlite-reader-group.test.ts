@@ -5,11 +5,9 @@ import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { TestCache } from '../support/cache.js';
 import { runCommand } from '../support/command.js';
+import { noOtherUser, OTHER_USER } from '../support/other-user.js';
 
-const NOBODY = 65534;
-const missing = process.env['CI'] !== 'true' && process.geteuid?.() !== 0 && 'takes root';
-
-describe('a reader of another user', { skip: missing }, () => {
+describe('a reader of another user', { skip: noOtherUser() }, () => {
   let cache: TestCache;
   before(() => {
     cache = new TestCache();
@@ -21,7 +19,7 @@ describe('a reader of another user', { skip: missing }, () => {
   });
   after(() => rmSync(cache.home, { recursive: true, force: true }));
 
-  const count = () => runCommand(cache.home, 'lccq', ['--count'], { uid: NOBODY, gid: NOBODY });
+  const count = () => runCommand(cache.home, 'lccq', ['--count'], OTHER_USER);
 
   it('reads it while nobody has it open', () => {
     assert.deepEqual([count().status, count().stdout], [0, '1\n']);
