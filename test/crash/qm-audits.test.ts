@@ -27,12 +27,13 @@ function prepare(qm: Qm): void {
      VALUES (?, ?, 1, 'http://127.0.0.1/' || ?, 'text/html', 'aa', 1, 'm1', ?, ?)`,
   );
   const audit = db.prepare(
-    "INSERT INTO audit(pid, began, id, curl, mimetype, state, asked, again) SELECT pid, ?, id, curl, mimetype, ?, ?, ? FROM lccurl WHERE curl = 'http://127.0.0.1/' || ?",
+    "INSERT INTO audit(pid, began, id, curl, mimetype, state, asked, again, second) SELECT pid, ?, id, curl, mimetype, ?, ?, ?, ? FROM lccurl WHERE curl = 'http://127.0.0.1/' || ?",
   );
   const began = nowS - 3 * HOUR_S;
   const put = (pid: number, name: string, state: number, askedS: number | null, againS: number | null) => {
     held.run(++seq, pid, name, `f${seq}`, nowS - DAY_S);
-    audit.run(began, state, askedS, againS, name);
+    // The second look at a change is soon after the first.
+    audit.run(began, state, askedS, againS, state === 1 && askedS !== null ? askedS + 600 : null, name);
   };
   let seq = 0;
   put(7, 'silent', 1, nowS - 2 * HOUR_S, null);
