@@ -44,7 +44,7 @@ interface Load<T extends Task> {
 }
 
 /** Whether to give a task to another worker after its own is gone. `begun`: its turn had come. */
-export type Lost<T extends Task> = (task: T, begun: boolean) => boolean;
+type Lost<T extends Task> = (task: T, begun: boolean) => boolean;
 
 export class Distributor<T extends Task> {
   readonly #window: number;

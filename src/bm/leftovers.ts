@@ -15,7 +15,7 @@ import type { Clock } from '../lib/clock.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 
-export interface LeftoverOptions {
+interface LeftoverOptions {
   dir: string;
   /** The longest that an attempt goes on. */
   attemptMs: number;

@@ -9,9 +9,9 @@
  * Content that was reported before the source was lost stays, whether it was noted or not: a file without a row is found by lccfsck,
  * a row without a file would be damage.
  */
-export type NameOutcome = 'reported' | 'discarded' | 'given back';
+type NameOutcome = 'reported' | 'discarded' | 'given back';
 
-export interface EndedRequest {
+interface EndedRequest {
   hasContent: boolean;
   isSourceLost: boolean;
   /** Whether a robot vanished over the request. */

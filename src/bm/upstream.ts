@@ -11,7 +11,7 @@ import type { ChannelLimits } from '../wire/messages.js';
 import { SourcePeer, type Offer } from '../wire/qm-bm.js';
 import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
 
-export interface UpstreamHandlers {
+interface UpstreamHandlers {
   /** @param source the number of the connection, never used again */
   fetch(source: number, request: FetchRequest): void;
   recall(source: number, lane: string, begun: boolean): void;
@@ -22,7 +22,7 @@ export interface UpstreamHandlers {
   lost(source: number): Record<string, number>;
 }
 
-export interface UpstreamOptions {
+interface UpstreamOptions {
   channel: ChannelLimits;
   clock: Clock;
   log: Log;

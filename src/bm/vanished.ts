@@ -10,7 +10,7 @@ import type { FetchFailed, FetchResult } from '../wire/fetch.js';
 import type { Distributor, Task } from './distribute.js';
 
 /** A request, and how many vanished over it. */
-export interface Losable {
+interface Losable {
   losses: number;
   /** Its worker was told to hand it back if it has not begun. */
   recalled: boolean;

@@ -12,7 +12,7 @@
 import { Fifo } from '../lib/fifo.js';
 import { transitions } from '../lib/states.js';
 
-export type BotLaneState = 'idle' | 'ready' | 'active' | 'parked';
+type BotLaneState = 'idle' | 'ready' | 'active' | 'parked';
 
 const becomes = transitions<BotLaneState>('lane of the robot', {
   idle: ['ready'],

@@ -12,7 +12,7 @@ import { Robot } from './robot.js';
 
 const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', machines: true, say: errorElement };
 
-export interface RobotEdge {
+interface RobotEdge {
   /** Bot Managers to connect to, or where people and Bot Managers connect: one of the two. */
   bm: readonly Endpoint[];
   listen: readonly Endpoint[];

@@ -1,6 +1,6 @@
 /** The wait before another try of one page on one rail: doubled each time, spread so that a crowd does not come back together. */
 
-export interface BackoffLimits {
+interface BackoffLimits {
   minMs: number;
   maxMs: number;
 }

@@ -11,7 +11,7 @@ const DRAIN_TIMEOUT_MS = 1000;
 const USER_AGENT = 'lcc-clear/1';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 
-export interface ClearTimes {
+interface ClearTimes {
   connectTimeoutMs: number;
   /** To the answer, and between two bytes of it. */
   answerTimeoutMs: number;

@@ -14,14 +14,14 @@
 import type { RailStored } from '../db/clear/rails.js';
 import { transitions } from '../lib/states.js';
 
-export type RailStateName = 'up' | 'suspect' | 'down';
+type RailStateName = 'up' | 'suspect' | 'down';
 
-export interface StoredState {
+interface StoredState {
   state: RailStored;
   changeTimeMs: number;
 }
 
-export interface RailStateLimits {
+interface RailStateLimits {
   /** Between two tries to connect, both of which must fail. */
   suspectMs: number;
   /** Requests in a row that are not answered in time. */

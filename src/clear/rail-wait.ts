@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.js';
 const POLL_MS = 50;
 
 /** What a rail still lacks: pages of its backlog, pages not published yet, and requests that are not carried out. */
-export interface RailLack {
+interface RailLack {
   pages: number;
   published: number;
   requests: number;

@@ -18,7 +18,7 @@ interface ErrorCount {
 }
 
 /** What besides the database decides what is said of a provider. */
-export interface Circumstances {
+interface Circumstances {
   nowMs: number;
   slots: Slots;
   /** In which full sets are counted. */

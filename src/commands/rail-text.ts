@@ -3,7 +3,7 @@ import { amount, formatDuration } from '../config/words.js';
 import { INDEX_TYPE } from '../clear/target-map.js';
 import type { ClearDatabase } from '../db/clear/database.js';
 
-export interface RailShown {
+interface RailShown {
   name: string;
   target: string;
   url: string;

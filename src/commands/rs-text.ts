@@ -17,7 +17,7 @@ export function registrationLine(
 }
 
 /** A mail that the server has not taken, without what it says. */
-export interface ShownMail extends Pick<WaitingMail, 'id' | 'kind' | 'registration' | 'tries' | 'madeMs'> {
+interface ShownMail extends Pick<WaitingMail, 'id' | 'kind' | 'registration' | 'tries' | 'madeMs'> {
   /** All but the beginning of its name is hidden. */
   address: string;
 }

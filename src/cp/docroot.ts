@@ -15,7 +15,7 @@ function isRegular(path: string): boolean {
 const DOT_AND_SLASH = 0x2f;
 
 /** Gives the part of a name below the root, without dot segments; undefined for a name outside of it. */
-export type BelowRoot = (name: string) => string | undefined;
+type BelowRoot = (name: string) => string | undefined;
 
 /**
  * Names are taken relative to `cwd`; the root may be relative to it as well. A root that is a symbolic link is known

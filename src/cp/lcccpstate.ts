@@ -21,7 +21,7 @@ import { PendingWriter } from './state/pending.js';
 import { Seen } from './state/seen.js';
 import { Statefile } from './state/statefile.js';
 
-export interface StateOptions {
+interface StateOptions {
   statefile: string;
   /** Everything goes out, as a full set, instead of what changed. */
   full: boolean;

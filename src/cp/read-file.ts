@@ -65,7 +65,7 @@ export function whyGone(name: string): 'gone' | 'dangling' | 'loop' {
 }
 
 /** What is known of each of the names, in order. */
-export type HashFiles = (names: readonly string[]) => (FileFacts | NoFacts)[];
+type HashFiles = (names: readonly string[]) => (FileFacts | NoFacts)[];
 
 /**
  * Makes a function that reads and hashes files: small ones together where there are lanes for that, others one by one

@@ -40,7 +40,7 @@ const OF_WEB_SERVER = /^\s*(?:HTTP\/|<!doctype|<html)/i;
 const UNKNOWN = 'whether the set was accepted is not known: send it again';
 
 /** What is known of the set: from `doubtful` on all of it is on its way, and the UNS may accept it without our hearing of it. */
-export type SetFate = 'unsent' | 'doubtful' | 'rejected' | 'accepted';
+type SetFate = 'unsent' | 'doubtful' | 'rejected' | 'accepted';
 
 type Rejection = Extract<UnsEvent, { kind: 'rejected' }>;
 

@@ -31,7 +31,7 @@ export interface StartedConsumer extends Consumer {
 }
 
 /** What a program writes to its standard output, where that is for us. */
-export interface ConsumerOutput {
+interface ConsumerOutput {
   said(chunk: Buffer): void;
   /** No more will come: it has ended, or it has closed its standard output. */
   ended(): void;

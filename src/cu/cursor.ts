@@ -22,7 +22,7 @@ import { step } from '../lib/steps.js';
 import type { Cursor } from './library/types.js';
 
 /** What a cursor is checked against. */
-export interface StoreState {
+interface StoreState {
   storeId: string;
   /** The last number of the change sequence given out. */
   highWater: number;

@@ -30,7 +30,7 @@ export const FIELDS = {
 } as const satisfies Record<string, ColumnName>;
 
 export type FieldName = keyof typeof FIELDS;
-export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
+const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
 
 const OF_CRAWLS: ReadonlySet<FieldName> = new Set(['hops', 'finalurl', 'robots']);
 /** What is printed where no fields are asked for: without those that only pages of a crawl have. */

@@ -78,7 +78,7 @@ export interface RangeWorkerData {
 }
 
 /** What is needed besides the query to have part of it made elsewhere. */
-export interface RangeHelp {
+interface RangeHelp {
   /** File that calls `serveRanges` (range-thread.ts). */
   script: string;
   dbPath: string;

@@ -6,7 +6,7 @@ const MAX_LINE_BYTES = 64 * 1024;
 
 const FILE_ID = '[0-9a-f]+/[0-9a-f]+/[0-9a-f.]+';
 
-export interface ResolverOptions {
+interface ResolverOptions {
   /** Absolute path of the store. */
   storeDir: string;
   /** Paths and URLs end with NUL instead of newline (-0). */

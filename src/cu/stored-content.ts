@@ -40,7 +40,7 @@ export interface StoredContent {
 /** What is said of a row whose file id is no name of a store: nothing outside of it is ever opened. */
 export const NO_NAME: Opened = { ok: false, why: 'no name of a store' };
 
-export type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
+type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
 
 /** What says that the file itself is no use. Anything else, such as EMFILE and EACCES, passes or can be put right. */
 const USELESS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'EIO']);

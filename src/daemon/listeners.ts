@@ -29,7 +29,7 @@ export function boundReadAhead(): void {
   setDefaultHighWaterMark(false, READ_AHEAD_BYTES);
 }
 
-export interface ListenContext {
+interface ListenContext {
   config: Config;
   log: Log;
   clock: Clock;

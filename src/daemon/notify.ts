@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import type { Log } from '../lib/log.js';
 
-export interface Notifier {
+interface Notifier {
   ready(): void;
   stopping(): void;
 }

@@ -10,7 +10,7 @@ export interface WrongCount {
   should: number;
 }
 
-export interface WrongNumber {
+interface WrongNumber {
   where: string;
   what: string;
 }

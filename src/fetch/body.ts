@@ -5,7 +5,7 @@ import { fail, type FetchFailure } from './failure.js';
 import type { Sink } from './sink.js';
 import { SmallPieces } from './small-pieces.js';
 
-export interface BodyEvents {
+interface BodyEvents {
   /** The decoder has enough for now; write nothing more until `onReady` if that can be helped. */
   onFull(): void;
   onReady(): void;
@@ -16,7 +16,7 @@ export interface BodyEvents {
   onFailure(failure: FetchFailure): void;
 }
 
-export interface BodyOptions {
+interface BodyOptions {
   coding: Coding;
   sink: Sink;
   /** Limit on the content, decoded. */

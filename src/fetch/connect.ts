@@ -19,7 +19,7 @@ export type Resolve = (
   callback: (error: Error | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   permits: AddressGuard;
   /** Whether a host may be connected to wherever it is: the user named it. */
   trusts?: ((host: string) => boolean) | undefined;

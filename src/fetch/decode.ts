@@ -64,7 +64,7 @@ export function decodeInOneGo(coding: Coded, body: Uint8Array): Buffer | undefin
   }
 }
 
-export interface DecoderEvents {
+interface DecoderEvents {
   data(chunk: Buffer): void;
   end(): void;
   /** There is room again after `write` returned false. */

@@ -15,7 +15,7 @@ const MAX_CONNECTS = 3;
 /** Bytes that may come over a connection without a request: records of TLS, a goodbye. */
 const IDLE_BYTES = 64 * 1024;
 
-export interface LinksOptions {
+interface LinksOptions {
   connect: Connector;
   maxHeaderBytes: number;
   /** Idle links kept over all origins. */

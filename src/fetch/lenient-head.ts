@@ -7,7 +7,7 @@ import { fail, type FetchFailure } from './failure.js';
 import { HTTP_0_9, readHead, type ResponseHead } from './head.js';
 
 /** Of what came, the head, and where the body begins. */
-export interface LenientHead {
+interface LenientHead {
   head: ResponseHead;
   bodyAt: number;
 }

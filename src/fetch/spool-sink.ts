@@ -33,7 +33,7 @@ export class ContentMemory {
   }
 }
 
-export interface SpoolSinkOptions {
+interface SpoolSinkOptions {
   memory: ContentMemory;
   /** Larger content goes into a file. */
   maxMemoryBytes: number;

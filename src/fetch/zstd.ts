@@ -8,7 +8,7 @@ interface ZstdOfNode {
   zstdDecompressSync(body: Uint8Array): Buffer;
 }
 
-export interface ZstdStream extends Transform {
+interface ZstdStream extends Transform {
   /** The written bytes that were decoded: those after the end of a frame are not. */
   readonly bytesWritten: number;
 }

@@ -36,7 +36,7 @@ import { spoolDatabases } from './spool-databases.js';
 import { storeOf, type StorePlace } from './store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
-export interface FsckOptions extends DatabaseOptions, StorePlace {
+interface FsckOptions extends DatabaseOptions, StorePlace {
   unsSpoolDir: string;
   clearDir: string;
   quick: boolean;
@@ -50,7 +50,7 @@ export interface FsckOptions extends DatabaseOptions, StorePlace {
   errorsKept: number;
 }
 
-export interface FsckTalk {
+interface FsckTalk {
   found(finding: Finding): void;
   note(message: string): void;
   advance: ((count: number) => void) | undefined;

@@ -8,7 +8,7 @@ const NAME = /^[\w.@-]{1,64}$/;
 const STORED = /^sha256:\S+$/;
 
 /** What messages call them. */
-export interface AccountWords {
+interface AccountWords {
   /** One of them: `reader`. */
   one: string;
   /** What makes one: `--add-reader`. */

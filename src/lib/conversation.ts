@@ -18,7 +18,7 @@ import type { PeerReading } from './fair-share.js';
 /** If the peer stopped sending before our last reply, its reset is waited for so long, so that the next write fails. */
 const PROBE_MS = 100;
 
-export interface Parting {
+interface Parting {
   /** The time in which what the peer still says is read; left out: as it comes. */
   reading?: PeerReading;
   /** Of that, before it is cut off. */

@@ -4,7 +4,7 @@
  */
 import type { Clock } from './clock.js';
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** Makes a change, durably, or throws and leaves everything as it was. */
   commit: <T>(change: () => T) => T;
   clock: Clock;

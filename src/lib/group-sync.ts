@@ -3,7 +3,7 @@
  * when that has ended, all of it in one go, and shares the next one. So nobody waits for more than two, and a crowd makes
  * few. GroupCommit does the same where the sync is part of the commit.
  */
-export interface GroupSyncOptions {
+interface GroupSyncOptions {
   /** Makes changes, visibly but not durably, or throws and leaves everything as it was. */
   commit: <T>(change: () => T) => T;
   /** Resolves when everything committed before is durable. */

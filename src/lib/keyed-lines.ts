@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { writeFileDurably } from './durable.js';
 import { errnoOf, LccError, messageOf } from './errors.js';
 
-export interface LineForm {
+interface LineForm {
   /** Of a new file; one that is there keeps its own where that is stricter. */
   mode: number;
   fits(key: string, value: string): boolean;

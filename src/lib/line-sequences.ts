@@ -7,7 +7,7 @@ import { readChunksAt } from './stdio.js';
 
 export const NEWLINE = 10;
 /** More than the longest line that there can be, whatever `xml.token_bytes` is. */
-export const MAX_LINE_BYTES = 32 * 1024 * 1024;
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /**
  * The lines of an open file from an offset on, as latin1, many at a time.

@@ -12,7 +12,7 @@ export interface Log {
   debug(event: string, fields?: LogFields): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** The process's name, first in every line. */
   name: string;
   level: Level;

@@ -2,7 +2,7 @@
  * Progress of long work for a person who watches: one line on a terminal, rewritten in place, gone at the end. Nobody
  * watches a pipe or a log; there it must not be used.
  */
-export interface ProgressOptions {
+interface ProgressOptions {
   /** In front of the line. */
   name: string;
   /** What is counted, in the plural: `urls`. */

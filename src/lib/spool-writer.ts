@@ -70,7 +70,7 @@ export class FrameBuffers {
   }
 }
 
-export interface WriterHooks {
+interface WriterHooks {
   buffers: FrameBuffers;
   steps: string;
   fail: (error: unknown) => void;

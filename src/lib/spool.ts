@@ -33,7 +33,7 @@ import {
 import { FrameBuffers, SpoolWriter } from './spool-writer.js';
 import { step } from './steps.js';
 
-export interface SpoolOptions {
+interface SpoolOptions {
   dir: string;
   /** First part of the names of durable steps (steps.ts): `uns.spool` gives `uns.spool.synced` and so on. */
   steps: string;

@@ -10,7 +10,7 @@ import { AS_ITS_USER, errnoOf, LccError, messageOf } from './errors.js';
 
 export type Db = Database.Database;
 export type Statement<Bind extends unknown[] = unknown[], Row = unknown> = Database.Statement<Bind, Row>;
-export type SqliteOptions = Database.Options;
+type SqliteOptions = Database.Options;
 
 /** The Node-API of version 13, which Node has from 22.14 on: on one that has less, loading it is a crash. */
 const NODE_API = 10;

@@ -20,7 +20,7 @@ import { LccError, messageOf, type ErrorCode } from './errors.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
 
-export interface ThreadOptions<A> {
+interface ThreadOptions<A> {
   /** File that calls `serveThread`. */
   script: string;
   /** What it begins with, a copy. */

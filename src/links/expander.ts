@@ -22,7 +22,7 @@ import { SentLinks } from './sent-links.js';
 import { readBeginning, StoredPages } from './stored-page.js';
 import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
-export interface ExpanderParts {
+interface ExpanderParts {
   options: ExpandOptions;
   db: Pick<CrawlReader, 'atOnce' | 'isThere' | 'standingOf' | 'queriesOf' | 'copiesOf'>;
   owners: LinkOwners;

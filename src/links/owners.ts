@@ -3,7 +3,7 @@ import { ambiguityOf } from '../wire/ambiguity.js';
 import { strictRootCheck } from '../wire/roots.js';
 
 /** A provider whose pages are followed. */
-export interface SpiderProvider {
+interface SpiderProvider {
   pid: number;
   roots: readonly string[];
 }

@@ -1,6 +1,6 @@
 /** What a page says to robots, in its header X-Robots-Tag and in meta elements. */
 
-export interface RobotsSaid {
+interface RobotsSaid {
   noindex: boolean;
   nofollow: boolean;
 }

@@ -18,7 +18,7 @@ const BLANKS = Buffer.from(' \t\r\n');
 const MAX_SEED_LENGTH = 64 * 1024;
 
 /** Whose links are sent where. */
-export interface Expanding {
+interface Expanding {
   expander: Pick<Expander, 'expand'>;
   sink: Pick<LinksSink, 'finish'>;
 }

@@ -5,7 +5,7 @@ import { errnoOf, LccError } from '../lib/errors.js';
 import { collectGarbage } from '../lib/memory.js';
 
 /** Why there are none: its next change comes. */
-export type NoPage = 'missing' | 'altered' | 'large';
+type NoPage = 'missing' | 'altered' | 'large';
 
 /** What passes, and is no fault of the file. */
 const FOR_NOW: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EACCES', 'EPERM', 'ENOMEM']);

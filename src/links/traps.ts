@@ -3,7 +3,7 @@
  * counted (docs/design/spidering.md).
  */
 
-export const TRAPS = {
+const TRAPS = {
   long: 'urls that are longer than spider.max_link_bytes',
   deep: 'paths with more segments than spider.max_segments',
   repeated: 'paths with a segment more often than spider.max_segment_repeats',

@@ -26,7 +26,7 @@ export interface ChildSpec {
   isBeside?: boolean;
 }
 
-export interface ChildContext {
+interface ChildContext {
   clock: Clock;
   log: Log;
   restartMinMs: number;
@@ -45,7 +45,7 @@ interface Running {
   kill(signal: NodeJS.Signals): boolean;
 }
 
-export type ChildState = 'starting' | 'ready' | 'waiting' | 'stopping' | 'stopped';
+type ChildState = 'starting' | 'ready' | 'waiting' | 'stopping' | 'stopped';
 
 export interface ChildStatus {
   name: string;

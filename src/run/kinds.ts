@@ -11,7 +11,7 @@ const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing'] 
 /** Without these urls are taken and fetched all the same. */
 export const BESIDE: readonly (typeof PHASES)[number][] = ['readers', 'clearing'];
 
-export interface DaemonKind {
+interface DaemonKind {
   /** Of its command, its control socket and in logs. */
   name: string;
   phase: (typeof PHASES)[number];

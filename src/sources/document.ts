@@ -7,7 +7,7 @@ import { SitemapXml } from './sitemap-xml.js';
 import { TextList } from './text-list.js';
 import { decoded, unpacked, type Packing } from './unpack.js';
 
-export interface DocumentOptions {
+interface DocumentOptions {
   /** Its url, for relative ones in feeds. */
   where: string | undefined;
   extras: Extras;

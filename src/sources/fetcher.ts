@@ -29,9 +29,9 @@ export interface DocumentContent extends Validators {
   release(): void;
 }
 
-export type DocumentAnswer = { kind: 'content'; content: DocumentContent } | { kind: 'unchanged' };
+type DocumentAnswer = { kind: 'content'; content: DocumentContent } | { kind: 'unchanged' };
 
-export interface FetcherOptions {
+interface FetcherOptions {
   engine: Omit<EngineOptions, 'clock'>;
   maxRetryAfterMs: number;
   clock: Clock;

@@ -23,7 +23,7 @@ const USUAL_BYTES = 50 * 1024 * 1024;
 /** Of left-out entries that are named. */
 const SHOWN_LENGTH = 200;
 
-export interface DocumentReadingSinks {
+interface DocumentReadingSinks {
   page(entry: Entry): void;
   /** A document that is listed; left out: `children` is enough. */
   child?(entry: Entry): void;

@@ -4,7 +4,7 @@ import { MAX_ROBOTS_BYTES } from '../wire/robots-txt.js';
 const LINE = /^[ \t]*sitemap[ \t]*:([^\r\n]*)/i;
 
 /** What its `Sitemap:` lines say, as it stands there, and whether all of them could be read. */
-export interface SitemapLines {
+interface SitemapLines {
   named: string[];
   isWhole: boolean;
 }

@@ -11,8 +11,6 @@ import type { Extras, Found } from './found.js';
 import type { SourceLimit } from './limits.js';
 import { readPlainUrls } from './plain-urls.js';
 
-export type Root = 'urlset' | 'sitemapindex';
-
 /** Elements in each other: more than any sitemap has. */
 const MOST_DEEP = 64;
 const URL_START = '<url>';

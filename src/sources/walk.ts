@@ -14,7 +14,7 @@ import { nameOf, type DocumentPlace } from './places.js';
 import { DocumentReading, type DocumentReadingOptions } from './reading.js';
 import { readSitemapLines } from './robots-sitemaps.js';
 
-export interface WalkOptions extends DocumentReadingOptions {
+interface WalkOptions extends DocumentReadingOptions {
   extras: Extras;
   /** feed2url. */
   feedsOnly: boolean;

@@ -53,7 +53,7 @@ export function pageText(document: string, wanted: TextWanted = 'all', xml = fal
 }
 
 /** A page whose blocks are to be written as Markdown. */
-export interface MarkedPage {
+interface MarkedPage {
   title: string;
   language: string | undefined;
   blocks: readonly Block[];

@@ -6,7 +6,7 @@ import { decodeXML } from 'entities';
 import { Tokenizer } from 'htmlparser2';
 import { isLink, isPermalink } from './item-links.js';
 
-export interface ListLinks {
+interface ListLinks {
   /** As written; relative ones to `base`, or to where the list came from. */
   hrefs: readonly string[];
   /** The list's own `xml:base`. */

@@ -20,7 +20,7 @@ import { hiddenScriptEnd } from './script-end.js';
 import { Tree, type Beginning } from './tree.js';
 
 /** `canonical`: of the page itself; `asset`: what a browser loads to show it. */
-export type LinkKind = 'page' | 'asset' | 'canonical';
+type LinkKind = 'page' | 'asset' | 'canonical';
 
 export interface PageLink {
   /** As written, without entities and fragment: relative, and not checked. */
@@ -30,7 +30,7 @@ export interface PageLink {
   isNofollow: boolean;
 }
 
-export interface PageLinks {
+interface PageLinks {
   /** Each `href` once, in the order of the page. */
   links: readonly PageLink[];
   /** As written, what relative urls are relative to; undefined: the url of the page. */

@@ -13,7 +13,7 @@ export interface TextGroup {
   outer: TextGroup | undefined;
 }
 
-export interface BlockWritten extends Pick<MarkedText, 'marks'> {
+interface BlockWritten extends Pick<MarkedText, 'marks'> {
   place: BlockPlace;
   /** Line breaks that part it from the block before, where nothing else does; one, and it is a line of the same paragraph. */
   breaks: number;

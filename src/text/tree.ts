@@ -23,9 +23,9 @@ import {
 /** Elements open in each other; one that is deeper stands beside the last of them, as in Chromium. */
 const MAX_DEPTH = 512;
 
-export type Foreign = 'svg' | 'math' | undefined;
+type Foreign = 'svg' | 'math' | undefined;
 
-export interface Open<State> {
+interface Open<State> {
   name: string;
   kinds: number;
   /** Which language its name is of; undefined: HTML. */
@@ -44,7 +44,7 @@ const A = 2;
 /** An element, before it is known what holds in it. */
 export type Beginning = Pick<Open<unknown>, 'name' | 'kinds' | 'foreign' | 'within'>;
 
-export interface TreeRules<State> {
+interface TreeRules<State> {
   /**
    * What holds within an element, by what holds around it: the same object where it changes nothing.
    * @param old what held until something around it was taken away; undefined for one that begins

@@ -31,7 +31,7 @@ import { QmLink } from './qm-link.js';
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
 
-export interface ForwarderParts {
+interface ForwarderParts {
   options: UnsOptions;
   spool: Spool;
   sessions: SessionStore;

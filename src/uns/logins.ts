@@ -19,7 +19,7 @@ import { Refusal } from '../wire/refusal.js';
 
 const LOGINS_AT_A_TIME = 1000;
 
-export interface Credentials {
+interface Credentials {
   id: string;
   password: string;
   /** '' for Unix sockets. */
@@ -37,7 +37,7 @@ export interface Admission {
   status: InitAccepted;
 }
 
-export interface LoginParts {
+interface LoginParts {
   pidb: PidbReader;
   sessions: SessionStore;
   intake: SpoolIntake;

@@ -18,7 +18,7 @@ import { Refusal } from '../wire/refusal.js';
 const KEY_BYTES = 6;
 
 /** What a set says of itself. */
-export interface SetSize {
+interface SetSize {
   updates: number;
   /** The sum of the announced lengths. */
   bytes: number;

@@ -29,7 +29,7 @@ import { setsInSpools } from './spool-names.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 
-export interface UnsParts {
+interface UnsParts {
   options: UnsOptions;
   clock: Clock;
   log: Log;

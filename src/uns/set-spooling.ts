@@ -22,7 +22,7 @@ const UNREADABLE: ReadonlySet<string> = new Set(['data.malformed', 'input.missin
 /** How often room is looked for while a set is written. */
 const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
 
-export interface SetStart {
+interface SetStart {
   set: SetKind;
   urlprefix: string;
   /** The CP's address. */

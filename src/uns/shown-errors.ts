@@ -6,7 +6,7 @@
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader, ProviderError } from '../db/providers/pidb-reader.js';
 
-export interface ShownErrors {
+interface ShownErrors {
   shown: readonly ProviderError[];
   /** Of all that were not received, shown or not. */
   total: number;

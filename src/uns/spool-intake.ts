@@ -11,7 +11,7 @@ import { SpoolRoom } from './room.js';
 import { formatLabel, type EntryLabel } from './spool-names.js';
 
 /** What is said of a set when it begins to be written. */
-export interface IntakeHeader {
+interface IntakeHeader {
   pid: number;
   seq: number;
   set: SetKind;
@@ -24,7 +24,7 @@ export interface IntakeHeader {
   numbering: string;
 }
 
-export interface IntakeParts {
+interface IntakeParts {
   spool: Spool;
   sessions: SessionStore;
   /** What waits in the spool. */

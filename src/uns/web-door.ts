@@ -15,7 +15,7 @@ import { Refusal } from '../wire/refusal.js';
 import type { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 
-export interface WebDoorParts {
+interface WebDoorParts {
   options: UnsOptions;
   clock: Clock;
   log: Log;

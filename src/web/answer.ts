@@ -17,7 +17,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
 ];
 
-export const TEXT = 'text/plain; charset=utf-8';
+const TEXT = 'text/plain; charset=utf-8';
 
 export interface HttpAnswer {
   status?: number;

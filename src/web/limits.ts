@@ -11,7 +11,7 @@ const LIMITS = [
   'web.max_header_bytes',
   'web.max_body_bytes',
 ] as const satisfies readonly SettingKey[];
-export type WebLimit = (typeof LIMITS)[number];
+type WebLimit = (typeof LIMITS)[number];
 export type WebLimits = Readonly<Record<WebLimit, number>>;
 
 export function webLimitsOf(config: Pick<Config, 'get'>): WebLimits {

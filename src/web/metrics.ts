@@ -1,16 +1,18 @@
 /**
- * Metrics of a daemon for Prometheus, the first door: `GET /metrics` answers its figures, and those of its process. Only numbers
+ * Metrics of a daemon for Prometheus: `GET /metrics` answers its figures, and those of its process. Only numbers
  * that `lccstat` shows as well; nothing by provider, so their count is bounded.
  */
+import type { RequestListener } from 'node:http';
 import type { Counter, Gauge } from 'prom-client';
 import type { MetricsKey } from '../config/keys.js';
 import type { Figures, Status } from '../daemon/figures.js';
 import type { Running, Services } from '../daemon/types.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { errnoOf, LccError } from '../lib/errors.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { line, send, type HttpAnswer } from './answer.js';
 import { webLimitsOf, type WebLimits } from './limits.js';
 import { alsoNamedBy, metricsEndpoint } from './metrics-endpoint.js';
-import { routed, type Handler } from './routes.js';
 import { serveWeb, type WebServer } from './server.js';
 
 /** What a daemon has for Prometheus, and the setting that says where. */
@@ -62,13 +64,33 @@ export async function serveMetrics(
   version: string,
   status: () => Status,
 ): Promise<WebServer> {
-  const doors = { '/metrics': { GET: await printing(figures, version, status) } };
-  const listener = routed({ doors, elsewhere: 'metrics are at /metrics', limits, log: services.log });
-  return serveWeb(services, [endpoint], listener, limits);
+  const door = metricsDoor(await printing(figures, version, status), services.log);
+  return serveWeb(services, [endpoint], door, limits);
+}
+
+/** Answers `/metrics`, with and without a slash at its end; nothing of a path is decoded or resolved. */
+function metricsDoor(print: () => Promise<HttpAnswer>, log: Log): RequestListener {
+  return (request, response) => {
+    const path = request.url?.replace(/\?.*/s, '').replace(/\/$/, '');
+    if (path !== '/metrics') return send(request, response, line(404, 'metrics are at /metrics'));
+    const allow = 'GET, HEAD';
+    if (!allow.split(', ').includes(request.method ?? ''))
+      return send(request, response, line(405, `allowed here: ${allow}`, { allow }));
+    void print()
+      .catch((error: unknown) => {
+        log.error('request failed', { path, error: messageOf(error) });
+        return line(500, 'this failed; the log says why');
+      })
+      .then(answer => send(request, response, answer));
+  };
 }
 
 /** prom-client is loaded here, and nowhere else. */
-async function printing(figures: Figures, version: string, status: () => Status): Promise<Handler> {
+async function printing(
+  figures: Figures,
+  version: string,
+  status: () => Status,
+): Promise<() => Promise<HttpAnswer>> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });

@@ -1,6 +1,6 @@
 /**
- * An HTTP server with limits, on any of our endpoints (tcp, tls, unix), for any `RequestListener` of node:http: a table of doors
- * (`routes.ts`), or the listener of a framework. Each connection carries one request. Limits, from connecting on: time of the
+ * An HTTP server with limits, on any of our endpoints (tcp, tls, unix), for any `RequestListener` of node:http, that of a
+ * framework included. Each connection carries one request. Limits, from connecting on: time of the
  * headers, time of the whole, bytes of headers and body, and how many connections there are; a client that passes one gets
  * an answer that names its setting, as far as an answer can still be given, and is cut off.
  */

@@ -30,7 +30,7 @@ import { sendFetched } from './send-fetched.js';
 import type { LinkOptions } from './messages.js';
 
 /** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
-export interface ManagerHandlers {
+interface ManagerHandlers {
   fetch(request: RobotRequest): void;
   /** What has not begun of the lane must be given back. */
   recall(lane: string, begun: boolean): void;
@@ -65,7 +65,7 @@ export class ManagerPeer extends LowerEnd<ManagerHandlers> {
 }
 
 /** What a Bot Manager asks of the code that serves a robot. */
-export interface RobotHandlers {
+interface RobotHandlers {
   /** First of all, and again whenever it changes. */
   hello(slots: number, takesUnasked: boolean): void;
   fetched(result: RobotResult): void;

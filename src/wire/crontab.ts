@@ -1,7 +1,7 @@
 /** The lines with which a site delivers what has changed, for crontab(5). */
 import { rootsApart } from './roots-apart.js';
 
-export interface CrontabTerms {
+interface CrontabTerms {
   /** Directory of the commands. */
   bin: string;
   /** Of the pages. */
@@ -42,7 +42,7 @@ export function crontabLine(terms: CrontabTerms, { dirs, name }: Part = { dirs: 
   return `*/15 * * * * ${command.replaceAll('%', '\\%')}`;
 }
 
-export interface CrontabEntry {
+interface CrontabEntry {
   host: string;
   docroot: string;
   line: string;

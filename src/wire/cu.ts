@@ -17,7 +17,7 @@ import { localName, NAMESPACE } from './xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
 /** How far a content user has come: written `STORE:SEQ`. */
-export interface CuCursor {
+interface CuCursor {
   storeId: string;
   seq: number;
 }

@@ -28,13 +28,13 @@ const GRACE = 0.25;
 
 const PONG = '<pong/>\n';
 
-export interface LowerOptions extends ChannelOptions {
+interface LowerOptions extends ChannelOptions {
   /** How long the other side may say nothing at first; left out: for ever. */
   firstWordMs?: number | undefined;
 }
 
 /** What the code is told that serves an end. */
-export type EndHandlers = Pick<ChannelHandlers, 'closed' | 'ended'>;
+type EndHandlers = Pick<ChannelHandlers, 'closed' | 'ended'>;
 
 export abstract class LowerEnd<H extends EndHandlers> {
   readonly channel: MessageChannel;

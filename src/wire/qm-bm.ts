@@ -34,7 +34,7 @@ import {
 } from './upkeep.js';
 
 /** What a Bot Manager asks of the code that serves its connection to the source. */
-export interface SourceHandlers {
+interface SourceHandlers {
   fetch(request: FetchRequest): void;
   /** What has not begun of the lane must be given back. */
   recall(lane: string, begun: boolean): void;
@@ -104,7 +104,7 @@ export class SourcePeer extends LowerEnd<SourceHandlers> {
 }
 
 /** What a source asks of the code that serves a Bot Manager below it. */
-export interface BotManagerHandlers {
+interface BotManagerHandlers {
   /** First of all, and again whenever it changes. */
   hello(offer: Offer): void;
   fetched(result: FetchResult): void;

@@ -113,10 +113,10 @@ export interface KeptError {
 /** A change has an id, a question none. */
 export type RsAsk = { id: string; change: RsChange } | { id: undefined; question: RsQuestion };
 /** What may come: a look is a question whose answer takes a while. */
-export type RsAsked = RsAsk | { look: RsLook };
+type RsAsked = RsAsk | { look: RsLook };
 
 /** Why a change is refused for good. */
-export const RS_REFUSALS = [
+const RS_REFUSALS = [
   /** The number is another provider's, or was. */
   'taken',
   /** No provider of this number registered by itself. */

@@ -1,6 +1,6 @@
 /** The roots of a provider, by the lists that name their pages: one for each host, from the directory around its roots. */
 
-export interface RootsPart {
+interface RootsPart {
   host: string;
   urlprefix: string;
   /** Directories below the prefix, by their names on the disk; none: all of it. */

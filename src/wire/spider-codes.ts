@@ -84,7 +84,7 @@ const HTTP_09 = 253;
 const OTHER = 254;
 
 /** A status of three digits, or that there was an answer without any. */
-export type SpiderStatus = number | 'HTTP/0.9';
+type SpiderStatus = number | 'HTTP/0.9';
 
 /** The HTTP byte of the last status that was seen; 0 of none. */
 export function httpByte(status: SpiderStatus | undefined): number {

@@ -17,7 +17,7 @@ import { readReasonByte, reasonByte, type SpiderEnd } from './spider-codes.js';
 /** The first bytes that a store server sends when it acknowledges: after them comes the id of each record that is on disk. */
 export const STORE_HELLO = 'LCCACK1\n';
 /** Bytes before the url. */
-export const RECORD_HEAD_BYTES = 20;
+const RECORD_HEAD_BYTES = 20;
 /** Of a url in a record. */
 export const MAX_RECORD_URL_BYTES = 0xffff;
 const MAX_U32 = 0xffff_ffff;

@@ -72,7 +72,7 @@ export interface DamageNote {
   pid: number;
 }
 
-export interface AbsorbCounts {
+interface AbsorbCounts {
   queued: number;
   duplicate: number;
   unchanged: number;
@@ -152,14 +152,14 @@ export interface UnsHandlers {
   damaged(note: DamageNote): void | Promise<void>;
 }
 
-export interface UnsQmOptions {
+interface UnsQmOptions {
   /** Name of the other end, for messages. */
   where: string;
   xml: XmlLimits;
 }
 
 /** What bounds a UNS that has not said which it is. */
-export interface UnsLinkOptions extends UnsQmOptions {
+interface UnsLinkOptions extends UnsQmOptions {
   /** Bytes it may send before that. */
   maxHelloBytes: number;
   share: FairShare;

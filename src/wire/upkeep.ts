@@ -20,7 +20,7 @@ export interface CheckRequest {
   len: number;
 }
 
-export interface SyncRequest {
+interface SyncRequest {
   kind: 'sync';
   id: number;
   machineId: string;

@@ -8,12 +8,12 @@ import { createRootCheck, isPlainRest } from './roots.js';
 import { hasScheme, resolveUrl } from './urlprefix.js';
 import { AS_SERVED, isDelete, type UrlRecord } from './url.js';
 
-export interface UrlProblem {
+interface UrlProblem {
   code: LccCode;
   text: string;
 }
 
-export interface UrlCheckOptions {
+interface UrlCheckOptions {
   /** Accepted mimetypes: `type/subtype`, `type/*` or `*` + `/*`. */
   mimes: readonly string[];
   /** The provider's roots. */

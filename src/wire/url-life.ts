@@ -36,7 +36,7 @@ const DOORS: Record<UrlDoor, string> = {
   audit: 'an audit (lccscan)',
 };
 
-export interface LifeWords {
+interface LifeWords {
   /** A moment, milliseconds since 1970. */
   time: (atMs: number) => string;
   advice: (code: number) => { means: string; todo: string };

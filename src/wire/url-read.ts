@@ -59,7 +59,7 @@ function sorted(attributes: Attributes): UrlRecord {
 }
 
 /** A record and the markup it was read from. */
-export interface ReadUrl {
+interface ReadUrl {
   record: UrlRecord;
   raw: string;
 }

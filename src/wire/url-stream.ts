@@ -30,7 +30,7 @@ export function streamHead(attributes: Record<string, string | number | undefine
   return `<?${TARGET}${formatAttributes(attributes)}?>\n`;
 }
 
-export interface UrlStreamEvents {
+interface UrlStreamEvents {
   /** @param raw the element as it came, without what follows it */
   url(record: UrlRecord, raw: string): void;
   /** The attributes of `<?lcc …?>`. */

@@ -22,7 +22,7 @@ export const URL_ATTRIBUTES = [
   'outofroot',
   'hops',
 ] as const;
-export type UrlAttribute = (typeof URL_ATTRIBUTES)[number];
+type UrlAttribute = (typeof URL_ATTRIBUTES)[number];
 
 /** Attributes results carry besides, in the order in which they are printed after the provider's. */
 export const RESULT_ATTRIBUTES = [
@@ -36,7 +36,7 @@ export const RESULT_ATTRIBUTES = [
   'file',
   'status',
 ] as const;
-export type ResultAttribute = (typeof RESULT_ATTRIBUTES)[number];
+type ResultAttribute = (typeof RESULT_ATTRIBUTES)[number];
 
 /** The mimetype of a url that is of whatever type its server says. */
 export const AS_SERVED = '*/*';

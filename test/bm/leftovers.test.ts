@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Leftovers } from '../../src/bm/leftovers.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { until } from '../support/until.js';
 
 const ATTEMPT_MS = 60_000;

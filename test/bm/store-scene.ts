@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Store, type StoreOptions } from '../../src/bm/store.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { atEnd } from '../support/at-end.js';
 
 export function newDir(): string {

@@ -7,8 +7,8 @@ import type { Duplex } from 'node:stream';
 import { BotManager, type BotManagerOptions } from '../../src/bm/manager.js';
 import { Relay, type RelayOptions } from '../../src/bm/relay.js';
 import { Store, type StoreOptions } from '../../src/bm/store.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { atEnd } from '../support/at-end.js';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Robot } from '../../src/bot/robot.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { answer, newEngine, newFolder, rawServer, type RawServer } from '../fetch/support.js';
 

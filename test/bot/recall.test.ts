@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Robot } from '../../src/bot/robot.js';
-import { ManualClock, systemClock, type Clock } from '../../src/lib/clock.js';
+import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { channelOptions, ends } from '../support/duplex.js';
 import { answer, newEngine, newFolder, rawServer } from '../fetch/support.js';
 

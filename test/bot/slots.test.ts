@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { FetchEngine } from '../../src/fetch/engine.js';
 import type { FileOwner } from '../../src/bot/store-files.js';
 import { Robot } from '../../src/bot/robot.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 
 test('a robot never says that more is being fetched than it has slots: what is being written is counted apart', async () => {

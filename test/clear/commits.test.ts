@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Commits } from '../../src/clear/rails/commits.js';
 import type { ClearDatabase } from '../../src/db/clear/database.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 /** A database whose commits take some time. */
 function newCommits(tookMs = 0) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TargetMap } from '../../src/clear/target-map.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { LccError } from '../../src/lib/errors.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newClearDb, railOf } from '../db/clear/support.js';
 import { newFleet, newScene } from './scene.js';
 

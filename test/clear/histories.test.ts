@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { ManualClock } from '../../src/lib/clock.js';
 import { addTargets, newClearDb, railOf } from '../db/clear/support.js';
 import { Scene, type Answer } from './scene.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const RAILS = ['r1', 'r2', 'cache'] as const;
 const ids = fc.constantFrom('a', 'b', 'c');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { RequestIntake } from '../../src/clear/intake/request-intake.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newClearDb } from '../db/clear/support.js';
 
 const resolve = { utf8: false, maxPages: 1000, maxPagesText: '1000 (clear.max_request_pages)' };

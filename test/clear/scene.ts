@@ -9,9 +9,9 @@ import type { PageTask } from '../../src/clear/rails/unit.js';
 import { RequestReader } from '../../src/clear/hard/reader.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ClearDatabase } from '../../src/db/clear/database.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { addGroup, addTargets, newClearDb, railOf } from '../db/clear/support.js';
 import type { Log } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 /** A request that a rail was sent and has not answered. */
 export interface Sent {

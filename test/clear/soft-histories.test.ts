@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import type { RailOutcome } from '../../src/clear/outcomes.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { newClearDb, railOf } from '../db/clear/support.js';
 import { pageOf, SoftScene } from './soft-scene.js';
 

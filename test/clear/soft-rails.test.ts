@@ -7,7 +7,7 @@ import { Fleet } from '../../src/clear/rails/fleet.js';
 import type { RailAnswer } from '../../src/clear/rails/sender.js';
 import type { PageBody, PageTask } from '../../src/clear/rails/unit.js';
 import { loadConfig } from '../../src/config/load.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newClearDb } from '../db/clear/support.js';
 
 const page = { url: '/a.html', target: 'us' };

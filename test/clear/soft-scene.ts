@@ -11,7 +11,7 @@ import { removeLeftNames, Replays } from '../../src/clear/soft/leftovers.js';
 import { Publisher } from '../../src/clear/soft/publisher.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ClearDatabase } from '../../src/db/clear/database.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 /** A page that is being generated. */
 export interface Asked {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { waitForRequests } from '../../src/clear/intake/wait.js';
 import type { ClearDatabase } from '../../src/db/clear/database.js';
 import type { NewRequest } from '../../src/db/clear/queue.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newClearDb, railOf } from '../db/clear/support.js';
 
 const PAGE = { url: '/a', target: 'www' };

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { deliver, type DeliveryOptions } from '../../src/cp/deliver.js';
 import { UnsSession } from '../../src/cp/session.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { initAccepted, SET_RESULT_START, setAccepted, setRejected } from '../../src/wire/cp-uns/server.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const ACCEPTED = initAccepted({
   seq: 1,

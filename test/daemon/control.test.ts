@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { serveControl } from '../../src/daemon/control.js';
-import { ManualClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { ends, settle } from '../support/duplex.js';
 
 /** A control socket that counts what it was asked. @param answer what it says each time */

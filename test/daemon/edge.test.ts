@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { LccError } from '../../src/lib/errors.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 import { Lines } from '../../src/lib/lines.js';
 import type { Clock } from '../../src/lib/clock.js';
 import type { Connection } from '../../src/daemon/types.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { ends, settle } from '../support/duplex.js';
 
 const MAX_LINE = 100;

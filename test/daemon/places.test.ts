@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { Places, type Evict, type PlacesOptions } from '../../src/daemon/places.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { ends, settle } from '../support/duplex.js';
 
 /** Places, and what came of those who came. */

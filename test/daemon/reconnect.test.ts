@@ -8,8 +8,9 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import { keepConnected } from '../../src/daemon/reconnect.js';
 import type { Peer } from '../../src/daemon/types.js';
-import { ManualClock, systemClock } from '../../src/lib/clock.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { createLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { until } from '../support/until.js';
 
 const CONNECTIONS = 16;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ClearDatabase } from '../../src/db/clear/database.js';
 import { clearDatabase, type ClearCheck } from '../../src/fsck/clear.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { tryLock } from '../../src/lib/lock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newHome, railOf } from '../db/clear/support.js';
 
 const NOW_MS = 50_000;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock, systemClock } from '../../src/lib/clock.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 test('a manual clock stands still until told', () => {
   const clock = new ManualClock(1000);

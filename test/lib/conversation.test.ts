@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, beforeEach, describe, it } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { LccError } from '../../src/lib/errors.js';
 import { FairShare, STRANGER_SLICE_BYTES } from '../../src/lib/fair-share.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { flooded, STRANGER_BYTES } from '../support/flood.js';
 import { until } from '../support/until.js';
 

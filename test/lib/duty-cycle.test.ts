@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 let clock: ManualClock;
 let duty: DutyCycle<string>;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ManualClock } from '../../src/lib/clock.js';
 import { GroupCommit } from '../../src/lib/group-commit.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 let clock: ManualClock;
 /** What happened, in order: changes, commits, and each answer with its receiver. */

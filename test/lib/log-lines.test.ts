@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { LogLines } from '../../src/lib/log-lines.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 function collect() {
   const clock = new ManualClock();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { Progress } from '../../src/lib/progress.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 function watched() {
   const clock = new ManualClock();

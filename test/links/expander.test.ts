@@ -4,13 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { CrawlReader } from '../../src/db/cache/crawl.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { compileGlob } from '../../src/lib/glob.js';
 import { Expander } from '../../src/links/expander.js';
 import type { FoundLink, ExpandOptions, UnwantedPage } from '../../src/links/options.js';
 import { LinkOwners } from '../../src/links/owners.js';
 import { complaintOf } from '../../src/links/seeds.js';
 import type { UrlRecord } from '../../src/wire/url.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { TestCache } from '../support/cache.js';
 
 const OPTIONS: ExpandOptions = {

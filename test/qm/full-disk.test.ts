@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog, type LogFields } from '../../src/lib/log.js';
 import { FullDisk } from '../../src/qm/full-disk.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 test('a full disk is told of when it begins, now and then, and when it is over', () => {
   const clock = new ManualClock();

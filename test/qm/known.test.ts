@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { openStore } from '../../src/qm/start/open-store.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { Bench, url } from './support.js';
 import { DAY, HOUR, LINKS, SECOND, idle, known, link, pathsOf, simulate, spidered } from './unasked-scene.js';
 

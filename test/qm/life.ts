@@ -1,7 +1,7 @@
 /** One life of the real Queue Manager, from start to crash, in this process: everything but sockets. */
 import type { Db } from '../../src/db/sqlite/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
-import type { Clock, ManualClock } from '../../src/lib/clock.js';
+import type { Clock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import type { Control } from '../../src/daemon/types.js';
 import { controlsOf } from '../../src/qm/controls.js';
@@ -12,6 +12,7 @@ import { Housekeeping } from '../../src/qm/housekeeping.js';
 import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
+import type { ManualClock } from '../support/manual-clock.js';
 import type { Setting } from './history.js';
 
 /** Thrown at a step to end a life. */

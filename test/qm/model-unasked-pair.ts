@@ -1,8 +1,8 @@
 /** The real Queue Manager and the model of what nobody announced, led side by side through one history. */
 import assert from 'node:assert/strict';
-import { ManualClock } from '../../src/lib/clock.js';
 import { onStep } from '../../src/lib/steps.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { Crash, Life, type Turns } from './life.js';
 import { check, checkUndelayed } from './model-unasked-check.js';
 import { ModelRobots } from './model-unasked-robots.js';

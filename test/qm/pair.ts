@@ -1,8 +1,8 @@
 /** The real Queue Manager and the model of it, led side by side through one history. */
 import assert from 'node:assert/strict';
-import { ManualClock } from '../../src/lib/clock.js';
 import { onStep } from '../../src/lib/steps.js';
 import type { DeleteRequest, FetchRequest } from '../../src/wire/fetch.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { at, Forwarding } from './forwarding.js';
 import type { Event, Setting } from './history.js';
 import { Inspector } from './inspector.js';

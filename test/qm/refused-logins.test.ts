@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { changeLogin } from '../../src/db/providers/pidb.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog, type LogFields } from '../../src/lib/log.js';
 import { RefusedLogins } from '../../src/qm/refused-logins.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { Simulation } from './simulation.js';
 import { failure, ok, url } from './support.js';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { Retries } from '../../src/qm/retries.js';
 import { DelayTable } from '../../src/qm/schedule/delays.js';
 import type { FetchFailed } from '../../src/wire/fetch.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const FAILED: FetchFailed = {
   id: 1,

@@ -2,7 +2,7 @@
  * Days of a Queue Manager in seconds: the real dispatcher over a real store, a clock that is told the time, and a Bot
  * Manager that takes simulated time for each fetch and notes when it began what.
  */
-import type { Clock, ManualClock } from '../../src/lib/clock.js';
+import type { Clock } from '../../src/lib/clock.js';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
 import { controlsOf } from '../../src/qm/controls.js';
@@ -11,6 +11,7 @@ import type { FetchWorker } from '../../src/qm/workers.js';
 import type { FetchDone, FetchInline, FetchRequest } from '../../src/wire/fetch.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
+import type { ManualClock } from '../support/manual-clock.js';
 import { Bench } from './support.js';
 
 /** What a site answers, and how long it takes. */

@@ -10,7 +10,6 @@ import { ROW_COLUMNS, UNASKED } from '../../src/db/queue/row.js';
 import type { Outcome, SentRequest } from '../../src/db/queue/results.js';
 import type { QueueReader, WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
@@ -21,6 +20,7 @@ import type { FetchDone, FetchFailed, FetchOk, FetchUnchanged } from '../../src/
 import { mtimeOf } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import { AS_SERVED, type UrlRecord } from '../../src/wire/url.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 export interface BenchOptions {
   sliceUrls?: number;

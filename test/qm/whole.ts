@@ -8,13 +8,13 @@ import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
 import type { Running, Services } from '../../src/daemon/types.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { LOOK_WORDS } from '../../src/commands/look-words.js';
 import { startQueueManager } from '../../src/qm/start.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Uns } from '../support/queue-manager.js';
 import { errnoOf } from '../../src/lib/errors.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { until } from '../support/until.js';
 
 const SECOND = 1000;

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { RsDatabase } from '../../src/db/rs/database.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 let dir = '';
 let path = '';

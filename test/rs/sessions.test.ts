@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Context } from 'hono';
-import { ManualClock } from '../../src/lib/clock.js';
 import { LoginGuard } from '../../src/rs/login-guard.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import { SessionCookie } from '../../src/rs/pages/session-gate.js';
 import { WebSessions } from '../../src/rs/sessions.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { RsScene } from './support.js';
 
 const MINUTE_MS = 60_000;

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { html } from 'hono/html';
-import { ManualClock } from '../../src/lib/clock.js';
 import { PLACE, textOf } from '../../src/rs/pages/layout.js';
 import { SharedBodies } from '../../src/rs/pages/shared-bodies.js';
 import { SharedAnswers, type QmTold } from '../../src/rs/shared-answers.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const SHOW = { op: 'show', pid: 7 } as const;
 const OTHER = { op: 'show', pid: 8 } as const;

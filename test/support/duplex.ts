@@ -1,8 +1,8 @@
 /** Both ends of a byte stream in this process, and what has come out of one of them. */
 import { duplexPair, type Duplex } from 'node:stream';
 import type { ChannelOptions } from '../../src/wire/messages.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { FairShare } from '../../src/lib/fair-share.js';
+import { ManualClock } from './manual-clock.js';
 
 export interface Ends {
   /** The end that the code under test has. */

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { SessionStore } from '../../src/db/spools/sessions.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -17,6 +16,7 @@ import { formatQmAnswer, receiveFromUns, type SetHead } from '../../src/wire/uns
 import { occupyThreads } from '../lib/spools.js';
 import { ends, settle } from '../support/duplex.js';
 import { FairShare } from '../../src/lib/fair-share.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const root = mkdtempSync(join(tmpdir(), 'lcc-forward-'));
 after(() => rmSync(root, { recursive: true }));

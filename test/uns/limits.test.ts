@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SettingKey } from '../../src/config/settings/index.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { LoginBackoff } from '../../src/lib/login-backoff.js';
 import { unsOptions } from '../../src/uns/options.js';
 import type { Refusal } from '../../src/wire/refusal.js';
 import { TimeLimits } from '../../src/uns/time-limits.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { configOf } from '../support/settings.js';
 
 function options(overrides: Partial<Record<SettingKey, string>> = {}, openFiles = Infinity) {

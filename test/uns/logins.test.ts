@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import type { Provider } from '../../src/db/providers/pidb.js';
 import type { PidbReader } from '../../src/db/providers/pidb-reader.js';
 import type { SessionStore } from '../../src/db/spools/sessions.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword } from '../../src/lib/password.js';
 import type { SpoolIntake } from '../../src/uns/spool-intake.js';
 import { Logins } from '../../src/uns/logins.js';
 import type { UnsOptions } from '../../src/uns/options.js';
 import type { Rations } from '../../src/uns/full-sets-allowed.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 test('a CP is told that there is no room only where there is none, and that others write where they do', async () => {
   const password = hashPassword('word');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import { QmLink } from '../../src/uns/qm-link.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { ends, settle } from '../support/duplex.js';
 
 const XML = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 import { silentLog } from '../../src/lib/log.js';
 import { unsOptions } from '../../src/uns/options.js';
 import { MAX_UNANSWERED, SpiderDoor, type SpiderDoorParts } from '../../src/uns/spider-door.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { ends, settle } from '../support/duplex.js';
 
 const SET =

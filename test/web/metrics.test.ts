@@ -341,8 +341,11 @@ describe('the door of metrics', { timeout: 60_000 }, () => {
 
   it('is the only one', async () => {
     assert.equal((await ask(server, '/')).body, 'metrics are at /metrics\n');
-    assert.equal((await ask(server, '/metrics/..%2f')).status, 404);
-    assert.equal((await ask(server, '/metrics', { method: 'POST' })).status, 405);
+    for (const path of ['/metrics/..%2f', '//metrics', '/METRICS', '/%6detrics', '/metrics//'])
+      assert.equal((await ask(server, path)).status, 404, path);
+    assert.equal((await ask(server, '/metrics/?x=/y/')).status, 200);
+    const { status: refused, headers } = await ask(server, '/metrics', { method: 'POST' });
+    assert.deepEqual([refused, headers.allow], [405, 'GET, HEAD']);
     const head = await ask(server, '/metrics', { method: 'HEAD' });
     assert.deepEqual([head.status, head.body], [200, '']);
   });

@@ -5,11 +5,11 @@ import { text } from 'node:stream/consumers';
 import { listenOn } from '../../src/daemon/listeners.js';
 import { bounded, boundOf, placesOf, type Places } from '../../src/daemon/places.js';
 import type { Bound, Services } from '../../src/daemon/types.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { parseEndpoint, type Endpoint } from '../../src/lib/endpoint.js';
 import { silentLog } from '../../src/lib/log.js';
 import { webLimitsOf, type WebLimits } from '../../src/web/limits.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { configOf, type Overrides } from '../support/settings.js';
 
 export interface Ground {

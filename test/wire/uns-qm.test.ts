@@ -16,9 +16,9 @@ import {
 } from '../../src/wire/uns-qm.js';
 import { ends, settle } from '../support/duplex.js';
 import { flooded, STRANGER_BYTES } from '../support/flood.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { FairShare } from '../../src/lib/fair-share.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const OPTIONS = {
   where: 'uns',

@@ -18,7 +18,7 @@ import { resolveRequest, type TargetPage } from '../resolve.js';
 import { doneTogether, type Together } from './dedupe.js';
 import { HardItem, type HardWork } from './item.js';
 
-export interface ReaderOptions {
+interface ReaderOptions {
   db: ClearDatabase;
   fleet: Fleet;
   commits: Commits;

@@ -5,7 +5,7 @@ import { ByteLines } from '../../lib/byte-lines.js';
 const MAX_LINE_BYTES = 64 * 1024;
 const BEYOND_ASCII = /[\x80-\xff]/;
 
-export interface InputLine {
+interface InputLine {
   /** From 1. */
   number: number;
   /** Undefined when the line cannot be used. */

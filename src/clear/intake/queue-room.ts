@@ -4,7 +4,7 @@ import type { ClearDatabase } from '../../db/clear/database.js';
 /** How often it is looked for. */
 const ROOM_POLL_MS = 200;
 
-export interface RoomTalk {
+interface RoomTalk {
   complain: (message: string) => void;
   /** Resolves after a time in milliseconds, and keeps the process alive until then. */
   sleep: (delayMs: number) => Promise<void>;

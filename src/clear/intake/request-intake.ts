@@ -15,7 +15,7 @@ const SLICE_ROWS = 5000;
 /** Requests that are remembered, to find what becomes of their pages. */
 const REMEMBERED_REQUESTS = 10_000;
 
-export interface IntakeTarget {
+interface IntakeTarget {
   db: ClearDatabase;
   clock: Clock;
   resolve: ResolveOptions;

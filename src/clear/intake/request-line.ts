@@ -24,7 +24,7 @@ export type LineRequest =
   /** `isBroken`: the line is not of its format. */
   | { problem: string; isBroken: boolean };
 
-export type LineFormat = (text: string, defaults: RequestDefaults) => LineRequest;
+type LineFormat = (text: string, defaults: RequestDefaults) => LineRequest;
 
 export const MAX_NAME_BYTES = 255;
 

@@ -9,7 +9,7 @@ import { LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 
-export interface CommitOptions {
+interface CommitOptions {
   db: Pick<ClearDatabase, 'write'>;
   clock: Clock;
   log: Log;

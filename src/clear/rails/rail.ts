@@ -46,7 +46,7 @@ export interface RailLedger {
   down(rail: Rail, atMs: number, reason: string): void;
 }
 
-export interface RailParts {
+interface RailParts {
   ledger: RailLedger;
   limits: RailLimits;
   clock: Clock;

@@ -69,7 +69,7 @@ function brokenSender(error: string): Sender {
   return { rate: undefined, batchOf: () => undefined, send: (_tasks, heard) => heard(answer), close() {} };
 }
 
-export class HttpSender implements Sender {
+class HttpSender implements Sender {
   readonly #rail: RailSetup;
   readonly #driver: Driver;
   readonly #secret: Secret | undefined;

@@ -17,7 +17,7 @@ import type { BacklogOp } from '../../db/clear/backlog.js';
 import type { BodyToSend } from '../../fetch/job.js';
 import type { PageToClear } from '../drivers/types.js';
 
-export type UnitState =
+type UnitState =
   'waiting' | 'blocked' | 'executing' | 'resting' | 'rebounding' | 'done' | 'parked' | 'merged';
 
 const NEXT: Readonly<Record<UnitState, readonly UnitState[]>> = {

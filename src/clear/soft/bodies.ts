@@ -12,7 +12,7 @@ import { messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 
-export interface BodiesOptions {
+interface BodiesOptions {
   dir: string;
   /** A content that is larger goes into a file. */
   memoryPageBytes: number;

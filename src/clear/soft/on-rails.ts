@@ -6,7 +6,7 @@ import type { PageBody } from '../rails/unit.js';
 import { wildcardOf } from './names.js';
 
 /** A publication whose content is there. */
-export interface Publication {
+interface Publication {
   url: string;
   contentId: string;
   seq: number;

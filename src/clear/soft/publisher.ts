@@ -29,7 +29,7 @@ import { originOf, type Generated, type PageOrigin } from './generator.js';
 import { nextStamp, stampedUrl } from './names.js';
 import { publishOn, removeNames, removeOn } from './on-rails.js';
 
-export interface PublisherOptions {
+interface PublisherOptions {
   db: ClearDatabase;
   fleet: Fleet;
   commits: Commits;

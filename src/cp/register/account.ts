@@ -19,7 +19,7 @@ export interface SiteAccount {
 }
 
 /** How a change has ended. */
-export interface Changed {
+interface Changed {
   status: ExitStatus;
   message: string;
 }

@@ -46,7 +46,7 @@ export class RegistrationRefused extends LccError {
   }
 }
 
-export interface RegistrationServerOptions {
+interface RegistrationServerOptions {
   /** Its public address. */
   url: string;
   timeoutMs: number;

@@ -24,7 +24,7 @@ export interface Changes {
   rewritten: number;
 }
 
-export interface Sinks {
+interface Sinks {
   /** A line of the new state, in order. */
   state(line: string): void;
   /** What has to be sent, in order. */
@@ -33,7 +33,7 @@ export interface Sinks {
 
 export type Why = 'new' | 'changed' | 'gone' | 'in doubt';
 
-export interface Before {
+interface Before {
   /** Lines of the old state, in order. */
   lines: Iterable<string>;
   /** Whether a line, the n-th of the old state counted from 0, was recognised. */

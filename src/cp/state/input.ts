@@ -10,7 +10,7 @@ import { formatUrl, isDelete, type UrlRecord } from '../../wire/url.js';
 import { isPlainLine } from './lines.js';
 import type { Seen } from './seen.js';
 
-export interface SiteInputEvents {
+interface SiteInputEvents {
   /** A canonical line that was not recognised, without its newline, as latin1. */
   line(line: string): void;
   /** A record that cannot be kept because it has no key. */

@@ -16,7 +16,7 @@ import { basename, dirname } from 'node:path';
 import { errnoOf } from '../../lib/errors.js';
 import { isRunning } from '../../lib/process-mark.js';
 
-export type Fate = 'made' | 'unsent' | 'sent' | 'doubt';
+type Fate = 'made' | 'unsent' | 'sent' | 'doubt';
 
 export interface KeptSet {
   id: string;

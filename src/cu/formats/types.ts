@@ -72,7 +72,7 @@ interface Framed {
 }
 
 /** Lines that SQLite puts together: fastest, for formats without content. */
-export interface LineWriter extends Framed {
+interface LineWriter extends Framed {
   template: LineTemplate;
 }
 

@@ -16,7 +16,7 @@ import { lineWindows, rowWindows, type Range } from '../windows.js';
 /** Where files lie here, and the numbers they have, is nobody's business elsewhere. */
 const FIELDS = USUAL_FIELDS.filter(name => !['file', 'id', 'fetched_fileid'].includes(name));
 
-export interface AnswerParts {
+interface AnswerParts {
   reader: CacheReader;
   storeDir: string;
   nowMs: number;
@@ -25,7 +25,7 @@ export interface AnswerParts {
   pause(): Promise<void>;
 }
 
-export interface Answered {
+interface Answered {
   urls: number;
   /** Urls that could not be sent as asked for. */
   omitted: number;

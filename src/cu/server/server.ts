@@ -15,7 +15,7 @@ import { CuSession, type CuSessionParts } from './session.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 
-export interface CuServerParts {
+interface CuServerParts {
   options: CuOptions;
   clock: Clock;
   log: Log;

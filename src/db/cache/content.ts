@@ -16,7 +16,7 @@ import type { Tally } from './tally.js';
 export type { Arrived, Claim, Held, Said } from './held.js';
 
 /** How what is held was confirmed by its site. */
-export interface Confirmation {
+interface Confirmation {
   belief: Belief;
   verified: boolean;
   etag: string | null;

@@ -3,7 +3,7 @@ import { LONGEST_S } from '../queue/absent-pages.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
 
 /** A page that is known not to be had. */
-export interface Absent {
+interface Absent {
   /** Status, or code of lcc-codes(7). */
   code: number;
   /** No link has it asked for before, seconds since 1970. */

@@ -12,7 +12,7 @@ export interface ScanProvider {
 }
 
 /** A provider whose announcements are audited, and how far its audit is. */
-export interface AuditProvider {
+interface AuditProvider {
   pid: number;
   held: number;
   /** Urls of its audit that were asked for and have been settled, … */
@@ -26,7 +26,7 @@ export interface AuditProvider {
 }
 
 /** A row's id, provider, what is known of its visits, and, after a failure that left the content, when it is asked for again. */
-export type RawVisited = [
+type RawVisited = [
   id: number,
   pid: number,
   checkedS: number,
@@ -40,7 +40,7 @@ export type RawVisited = [
 /** A page that was not found is looked for once more before it is taken for gone; what fails otherwise is given a day. */
 const RETRY = `CASE WHEN coalesce(fails, 0) = 0 THEN NULL WHEN failcode = 404 THEN checked + 3600 ELSE checked + 86400 END`;
 
-export interface ScanUrl {
+interface ScanUrl {
   pid: number;
   curl: string;
   mimetype: string;
@@ -50,7 +50,7 @@ export interface ScanUrl {
   hops: number | null;
 }
 
-export interface KnownUrl {
+interface KnownUrl {
   curl: string;
   hops: number;
 }

@@ -7,7 +7,7 @@ const MAX_LINES = 20;
 /** Publications between a backup and what was put back in its place are fewer. */
 const SKIPPED_SEQS = 10_000_000;
 
-export interface ClearFault {
+interface ClearFault {
   kind: 'database' | 'counter';
   what: string;
   /** Puts it right. Inside a transaction. */

@@ -2,14 +2,14 @@
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { BacklogOp } from './backlog.js';
 
-export interface Cleared {
+interface Cleared {
   target: string;
   url: string;
   op: BacklogOp;
   contentId: string;
 }
 
-export interface JournalRow extends Cleared {
+interface JournalRow extends Cleared {
   id: number;
   atMs: number;
 }

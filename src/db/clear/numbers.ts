@@ -1,9 +1,9 @@
 /** Numbers that are given out once, and positions of feeds. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
-export type ClearCounter = 'publish_seq' | 'last_stamp';
+type ClearCounter = 'publish_seq' | 'last_stamp';
 /** A load balancer that answers names with a timestamp. */
-export type ClearNote = `names ${string}`;
+type ClearNote = `names ${string}`;
 
 export class NumberStore extends SqlStore {
   readonly #write = this.sql.run<[value: number, name: ClearCounter]>(

@@ -31,7 +31,7 @@ export interface RejectedRow extends RequestKey {
 }
 
 /** What one piece of work covers. */
-export interface Covered {
+interface Covered {
   mark: number;
   force: boolean;
 }

@@ -28,7 +28,7 @@ const TABLES = [
   'clear_journal',
 ] as const;
 
-export const NO_RAIL =
+const NO_RAIL =
   'damaged, and no rail can be read of it; put back a backup of it, or begin with nothing: lccfsck --repair --start-empty';
 
 /**

@@ -33,7 +33,7 @@ export interface Name {
 }
 
 /** `gone`: its file is to go when its grace is over. `free`: the generation is the one given out next. */
-export type NameState = 'taken' | 'gone' | 'free';
+type NameState = 'taken' | 'gone' | 'free';
 
 /** A name as noted. */
 export interface NameRow extends Name {

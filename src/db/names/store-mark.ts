@@ -6,7 +6,7 @@ import { writeFileDurably } from '../../lib/durable.js';
 import { errnoOf } from '../../lib/errors.js';
 import { isFolderName, nameOf } from './naming.js';
 
-export interface StoreMark {
+interface StoreMark {
   machineId: string;
   /** Undefined in a store made before stores had one. */
   storeId: string | undefined;

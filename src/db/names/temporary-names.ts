@@ -7,7 +7,7 @@ import { SqlStore } from '../sqlite/sql-store.js';
 import type { Name } from './names.js';
 
 /** `held`: a row of lccurl points to it. `freed`: it waits to be deleted. */
-export type NameUse = 'held' | 'freed';
+type NameUse = 'held' | 'freed';
 
 const FREED = 0;
 const HELD = 1;

@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 
 /** Of those there are, at most. */
-export const CRAWLERS_SHOWN = 10;
+const CRAWLERS_SHOWN = 10;
 /** Sorts after all that begins with what it follows. */
 const LAST = '\u{10ffff}';
 

@@ -22,7 +22,7 @@ import { GivenRoots } from './given-roots.js';
 import { SiteLogins } from './site-logins.js';
 
 /** Something that is due. */
-export interface Departure {
+interface Departure {
   pid: number;
   /** All of it, or what lies outside of its roots. */
   kind: 'all' | 'outside';

@@ -46,7 +46,7 @@ export interface ProviderTerms {
 }
 
 /** What the QM counts. */
-export interface ProviderCounters {
+interface ProviderCounters {
   filesused: number;
   spaceused: number;
   nurlerrs: number;

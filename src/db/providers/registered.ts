@@ -22,14 +22,14 @@ import {
 import { GivenRoots, type GivenRoot } from './given-roots.js';
 import { takenSetsIn } from './taken-sets.js';
 
-export interface AnsweredOperation {
+interface AnsweredOperation {
   digest: string;
   /** JSON. */
   answer: string;
 }
 
 /** What is kept of an operation. */
-export interface OperationRow extends AnsweredOperation {
+interface OperationRow extends AnsweredOperation {
   id: string;
   op: string;
   pid: number;

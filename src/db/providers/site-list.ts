@@ -11,7 +11,7 @@ export interface ListedSite {
   password: () => string;
 }
 
-export interface AddedSite {
+interface AddedSite {
   pid: number;
   root: string;
   /** There was no provider with that root. */

@@ -44,7 +44,7 @@ import type { QueueReader } from './sets.js';
 export type { SetCounts, SetState } from './absorbed.js';
 
 /** A set as a UNS offers it. */
-export interface OfferedSet {
+interface OfferedSet {
   uns: string;
   entry: string;
   pid: number;
@@ -55,7 +55,7 @@ export interface OfferedSet {
   atS: number;
 }
 
-export interface AbsorbStores {
+interface AbsorbStores {
   queue: QueueReader;
   tally: Tally;
   content: ContentStore;
@@ -67,7 +67,7 @@ export interface AbsorbStores {
 }
 
 /** How to read the urls of a set. */
-export interface SetKindRules {
+interface SetKindRules {
   full: boolean;
   /** Deletes are noted (held-removals.ts) instead of carried out. */
   withheld: boolean;

@@ -10,14 +10,14 @@ export const AGE_MINUTES: readonly number[] = [5, 10, 20, 40, 80, 160, 320, 640,
 export const AGE_GROUPS = AGE_MINUTES.length + 1;
 
 /** Urls by age group. */
-export interface Ages {
+interface Ages {
   ages: number[];
   /** False: they are estimates, though their sum is not. */
   exact: boolean;
 }
 
 /** How much is looked at one by one. */
-export interface AgeLimits {
+interface AgeLimits {
   /** Rows; a set beyond that is taken to be as large as the places from its first url to its last. */
   rows?: number | undefined;
   /** Sets of which first and last url are looked up; beyond that they are taken to be whole. */

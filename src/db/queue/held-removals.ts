@@ -35,10 +35,10 @@ export interface LeftOver {
 }
 
 /** The states drawn above. Each statement that changes one names those which it may change. */
-export type HeldState = 'taking' | 'held' | 'released' | 'discarded';
+type HeldState = 'taking' | 'held' | 'released' | 'discarded';
 
 /** A held set whose fate is decided. */
-export interface DecidedSet extends HeldSet {
+interface DecidedSet extends HeldSet {
   state: 'released' | 'discarded';
 }
 

@@ -12,7 +12,7 @@ import { SqlStore } from '../sqlite/sql-store.js';
 import { isSameUrl, UNASKED, type QueuedUrl } from './row.js';
 
 /** Growth so far, kept with the set across restarts. */
-export interface Growth {
+interface Growth {
   files: number;
   space: number;
 }

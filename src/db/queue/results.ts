@@ -55,7 +55,7 @@ export interface SentRequest {
  */
 export type Outcome = 'done' | 'again' | 'bad' | 'site';
 
-export interface ResultRules {
+interface ResultRules {
   /** Tries after the first for a url that failed temporarily. */
   retries: number;
   mtimeOf: (text: string) => string | undefined;

@@ -10,7 +10,7 @@ export const FLAG_IFABSENT = 1;
 export const FLAG_DROP_OUTSIDE = 2;
 /** Who announced it, where that was not its owner. */
 export const FLAG_LINKS = 4;
-export const FLAG_SCAN = 8;
+const FLAG_SCAN = 8;
 export const FLAG_AUDIT = 16;
 export const UNASKED = FLAG_LINKS | FLAG_SCAN | FLAG_AUDIT;
 
@@ -79,7 +79,7 @@ export interface QueueRow extends QueuedUrl {
  *     ready  ──a try failed──▶ failed           (at the end of its set; a further try that fails leaves it there)
  *     any    ──a set deletes it──▶ cancelled ──a set names it──▶ ready, or later, to be looked at
  */
-export type RowState = 'cancelled' | 'later' | 'failed' | 'ready';
+type RowState = 'cancelled' | 'later' | 'failed' | 'ready';
 
 /** @param slot left out: of a row that was read for its turn, which waits for no slot */
 export function rowStateOf({ op, tries }: Pick<QueueRow, 'op' | 'tries'>, slot = -1): RowState {

@@ -67,7 +67,7 @@ export function isRetoldFor(db: Db, reason: string): boolean {
 }
 
 /** A row at a place that belongs to another set than it says, or to none (null). */
-export interface StrayRow {
+interface StrayRow {
   pos: number;
   psetid: number;
   range: number | null;

@@ -14,7 +14,7 @@ import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets
 export const LOOK_SLOT = 168;
 
 /** What the clock said when slots were looked at last. */
-export interface LastLook {
+interface LastLook {
   atMs: number;
   /** Slots of the period then. */
   slots: number;

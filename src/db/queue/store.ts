@@ -26,7 +26,7 @@ import { RobotsStore } from './robots-txt.js';
 import { QueueReader } from './sets.js';
 import { SlotStore } from './slots.js';
 
-export interface StoreRules {
+interface StoreRules {
   /** Errors kept for one provider until it connects. */
   errorsKept: number;
   /** Failures remembered of one provider; the oldest go. Left out: as many as FAILURES_KEPT. */

@@ -1,7 +1,7 @@
 /** Addresses of providers, what confirmed ones will hear, and who asked for another password. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
-export interface StoredAddress {
+interface StoredAddress {
   id: number;
   registration: number;
   address: string;
@@ -31,7 +31,7 @@ const SELECT =
   'SELECT id, registration, address, token IS NULL AS isConfirmed, mail_address.since_ms AS sinceMs FROM mail_address';
 
 /** Gives another password, once. */
-export interface ResetLink {
+interface ResetLink {
   pid: number;
   /** Of the password that it replaces; null: not known. */
   generation: number | null;

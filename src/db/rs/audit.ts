@@ -14,7 +14,7 @@ export interface AuditRow extends AuditEvent {
   atMs: number;
 }
 
-export interface AuditSelection {
+interface AuditSelection {
   /** Id that those lie below. */
   before?: number | undefined;
   pid?: number | undefined;
@@ -22,7 +22,7 @@ export interface AuditSelection {
   isRefusal?: boolean;
 }
 
-export interface RefusedCount {
+interface RefusedCount {
   event: string;
   hour: number;
   day: number;

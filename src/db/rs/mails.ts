@@ -7,7 +7,7 @@ export type MailKind = 'pair' | 'confirm' | 'reset' | 'changes' | 'sites';
 /** Kinds that go to addresses that nobody has confirmed. */
 export const FIRST_KINDS: readonly MailKind[] = ['pair', 'confirm'];
 
-export interface NewMail {
+interface NewMail {
   kind: MailKind;
   registration: number | null;
   /** Message-ID, with its angle brackets. */

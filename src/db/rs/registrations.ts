@@ -28,7 +28,7 @@ const becomes = transitions<RegistrationState>('registration', {
 });
 
 /** States that nothing leaves. */
-export const ENDS: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
+const ENDS: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
 
 /** Directories that become, or are, a provider's by it; none of one that is over without. */
 export function directoriesOf({
@@ -66,7 +66,7 @@ export interface Wishes extends Pick<RsTerms, 'bandwidth'> {
 export type PairKind = 'new' | 'root' | 'reset' | 'rotation';
 
 /** What a pair begins with. */
-export interface NewRegistration {
+interface NewRegistration {
   kind: PairKind;
   capability: string;
   prefix: string;
@@ -99,7 +99,7 @@ export interface Registration extends Omit<NewRegistration, 'secret' | 'password
 }
 
 /** What a transition changes besides the state; left out: stays. */
-export interface RegistrationChanges {
+interface RegistrationChanges {
   pid?: number;
   reason?: RegistrationReason | null;
   proven?: readonly string[];
@@ -150,7 +150,7 @@ const OPEN_AT_HOST = `${OPEN} AND kind <> 'reset'`;
 const SELECT = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
     proven, made_ms, changed_ms, ends_ms FROM registration`;
 
-export interface BusiestNetwork {
+interface BusiestNetwork {
   network: string;
   pairs: number;
 }

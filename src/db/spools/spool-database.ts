@@ -31,7 +31,7 @@ export interface Caretaker {
   fail: (error: unknown) => void;
 }
 
-export interface SpoolDatabaseOptions {
+interface SpoolDatabaseOptions {
   /** What makes it, and what brings one of an older release up to date (schema-version.ts). */
   steps: readonly [string, ...string[]];
   /** FULL: a commit is on disk; NORMAL: a power cut may lose the last ones, in their order. */

@@ -3,7 +3,7 @@ import { corrupt, isInteger } from './row-checks.js';
 import type { Db } from '../../lib/sqlite.js';
 import { Sql } from './sql-store.js';
 
-export type CounterName = 'seq' | 'pos' | 'psetid';
+type CounterName = 'seq' | 'pos' | 'psetid';
 
 /** What has been given out of each, as far as the tables tell: a few look-ups. */
 const GIVEN = {

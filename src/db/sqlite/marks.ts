@@ -23,7 +23,7 @@ import { SqlStore } from './sql-store.js';
 /** Between two marks at least; what was committed since the last one may be missing in a copy without being noticed. */
 const INTERVAL_MS = 1000;
 
-export interface Mark {
+interface Mark {
   number: number;
   storeId: string;
   /** The last number of the change sequence, or of what else is numbered there. */

@@ -78,7 +78,7 @@ export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): 
 }
 
 /** What SQLite reports of a database, as an LccError where that is known. */
-export function ownError(path: string, kind: OwnKind, error: unknown): unknown {
+function ownError(path: string, kind: OwnKind, error: unknown): unknown {
   if (error instanceof LccError) return error;
   return storageError(path, error, kind.remedy);
 }

@@ -14,7 +14,7 @@ import type { TruthDays } from './days.js';
 import type { VisitStore } from './visits.js';
 
 /** `audit.state`. */
-export const AUDIT_STATE = {
+const AUDIT_STATE = {
   drawn: 0,
   unsettled: 1,
   true: 2,
@@ -29,7 +29,7 @@ const { drawn, unsettled, late, silent, dead, failed } = AUDIT_STATE;
 export type AuditLook = 'same' | 'changed' | 'gone' | 'missing' | 'failed';
 
 /** A url of an audit, to be asked for again. */
-export interface AuditedUrl {
+interface AuditedUrl {
   pid: number;
   began: number;
   id: number;
@@ -42,7 +42,7 @@ export interface SettledUrl extends AuditedUrl {
 }
 
 /** How far the audit of a provider is. */
-export interface AuditProgress {
+interface AuditProgress {
   pid: number;
   /** What its owner announced and is held, where nothing of its audit is open; 20 000 at most. */
   held: number;
@@ -53,7 +53,7 @@ export interface AuditProgress {
 }
 
 /** What came of urls of audits, and of audits, since the start. */
-export type AuditTotals = Record<
+type AuditTotals = Record<
   'true' | 'late' | 'silent' | 'dead' | 'failed' | 'clean' | 'silentAudits',
   number
 >;

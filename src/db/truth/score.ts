@@ -21,7 +21,7 @@ export interface TruthCounts {
   late: number;
 }
 
-export interface Truth {
+interface Truth {
   /** 0 to 100, whole. */
   score: number;
   precision: number;

@@ -6,7 +6,7 @@ import { SqlStore } from '../sqlite/sql-store.js';
 import { GONE, verdictOf, type Gone, type PageFailures } from './gone.js';
 
 /** What is known of a page. Times are seconds since 1970. */
-export interface PageVisits extends PageFailures {
+interface PageVisits extends PageFailures {
   n: number;
   x: number;
   t: number;

@@ -20,7 +20,7 @@ export function encodingNamed(name: string): XmlEncoding | undefined {
   }
 }
 
-export interface DecodedChunk {
+interface DecodedChunk {
   text: string;
   /** Every character is one byte long and one UTF-16 unit wide. */
   ascii: boolean;

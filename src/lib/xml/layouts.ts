@@ -27,7 +27,7 @@ const REFERENCES = [
   ['&apos;', "'"],
 ] as const;
 
-export interface Layout {
+interface Layout {
   name: string;
   /** `<name …/>`; otherwise `<name …>text</name>`. */
   empty: boolean;

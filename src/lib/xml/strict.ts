@@ -19,7 +19,7 @@ const OPTIONS = {
 /** As saxes says of an end tag that is not that of the element around it. */
 const WRONG_END = 'unexpected close tag';
 
-export interface Tag {
+interface Tag {
   name: string;
   attributes: Record<string, string>;
   empty: boolean;

@@ -18,7 +18,7 @@ export async function toldNow(runDir: string): Promise<Map<number, Told>> {
 }
 
 /** Urls on their way by provider. */
-export async function fetchingNow(runDir: string): Promise<Map<number, number>> {
+async function fetchingNow(runDir: string): Promise<Map<number, number>> {
   return new Map(await listed<[number, number]>(runDir, 'fetching'));
 }
 

@@ -6,7 +6,7 @@ import type { ProviderStanding, QueueShape, QueueSummary } from '../../db/queue/
 import { obstacleOf, type Obstacle } from './obstacle.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
-export type ProviderActivity =
+type ProviderActivity =
   Obstacle | Wait | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number };
 
 /** What the Queue Manager has it wait for, which no table says. */

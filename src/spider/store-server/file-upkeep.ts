@@ -14,7 +14,7 @@ const ROUND_MS = 1000;
 /** Files removed in a round. */
 const ROUND_FILES = 1000;
 
-export interface FileUpkeepParts {
+interface FileUpkeepParts {
   db: StoreDatabase;
   files: RecordFiles;
   keeper: Keeper;
@@ -84,7 +84,7 @@ export class FileUpkeep {
 }
 
 /** Removes files that no row refers to, and forgets them once that is on disk. */
-export async function removeDeadFiles(
+async function removeDeadFiles(
   { db, files }: Pick<FileUpkeepParts, 'db' | 'files'>,
   limit: number,
 ): Promise<void> {

@@ -28,7 +28,7 @@ const RECORD_BYTES = 1024;
 /** Between two tries on a disk that is full. */
 const RETRY_MS = 500;
 
-export interface KeeperParts extends GroupParts {
+interface KeeperParts extends GroupParts {
   clock: Clock;
   log: Log;
   /** The longest that records wait for others, so that fewer syncs are made. */

@@ -29,7 +29,7 @@ const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0]);
 const GZIP_HEAD_BYTES = 10;
 const GZIP_END_BYTES = 8;
 
-export interface ReadBackParts {
+interface ReadBackParts {
   db: StoreDatabase;
   files: RecordFiles;
   log: Log;

@@ -15,7 +15,7 @@ import type { LastRecord } from '../../db/spider/documents.js';
 import type { Draft, RecordFiles } from './record-files.js';
 
 /** Longer documents have a file of their own. */
-export const SHORT_BYTES = 256 * 1024;
+const SHORT_BYTES = 256 * 1024;
 
 export const compressed = promisify(gzip);
 

@@ -24,7 +24,7 @@ const PARTING_MS = 2000;
 
 export type StoreCount = 'received' | 'bytes' | 'kept' | 'dropped' | 'damaged' | 'cut' | 'lost';
 
-export interface StoreSessionParts {
+interface StoreSessionParts {
   options: StoredOptions;
   clock: Clock;
   log: Log;

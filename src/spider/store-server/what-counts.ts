@@ -6,7 +6,7 @@ import type { DocumentRow, HeldDocument } from '../../db/spider/documents.js';
 import type { ReceivedRecord, Content } from './received-record.js';
 
 /** A record that is put into another file, for little of its own is needed any more. */
-export interface Move {
+interface Move {
   kind: 'move';
   docId: number;
   from: Pick<HeldDocument, 'file' | 'position'>;
@@ -25,7 +25,7 @@ export interface RowChange {
   content: Content | undefined;
 }
 
-export interface RowChanges {
+interface RowChanges {
   changes: RowChange[];
   /** Records that others of the same documents came after, or that change nothing. */
   needless: Content[];

@@ -8,7 +8,7 @@ import { Spider } from './spider.js';
 import { StoreServer } from './store-server-link.js';
 import { StoreServers } from './store-servers.js';
 
-export interface SpiderEdge {
+interface SpiderEdge {
   urlServer: Endpoint;
   /** One at least; their order says which document goes where. */
   stores: readonly Endpoint[];

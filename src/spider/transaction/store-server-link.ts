@@ -26,7 +26,7 @@ import { STORE_HELLO } from '../../wire/spider-record.js';
 const HELLO = Buffer.from(STORE_HELLO);
 const ACK_BYTES = 4;
 
-export type StoreServerState = 'away' | 'greeting' | 'confirming' | 'silent';
+type StoreServerState = 'away' | 'greeting' | 'confirming' | 'silent';
 
 const enter = transitions<StoreServerState>('store server', {
   away: ['greeting'],

@@ -16,7 +16,7 @@ import { transitions } from '../../lib/states.js';
 import { formatRecordHead, recordUrl } from '../../wire/spider-record.js';
 import type { FetchEnd } from './end.js';
 
-export type SpiderTransactionState = 'fetching' | 'queued' | 'written' | 'over';
+type SpiderTransactionState = 'fetching' | 'queued' | 'written' | 'over';
 
 const enter = transitions<SpiderTransactionState>('transaction', {
   fetching: ['queued', 'over'],
@@ -26,7 +26,7 @@ const enter = transitions<SpiderTransactionState>('transaction', {
 });
 
 /** What it is about, as the URL server says. */
-export interface SpiderTask {
+interface SpiderTask {
   transId: string;
   docId: number;
   /** As received; '' for none. */

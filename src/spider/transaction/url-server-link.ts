@@ -15,7 +15,7 @@ import {
 } from '../../wire/spider-lines.js';
 import type { SpiderTransaction, TransactionOwner } from './transaction.js';
 
-export interface UrlServerSessionOptions {
+interface UrlServerSessionOptions {
   /** Lines that the server has not read at which its connection is given up. */
   maxUnsentBytes: number;
   /** Lines of the server that cost an ERR at which its connection is given up. */

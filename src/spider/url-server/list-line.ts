@@ -12,7 +12,7 @@ const CLEAN = /^https?:\/\/[\x21-\x7e]+$/i;
 const CONTROL = /[\0-\x1f\x7f]/g;
 const BEYOND_ASCII = /[\x80-\xff]/g;
 
-export interface RefusedLine {
+interface RefusedLine {
   docId: string;
   url: string;
   why: string;
@@ -58,7 +58,7 @@ function asciiOrUtf8(line: string): string {
   return line.replace(BEYOND_ASCII, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-export function parseUrl(text: string): URL | undefined {
+function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {

@@ -24,7 +24,7 @@ export interface SchedulerOptions extends Politeness {
   maxLosses: number;
 }
 
-export interface SchedulerEvents {
+interface SchedulerEvents {
   /** Asked before a url is sent. Left out: all go. */
   judge?: ((url: SpiderUrl) => Judgement) | undefined;
   /** A url has come to its end. */

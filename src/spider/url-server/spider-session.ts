@@ -9,7 +9,7 @@ import type { SessionLimits } from './options.js';
 import type { SpiderUrl } from './spider-url.js';
 import type { SpiderLink } from './scheduler.js';
 
-export interface SessionHandlers {
+interface SessionHandlers {
   /** It has room for more urls. */
   get(count: number): void;
   working(transId: string): void;

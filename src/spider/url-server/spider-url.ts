@@ -8,9 +8,9 @@ import { transitions } from '../../lib/states.js';
  *        ╰───────────┼───┤
  *                    ╰───┴── … or failed, when that happened too often, or robots.txt forbids it
  */
-export type UrlState = 'waiting' | 'out' | 'done' | 'failed';
+type UrlState = 'waiting' | 'out' | 'done' | 'failed';
 
-export const urlBecomes = transitions<UrlState>('url', {
+const urlBecomes = transitions<UrlState>('url', {
   waiting: ['out', 'failed'],
   out: ['waiting', 'done', 'failed'],
   done: [],

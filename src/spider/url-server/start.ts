@@ -31,7 +31,7 @@ const ENTRANCE: Entrance = { machines: true, say: SPIDERS.say };
 const MAX_REPORT_LENGTH = 256 * 1024;
 
 /** A list of urls, and where it is reported what failed. */
-export interface ListEdge {
+interface ListEdge {
   listens: readonly Endpoint[];
   /** Undefined: standard input. */
   file: string | undefined;

@@ -19,7 +19,7 @@ const transactionBecomes = transitions<TransactionState>('transaction', {
   lost: [],
 });
 
-export interface Transaction<Owner> {
+interface Transaction<Owner> {
   /** Never used again by this process. */
   readonly id: string;
   readonly url: SpiderUrl;

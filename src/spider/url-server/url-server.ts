@@ -18,7 +18,7 @@ import { Scheduler, type ConnectedSpider, type Judgement } from './scheduler.js'
 import { SpiderSession } from './spider-session.js';
 import type { UrlList } from './url-list.js';
 
-export interface UrlServerParts {
+interface UrlServerParts {
   options: UrlServerOptions;
   list: UrlList;
   places: Places;

@@ -12,7 +12,7 @@ import { errnoOf, LccError } from '../../lib/errors.js';
 import { parseRules, type ConvertRule } from './rules.js';
 import { commandOf, ENVIRONMENT, whyNotApart, type ConvertLimits } from './sandbox.js';
 
-export interface ConvertOptions extends ConvertLimits {
+interface ConvertOptions extends ConvertLimits {
   commands: readonly string[];
   sandbox: string;
   jobs: number;

@@ -27,7 +27,7 @@ interface ItemList {
   next: number | undefined;
 }
 
-export interface Preformatted {
+interface Preformatted {
   language: string;
 }
 

@@ -4,7 +4,7 @@ import { inline, type Addresses } from './inline.js';
 import { CODE, type MarkedText } from './marks.js';
 import { isWritable, type Cell, type Container, type BlockPlace, type TableShape } from './places.js';
 
-export type UnitKind = 'heading' | 'text' | 'code' | 'table';
+type UnitKind = 'heading' | 'text' | 'code' | 'table';
 
 export interface Line extends MarkedText {
   /** As it is written; undefined: made of the text and its marks. */

@@ -29,13 +29,13 @@ export interface SentUrl {
 }
 
 /** A daemon in front that asks for a provider, and the address of the client that it asks for. */
-export interface FrontDoor {
+interface FrontDoor {
   door: string;
   for: string;
 }
 
 /** At the spider door: whose a set is that its owner did not send, and what it is of. */
-export interface UnaskedSet {
+interface UnaskedSet {
   pid: number;
   origin: SetOrigin;
 }

@@ -14,9 +14,9 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { forgetMarks, Marks, newestMark } from '../../../src/db/sqlite/marks.js';
 import { openDatabase, openReadOnly } from '../../../src/db/sqlite/open.js';
 import { beginAnew, hasVanished, wentBack } from '../../../src/db/sqlite/restored.js';
-import { ManualClock } from '../../../src/lib/clock.js';
 import { silentLog } from '../../../src/lib/log.js';
 import { onStep } from '../../../src/lib/steps.js';
+import { ManualClock } from '../../support/manual-clock.js';
 import { Bench, url } from '../../qm/support.js';
 import { until } from '../../support/until.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DatabaseWatch } from '../../../src/db/sqlite/watch.js';
-import { ManualClock } from '../../../src/lib/clock.js';
+import { ManualClock } from '../../support/manual-clock.js';
 
 describe('DatabaseWatch', () => {
   let dir: string;

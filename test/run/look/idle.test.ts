@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../../src/lib/clock.js';
 import { EXIT } from '../../../src/lib/errors.js';
 import type { Look } from '../../../src/daemon/ask.js';
 import { isIdleWith, untilIdle, wordFor } from '../../../src/run/look/idle.js';
+import { ManualClock } from '../../support/manual-clock.js';
 
 const says = (name: string, idle: boolean, pid = 1): Look => ({
   name,

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../../src/lib/clock.js';
 import { createLog } from '../../../src/lib/log.js';
 import { StoreServer, type OutgoingRecord } from '../../../src/spider/transaction/store-server-link.js';
 import { STORE_HELLO } from '../../../src/wire/spider-record.js';
+import { ManualClock } from '../../support/manual-clock.js';
 import { until } from '../../support/until.js';
 
 const HELLO_MS = 2000;

@@ -1,7 +1,6 @@
 /** robots.txt of many origins, asked for once each and kept within bounds. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../../src/lib/clock.js';
 import { createLog } from '../../../src/lib/log.js';
 import {
   RobotsGate,
@@ -9,6 +8,7 @@ import {
   type RobotsOptions,
 } from '../../../src/spider/url-server/robots-gate.js';
 import { SpiderUrl } from '../../../src/spider/url-server/spider-url.js';
+import { ManualClock } from '../../support/manual-clock.js';
 import { settle } from '../../support/duplex.js';
 
 const rules = (text: string): RobotsAnswer => ({

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ManualClock } from '../../../src/lib/clock.js';
 import type { LccError } from '../../../src/lib/errors.js';
 import { Journal, type FailedLine } from '../../../src/spider/url-server/journal.js';
 import { readListLine } from '../../../src/spider/url-server/list-line.js';
@@ -13,6 +12,7 @@ import { NumberRanges } from '../../../src/spider/url-server/number-ranges.js';
 import { SpiderUrl, type UrlTerms } from '../../../src/spider/url-server/spider-url.js';
 import { Report } from '../../../src/spider/url-server/report.js';
 import { digestOfLines, markOf, UrlList } from '../../../src/spider/url-server/url-list.js';
+import { ManualClock } from '../../support/manual-clock.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'url-list-'));
 after(() => rmSync(dir, { recursive: true }));
