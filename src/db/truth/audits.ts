@@ -53,10 +53,7 @@ interface AuditProgress {
 }
 
 /** What came of urls of audits, and of audits, since the start. */
-type AuditTotals = Record<
-  'true' | 'late' | 'silent' | 'dead' | 'failed' | 'clean' | 'silentAudits',
-  number
->;
+type AuditTotals = Record<'true' | 'late' | 'silent' | 'dead' | 'failed' | 'clean' | 'silentAudits', number>;
 
 const NO_TOTALS: AuditTotals = { true: 0, late: 0, silent: 0, dead: 0, failed: 0, clean: 0, silentAudits: 0 };
 const TOTAL_OF: Readonly<Record<number, keyof AuditTotals>> = {
