@@ -24,7 +24,6 @@ import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
 import { GivenRoots, type GivenRoot } from '../db/providers/given-roots.js';
 import { TruthReader } from '../db/truth/reader.js';
 import { noteChange } from '../db/sqlite/restored.js';
-import { moveChangeMark } from '../db/providers/change-mark.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
@@ -54,7 +53,6 @@ const ACTIONS: Record<string, { write: boolean; action: Action }> = {
     write: true,
     action(db, context, _slots, config) {
       remove(db, pidOf(context), context, config.home.unsSpool);
-      loginsChanged(context, config);
     },
   },
   show: { write: false, action: show },
@@ -207,7 +205,6 @@ function set(db: Db, context: CommandContext, slots: Slots, config: Config): voi
     throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
   const isRoomier = hasMoreRoom(readProvider(db, pid), terms);
   changeProvider(db, pid, terms);
-  if (terms.enabled !== undefined) loginsChanged(context, config);
   if (terms.priority !== undefined) keepPriority(db, pid);
   if (hasEffects !== undefined) setTruthEffects(db, pid, hasEffects);
   if (isRoomier)
@@ -259,21 +256,12 @@ function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slo
   if (zone !== undefined) context.say(`--timeofday: TZ=${zone} ${READ_AS_UTC}`);
 }
 
-function passwd(db: Db, context: CommandContext, _slots: Slots, config: Config): void {
+function passwd(db: Db, context: CommandContext): void {
   const pid = pidOf(context);
   const password = generatePassword();
   changePassword(db, pid, hashPassword(password));
-  loginsChanged(context, config);
   context.say(`the new password of provider ${pid} follows and is shown only now; the old one is void`);
   showPassword(context, pid, password);
-}
-
-/** Browsers that are logged in by what was before are so no longer. */
-function loginsChanged(context: CommandContext, config: Config): void {
-  const problem = moveChangeMark(config.home.run);
-  if (problem === undefined) return;
-  const until = limitText('rs.share_ms', config.get('rs.share_ms'));
-  context.say(`${problem}; whoever is logged in by browser stays so for ${until}`);
 }
 
 /** @throws LccError naming what makes another one: what could not be shown is known to nobody */

@@ -39,8 +39,6 @@ export class RsQuestions {
             provider: this.#registered.show(question.pid, Math.floor(this.#clock.nowMs() / 1000)) ?? null,
           },
         };
-      case 'standing':
-        return { ok: { standing: this.#registered.standing(question.pid) ?? null } };
       case 'status':
         return { ok: { providers: this.#registered.count } };
       case 'life':

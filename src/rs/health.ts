@@ -15,9 +15,10 @@ export interface HealthOptions {
   /** Undefined: the Queue Manager is away. */
   ask: (question: RsQuestion) => Promise<unknown>;
   clock: Pick<Clock, 'monotonicMs'>;
-  /** For which a look holds. */
-  keepMs: number;
 }
+
+/** Time for which the answer of a look holds. */
+export const HEALTH_KEPT_MS = 1000;
 
 export class Health {
   readonly #options: HealthOptions;
@@ -29,11 +30,11 @@ export class Health {
 
   /** What is wrong, a line each; none: nothing is. */
   troubles(): Promise<readonly string[]> {
-    const { clock, keepMs } = this.#options;
+    const { clock } = this.#options;
     if (this.#last !== undefined && clock.monotonicMs() < this.#last.untilMs) return this.#last.troubles;
     const last = { troubles: this.#look(), untilMs: Infinity };
     this.#last = last;
-    const over = () => void (last.untilMs = clock.monotonicMs() + keepMs);
+    const over = () => void (last.untilMs = clock.monotonicMs() + HEALTH_KEPT_MS);
     last.troubles.then(over, over);
     return last.troubles;
   }

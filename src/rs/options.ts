@@ -9,7 +9,6 @@ import { limitText } from '../config/settings/index.js';
 import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 import { parseNetwork } from '../lib/network.js';
 import { mailOptions } from './mail/options.js';
-import { changeMarkOf } from '../db/providers/change-mark.js';
 import { mostTermsOf } from './terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
 import { vantageOptions } from './proof/vantage-options.js';
@@ -90,11 +89,6 @@ export function rsOptions(config: Config) {
       path: join(config.home.run, 'uns-door.sock'),
       xml: xmlLimitsOf(config),
       timeoutMs: config.get('rs.uns_timeout_ms'),
-    },
-    share: {
-      keepMs: config.get('rs.share_ms'),
-      maxLength: config.get('rs.share_bytes'),
-      mark: changeMarkOf(config.home.run),
     },
     qm: {
       timeoutMs: config.get('rs.qm_timeout_ms'),

@@ -27,8 +27,6 @@ export interface OutboxSenderOptions {
   retryMs: number;
   /** An operation has its answer. */
   answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
-  /** A connection has come or gone. */
-  connected: () => void;
   fail: (error: unknown) => void;
 }
 
@@ -55,14 +53,11 @@ export class OutboxSender {
 
   /** A connection to the Queue Manager is there. */
   serve({ socket }: Connection): void {
-    const { clock, timeoutMs, connected } = this.#options;
+    const { clock, timeoutMs } = this.#options;
     const link = new QmRsLink(new Conversation(socket, 'Queue Manager', clock), timeoutMs);
     this.#link = link;
-    connected();
     socket.once('close', () => {
-      if (this.#link !== link) return;
-      this.#link = undefined;
-      connected();
+      if (this.#link === link) this.#link = undefined;
     });
     this.stir();
   }

@@ -33,7 +33,6 @@ import { pagesOf } from './pages/pages.js';
 import { RefusedRequests, withoutCapability } from './refused-requests.js';
 import { Registrar } from './registrar.js';
 import { WebSessions } from './sessions.js';
-import { SharedAnswers } from './shared-answers.js';
 import { Transitions } from './transitions.js';
 import { UnsDoor } from './uns-door.js';
 
@@ -108,16 +107,13 @@ async function run(
     log,
     ...options.qm,
     answered(operation, answer) {
-      shared.drop(operation.change.pid);
       transitions.settle(operation, answer, options.firstPid);
       account.settled(operation, answer);
       mail.stir();
     },
-    connected: () => shared.clear(),
     fail,
   });
   const ask = (question: RsQuestion) => sender.ask(question);
-  const shared = new SharedAnswers({ ...options.share, ask, clock });
   const applied = () => sender.stir();
   const door = new UnsDoor({
     ...options.unsDoor,
@@ -172,7 +168,7 @@ async function run(
     within,
     failed,
   });
-  const health = new Health({ db, door, ask, clock, keepMs: options.share.keepMs });
+  const health = new Health({ db, door, ask, clock });
   app.get('/healthz', c => healthz(c, health));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
@@ -186,7 +182,6 @@ async function run(
     mail,
     sessions,
     view,
-    shared,
     options,
     clock,
     maxBodyBytes,

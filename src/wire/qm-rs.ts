@@ -8,7 +8,7 @@
  *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"stay",…}                           it stays after all
  *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full   disable   enable   the operator's, for any provider
  *     RS  {"op":"limits","id":UUID,"pid":7,"filesmax":…,…}                           the terms that an operator gives to any provider
- *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"standing","pid":100007}   {"op":"status"}
+ *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *     RS  {"op":"life","pid":100007,"url":"http://…"}                                       url-life.ts
  *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
@@ -71,8 +71,6 @@ export type RsQuestion =
   /** Providers with a root around a url, `pids`; and, of a directory, those that crawl it or something below it, `crawlers`, and those that announce such, `announcers`. */
   | { op: 'find'; url: string }
   | { op: 'show'; pid: number }
-  /** Only what a login hangs on. */
-  | { op: 'standing'; pid: number }
   | { op: 'status' }
   | { op: 'urls'; pid: number; urls: readonly string[] }
   /** All that is known of a url; pid 0: at each provider with a root around it. */
@@ -193,7 +191,6 @@ export function readRsAsk(line: string): RsAsked {
     case 'find':
       return { id: undefined, question: { op, url: fields.text('url', /^.+$/s) } };
     case 'show':
-    case 'standing':
       return { id: undefined, question: { op, pid: fields.pid() } };
     case 'status':
       return { id: undefined, question: { op } };

@@ -41,7 +41,7 @@ describe('script that others wrote', { skip }, () => {
   const began: { capability: string; name: string }[] = [];
   before(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-    scene = await MeScene.start(on, undefined, {
+    scene = await MeScene.start(on, {
       'rs.smtp': `smtp://127.0.0.1:${await freePort()}`,
       'rs.mail_from': 'lcc@lcc.example.org',
       'rs.mail_retry_ms': '1h',

@@ -22,7 +22,7 @@ describe('pages in rare states', { skip }, () => {
   before(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
     // Nobody is there: mails wait.
-    scene = await MeScene.start(on, undefined, {
+    scene = await MeScene.start(on, {
       'rs.smtp': `smtp://127.0.0.1:${await freePort()}`,
       'rs.mail_from': 'lcc@lcc.example.org',
       'rs.mail_retry_ms': '1h',

@@ -18,7 +18,7 @@ before(async () => {
   server = `http://127.0.0.1:${port}/`;
   lcc = new Lcc(
     'http://127.0.0.1:9/',
-    `[rs]\nlisten = ["127.0.0.1:${port}"]\nurl = "${server}"\nproxies = ["127.0.0.0/8"]\nshare_ms = 10_000\n`,
+    `[rs]\nlisten = ["127.0.0.1:${port}"]\nurl = "${server}"\nproxies = ["127.0.0.0/8"]\n`,
   );
   await lcc.start();
   for (const pid of [1, 2]) passwords[pid] = (await lcc.addProvider(pid)).trim();

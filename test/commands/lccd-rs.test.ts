@@ -88,7 +88,7 @@ describe('lccd-rs', () => {
   });
 
   it('says at /healthz what does not answer, to operators as well, and that all does when it is back', async () => {
-    const home = newHome(`${RS}share_ms = 0\n`);
+    const home = newHome(RS);
     const run = join(home, 'run');
     const begin = async (name: string, args: string[]) => {
       const daemon = startDaemon(name, home, args);

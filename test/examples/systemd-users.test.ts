@@ -243,11 +243,9 @@ describe('the separated units as their users', { skip }, () => {
       assert.match(readFileSync(`/proc/${child.pid}/coredump_filter`, 'latin1'), /^0+$/m, name);
   });
 
-  it('lcc-uns listens where the settings say; logins are remembered by lcc-rs as long as the mark says nothing', () => {
+  it('lcc-uns listens where the settings say', () => {
     const [uns] = daemons.all.filter(({ name }) => name === 'lccd-uns');
     assert.equal(uns?.log.split('"endpoint":"127.0.0.1:').length, 3);
-    const [file, ...words] = [...asUnit('lcc-rs'), 'test', '-e', join(home, 'run/logins.changes')];
-    assert.equal(spawnSync(file, words).status, 0);
   });
 
   it('are installed by the lines of the README on a machine that has none of the folders', () => {

@@ -8,7 +8,6 @@ const fine: HealthOptions = {
   door: { isThere: () => Promise.resolve(true) },
   ask: () => Promise.resolve({}),
   clock: { monotonicMs: () => 0 },
-  keepMs: 1000,
 };
 
 test('nothing is wrong where both sockets answer and the database is read; else what does not is named', async () => {

@@ -21,10 +21,7 @@ const view: ProviderViewOptions = {
         ? Promise.resolve({ enabled: provider.enabled })
         : Promise.reject(notTogether()),
   },
-  ask: () =>
-    Promise.resolve(
-      isAway ? undefined : { provider, standing: { ...provider, enabled: provider.enabled ? 1 : 0 } },
-    ),
+  ask: () => Promise.resolve(isAway ? undefined : { provider }),
 };
 
 async function start(...args: Parameters<typeof RsScene.start>): Promise<void> {

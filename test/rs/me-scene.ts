@@ -14,15 +14,15 @@ export class MeScene {
   readonly accounts: AccountScene;
   pages!: PagesScene;
   cookie = '';
+  /** Questions of the pages to the Queue Manager, by name. */
+  readonly asked: string[] = [];
 
   private constructor(accounts: AccountScene) {
     this.accounts = accounts;
   }
 
-  /** @param share of answers of the Queue Manager; left out: none is shared */
   static async start(
     on: Pick<Ground, 'services' | 'limits'>,
-    share?: { keepMs: number; maxLength: number },
     overrides?: Parameters<typeof AccountScene.start>[0],
   ): Promise<MeScene> {
     const accounts = await AccountScene.start(overrides);
@@ -33,9 +33,12 @@ export class MeScene {
     const ask: (typeof accounts.rs)['ask'] = question => accounts.rs.ask(question);
     const view = {
       door: accounts.door,
-      ask: (...args: Parameters<typeof ask>) => Promise.resolve(ask(...args)),
+      ask: (question: Parameters<typeof ask>[0]) => {
+        scene.asked.push(question.op);
+        return Promise.resolve(ask(question));
+      },
     };
-    scene.pages = await PagesScene.start(accounts.rs, on, view, accounts.account, share);
+    scene.pages = await PagesScene.start(accounts.rs, on, view, accounts.account);
     await scene.login();
     return scene;
   }

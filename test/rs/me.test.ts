@@ -259,21 +259,32 @@ test('every code that a url or a list can have has advice of its own', () => {
   for (const status of [400, 418, 502]) assert.match(adviceOf(status).means, new RegExp(String(status)));
 });
 
-test('looks share an answer, but never a password of before, and what is done by a form is seen at once', async () => {
-  const shared = await MeScene.start(on, { keepMs: 10_000_000, maxLength: 1e6 });
+test('each page is of now: a change by lccpidb, a password of before and a provider that is disabled are seen at once', async () => {
   const write = (columns: string) =>
-    void shared.qm.db.prepare(`UPDATE pidb SET ${columns} WHERE pid = ${PID}`).run();
-  try {
-    assert.equal((await shared.get('/me')).status, 200);
-    write('paused = 1');
-    const looked = await shared.get('/me');
-    assert.equal(stateOf(looked.html), 'waits for your first list');
-    write('leaveat = 2000000000');
-    assert.equal(stateOf((await shared.get('/me')).html), 'paused');
-    write('generation = generation + 1');
-    assert.equal((await shared.get('/me')).location, '/base/login');
-    assert.equal((await shared.get('/me')).status, 303);
-  } finally {
-    await shared.close();
+    void scene.qm.db.prepare(`UPDATE pidb SET ${columns} WHERE pid = ${PID}`).run();
+  assert.equal(stateOf((await scene.get('/me')).html), 'waits for your first list');
+  write('paused = 1');
+  assert.equal(stateOf((await scene.get('/me')).html), 'paused');
+  write('generation = generation + 1');
+  assert.equal((await scene.get('/me')).location, '/base/login');
+  write('generation = generation - 1');
+  assert.equal((await scene.get('/me')).status, 303, 'the session has ended');
+  await scene.login();
+  write('leaveat = 2000000000, enabled = 0');
+  assert.equal(stateOf((await scene.get('/me')).html), 'leaving');
+  write('leaveat = NULL');
+  assert.equal((await scene.get('/me')).location, '/base/login');
+});
+
+test('a look asks the Queue Manager once for the provider, and once for what the page shows besides', async () => {
+  for (const [path, ops] of [
+    ['/me', 'show'],
+    ['/me/terms', 'show'],
+    ['/me/errors', 'show errors'],
+    ['/me/receipts?urls=http%3A%2F%2F127.0.0.1%2F', 'show urls life'],
+  ] as const) {
+    scene.asked.length = 0;
+    assert.equal((await scene.get(path)).status, 200);
+    assert.equal(scene.asked.join(' '), ops, path);
   }
 });

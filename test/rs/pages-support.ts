@@ -10,7 +10,6 @@ import type { ProviderViewOptions } from '../../src/rs/me.js';
 import { pagesOf } from '../../src/rs/pages/pages.js';
 import { LoginGuard } from '../../src/rs/login-guard.js';
 import { WebSessions } from '../../src/rs/sessions.js';
-import { SharedAnswers } from '../../src/rs/shared-answers.js';
 import { notTogether } from '../../src/rs/uns-door.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
 import type { Ground } from '../web/support.js';
@@ -41,7 +40,6 @@ export class PagesScene {
     { registrar, mail, options, clock, db }: RsScene,
     view: ProviderViewOptions,
     account: Account,
-    share = { keepMs: 0, maxLength: 0 },
     failed: unknown[] = [],
   ) {
     return pagesOf({
@@ -53,7 +51,6 @@ export class PagesScene {
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,
-      shared: new SharedAnswers({ ...share, ask: view.ask, clock, mark: () => undefined }),
       options,
       clock,
       maxBodyBytes: 2000,
@@ -67,10 +64,9 @@ export class PagesScene {
     { services, limits }: Pick<Ground, 'services' | 'limits'>,
     view: ProviderViewOptions = NOBODY,
     account: Account = accountOf(scene, view),
-    share = { keepMs: 0, maxLength: 0 },
   ): Promise<PagesScene> {
     const failed: unknown[] = [];
-    const site = PagesScene.siteOf(scene, view, account, share, failed);
+    const site = PagesScene.siteOf(scene, view, account, failed);
     const base = new URL(scene.options.url).pathname.replace(/\/$/, '');
     const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, site.app);
     app.onError(site.onError);

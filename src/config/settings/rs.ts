@@ -74,13 +74,6 @@ export const RS = {
     HOUR,
     'time for which a page or a request waits for the Queue Manager',
   ),
-  'rs.share_ms': ms(
-    SECOND,
-    0,
-    10 * SECOND,
-    'time for which looks at pages share an answer of the Queue Manager',
-  ),
-  'rs.share_bytes': bytes(16 * MB, 0, GB, 'such answers that are kept, in characters'),
   'rs.uns_timeout_ms': ms(5 * SECOND, 100, HOUR, 'time for an answer of the UNS about a provider'),
   'rs.retry_ms': ms(10 * SECOND, 10, HOUR, 'wait before an operation that was not answered is sent again'),
   'rs.metrics_listen': text('', 'endpoint where the metrics of lccd-rs are read', METRICS_ENDPOINT),

@@ -1,5 +1,4 @@
 /** What comes from Registration Servers. */
-import { makeChangeMark } from '../../db/providers/change-mark.js';
 import { readProviderAlone } from '../../db/queue/shape.js';
 import { UrlLives } from '../../db/queue/url-life.js';
 import type { Services } from '../../daemon/types.js';
@@ -19,7 +18,6 @@ export function registrationOf(
   words: LookWords,
 ): RsLinks {
   const { config, clock, log } = services;
-  if (endpoints.length > 0) makeChangeMark(config.home.run);
   const bounds = rsBoundsOf(config);
   const { providers } = store;
   const slots = slotsOf(config.get('qm.slots'));

@@ -1,5 +1,5 @@
 /** What every page has around its content; values are escaped by the template. */
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
 import { LccError } from '../../lib/errors.js';
 import { LOGO } from './logo.js';
 import { SCRIPT_VERSION } from './script.js';
@@ -50,16 +50,6 @@ export function pageMaker(frame: PageFrame): PageMaker {
 export function textOf(markup: Markup | string): string {
   if (markup instanceof Promise) throw new LccError('bug', 'a part of a page comes later');
   return markup.toString();
-}
-
-const HOLE = '\0';
-/** In a body: where something else will stand. Nothing before it has such a character. */
-export const PLACE: Markup = raw(HOLE);
-
-/** A page with something in the place that its body has left. */
-export function filled(page: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const at = page.indexOf(HOLE);
-  return Buffer.concat([Buffer.from(page.slice(0, at)), bytes, Buffer.from(page.slice(at + 1))]);
 }
 
 function pageOf({ base, contact, nav, badge, head = html`` }: PageFrame, content: PageContent): Markup {

@@ -1,6 +1,7 @@
 /** What the pages on which a provider changes something have in common. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import type { ShownProvider } from '../../db/providers/registered.js';
 import { clientAddress } from '../../web/client.js';
 import type { Account, ChangeOutcome } from '../account.js';
 import { networkOf } from '../api.js';
@@ -11,8 +12,11 @@ import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
 import type { Markup } from './layout.js';
 import { errorSummary } from './layout.js';
-import type { ProviderEnv } from './provider-gate.js';
+import type { SessionEnv } from './session-gate.js';
 
+export interface ProviderEnv extends SessionEnv {
+  Variables: SessionEnv['Variables'] & { provider: ShownProvider };
+}
 export type MeContext = Context<ProviderEnv>;
 export type MeApp = Hono<ProviderEnv>;
 

@@ -4,21 +4,19 @@ import { html } from 'hono/html';
 import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
 import type { RsOptions } from '../options.js';
-import { PLACE, textOf, type Markup, type PageMaker } from './layout.js';
+import type { Markup, PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
 import { leavePage } from './me-leave.js';
 import { mailPage } from './me-mail.js';
 import { overview } from './me-overview.js';
-import { outcomeNote, type MeContext, type MeParts } from './me-parts.js';
+import { outcomeNote, type MeContext, type MeParts, type ProviderEnv } from './me-parts.js';
 import { passwordPage, type PasswordParts, type PasswordShown } from './me-password.js';
 import { receiptsBody, RECEIPTS_PAGE, urlsIn } from './me-receipts.js';
 import { rootsPages, type RootsParts } from './me-roots.js';
 import { termsPage, type OwnHours } from './me-terms.js';
-import { providerGate, type ProviderEnv } from './provider-gate.js';
 import type { QmAnswers } from './qm-answers.js';
 import { sessionGate } from './session-gate.js';
-import { SharedBodies, type SharedPage } from './shared-bodies.js';
 import { ShownOnce } from './shown-once.js';
 
 export interface MeOptions
@@ -51,25 +49,33 @@ export const ME_NAV = [
 export function mePages(all: MeOptions) {
   const { sessions, cookie, qm, hoursOf, options, clock, install, base, page } = all;
   const pages = new Hono<ProviderEnv>({ strict: false });
-  const bodies = new SharedBodies();
-  /** Changed by an operation of the provider only, which ends the answers that bodies are made of. */
   const zoneOf = (pid: number) => hoursOf(pid)?.zone ?? undefined;
   pages.use(sessionGate('provider', sessions, cookie, c => toLoginFrom(base, c)));
-  pages.use(providerGate(sessions, cookie, qm, `${base}/login`));
+  pages.use(async (c, next) => {
+    const { account, mark } = c.get('session');
+    const provider = await qm.provider(Number(account));
+    // A password that was set meanwhile ends every session of the one before.
+    const isIn = provider !== undefined && (provider.enabled || provider.leaveat !== null);
+    if (!isIn || String(provider.generation) !== mark) {
+      sessions.endOf('provider', account);
+      cookie.clear(c);
+      return c.redirect(`${base}/login`, 303);
+    }
+    c.set('provider', provider);
+    return next();
+  });
 
   pages.get('/', c => {
     const { provider } = c.var;
-    const nowMs = clock.nowMs();
-    const note = outcomeNote(c, 'You stay.');
-    const make = () => overview({ provider, base, install, zone: zoneOf(provider.pid), nowMs, ...options });
-    return showShared(c, '/me', 'Overview', { from: [provider], key: '', make }, note);
+    const zone = zoneOf(provider.pid);
+    const body = overview({ provider, base, install, zone, nowMs: clock.nowMs(), ...options });
+    return show(c, '/me', 'Overview', html`${outcomeNote(c, 'You stay.')} ${body}`);
   });
   pages.get('/errors', async c => {
     const { provider } = c.var;
     const filter = errorFilterOf(name => c.req.query(name));
-    const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 }, true);
-    const make = () => errorsBody({ provider, errors, filter, base });
-    return showShared(c, '/me/errors', 'Errors', { from: [errors, provider], key: '', make });
+    const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 });
+    return show(c, '/me/errors', 'Errors', errorsBody({ provider, errors, filter, base }));
   });
   pages.get('/errors.csv', c => {
     const { pid } = c.var.provider;
@@ -80,23 +86,14 @@ export function mePages(all: MeOptions) {
     });
   });
   pages.get('/receipts', async c => {
-    const { provider } = c.var;
+    const { pid } = c.var.provider;
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
-    const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(provider.pid, urls);
+    const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(pid, urls);
     const [only = ''] = urls;
-    const life = urls.length === 1 ? [await qm.life(provider.pid, only)] : [];
-    const make = () =>
-      receiptsBody({
-        base,
-        typed,
-        urls,
-        standings,
-        lives: life.flat(),
-        nowMs: clock.nowMs(),
-        zone: zoneOf(provider.pid),
-      });
-    return showShared(c, '/me/receipts', 'Receipts', { from: [standings, ...life], key: typed, make });
+    const lives = urls.length === 1 ? await qm.life(pid, only) : [];
+    const view = { base, typed, urls, standings, lives, nowMs: clock.nowMs(), zone: zoneOf(pid) };
+    return show(c, '/me/receipts', 'Receipts', receiptsBody(view));
   });
   const parts: MeParts = { ...all, show };
   rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });
@@ -113,27 +110,11 @@ export function mePages(all: MeOptions) {
     body: Markup,
     status: Parameters<MeParts['show']>[4] = 200,
   ) {
-    return c.html(page({ title, here, login: loginOf(c), body }), status);
-  }
-
-  function showShared(
-    c: MeContext,
-    here: string,
-    title: string,
-    content: Pick<SharedPage, 'from' | 'key' | 'make'>,
-    note: Markup | string = '',
-  ) {
-    const login = loginOf(c);
-    const whole = bodies.pageOf({
-      ...content,
-      reader: `${login.formToken} ${textOf(note)}`,
-      around: () => page({ title, here, login, body: html`${note} ${PLACE}` }),
-    });
-    return c.body(whole, 200, { 'content-type': 'text/html; charset=UTF-8' });
-  }
-
-  function loginOf(c: MeContext) {
-    return { account: `Provider ${c.get('provider').pid}`, formToken: c.get('session').formToken };
+    const login = {
+      account: `Provider ${c.get('provider').pid}`,
+      formToken: c.get('session').formToken,
+    };
+    return c.html(page({ title, here, login, body }), status);
   }
 
   /** All of them, read as they are sent. */
@@ -143,7 +124,7 @@ export function mePages(all: MeOptions) {
     const text = new TextEncoder();
     return new ReadableStream({
       async pull(sink) {
-        const errors = await qm.errors(pid, { ...filter, after, limit: MAX_RS_ERRORS }, false);
+        const errors = await qm.errors(pid, { ...filter, after, limit: MAX_RS_ERRORS });
         const lines = errors.map(csvLine).join('');
         if (isFirst || lines !== '') sink.enqueue(text.encode(isFirst ? CSV_HEAD + lines : lines));
         isFirst = false;

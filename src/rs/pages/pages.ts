@@ -6,7 +6,6 @@ import type { ProviderViewOptions } from '../me.js';
 import type { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
 import type { WebSessions } from '../sessions.js';
-import type { SharedAnswers } from '../shared-answers.js';
 import { applicantPages, type ApplicantOptions } from './applicants.js';
 import { loginPages } from './login.js';
 import { mailPages } from './mail.js';
@@ -30,8 +29,6 @@ export interface PagesOptions
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
-  /** What looks at their pages share. */
-  shared: SharedAnswers;
   options: ApplicantOptions['options'] & MeOptions['options'] & Pick<RsOptions, 'url' | 'contact'>;
 }
 
@@ -56,7 +53,7 @@ export function pagesOf(parts: PagesOptions) {
   app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
   const pairSecrets = new ShownOnce<PairSecrets>(clock);
   const { mailing } = parts.mail;
-  const [qm, { door }] = [new QmAnswers(view.ask, parts.shared), view];
+  const [qm, { door }] = [new QmAnswers(view.ask), view];
   app.route('/me', mePages({ ...parts, qm, door, mailing, cookie, pairSecrets, install, base, page }));
   app.route('/', mailPages({ ...parts, ...parts.mail, pairSecrets, base, page }));
   app.route(

@@ -1,10 +1,9 @@
-/** What the pages of a provider ask of the Queue Manager. */
-import type { ShownProvider, Standing } from '../../db/providers/registered.js';
-import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
+/** What the pages of a provider ask of the Queue Manager: each look asks for the provider, and for what its page shows besides. */
+import type { ShownProvider } from '../../db/providers/registered.js';
+import type { KeptError, RsErrorsWanted, RsQuestion, UrlStanding } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';
 import type { ProviderViewOptions } from '../me.js';
 import { busy } from '../refusal.js';
-import type { ProviderQuestion, SharedAnswers, QmTold } from '../shared-answers.js';
 
 /**
  * What a provider wrote, as it may stand on a page or in a table: characters that are not seen, and turn what follows them, are
@@ -14,41 +13,22 @@ function visible(text: string): string {
   return text.replace(/[\p{Cf}\u2028\u2029]/gu, each => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** All of these throw RsRequestRefused 503 while the Queue Manager is away. */
 export class QmAnswers {
   readonly #ask: ProviderViewOptions['ask'];
-  readonly #shared: SharedAnswers;
 
-  /** @param shared for looks; what is asked before something is done is never shared */
-  constructor(ask: ProviderViewOptions['ask'], shared: SharedAnswers) {
+  constructor(ask: ProviderViewOptions['ask']) {
     this.#ask = ask;
-    this.#shared = shared;
   }
 
-  /**
-   * Undefined when there is none.
-   * @param isLook it is shown, and nothing is done
-   * @throws RsRequestRefused 503 while the Queue Manager is away, as all of these
-   */
-  async provider(pid: number, isLook: boolean): Promise<ShownProvider | undefined> {
-    const { provider } = await this.#told({ op: 'show', pid }, isLook);
-    return (provider as ShownProvider | null) ?? undefined;
+  /** Undefined when there is none. */
+  async provider(pid: number): Promise<ShownProvider | undefined> {
+    return ((await this.#told({ op: 'show', pid }))['provider'] as ShownProvider | null) ?? undefined;
   }
 
-  /** What its logins hang on, as it is now. */
-  async standing(pid: number): Promise<Standing | undefined> {
-    const told = await this.#shared.askNow({ op: 'standing', pid });
-    if (told === undefined) throw busy();
-    return (told['standing'] as Standing | null | undefined) ?? undefined;
-  }
-
-  /** What is shared of it is not so any more. */
-  drop(pid: number): void {
-    this.#shared.drop(pid);
-  }
-
-  /** Errors that it has not received. @param isLook not the whole of many */
-  async errors(pid: number, wanted: RsErrorsWanted, isLook: boolean): Promise<readonly KeptError[]> {
-    const { errors } = await this.#told({ op: 'errors', pid, ...wanted }, isLook);
+  /** Errors that it has not received. */
+  async errors(pid: number, wanted: RsErrorsWanted): Promise<readonly KeptError[]> {
+    const { errors } = await this.#told({ op: 'errors', pid, ...wanted });
     return (errors as KeptError[]).map(each => ({
       ...each,
       curl: visible(each.curl),
@@ -59,17 +39,16 @@ export class QmAnswers {
   /** How urls stand, in their order. */
   async urls(pid: number, urls: readonly string[]): Promise<readonly UrlStanding[][]> {
     if (urls.length === 0) return [];
-    const { urls: standings } = await this.#told({ op: 'urls', pid, urls }, true);
-    return standings as UrlStanding[][];
+    return (await this.#told({ op: 'urls', pid, urls }))['urls'] as UrlStanding[][];
   }
 
   /** What became of a url. */
   async life(pid: number, url: string): Promise<readonly UrlLife[]> {
-    return (await this.#told({ op: 'life', pid, url }, true))['lives'] as UrlLife[];
+    return (await this.#told({ op: 'life', pid, url }))['lives'] as UrlLife[];
   }
 
-  async #told(question: ProviderQuestion, isLook: boolean): Promise<QmTold> {
-    const told = await (isLook ? this.#shared.ask(question) : this.#ask(question));
+  async #told(question: RsQuestion): Promise<Readonly<Record<string, unknown>>> {
+    const told = await this.#ask(question);
     if (told === undefined) throw busy();
     return told;
   }
