@@ -77,9 +77,14 @@ describe('the demo of cache clearing', { skip: noNginx }, () => {
         .replace(/\b\d{13}\b/g, 'TIME')
         .replace(/ for \d+ s\b/g, ' for N s')
         .replace(/^\d+ times it was the old page, \d+ times/gm, 'N times it was the old page, N times');
-    const recorded = readProjectFile('README.md').match(/(?<=^```text\n)== A rail goes down[^]*?(?=^```$)/m);
+    const recorded = readProjectFile('docs/guide/clearing.md').match(
+      /(?<=^```text\n)== A rail goes down[^]*?(?=^```$)/m,
+    );
     for (const scene of (recorded?.[0] ?? '').split('\n\n\n'))
-      assert.ok(alike(output).includes(alike(scene.trimEnd())), `README: the demo does not print:\n${scene}`);
+      assert.ok(
+        alike(output).includes(alike(scene.trimEnd())),
+        `docs/guide/clearing.md: the demo does not print:\n${scene}`,
+      );
     assert.match(recorded?.[0] ?? '', /^== A page that readers never miss$/m);
 
     const ports = portsIn(output);

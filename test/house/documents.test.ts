@@ -38,6 +38,20 @@ test('every link in a document leads to a file of ours, every anchor to a headin
   assert.deepEqual(broken, []);
 });
 
+test('README.md is a page: what it is, what it prints, and where to read on', () => {
+  assert.ok(readProjectFile('README.md').split('\n').length <= 151);
+});
+
+test('every page of the guide is reached from README.md', () => {
+  const text = readProjectFile('README.md');
+  const pages = projectFiles('docs/guide');
+  assert.ok(pages.length > 5);
+  assert.deepEqual(
+    pages.filter(path => !text.includes(`](${path}`)),
+    [],
+  );
+});
+
 test('every source file and room that a document names exists', () => {
   const missing: string[] = [];
   for (const path of documents.filter(each => each !== 'CHANGELOG.md')) {

@@ -1,4 +1,4 @@
-/** The README's section "Clearing caches": its lines, in their order, with three rails that need a login. */
+/** The lines of docs/guide/clearing.md, in their order, with three rails that need a login. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,16 +13,15 @@ import { TestSite } from '../support/site.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
 
-const [WHOLE = ''] = /^## Clearing caches\n[^]*?(?=^## )/m.exec(readProjectFile('README.md')) ?? [];
 /** Without what the demo printed, which its own test compares. */
-const SECTION = WHOLE.replace(/^```text\n[^]*?^```$/gm, '');
-const [TOML = '', SECRETS = ''] = (SECTION.match(/^ {4}\[\w+\]\n(?: {4}\w+ = .+\n)+/gm) ?? []).map(text =>
+const GUIDE = readProjectFile('docs/guide/clearing.md').replace(/^```text\n[^]*?^```$/gm, '');
+const [TOML = '', SECRETS = ''] = (GUIDE.match(/^ {4}\[\w+\]\n(?: {4}\w+ = .+\n)+/gm) ?? []).map(text =>
   text.replace(/^ {4}/gm, ''),
 );
-const LINES = (SECTION.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
+const LINES = (GUIDE.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
 const PAGE = '/news/4711.html';
 
-describe('the README on cache clearing', { skip: noNginx }, () => {
+describe('the guide on cache clearing', { skip: noNginx }, () => {
   let dir: string;
   let lcc: Lcc;
   let site: TestSite;
@@ -103,7 +102,7 @@ describe('the README on cache clearing', { skip: noNginx }, () => {
   });
 
   it('clears what the LCC has fetched, and nothing else', async () => {
-    const [rules = ''] = /^ {4}\{"providers".*$/m.exec(SECTION) ?? [];
+    const [rules = ''] = /^ {4}\{"providers".*$/m.exec(GUIDE) ?? [];
     assert.match(rules, /"7".*http:\/\/www\.example\.org\//);
     const here = rules.replace('"7"', '"1"').replace('http://www.example.org/', `${site.url}/`);
     writeFileSync(join(lcc.dir, 'rules.json'), here);

@@ -88,7 +88,7 @@ describe('an LCC that follows another', { skip: noNginx }, () => {
     assert.notEqual(cursor(), before);
   });
 
-  it('gets all of it by the line of the README when it wants a full set, and loses nothing by another', async () => {
+  it('gets all of it by the line of the guide when it wants a full set, and loses nothing by another', async () => {
     await second.run('lccctl want-full --pid=1');
     rmSync(join(docroot, 'a.html'));
     writeFileSync(join(docroot, 'late.html'), 'late content');
@@ -118,7 +118,7 @@ describe('an LCC that follows another', { skip: noNginx }, () => {
     await second.run(`echo '${lost}' | lcccp -q --uns=${second.uns} --pid=1`);
     await second.idle();
     assert.ok(!(await held(second)).some(row => row.includes('new.html')));
-    const [line] = /^ {4}lccq -- lcccp --set=full .*$/m.exec(readProjectFile('README.md')) ?? [];
+    const [line] = /^ {4}lccq -- lcccp --set=full .*$/m.exec(readProjectFile('docs/guide/mirror.md')) ?? [];
     assert.ok(line !== undefined);
     writeFileSync(join(first.dir, 'password'), `${second.env['LCC_PWD']}\n`);
     const full = await first.sh(line.replace('tls:second.example.org:9443', second.uns));

@@ -1,4 +1,4 @@
-/** The README's section "Let sites register themselves": its lines, in their order. */
+/** The lines of docs/guide/registration.md, in their order. */
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -12,13 +12,12 @@ import { noNginx, startSite } from '../support/nginx.js';
 import { startRegistration, type RegistrationScene } from '../support/registration.js';
 import { readProjectFile } from '../support/tree.js';
 
-const [SECTION = ''] =
-  /^## Let sites register themselves\n[^]*?(?=^## )/m.exec(readProjectFile('README.md')) ?? [];
-const LINES = (SECTION.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
-const PROXY = (SECTION.match(/^ {4}server \{\n[^]*?^ {4}\}\n/m)?.[0] ?? '').replace(/^ {4}/gm, '');
-const TOML = (SECTION.match(/^ {4}\[rs\]\n(?: {4}\w+ = .+\n)+/m)?.[0] ?? '').replace(/^ {4}/gm, '');
+const GUIDE = readProjectFile('docs/guide/registration.md');
+const LINES = (GUIDE.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
+const PROXY = (GUIDE.match(/^ {4}server \{\n[^]*?^ {4}\}\n/m)?.[0] ?? '').replace(/^ {4}/gm, '');
+const TOML = (GUIDE.match(/^ {4}\[rs\]\n(?: {4}\w+ = .+\n)+/m)?.[0] ?? '').replace(/^ {4}/gm, '');
 
-describe('the README on registration', { skip: noNginx }, () => {
+describe('the guide on registration', { skip: noNginx }, () => {
   let scene: RegistrationScene;
   before(async () => {
     scene = await startRegistration('proxies = ["127.0.0.1"]\n');

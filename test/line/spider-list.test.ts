@@ -1,4 +1,4 @@
-/** The README's section "The Spider": its lines, in their order, with a site on the loopback. */
+/** The lines of docs/guide/spider.md, in their order, with a site on the loopback. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,13 +9,14 @@ import { freePort } from '../support/free-port.js';
 import { TestSite } from '../support/site.js';
 import { readProjectFile } from '../support/tree.js';
 
-const [SECTION = ''] = /^## The Spider\n[^]*?(?=^## )/m.exec(readProjectFile('README.md')) ?? [];
-const LINES = (SECTION.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
+const LINES = (readProjectFile('docs/guide/spider.md').match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line =>
+  line.trim(),
+);
 
 const dir = mkdtempSync(join(tmpdir(), 'readme-spider-'));
 after(() => rmSync(dir, { recursive: true }));
 
-it('the lines of the README have a list fetched, and show what came of it', async () => {
+it('the lines of the guide have a list fetched, and show what came of it', async () => {
   assert.equal(LINES.length, 5);
   const site = await TestSite.listen();
   const pages = { '/a.html': 'first page', '/b.html': 'second page' };
