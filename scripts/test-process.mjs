@@ -46,12 +46,15 @@ export function killAll() {
   for (const child of running) killGroup(child);
 }
 
-/** A disk that a killed test has left mounted there stays. */
-function remove(folder) {
+/**
+ * A process of the group that is being killed may write a last file meanwhile: tried again for some seconds. A disk that a
+ * killed test has left mounted there stays, and so does the folder.
+ */
+function remove(folder, print) {
   try {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 8, retryDelay: 100 });
   } catch (error) {
-    if (error.code !== 'EBUSY') throw error;
+    print(`${folder} stays: ${error.message}\n`);
   }
 }
 
@@ -98,7 +101,7 @@ export function runFiles(root, files, print) {
     child.on('close', (status, signal) => {
       clearTimeout(timer);
       running.delete(child);
-      remove(temporary);
+      remove(temporary, print);
       const records = said.split('\n').slice(0, -1).map(JSON.parse);
       resolve({ ...sumsOf(files, records, { timedOut, status, signal }), ms: performance.now() - startMs });
     });
