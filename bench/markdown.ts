@@ -47,7 +47,7 @@ export async function bench(): Promise<Outcome[]> {
       unit: 'MB',
       ours: {
         name: 'lccq --markdown',
-        run: () => cpuOf(() => pages.forEach(page => markdown(page).written())),
+        run: () => cpuOf(() => pages.forEach(page => void markdown(page).markdown)),
       },
       peers: [
         {
@@ -112,9 +112,9 @@ function judged(files: readonly string[]): Bound[] {
     const bytes = readFileSync(file);
     const url = `https://docs.example${file}`;
     const words = wordsOf(textOf(bytes, HTML, 'readable')?.text ?? '');
-    const there = wordsOfMarkdown(markdown(bytes, url).written());
+    const there = wordsOfMarkdown(markdown(bytes, url).markdown);
     add('words', inOrder(words, there), words.length);
-    const all = foundInMarkdown(markdownOf(bytes, { ...HTML, url }, 'all')?.written() ?? '');
+    const all = foundInMarkdown(markdownOf(bytes, { ...HTML, url }, 'all')?.markdown ?? '');
     const wanted = foundInHtml(bytes.toString(), url);
     for (const kind of ['pre', 'tables', 'links', 'headings'] as const)
       add(kind, commonCount(wanted[kind], all[kind]), wanted[kind].length);

@@ -184,18 +184,7 @@ function commit(context: CommandContext, file: string): number {
 /** @throws LccError `usage`; as `beginCursor` */
 function fromNow(context: CommandContext): number {
   const { options } = context;
-  const own = [
-    'fromNow',
-    'cursor',
-    'pid',
-    'prefix',
-    'mime',
-    'config',
-    'quiet',
-    'verbose',
-    'format',
-    'deleted',
-  ];
+  const own = 'fromNow cursor pid prefix mime config quiet verbose format deleted'.split(' ');
   const file = textOf(options, 'cursor');
   if (
     file === undefined ||
@@ -225,29 +214,22 @@ function deliveryOf(context: CommandContext): Delivery {
   const cursor = text('cursor');
   const format = formatNamed(text('format') ?? 'xml');
   const fields = text('fields');
-  if (fields !== undefined && !format.takesFields)
-    throw new LccError('usage', `--format=${text('format')} has no fields to choose; leave out --fields`);
   const content = context.options['content'] === true;
   const wanted = textWanted('text', context.options['text']);
   const markdown = textWanted('markdown', context.options['markdown']);
   const [min, max] = [LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE];
-  const chunkSize = numberOf(context.options, 'chunkSize', `give a number from ${min} to ${max}`, {
-    min,
-    max,
-  });
-  if (wanted !== undefined && format.takesText !== true)
-    throw new LccError('usage', `--format=${text('format')} has no text of pages; --text is for jsonl`);
-  if (markdown !== undefined && format.takesMarkdown !== true)
-    throw new LccError(
-      'usage',
-      `--format=${text('format')} has no Markdown; --markdown is for jsonl and tar`,
-    );
+  const range = `give a number from ${min} to ${max}`;
+  const chunkSize = numberOf(context.options, 'chunkSize', range, { min, max });
+  for (const [asked, takesIt = false, why] of [
+    [fields, format.takesFields, 'has no fields to choose; leave out --fields'],
+    [wanted, format.takesText, 'has no text of pages; --text is for jsonl'],
+    [markdown, format.takesMarkdown, 'has no Markdown; --markdown is for jsonl and tar'],
+    [chunkSize, format.takesChunkSize, 'has no pieces; --chunk-size is for chunks'],
+    [content || undefined, format.takesContent, 'has no choice of content; leave out --content'],
+  ] as const)
+    if (asked !== undefined && !takesIt) throw new LccError('usage', `--format=${text('format')} ${why}`);
   if (markdown !== undefined && (content || wanted !== undefined))
     throw new LccError('usage', '--markdown stands in place of --text and --content; leave them out');
-  if (chunkSize !== undefined && format.takesChunkSize !== true)
-    throw new LccError('usage', `--format=${text('format')} has no pieces; --chunk-size is for chunks`);
-  if (content && format.takesContent !== true)
-    throw new LccError('usage', `--format=${text('format')} has no choice of content; leave out --content`);
   if (cursor !== undefined && (text('since') ?? text('until')) !== undefined)
     throw new LccError('usage', '--cursor says since when by itself; leave out --since and --until');
   const follows = context.options['follow'] === true;

@@ -1,10 +1,8 @@
 /** What one format writes into one sink: head, records, tail; the sink is asked for when the first of it is there. */
 import type { ColumnValue } from '../db/cache/fields.js';
 import { Batch } from './batch.js';
-import type { Format, FormatContext, Part, RowWriter, Writer } from './formats/types.js';
+import type { Format, FormatContext, Made, Writer } from './formats/types.js';
 import type { EncodedSink, StreamSink } from './sink.js';
-
-type Made = ReturnType<RowWriter['record']>;
 
 /** Records in the making at a time, in other threads: WARC is compressed 1.75 × as fast on two processors as one after the other. */
 const MAKING_MAX = 4;
@@ -15,7 +13,7 @@ export class Answer {
   readonly #outer: () => StreamSink;
   readonly #batch: Pick<Batch, 'add' | 'flush'>;
   /** In their order; none of them is written before those ahead of it. */
-  readonly #making: Promise<string | Uint8Array>[] = [];
+  readonly #making: Promise<Made>[] = [];
   #sink: StreamSink | undefined;
   #encoded: EncodedSink | undefined;
 
@@ -55,30 +53,30 @@ export class Answer {
     return this.#addMade(record);
   }
 
-  #addMade(record: Exclude<Made, Promise<unknown>>): void | Promise<void> {
+  #addMade(record: Made): void | Promise<void> {
     // Records in one piece need no waiting unless it is time to write.
     if (typeof record === 'string' || record instanceof Uint8Array) return this.#batch.add(record);
     return this.#addParts(record);
   }
 
-  async #addLater(record: Promise<string | Uint8Array>): Promise<void> {
+  async #addLater(record: Promise<Made>): Promise<void> {
     // Should it fail, that is met when it is its turn.
     record.catch(() => undefined);
     this.#making.push(record);
     await this.#writeMade(MAKING_MAX - 1);
   }
 
-  async #addAfter(record: Exclude<Made, Promise<unknown>>): Promise<void> {
+  async #addAfter(record: Made): Promise<void> {
     await this.#writeMade(0);
     await this.#addMade(record);
   }
 
   /** Until no more than `left` are in the making. */
   async #writeMade(left: number): Promise<void> {
-    while (this.#making.length > left) await this.#batch.add((await this.#making.shift()) ?? '');
+    while (this.#making.length > left) await this.#addMade((await this.#making.shift()) ?? '');
   }
 
-  async #addParts(parts: Iterable<Part> | AsyncIterable<Part>): Promise<void> {
+  async #addParts(parts: Exclude<Made, string | Uint8Array>): Promise<void> {
     if (Symbol.asyncIterator in parts) {
       for await (const part of parts) await this.#batch.add(part);
       return;

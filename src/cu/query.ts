@@ -99,19 +99,11 @@ export function contextOf(
   buffer = new ReadBuffer(),
 ): FormatContext {
   return {
+    ...query,
     storeId: reader.storeId,
-    nowMs: query.nowMs,
     sinceSeq: query.selection.sinceSeq ?? 0,
     isPart: isPart(query),
-    storeDir: query.storeDir,
-    fields: query.fields,
-    content: query.content ?? false,
-    text: query.text,
-    markdown: query.markdown,
-    chunkSize: query.chunkSize,
-    converter: query.converter,
     beginsWithAll: beginsWithAll(query),
-    maxTextBytes: query.maxTextBytes,
     openContent: contentOpener(reader, query.storeDir, rejects, buffer),
     formerTypes: query.selection.sides.includes('gone')
       ? (burl, mimetype) => reader.typesUnder(query.selection, burl).filter(type => type !== mimetype)

@@ -1,33 +1,14 @@
 /** What is asked for, and where the answer goes. */
 import type { Selection } from '../db/cache/read.js';
-import type { Converter } from '../text/convert/converter.js';
-import type { TextWanted } from '../text/html.js';
 import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
-import type { FieldName } from './fields.js';
-import type { Format } from './formats/types.js';
+import type { Asked, Format } from './formats/types.js';
 
-export interface Query {
+export interface Query extends Asked {
   selection: Selection;
   format: Format;
-  fields?: readonly FieldName[] | undefined;
-  /** Records carry the content, where the format leaves the choice. */
-  content?: boolean | undefined;
-  /** They carry this text of it instead. */
-  text?: TextWanted | undefined;
-  /** Or this text as Markdown. */
-  markdown?: TextWanted | undefined;
-  chunkSize?: number | undefined;
-  /** Makes text of documents that are none. */
-  converter?: Converter | undefined;
   /** At most that many records. */
   limit?: number | undefined;
-  /** Absolute path of the store on this machine. */
-  storeDir: string;
-  /** Content that is longer has no text: all of it would be in memory, several times over. */
-  maxTextBytes: number;
-  /** When it was asked: milliseconds since 1970. */
-  nowMs: number;
 }
 
 /** One query, and who takes the answer. */

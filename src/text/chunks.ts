@@ -94,7 +94,7 @@ export class Chunks {
   }
 
   #addHeading(unit: MarkdownUnit): void {
-    const { level } = unit;
+    const { level = 1 } = unit;
     const name = plainOf(unit);
     const { hasBody, length } = this.#piece;
     // There has to be room for words below it.

@@ -6,7 +6,7 @@ import { Tokenizer } from 'htmlparser2';
 import { MARKDOWN_ATTRIBUTES, nameIn, TagAttributes } from './attributes.js';
 import { hideCdata, hideNoframes, sectionAt } from './cdata.js';
 import { APART, FORMATTING, INLINE, kindsOf, SVG_INLINE } from './elements.js';
-import { PageMarks } from './markdown/page-marks.js';
+import type { PageMarks } from './markdown/page-marks.js';
 import { allBlocks, joined, readableBlocks, readableOf, type Block, type Blocks } from './readable.js';
 import { Runs } from './runs.js';
 import { hiddenScriptEnd } from './script-end.js';
@@ -57,15 +57,13 @@ interface MarkedPage {
   title: string;
   language: string | undefined;
   blocks: readonly Block[];
-  marks: PageMarks;
 }
 
-/** The same pass for Markdown: the blocks that `pageText` selects, each with what its words are besides. */
-export function markedPage(document: string, wanted: TextWanted, xml: boolean): MarkedPage {
-  const marks = new PageMarks();
+/** The same pass for Markdown: the blocks that `pageText` selects, each with its marks. @param marks those of the page */
+export function markedPage(document: string, wanted: TextWanted, xml: boolean, marks: PageMarks): MarkedPage {
   const page = new HtmlPage(document, wanted === 'readable', xml, marks);
   const blocks = wanted === 'readable' ? readableBlocks(page.blocks, page.besides) : allBlocks(page.blocks);
-  return { title: tidy(page.title), language: page.language, blocks, marks };
+  return { title: tidy(page.title), language: page.language, blocks };
 }
 
 class HtmlPage {
@@ -114,16 +112,10 @@ class HtmlPage {
       box: 0,
       out: this.blocks,
       unit: undefined,
-      sets: 0,
-      clears: 0,
-      ownBeside: undefined,
-      ownBox: undefined,
-      ownUnit: undefined,
       place: marks && {},
       link: 0,
-      ownPlace: undefined,
-      ownLink: undefined,
       strays: undefined,
+      own: { sets: 0, clears: 0 },
     };
     this.#tree = new Tree(
       { stateOf: (element, around, old, strayIn) => this.#stateOf(element, around, old, strayIn) },
@@ -261,11 +253,11 @@ class HtmlPage {
   }
 
   #stateOf(element: Beginning, around: Within, old: Within | undefined, strayIn: Within | undefined): Within {
-    const own = old ?? this.#ownOf(element, around);
-    const { sets, clears, ownBeside, ownBox, ownUnit, ownPlace, ownLink } = own;
+    const own = old?.own ?? this.#ownOf(element, around);
+    const { sets, clears, beside, box, unit, place, link } = own;
     const isTable = element.name === 'table' && !this.#xml;
-    const isSame = sets === 0 && clears === 0 && ownBeside === undefined && ownBox === undefined;
-    const isNothing = isSame && ownUnit === undefined && ownPlace === undefined && ownLink === undefined;
+    const isSame = sets === 0 && clears === 0 && beside === undefined && box === undefined;
+    const isNothing = isSame && unit === undefined && place === undefined && link === undefined;
     if (isNothing && strayIn === undefined && !isTable) return around;
     const out = old?.out ?? strayIn?.strays ?? around.out;
     let strays = old?.strays;
@@ -275,20 +267,14 @@ class HtmlPage {
     }
     return {
       bits: (around.bits & ~clears) | sets,
-      beside: ownBeside ?? around.beside,
-      box: ownBox ?? around.box,
+      beside: beside ?? around.beside,
+      box: box ?? around.box,
       out,
-      unit: ownUnit ?? around.unit,
-      sets,
-      clears,
-      ownBeside,
-      ownBox,
-      ownUnit,
-      place: ownPlace ?? around.place,
-      link: ownLink ?? around.link,
-      ownPlace,
-      ownLink,
+      unit: unit ?? around.unit,
+      place: place ?? around.place,
+      link: link ?? around.link,
       strays,
+      own,
     };
   }
 
@@ -296,20 +282,20 @@ class HtmlPage {
   #ownOf(element: Beginning, around: Within): Own {
     const attributes = this.#attributes;
     let { sets, clears } = saidBy(element, attributes, this.#isHtml, this.#xml);
-    let ownBeside: number | undefined;
+    let beside: number | undefined;
     if (this.#readable && this.#isHtml && isBeside(element, attributes, around.bits | sets)) {
-      ownBeside = this.besides.length;
+      beside = this.besides.length;
       this.besides.push(around.beside);
     }
     const isBox = (around.bits & FLEX) !== 0;
     if (isBox) clears |= FLEX;
-    const ownBox = isBox || isBoxByStyle(attributes) ? ++this.#boxes : undefined;
-    const ownUnit = this.#readable && this.#isHtml ? unitOf(element, around.unit) : undefined;
+    const box = isBox || isBoxByStyle(attributes) ? ++this.#boxes : undefined;
+    const unit = this.#readable && this.#isHtml ? unitOf(element, around.unit) : undefined;
     const isMarked = this.#isHtml && element.foreign === undefined;
     const marked = isMarked ? this.#marks?.ownOf(element, attributes, around) : undefined;
     if (marked !== undefined) sets |= marked.sets;
-    const { ownPlace, ownLink } = marked ?? {};
-    return { sets, clears, ownBeside, ownBox, ownUnit, ownPlace, ownLink };
+    const { place, link } = marked ?? {};
+    return { sets, clears, beside, box, unit, place, link };
   }
 
   /** A tag between words: they may be one, are two, or stand in two lines. */
@@ -342,12 +328,13 @@ class HtmlPage {
   #endPart(): void {
     const began = this.#began;
     if (began === undefined) return;
-    const lines = (began.bits & LINES) !== 0;
     const whole = this.#text.take();
-    if (this.#marks !== undefined) this.#marks.put(whole, began, this.#line, this.#linkLength);
-    else {
-      const text = lines && this.#readable ? tidyLines(whole) : tidy(whole);
-      if (text !== '') this.#runs.put(text, began, this.#line, Math.min(this.#linkLength, text.length));
+    if (this.#marks !== undefined) {
+      const marked = this.#marks.take(whole, began);
+      if (marked !== undefined) this.#runs.put(marked.text, began, this.#line, this.#linkLength, marked);
+    } else {
+      const text = (began.bits & LINES) !== 0 && this.#readable ? tidyLines(whole) : tidy(whole);
+      if (text !== '') this.#runs.put(text, began, this.#line, this.#linkLength);
     }
     this.#began = undefined;
     this.#linkLength = 0;

@@ -13,14 +13,15 @@ export interface TextGroup {
   outer: TextGroup | undefined;
 }
 
-interface BlockWritten extends Pick<MarkedText, 'marks'> {
-  place: BlockPlace;
+/** What Markdown needs of a block, and nobody else. */
+export interface BlockMarks extends Pick<MarkedText, 'marks'> {
+  place?: BlockPlace | undefined;
   /** Line breaks that part it from the block before, where nothing else does; one, and it is a line of the same paragraph. */
-  breaks: number;
+  breaks?: number | undefined;
 }
 
 /** Paragraphs, headings, cells: text that a browser sets apart, alike in all that is said here. */
-export interface Block {
+export interface Block extends BlockMarks {
   text: string;
   /** The numbers of its first and last line; a block may begin in the line that another ended in. */
   line: number;
@@ -39,8 +40,6 @@ export interface Block {
   article: boolean;
   /** The number of the innermost element around it that stands beside the content; 0: none. */
   beside: number;
-  /** For Markdown, which has each of them by itself. */
-  written?: BlockWritten | undefined;
 }
 
 /** In their order; those that belong in one place, but come later, in a list of their own. */

@@ -1,8 +1,8 @@
 /** Blocks, one after the other, that are content or not together: a page may have millions of them. */
-import { linkShare, type Blocks, type LinkShare, type TextGroup } from './readable.js';
+import { linkShare, type BlockMarks, type Blocks, type LinkShare, type TextGroup } from './readable.js';
 import { ARTICLE, MAIN, type Within } from './within.js';
 
-interface Run {
+interface Run extends BlockMarks {
   out: Blocks;
   kind: number;
   links: LinkShare;
@@ -27,15 +27,23 @@ export class Runs {
     this.#readable = readable;
   }
 
-  put(text: string, { bits, beside, out, unit }: Within, line: number, linkLength: number): void {
+  /** @param marks for Markdown, which has each block by itself */
+  put(
+    text: string,
+    { bits, beside, out, unit }: Within,
+    line: number,
+    lengthOfLinks: number,
+    marks?: BlockMarks,
+  ): void {
+    const linkLength = Math.min(lengthOfLinks, text.length);
     const kind = this.#readable ? bits & (MAIN | ARTICLE) : 0;
     const links = this.#readable ? linkShare(text.length, linkLength) : 'few';
     const run = this.#run;
     const isSame = run?.out === out && run.kind === kind && run.links === links && run.unit === unit;
-    if (!isSame || run.beside !== beside) {
+    if (!isSame || run.beside !== beside || marks !== undefined) {
       this.end();
       const lines = { line, lastLine: line, length: text.length, linkLength, count: 1, texts: [text] };
-      this.#run = { out, kind, links, unit, beside, ...lines };
+      this.#run = { ...marks, out, kind, links, unit, beside, ...lines };
       return;
     }
     run.length += text.length;

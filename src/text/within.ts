@@ -48,26 +48,25 @@ export interface Within {
   out: Blocks;
   /** The innermost table or list. */
   unit: TextGroup | undefined;
-  /** What the element itself says, whatever it is in. */
-  sets: number;
-  clears: number;
-  ownBeside: number | undefined;
-  ownBox: number | undefined;
-  ownUnit: TextGroup | undefined;
   /** Where Markdown would have it, and the number of the link around it; undefined where nobody writes any. */
   place: BlockPlace | undefined;
   link: number;
-  ownPlace: BlockPlace | undefined;
-  ownLink: number | undefined;
   /** Blocks that stand between the parts of a table. */
   strays: Blocks | undefined;
+  own: Own;
 }
 
-/** What an element says by itself. */
-export type Own = Pick<
-  Within,
-  'sets' | 'clears' | 'ownBeside' | 'ownBox' | 'ownUnit' | 'ownPlace' | 'ownLink'
->;
+/** What the element itself says, whatever it is in; undefined where that is what holds around it. */
+export interface Own {
+  /** Of the bits. */
+  sets: number;
+  clears: number;
+  beside?: number | undefined;
+  box?: number | undefined;
+  unit?: TextGroup | undefined;
+  place?: BlockPlace | undefined;
+  link?: number | undefined;
+}
 
 /** Declarations of a `style` that decide which words are shown, and which are one. */
 const UNSHOWN = /(?:^|;)\s*(?:display\s*:\s*none|(?:content-)?visibility\s*:\s*(?:hidden|collapse))\b/i;

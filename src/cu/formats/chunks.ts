@@ -5,20 +5,11 @@
 import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
 import { fieldValue, FIELDS } from '../fields.js';
-import { inOnePiece, readText, type ReadText } from './read-text.js';
+import { readText, SOURCE_COLUMNS, sourceOf, whenThere } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type Part } from './types.js';
 
-const COLUMNS = [
-  ...CONTENT_COLUMNS,
-  'op',
-  'id',
-  'seq',
-  'burl',
-  'mimetype',
-  'http_charset',
-  'furl',
-  'finalurl',
-] as const;
+const OWN_COLUMNS = ['op', 'id', 'seq', 'burl'] as const;
+const COLUMNS = [...CONTENT_COLUMNS, ...OWN_COLUMNS, ...SOURCE_COLUMNS];
 /** Every line has them. */
 const OWN = new Set(['op', 'id', 'seq']);
 
@@ -38,27 +29,21 @@ export const chunks: Format = {
         : {}),
       columns: [...COLUMNS, ...fields.map(name => FIELDS[name])],
       record(values) {
-        const [op, id, seq, burl, mimetype, charset, furl, finalurl] = values.slice(CONTENT_COLUMNS.length);
+        const [op, id, seq, burl, ...others] = values.slice(CONTENT_COLUMNS.length);
         const row = { doc: Number(id), seq: Number(seq) };
         if (op === 'delete' || burl === '') return gone(row);
-        const source = {
-          mimetype: String(mimetype),
-          charset: charset === null ? undefined : String(charset),
-          url: String(finalurl ?? furl),
-        };
         const rest = fields.map((name, i) => [
           name,
-          fieldValue(name, values[COLUMNS.length + i] ?? null, context.storeDir),
+          fieldValue(name, others[SOURCE_COLUMNS.length + i] ?? null, context.storeDir),
         ]);
         const told = { ...row, url: String(burl), fields: Object.fromEntries(rest) as PieceRow['fields'] };
-        const read = readText(context, values, source, (bytes, from) =>
-          markdownOf(bytes, { ...source, ...from }),
+        return whenThere(
+          readText(context, values, sourceOf(others), markdownOf),
+          ({ made, problem, isReplaced }): Part | Iterable<Part> => {
+            if (isReplaced === true) return '';
+            return made === undefined ? gone(row, problem) : pieces(made, size, told);
+          },
         );
-        const lines = ({ made, problem, isReplaced }: ReadText<MarkdownPage>): Iterable<Part> => {
-          if (isReplaced === true) return [];
-          return made === undefined ? [gone(row, problem)] : pieces(made, size, told);
-        };
-        return read instanceof Promise ? read.then(each => inOnePiece(lines(each))) : lines(read);
       },
     };
   },

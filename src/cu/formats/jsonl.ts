@@ -7,10 +7,13 @@ import type { ColumnValue } from '../../db/cache/fields.js';
 import { fieldValue, FIELDS, USUAL_FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
 import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';
-import { hashOf, markdownOf, type MarkdownSource } from '../../text/markdown/page.js';
+import { markdownOf, type MarkdownSource } from '../../text/markdown/page.js';
 import { base64Of } from './base64.js';
-import { readText, whenThere, type Later } from './read-text.js';
+import { readText, SOURCE_COLUMNS, sourceOf, whenThere, type Later } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
+
+const TEXT_KEYS = ['title', 'language', 'charset', 'text'] as const;
+const MARKDOWN_KEYS = ['title', 'language', 'charset', 'description', 'markdown', 'hash'] as const;
 
 export const jsonl: Format = {
   sides: ['held', 'gone'],
@@ -32,23 +35,17 @@ export const jsonl: Format = {
       return line;
     };
     const columns = names.map(name => FIELDS[name]);
-    if (!context.content && context.text === undefined && context.markdown === undefined)
-      return { columns, record: values => `${objectOf(values)}}\n` };
-    const before = [...CONTENT_COLUMNS, 'op', 'mimetype', 'http_charset', 'furl', 'finalurl'] as const;
+    const isText = context.text !== undefined || context.markdown !== undefined;
+    if (!isText && context.content !== true) return { columns, record: values => `${objectOf(values)}}\n` };
+    const withIt = isText ? withText : withContent;
+    const before = [...CONTENT_COLUMNS, 'op', ...SOURCE_COLUMNS] as const;
     return {
       columns: [...before, ...columns],
       record(values) {
-        const [op, mimetype, charset, furl, finalurl] = values.slice(CONTENT_COLUMNS.length);
+        const [op, ...source] = values.slice(CONTENT_COLUMNS.length);
         const object = objectOf(values.slice(before.length));
         if (op === 'delete') return `${object}}\n`;
-        const withIt =
-          context.text !== undefined ? withText : context.markdown !== undefined ? withMarkdown : withContent;
-        const source = {
-          mimetype: String(mimetype),
-          charset: charset === null ? undefined : String(charset),
-          url: String(finalurl ?? furl),
-        };
-        return withIt(context, values, object, source);
+        return withIt(context, values, object, sourceOf(source));
       },
     };
   },
@@ -73,38 +70,22 @@ function withText(
   context: FormatContext,
   values: readonly ColumnValue[],
   object: string,
-  source: TextSource,
-): Later<Part> {
-  const read = readText(context, values, source, (bytes, from) => textOf(bytes, from, context.text));
-  return whenThere(read, ({ made, problem, isReplaced }) => {
-    if (isReplaced === true) return '';
-    const { title, language, charset, text } = made ?? {};
-    return `${object}${keysOf({ title, language, charset, text })}${told(problem)}}\n`;
-  });
-}
-
-/** @param url where it came from */
-function withMarkdown(
-  context: FormatContext,
-  values: readonly ColumnValue[],
-  object: string,
   source: MarkdownSource,
 ): Later<Part> {
-  const read = readText(context, values, source, (bytes, from) =>
-    markdownOf(bytes, { ...source, ...from }, context.markdown),
+  const { text, markdown } = context;
+  const keys = markdown === undefined ? TEXT_KEYS : MARKDOWN_KEYS;
+  const read = readText(
+    context,
+    values,
+    source,
+    (bytes, from): Partial<Record<(typeof keys)[number], string | undefined>> | undefined =>
+      markdown === undefined ? textOf(bytes, from, text) : markdownOf(bytes, from, markdown),
   );
   return whenThere(read, ({ made, problem, isReplaced }) => {
     if (isReplaced === true) return '';
-    const { title, language, charset, description } = made ?? {};
-    const [markdown, hash] = made === undefined ? [] : [made.written(), hashOf(made.plain)];
-    return `${object}${keysOf({ title, language, charset, description, markdown, hash })}${told(problem)}}\n`;
+    const found = keys.map(key => `,"${key}":${JSON.stringify(made?.[key] ?? null)}`);
+    return `${object}${found.join('')}${told(problem)}}\n`;
   });
-}
-
-function keysOf(keys: Readonly<Record<string, string | undefined>>): string {
-  return Object.entries(keys)
-    .map(([key, value]) => `,"${key}":${value === undefined ? 'null' : JSON.stringify(value)}`)
-    .join('');
 }
 
 /** Why there is nothing where content should be. */

@@ -3,8 +3,9 @@ import type { ColumnValue } from '../../db/cache/fields.js';
 import { limitText } from '../../config/settings/index.js';
 import { holdsText, type TextSource } from '../../text/content.js';
 import type { Converter } from '../../text/convert/converter.js';
+import type { MarkdownSource } from '../../text/markdown/page.js';
 import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
-import type { FormatContext, Part } from './types.js';
+import type { FormatContext } from './types.js';
 
 /** Neither: there is no text in it, which is no fault. */
 export interface ReadText<T> {
@@ -15,49 +16,65 @@ export interface ReadText<T> {
   isReplaced?: boolean;
 }
 
+/** What Markdown is made from, besides the content. */
+export const SOURCE_COLUMNS = ['mimetype', 'http_charset', 'furl', 'finalurl'] as const;
+
+/** @param values those of `SOURCE_COLUMNS` */
+export function sourceOf([mimetype, charset, furl, finalurl]: readonly ColumnValue[]): MarkdownSource {
+  return {
+    mimetype: String(mimetype),
+    charset: charset === null ? undefined : String(charset),
+    url: String(finalurl ?? furl),
+  };
+}
+
 /**
  * @param values those of `CONTENT_COLUMNS`, and others
  * @param make undefined for content that is no text, whatever its type says
  * @returns a promise where a program makes the text
  */
-export function readText<T>(
+export function readText<T, S extends TextSource>(
   context: FormatContext,
   values: readonly ColumnValue[],
-  source: TextSource,
-  make: (bytes: Buffer, source: TextSource) => T | undefined,
+  source: S,
+  make: (bytes: Buffer, source: S) => T | undefined,
 ): Later<ReadText<T>> {
-  const { converter } = context;
-  const isText = holdsText(source.mimetype);
-  if (!isText && converter?.takes(source.mimetype) !== true) return {};
+  const { mimetype } = source;
+  const isText = holdsText(mimetype);
+  const converter = isText || context.converter?.takes(mimetype) !== true ? undefined : context.converter;
+  if (!isText && converter === undefined) return {};
   let problem: string | undefined;
+  const left = (why: string) => {
+    context.reject(`${values[0]}: left without text: ${why}`);
+    return { problem: why };
+  };
   const content = context.openContent(values, why => (problem = why));
   if (content === undefined) return problem === undefined ? { isReplaced: true } : { problem };
-  if (!isText && converter !== undefined)
-    return convertedText(context, converter, values, content, source, make);
+  if (converter !== undefined)
+    return converted(converter, mimetype, content).then(found =>
+      'problem' in found
+        ? left(found.problem)
+        : { made: make(found.bytes, { ...source, mimetype: found.mimetype, charset: 'utf-8' }) },
+    );
   try {
-    if (content.length > context.maxTextBytes) return { problem: tooLong(values, content, context) };
+    const { maxTextBytes } = context;
+    if (content.length > maxTextBytes)
+      return left(`${content.length} bytes, more than ${limitText('cu.max_text_bytes', maxTextBytes)}`);
     return { made: make(content.bytes(), source) };
   } finally {
     content.close();
   }
 }
 
-async function convertedText<T>(
-  context: FormatContext,
+async function converted(
   converter: Converter,
-  [curl]: readonly ColumnValue[],
+  mimetype: string,
   content: StoredContent,
-  { mimetype }: TextSource,
-  make: (bytes: Buffer, source: TextSource) => T | undefined,
-): Promise<ReadText<T>> {
+): ReturnType<Converter['convert']> {
   try {
     // What is read in one piece is read over by the next row.
     const whole = content.length <= WHOLE_BYTES ? [Buffer.from(content.bytes())] : undefined;
-    const converted = await converter.convert(mimetype, () => whole ?? content.chunks());
-    if ('bytes' in converted)
-      return { made: make(converted.bytes, { mimetype: converted.mimetype, charset: 'utf-8' }) };
-    context.reject(`${curl}: left without text: ${converted.problem}`);
-    return { problem: converted.problem };
+    return await converter.convert(mimetype, () => whole ?? content.chunks());
   } finally {
     content.close();
   }
@@ -65,23 +82,7 @@ async function convertedText<T>(
 
 export type Later<T> = T | Promise<T>;
 
-/** A record whose beginning was waited for. */
-export function inOnePiece(parts: Iterable<Part>): Buffer {
-  return Buffer.concat([...parts].map(part => (typeof part === 'string' ? Buffer.from(part) : part)));
-}
-
 /** Goes on at once where it can. */
 export function whenThere<T, U>(value: Later<T>, goOn: (value: T) => U): Later<U> {
   return value instanceof Promise ? value.then(goOn) : goOn(value);
-}
-
-/** Reports it. @returns what is wrong */
-function tooLong(
-  [curl]: readonly ColumnValue[],
-  { length }: StoredContent,
-  { maxTextBytes, reject }: Pick<FormatContext, 'maxTextBytes' | 'reject'>,
-): string {
-  const problem = `${length} bytes, more than ${limitText('cu.max_text_bytes', maxTextBytes)}`;
-  reject(`${curl}: left without text: ${problem}`);
-  return problem;
 }

@@ -9,7 +9,7 @@ import { decodedOf, textOf, type TextSource } from '../../text/content.js';
 import { asciiHtml, asciiPieces, latin1Text } from '../../text/encode.js';
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
-import { inOnePiece } from './read-text.js';
+import { whenThere } from './read-text.js';
 import type { Format, Part } from './types.js';
 
 /** All that a deleted page consists of: an index of nothing but empty documents cannot be made. */
@@ -26,11 +26,11 @@ export const swishE: Format = {
       columns: PAGE_COLUMNS,
       record(values) {
         const page = pageOf(values);
-        const body = pages.read(page, values, bodyOf);
-        // A first load has nothing to forget.
-        const none = () => (isDelta ? document(page, 'TXT*', [TOMBSTONE]) : []);
-        if (!(body instanceof Promise)) return body === undefined ? none() : document(page, ...body);
-        return body.then(made => inOnePiece(made === undefined ? none() : document(page, ...made)));
+        return whenThere(pages.read(page, values, bodyOf), body => {
+          if (body !== undefined) return document(page, ...body);
+          // A first load has nothing to forget.
+          return isDelta ? document(page, 'TXT*', [TOMBSTONE]) : '';
+        });
       },
       tail() {
         pages.end();

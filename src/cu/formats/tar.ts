@@ -9,8 +9,8 @@ import { archivePath } from '../archive/path.js';
 import { TAR_END, tarHeader, tarPadding } from '../archive/tar.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
 import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
-import { hashOf, markdownOf } from '../../text/markdown/page.js';
-import { readText, whenThere, type Later, type ReadText } from './read-text.js';
+import { markdownOf } from '../../text/markdown/page.js';
+import { readText, SOURCE_COLUMNS, sourceOf, whenThere, type Later, type ReadText } from './read-text.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
 const COLUMNS = [
@@ -18,13 +18,10 @@ const COLUMNS = [
   'op',
   'seq',
   'burl',
-  'mimetype',
   'mtime',
   'fetched_time',
   'deleted_time',
-  'http_charset',
-  'furl',
-  'finalurl',
+  ...SOURCE_COLUMNS,
 ] as const;
 
 function tarFormat(encode?: (sink: StreamSink) => EncodedSink): Format {
@@ -57,7 +54,7 @@ function open(context: FormatContext): RowWriter {
   return {
     columns: COLUMNS,
     record(values) {
-      const [op, seq, burl, mimetype, mtime, fetchedS, deletedS] = values.slice(CONTENT_COLUMNS.length);
+      const [op, seq, burl, mtime, fetchedS, deletedS, mimetype] = values.slice(CONTENT_COLUMNS.length);
       const [url, type] = [String(burl), String(mimetype)];
       const path = archivePath(url, type) + extension;
       const number = Number(seq);
@@ -100,19 +97,14 @@ function open(context: FormatContext): RowWriter {
 /** A page as Markdown, what is known of it in front. */
 function markdownFile(context: FormatContext, values: readonly ColumnValue[]): Later<ReadText<Buffer>> {
   const [md5] = values.slice(CONTENT_COLUMNS.indexOf('md5'));
-  const [, , url, mimetype, mtime, , , charset, furl, finalurl] = values.slice(CONTENT_COLUMNS.length);
-  const source = {
-    mimetype: String(mimetype),
-    charset: charset === null ? undefined : String(charset),
-    url: String(finalurl ?? furl),
-  };
-  return readText(context, values, source, (bytes, from) => {
-    const page = markdownOf(bytes, { ...source, ...from }, context.markdown);
+  const [, , url, mtime, , , ...source] = values.slice(CONTENT_COLUMNS.length);
+  return readText(context, values, sourceOf(source), (bytes, from) => {
+    const page = markdownOf(bytes, from, context.markdown);
     if (page === undefined) return undefined;
-    const { title, description = null, language = null } = page;
-    const front = { url, title, description, language, mtime, md5, hash: hashOf(page.plain) };
+    const { title, description = null, language = null, hash } = page;
+    const front = { url, title, description, language, mtime, md5, hash };
     const lines = Object.entries(front).map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`);
-    return Buffer.from(`---\n${lines.join('')}---\n\n${page.written()}`);
+    return Buffer.from(`---\n${lines.join('')}---\n\n${page.markdown}`);
   });
 }
 

@@ -7,33 +7,37 @@ import type { FieldName } from '../fields.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
 import type { StoredContent } from '../stored-content.js';
 
-/** What a format may know of the run. */
-export interface FormatContext {
-  storeId: string;
-  /** When the answer was begun: milliseconds since 1970. */
+/** What records are made of, and how. */
+export interface Asked {
+  /** As asked for; undefined: the format's own choice. */
+  fields?: readonly FieldName[] | undefined;
+  /** Records carry the content, where the format leaves the choice (`takesContent`). */
+  content?: boolean | undefined;
+  /** They carry this text of it instead (`takesText`). */
+  text?: TextWanted | undefined;
+  /** Or this text as Markdown (`takesMarkdown`). */
+  markdown?: TextWanted | undefined;
+  /** Characters of a piece at most (`takesChunkSize`); undefined: the usual. */
+  chunkSize?: number | undefined;
+  /** Makes text of documents that are none; undefined: nothing does. */
+  converter?: Converter | undefined;
+  /** Absolute path of the store on this machine. */
+  storeDir: string;
+  /** Content that is longer has no text (`cu.max_text_bytes`): all of it would be in memory, several times over. */
+  maxTextBytes: number;
+  /** When it was asked: milliseconds since 1970. */
   nowMs: number;
+}
+
+/** What a format may know of the run. */
+export interface FormatContext extends Asked {
+  storeId: string;
   /** The stream holds the changes after this number of the change sequence; 0: everything. */
   sinceSeq: number;
   /** Of what is held only a part by time or number, which nobody may take for all there is. */
   isPart?: boolean | undefined;
-  /** Absolute path of the store on this machine. */
-  storeDir: string;
-  /** As asked for; undefined: the format's own choice. */
-  fields: readonly FieldName[] | undefined;
-  /** Whether records shall carry the content, where the format leaves the choice (`takesContent`). */
-  content: boolean;
-  /** Instead of the content, which text of it (`takesText`). */
-  text: TextWanted | undefined;
-  /** Or which text of it as Markdown (`takesMarkdown`). */
-  markdown: TextWanted | undefined;
-  /** Characters of a piece at most (`takesChunkSize`); undefined: the usual. */
-  chunkSize: number | undefined;
   /** The stream begins with everything: its reader may forget what it has. */
   beginsWithAll: boolean;
-  /** Makes text of documents that are none; undefined: nothing does. */
-  converter?: Converter | undefined;
-  /** Content that is longer has no text (`cu.max_text_bytes`). */
-  maxTextBytes: number;
   /**
    * The verified content of a row; close it when the record is made. Undefined where it is missing, altered or on
    * another machine: that has been reported, and the record is left out or says that the row holds nothing.
@@ -64,6 +68,8 @@ export const CONTENT_COLUMNS = [
 /** A piece of a record: text goes out as UTF-8. Bytes may be overwritten once the next piece is asked for. */
 export type Part = string | Uint8Array;
 
+export type Made = Part | Iterable<Part> | AsyncIterable<Part>;
+
 interface Framed {
   /** Before the first record. */
   head?: Part;
@@ -82,9 +88,10 @@ export interface RowWriter extends Framed {
   /**
    * The record of one row, whose values stand in the order of `columns`: in one piece, '' for none, or piece by piece
    * as the consumer has room. What a generator opened it closes in a `finally`: it may be given up half-way. A
-   * promise is one that is made in another thread; the next ones are begun meanwhile, and they are written in order.
+   * promise is one that is made in another thread or process; the next ones are begun meanwhile, and they are written in
+   * order.
    */
-  record(values: readonly ColumnValue[]): Part | Promise<Part> | Iterable<Part> | AsyncIterable<Part>;
+  record(values: readonly ColumnValue[]): Made | Promise<Made>;
 }
 
 export type Writer = LineWriter | RowWriter;

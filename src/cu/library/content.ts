@@ -3,7 +3,7 @@ import { LccError } from '../../lib/errors.js';
 import { openStored, type StoredContent } from '../stored-content.js';
 import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { holdsText, textOf } from '../../text/content.js';
-import { hashOf, markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
+import { markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
 import { checkOptions, checkValue, CHUNKS_OPTIONS, oneOf } from './options.js';
 import { isOver, maxTextBytesOf } from './origin.js';
 import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
@@ -65,14 +65,14 @@ export function pageMarkdownOf(
 ): PageMarkdown | undefined {
   const page = markdownPageOf(change, wanted);
   if (page === undefined) return undefined;
-  const { title, charset, language, description } = page;
+  const { title, charset, language, description, markdown, hash } = page;
   return {
     title,
     charset,
     ...(language === undefined ? {} : { language }),
     ...(description === undefined ? {} : { description }),
-    markdown: page.written(),
-    hash: hashOf(page.plain),
+    markdown,
+    hash,
   };
 }
 

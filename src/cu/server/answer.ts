@@ -125,9 +125,6 @@ class Writing {
       storeDir,
       fields: FIELDS,
       content: this.#query.content,
-      text: undefined,
-      markdown: undefined,
-      chunkSize: undefined,
       beginsWithAll: false,
       // None is made.
       maxTextBytes: 0,

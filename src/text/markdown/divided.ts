@@ -2,7 +2,7 @@
 import { cutBefore } from './cut.js';
 import { escaped, escapedStart } from './inline.js';
 import { partsOf } from './marks.js';
-import { unitOfLines, type Line, type MarkdownUnit } from './units.js';
+import type { Line, MarkdownUnit } from './units.js';
 
 /** The head of a table is repeated where it takes this part of a piece at most. */
 const MOST_OF_HEAD = 1 / 3;
@@ -79,7 +79,7 @@ function* codeLines(lines: readonly Line[], room: () => number): Generator<Line,
 }
 
 function* dividedTable(unit: MarkdownUnit, room: () => number): Generator<MarkdownUnit, void> {
-  const { columns, container, page } = unit;
+  const { columns = 0, containers, page } = unit;
   const [first = { text: '' }, ...others] = unit.lines;
   const isRepeated = first.text.length <= MOST_OF_HEAD * room();
   const head = isRepeated ? first : { text: '', written: `|${'  |'.repeat(columns)}` };
@@ -95,7 +95,7 @@ function* dividedTable(unit: MarkdownUnit, room: () => number): Generator<Markdo
     }
     if (length + row.text.length > room())
       // A row that is longer than a piece is words.
-      yield* divided(unitOfLines('text', [{ text: row.text }], { container, page }), room);
+      yield* divided({ kind: 'text', lines: [{ text: row.text }], containers, page }, room);
     else {
       group.push(row);
       length += row.text.length + 1;

@@ -1,59 +1,6 @@
 /** Words with their marks as Markdown (GFM): escapes, links, pictures, emphasis, code. */
+import type { Addresses } from './addresses.js';
 import { CODE, EMPHASIS, IMAGE, NUMBERED, STRONG, type Image, type MarkedText } from './marks.js';
-
-/** A longer address is no link. */
-const MAX_URL = 2048;
-/** Addresses of a page come to so many times its length at most; then the words of links stand alone. */
-const MOST_URLS = 2;
-
-/** The addresses of a page, absolute, as far as they are written. */
-export class Addresses {
-  readonly #links: readonly string[];
-  readonly #images: readonly Image[];
-  readonly #base: string | undefined;
-  #left: number;
-
-  /** @param base what they are relative to @param length of the document, in characters */
-  constructor(links: readonly string[], images: readonly Image[], base: string | undefined, length: number) {
-    this.#links = links;
-    this.#images = images;
-    this.#base = base;
-    this.#left = MOST_URLS * length;
-  }
-
-  image(number: number): Image | undefined {
-    return this.#images[number];
-  }
-
-  /** The target of a link; undefined: it is none that is written. */
-  ofLink(number: number): string | undefined {
-    return this.of(this.#links[number] ?? '');
-  }
-
-  of(written: string): string | undefined {
-    if (written.length > MAX_URL || this.#left <= 0) return undefined;
-    let url: URL;
-    try {
-      url = new URL(written, this.#base);
-    } catch {
-      return undefined;
-    }
-    if (NO_TARGET.test(url.protocol)) return undefined;
-    const target = url.href.replace(IN_TARGET, encoded);
-    if (target.length > MAX_URL || target.length > this.#left) return undefined;
-    this.#left -= target.length;
-    return target;
-  }
-}
-
-const NO_TARGET = /^(?:javascript|vbscript|data):$/;
-const IN_TARGET = /[()<>\s\\`|]|&(?=[a-z#][a-z0-9]*;)/gi;
-
-function encoded(character: string): string {
-  return character === '&'
-    ? '%26'
-    : `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-}
 
 const SPECIAL = /[\\`*_[\]<~]|&(?=[a-z#])/gi;
 /** With addresses that readers of GFM take for links: what is escaped in them would be a part of them. */
@@ -71,254 +18,173 @@ export function escapedStart(line: string): string {
   return line.replace(/^(\d{1,9})([.)])/, '$1\\$2');
 }
 
+export function inline(text: MarkedText, addresses: Addresses): string {
+  if (text.marks === undefined) return escaped(text.text);
+  return new InlineWriter(segmentsOf(text, addresses)).take();
+}
+
+/** The same in a cell of a table. */
+export function inCell(text: MarkedText, addresses: Addresses): string {
+  return inline(text, addresses).replaceAll('|', '\\|');
+}
+
+const LINKED = 16;
+
+/** Words for which the same holds, blanks at their ends apart; or a picture, as it is written. */
 interface Segment {
   text: string;
-  /** STRONG, EMPHASIS, CODE. */
+  /** STRONG, EMPHASIS, CODE or IMAGE, and LINKED. */
   bits: number;
-  link: number;
-  image?: Image | undefined;
+  /** One object for each link that is written. */
+  link: { url: string } | undefined;
 }
 
-/** A part of a marked text. @param isCell in a cell of a table */
-export function inline(
-  { text, marks }: MarkedText,
-  addresses: Addresses,
-  isCell = false,
-  from = 0,
-  to = text.length,
-): string {
-  if (marks === undefined) {
-    const plain = escaped(text.slice(from, to));
-    return isCell ? plain.replaceAll('|', '\\|') : plain;
-  }
-  const writer = new InlineWriter(addresses, isCell);
-  writer.writeLinks(segmentsOf(text, marks, from, to, addresses));
-  return writer.take();
-}
-
-function segmentsOf(
-  text: string,
-  marks: readonly number[],
-  from: number,
-  to: number,
-  addresses: Addresses,
-): Segment[] {
+function segmentsOf({ text, marks = [] }: MarkedText, addresses: Addresses): Segment[] {
   const segments: Segment[] = [];
+  let link: Segment['link'];
+  let number = 0;
   for (let i = 0; i < marks.length; i += 2) {
-    const start = Math.max(from, marks[i] ?? 0);
-    const end = Math.min(to, marks[i + 2] ?? text.length);
     const what = marks[i + 1] ?? 0;
-    const number = Math.floor(what / NUMBERED);
-    if ((what & IMAGE) !== 0) {
-      const image = start <= (marks[i] ?? 0) && start <= to ? addresses.image(number) : undefined;
-      if (image !== undefined) segments.push({ text: '', bits: 0, link: image.link, image });
-      continue;
+    const ofWhat = Math.floor(what / NUMBERED);
+    const image = (what & IMAGE) === 0 ? undefined : addresses.images[ofWhat];
+    const words = image === undefined ? text.slice(marks[i], marks[i + 2]) : pictureOf(image, addresses);
+    if (words === '') continue;
+    const around = image === undefined ? ofWhat : image.link;
+    // A blank in front of the words of a link is not in it.
+    const next = around === number || /\S/.test(words) ? around : 0;
+    if (next !== number) {
+      const url = addresses.ofLink(next);
+      link = url === undefined ? undefined : { url };
+      number = next;
     }
-    if (end <= start) continue;
-    const part = text.slice(start, end);
-    const bits = what & (STRONG | EMPHASIS | CODE);
+    const bits = (what & (STRONG | EMPHASIS | CODE | IMAGE)) | (link === undefined ? 0 : LINKED);
     const last = segments.at(-1);
-    if (last !== undefined && last.bits === bits && last.link === number && last.image === undefined)
-      last.text += part;
-    else segments.push({ text: part, bits, link: number });
+    // Code is one, whatever else is in it: marks hold of all of it or of nothing.
+    const isCode = ((last?.bits ?? 0) & bits & CODE) !== 0;
+    if (last !== undefined && last.link === link && (isCode || last.bits === bits)) {
+      last.text += words;
+      last.bits &= bits;
+    } else segments.push({ text: words, bits, link });
   }
-  return segments;
+  return segments.flatMap(blanksApart);
+}
+
+function pictureOf({ alt, src }: Image, addresses: Addresses): string {
+  const url = addresses.of(src);
+  return url === undefined ? '' : `![${escaped(alt)}](${url})`;
+}
+
+/** @returns its blanks, and its words as they are written */
+function blanksApart(segment: Segment): Segment[] {
+  const { text, bits } = segment;
+  const words = text.trim();
+  if (words === '') return [segment];
+  const from = text.length - text.trimStart().length;
+  const written = (bits & IMAGE) !== 0 ? words : (bits & CODE) !== 0 ? codeOf(words) : escaped(words);
+  return [text.slice(0, from), written, text.slice(from + words.length)]
+    .filter(part => part !== '')
+    .map(part => ({ ...segment, text: part }));
+}
+
+function codeOf(words: string): string {
+  const fence = '`'.repeat(longestRun(words) + 1);
+  const pad = words.startsWith('`') || words.endsWith('`') ? ' ' : '';
+  return fence + pad + words + pad + fence;
+}
+
+/** Of backticks. */
+export function longestRun(text: string): number {
+  return (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);
 }
 
 const PUNCTUATION = /^[\p{P}\p{S}]$/u;
 
 /** Writes segments one after the other, and knows what stands before the next. */
 class InlineWriter {
-  readonly #addresses: Addresses;
-  readonly #isCell: boolean;
+  readonly #segments: readonly Segment[];
   readonly #parts: string[] = [];
   /** The last character written. */
   #last = ' ';
   /** How many parts there were when a mark was closed: one that is opened right after it would be read as more of it. */
   #closedAt = -1;
 
-  constructor(addresses: Addresses, isCell: boolean) {
-    this.#addresses = addresses;
-    this.#isCell = isCell;
+  constructor(segments: readonly Segment[]) {
+    this.#segments = segments;
   }
 
   take(): string {
+    this.#write(0, this.#segments.length, 0, ' ');
     return this.#parts.join('').trim();
   }
 
   #put(part: string): void {
-    if (part === '') return;
     this.#parts.push(part);
     this.#last = part.at(-1) ?? ' ';
   }
 
-  /** Links are outermost: of those in each other HTML shows one, too. */
-  writeLinks(segments: readonly Segment[]): void {
-    let plain: Segment[] = [];
-    const writePlain = () => {
-      this.#writeMarked(plain, '[');
-      plain = [];
-    };
-    for (let from = 0, to = 0; from < segments.length; from = to) {
-      const { link = 0 } = segments[from] ?? {};
-      for (to = from; to < segments.length && segments[to]?.link === link; to++);
-      const some = segments.slice(from, to);
-      const url = link === 0 || !some.some(isShown) ? undefined : this.#addresses.ofLink(link);
-      if (url === undefined) {
-        plain.push(...some);
-        continue;
-      }
-      writePlain();
-      const [before, words, after] = inBlanks(some);
-      this.#put(before);
-      // With what would make a picture of it.
-      if (this.#last === '!') this.#parts.push(`${this.#parts.pop()?.slice(0, -1)}\\!`);
-      this.#put('[');
-      this.#writeMarked(words, ']');
-      this.#put(`](${url})`);
-      this.#put(after);
-    }
-    writePlain();
-  }
-
-  /** @param after the character that stands after them, '' for that of the next segment */
-  #writeMarked(all: readonly Segment[], after: string): void {
-    const segments = withCodeWhole(all);
-    this.#write(segments, 0, segments.length, 0, after);
-  }
-
-  /** @param open marks around them */
-  #write(segments: readonly Segment[], from: number, to: number, open: number, after: string): void {
-    for (let at = from; at < to;) {
-      const { bits, image, text } = segments[at] as Segment;
-      const isNot = bits & ~open;
-      const strongTo = (isNot & STRONG) === 0 ? at : extent(segments, at, to, STRONG);
-      const emphasisTo = (isNot & EMPHASIS) === 0 ? at : extent(segments, at, to, EMPHASIS);
-      if (strongTo > at || emphasisTo > at) {
-        const [mark, end] = strongTo >= emphasisTo ? [STRONG, strongTo] : [EMPHASIS, emphasisTo];
-        this.#emphasize(segments, at, end, open | mark, mark === STRONG ? '**' : '*', end < to ? '' : after);
-        at = end;
-        continue;
-      }
-      if (image !== undefined) this.#putImage(image);
-      else if ((bits & CODE) !== 0) this.#putCode(text);
-      else this.#put(this.#isCell ? escaped(text).replaceAll('|', '\\|') : escaped(text));
-      at++;
+  /** @param open what is around them @param after the character that stands after them */
+  #write(from: number, to: number, open: number, after: string): void {
+    for (let at = from, end = from; at < to; at = end) {
+      const [first, mark] = [this.#at(at), this.#outermost(at, to, open)];
+      end = mark === 0 ? at + 1 : this.#extent(at, to, mark);
+      if (mark === 0) this.#put(first.text);
+      else if (mark === LINKED) this.#putLink(at, end, first.link?.url);
+      else this.#emphasize(at, end, mark, open, end < to ? this.#beginning(end, open) : after);
     }
   }
 
-  /** Marks stand at words, never at blanks; where they would not be read as marks, the words stand alone. */
-  #emphasize(
-    segments: readonly Segment[],
-    from: number,
-    to: number,
-    open: number,
-    mark: string,
-    after: string,
-  ): void {
-    const [before, some, behind] = inBlanks(segments.slice(from, to));
-    this.#put(before);
-    const next = behind === '' ? after || segments[to]?.text.at(0) || ' ' : ' ';
-    const first = some[0];
-    const last = some.at(-1);
+  #at(at: number): Segment {
+    return this.#segments[at] as Segment;
+  }
+
+  /** What begins at a segment and is not open: of that which goes on for longest; links, of which HTML shows one, too. */
+  #outermost(at: number, to: number, open: number): number {
+    const { bits, text } = this.#at(at);
+    const isNot = text.trim() === '' ? 0 : bits & ~open;
+    if ((isNot & LINKED) !== 0) return LINKED;
+    const [mark = 0, other = 0] = [STRONG, EMPHASIS].filter(each => (isNot & each) !== 0);
+    return other === 0 || this.#extent(at, to, mark) >= this.#extent(at, to, other) ? mark : other;
+  }
+
+  /** Where a mark ends that begins at a segment: at a word, never at a blank. */
+  #extent(from: number, to: number, mark: number): number {
+    const { link } = this.#at(from);
+    let end = from;
+    while (end < to && this.#at(end).link === link && (this.#at(end).bits & mark) !== 0) end++;
+    while (this.#at(end - 1).text.trim() === '') end--;
+    return end;
+  }
+
+  /** The character that a segment begins with. */
+  #beginning(at: number, open: number): string {
+    const { bits, text } = this.#at(at);
+    return (bits & ~open & LINKED) !== 0 ? '[' : (text[0] ?? ' ');
+  }
+
+  #putLink(from: number, to: number, url: string | undefined): void {
+    // With what would make a picture of it.
+    if (this.#last === '!') this.#parts.push(`${this.#parts.pop()?.slice(0, -1)}\\!`);
+    this.#put('[');
+    this.#write(from, to, LINKED, ']');
+    this.#put(`](${url})`);
+  }
+
+  /** Where marks would not be read as such, the words stand alone. */
+  #emphasize(from: number, to: number, mark: number, open: number, after: string): void {
     const isRead =
-      first !== undefined &&
-      last !== undefined &&
       this.#closedAt !== this.#parts.length &&
-      flanks(edge(first, 0), this.#last) &&
-      flanks(edge(last, -1), next);
-    if (isRead) this.#put(mark);
-    this.#write(some, 0, some.length, open, isRead ? '*' : next);
-    if (isRead) {
-      this.#put(mark);
-      this.#closedAt = this.#parts.length;
-    }
-    this.#put(behind);
+      flanks(this.#at(from).text[0], this.#last) &&
+      flanks(this.#at(to - 1).text.at(-1), after);
+    if (!isRead) return this.#write(from, to, open | mark, after);
+    const written = mark === STRONG ? '**' : '*';
+    this.#put(written);
+    this.#write(from, to, open | mark, '*');
+    this.#put(written);
+    this.#closedAt = this.#parts.length;
   }
-
-  #putCode(text: string): void {
-    const word = text.trim();
-    if (word === '') return this.#put(text);
-    this.#put(text.slice(0, text.length - text.trimStart().length));
-    const fence = '`'.repeat(longestRun(word) + 1);
-    const pad = word.startsWith('`') || word.endsWith('`') ? ' ' : '';
-    this.#put(`${fence}${pad}${this.#isCell ? word.replaceAll('|', '\\|') : word}${pad}${fence}`);
-    this.#put(text.slice(text.trimEnd().length));
-  }
-
-  #putImage({ alt, src }: Image): void {
-    const url = this.#addresses.of(src);
-    if (url === undefined) return;
-    const words = escaped(alt);
-    this.#put(`![${this.#isCell ? words.replaceAll('|', '\\|') : words}](${url})`);
-  }
-}
-
-function isShown({ text, image }: Segment): boolean {
-  return image !== undefined || /\S/.test(text);
-}
-
-/** Where a mark ends that begins at a segment. */
-function extent(segments: readonly Segment[], from: number, to: number, mark: number): number {
-  let end = from;
-  while (end < to && ((segments[end] as Segment).bits & mark) !== 0) end++;
-  return end;
 }
 
 /** Whether a mark is read as one between a character of its words and one outside of them (CommonMark, 6.2). */
-function flanks(inner: string, outer: string): boolean {
+function flanks(inner = '', outer: string): boolean {
   return !PUNCTUATION.test(inner) || /\s/.test(outer) || PUNCTUATION.test(outer);
-}
-
-/** The first or last character of a segment as it is written. */
-function edge({ text, bits, image }: Segment, at: 0 | -1): string {
-  return image !== undefined || (bits & CODE) !== 0 ? '`' : (text.at(at) ?? '`');
-}
-
-/** The blanks before and after, and what is between them. */
-function inBlanks(segments: readonly Segment[]): [before: string, some: Segment[], after: string] {
-  const some = segments.map(segment => ({ ...segment }));
-  const isBlank = (segment: Segment | undefined) =>
-    segment !== undefined && segment.image === undefined && segment.text.trim() === '';
-  let before = '';
-  while (isBlank(some[0])) before += some.shift()?.text;
-  let after = '';
-  while (isBlank(some.at(-1))) after = some.pop()?.text + after;
-  const [first] = some;
-  if (first?.text.startsWith(' ')) {
-    before += ' ';
-    first.text = first.text.slice(1);
-  }
-  const last = some.at(-1);
-  if (last?.text.endsWith(' ')) {
-    after = ` ${after}`;
-    last.text = last.text.slice(0, -1);
-  }
-  return [before === '' ? '' : ' ', some, after === '' ? '' : ' '];
-}
-
-/** Code is one, whatever else is in it: marks hold of all of it or of nothing. */
-function withCodeWhole(segments: readonly Segment[]): Segment[] {
-  const whole: Segment[] = [];
-  for (let from = 0, to = 0; from < segments.length; from = to) {
-    const first = segments[from] as Segment;
-    to = from + 1;
-    if ((first.bits & CODE) === 0) {
-      whole.push(first);
-      continue;
-    }
-    let { bits } = first;
-    const texts = [first.text];
-    for (; to < segments.length && ((segments[to] as Segment).bits & CODE) !== 0; to++) {
-      bits &= (segments[to] as Segment).bits;
-      texts.push((segments[to] as Segment).text);
-    }
-    whole.push({ text: texts.join(''), bits, link: first.link });
-  }
-  return whole;
-}
-
-/** Of backticks. */
-export function longestRun(text: string): number {
-  return (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);
 }

@@ -2,8 +2,6 @@
  * What the words of a block are besides words: strong, emphasized, code, a link; and pictures between them. A list of pairs,
  * where in the text it begins and what holds from there on, so that the text is one with and without them.
  */
-import { narrowed, tidy } from '../tidy.js';
-
 export const STRONG = 1;
 export const EMPHASIS = 2;
 export const CODE = 4;
@@ -23,53 +21,6 @@ export interface MarkedText {
   text: string;
   /** Pairs, the first of them at 0; undefined: nothing but words. */
   marks?: readonly number[] | undefined;
-}
-
-/** The block in the making. */
-export class BlockMarks {
-  #marks: number[] = [];
-  #length = 0;
-  #last = -1;
-
-  /** Words that are added. */
-  add(length: number, what: number): void {
-    if (what !== this.#last) this.#marks.push(this.#length, what);
-    this.#last = what;
-    this.#length += length;
-  }
-
-  /** A blank that parts words, and is part of neither. */
-  addBlank(): void {
-    this.#length++;
-  }
-
-  addImage(number: number): void {
-    this.#marks.push(this.#length, IMAGE + number * NUMBERED);
-    this.#last = -1;
-  }
-
-  /** One blank between words. @param whole all that was added; nothing of it is left here */
-  take(whole: string): MarkedText {
-    const marks = this.#marks;
-    this.#marks = [];
-    this.#length = 0;
-    this.#last = -1;
-    if (marks.length === 0 || (marks.length === 2 && marks[1] === 0)) return { text: tidy(whole) };
-    const parts: string[] = [];
-    const tidied: number[] = [];
-    let length = 0;
-    let isBlank = true;
-    for (let i = 0; i < marks.length; i += 2) {
-      let part = narrowed(whole.slice(marks[i], marks[i + 2]));
-      if (isBlank && part.startsWith(' ')) part = part.slice(1);
-      tidied.push(length, marks[i + 1] ?? 0);
-      if (part === '') continue;
-      isBlank = part.endsWith(' ');
-      length += part.length;
-      parts.push(part);
-    }
-    return { text: parts.join('').trimEnd(), marks: tidied };
-  }
 }
 
 /** Parts of a marked text, in their order: each mark is looked at once. @param ends of the parts, the last that of the text */

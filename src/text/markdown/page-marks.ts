@@ -1,27 +1,32 @@
 /** What Markdown needs of a page besides its words, taken down in the pass that reads them (html.ts). */
 import type { ReadTagAttributes } from '../attributes.js';
-import { linkShare } from '../readable.js';
-import { tidy, tidyLines } from '../tidy.js';
+import type { BlockMarks } from '../readable.js';
+import { narrowed, tidy, tidyLines } from '../tidy.js';
 import type { Beginning } from '../tree.js';
-import { ARTICLE, LINES, MAIN, MARKED, marksOf, type Own, type Within } from '../within.js';
-import { BlockMarks, NUMBERED, type Image } from './marks.js';
+import { LINES, MARKED, marksOf, type Own, type Within } from '../within.js';
+import { Addresses } from './addresses.js';
+import { IMAGE, NUMBERED, type MarkedText } from './marks.js';
 import { placeIn } from './places.js';
 
 /** Where a block begins after a tag that is no line break. */
 const APART_BY_TAG = -Infinity;
 
 export class PageMarks {
-  /** Addresses as they are written, by the numbers in the marks. */
-  readonly links: string[] = [''];
-  readonly images: Image[] = [];
-  /** What addresses are relative to, as the page says it. */
-  base: string | undefined;
+  readonly addresses: Addresses;
   #description: string | undefined;
   #openGraph: string | undefined;
-  readonly #marks = new BlockMarks();
+  /** Of the block in the making, and the characters that it has. */
+  #marks: number[] = [];
+  #length = 0;
+  #last = -1;
   #hasImage = false;
   /** Line breaks since the last block, where there is nothing else. */
   #breaks = 0;
+
+  /** @param url of the page @param length of it, in characters */
+  constructor(url: string | undefined, length: number) {
+    this.addresses = new Addresses(url, length);
+  }
 
   get description(): string | undefined {
     return this.#description ?? this.#openGraph;
@@ -29,11 +34,22 @@ export class PageMarks {
 
   /** Words are added to the block in the making. */
   add(length: number, { bits, link }: Within): void {
-    this.#marks.add(length, ((bits / MARKED) | 0) + link * NUMBERED);
+    const what = ((bits / MARKED) | 0) + link * NUMBERED;
+    if (what !== this.#last) this.#marks.push(this.#length, what);
+    this.#last = what;
+    this.#length += length;
   }
 
+  /** A blank that parts words, and is part of neither. */
   addBlank(): void {
-    this.#marks.addBlank();
+    this.#length++;
+  }
+
+  addImage(attributes: ReadTagAttributes, { link }: Within): void {
+    const image = { alt: tidy(attributes.get('alt') ?? ''), src: attributes.get('src') ?? '', link };
+    this.#marks.push(this.#length, IMAGE + (this.addresses.images.push(image) - 1) * NUMBERED);
+    this.#last = -1;
+    this.#hasImage = true;
   }
 
   /** A tag ends a block. */
@@ -43,7 +59,7 @@ export class PageMarks {
 
   /** A tag that holds no words. @returns whether it is a picture, which stands in the block */
   note(name: string, attributes: ReadTagAttributes): boolean {
-    if (name === 'base') this.base ??= attributes.get('href');
+    if (name === 'base') this.addresses.setBase(attributes.get('href'));
     else if (name === 'meta') this.#noteMeta(attributes);
     return name === 'img' && /\S/.test(attributes.get('alt') ?? '') && attributes.has('src');
   }
@@ -55,54 +71,53 @@ export class PageMarks {
     else if (what === 'og:description') this.#openGraph ??= content;
   }
 
-  addImage(attributes: ReadTagAttributes, { link }: Within): void {
-    const image = { alt: tidy(attributes.get('alt') ?? ''), src: attributes.get('src') ?? '', link };
-    this.#marks.addImage(this.images.push(image) - 1);
-    this.#hasImage = true;
-  }
-
   /** What an element of HTML says by itself. */
   ownOf(
     element: Beginning,
     attributes: ReadTagAttributes,
     { place = {} }: Within,
-  ): Pick<Own, 'sets' | 'ownPlace' | 'ownLink'> {
+  ): Pick<Own, 'sets' | 'place' | 'link'> {
     const href = element.name === 'a' ? attributes.get('href') : undefined;
     return {
       sets: marksOf(element.name),
-      ownPlace: placeIn(element, attributes, place),
-      ownLink: href === undefined ? undefined : this.links.push(href) - 1,
+      place: placeIn(element, attributes, place),
+      link: href === undefined ? undefined : this.addresses.links.push(href) - 1,
     };
   }
 
-  /** A block is whole: it goes where its words do. */
-  put(
-    whole: string,
-    { bits, beside, out, unit, place = {} }: Within,
-    line: number,
-    linkLength: number,
-  ): void {
-    const { text: oneLine, marks } = this.#marks.take(whole);
-    const text = (bits & LINES) === 0 ? oneLine : tidyLines(whole);
-    if (text === '' && !this.#hasImage) return;
-
+  /** A block is whole. @param whole all that was added; nothing of it is left here @returns undefined where it shows nothing */
+  take(whole: string, { bits, place = {} }: Within): (MarkedText & BlockMarks) | undefined {
+    const oneLine = this.#taken(whole);
+    const { text, marks } = (bits & LINES) === 0 ? oneLine : { text: tidyLines(whole), marks: undefined };
+    if (text === '' && !this.#hasImage) return undefined;
     if (place.table !== undefined && place.pre !== undefined && text.includes('\n'))
       place.table.isBlocks = true;
-    out.push({
-      text,
-      line,
-      lastLine: line,
-      length: text.length,
-      linkLength: Math.min(linkLength, text.length),
-      links: linkShare(text.length, linkLength),
-      count: 1,
-      unit,
-      main: (bits & MAIN) !== 0,
-      article: (bits & ARTICLE) !== 0,
-      beside,
-      written: { marks: (bits & LINES) === 0 ? marks : undefined, place, breaks: this.#breaks },
-    });
+    const breaks = this.#breaks;
     this.#hasImage = false;
     this.#breaks = 0;
+    return { text, marks, place, breaks };
+  }
+
+  /** One blank between words, with the marks where the words are then. */
+  #taken(whole: string): MarkedText {
+    const marks = this.#marks;
+    this.#marks = [];
+    this.#length = 0;
+    this.#last = -1;
+    if (marks.length === 0 || (marks.length === 2 && marks[1] === 0)) return { text: tidy(whole) };
+    const parts: string[] = [];
+    const tidied: number[] = [];
+    let length = 0;
+    let isBlank = true;
+    for (let i = 0; i < marks.length; i += 2) {
+      let part = narrowed(whole.slice(marks[i], marks[i + 2]));
+      if (isBlank && part.startsWith(' ')) part = part.slice(1);
+      tidied.push(length, marks[i + 1] ?? 0);
+      if (part === '') continue;
+      isBlank = part.endsWith(' ');
+      length += part.length;
+      parts.push(part);
+    }
+    return { text: parts.join('').trimEnd(), marks: tidied };
   }
 }

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { decodedOf, isMarkup, type TextSource } from '../content.js';
 import { markedPage, type TextWanted } from '../html.js';
 import { tidyLines } from '../tidy.js';
-import { Addresses } from './inline.js';
+import { Addresses } from './addresses.js';
+import { PageMarks } from './page-marks.js';
 import { unitsOfMarkdown, unitsOfPlain } from './source.js';
 import { plainOf, unitsOf, type MarkdownUnit } from './units.js';
 import { written } from './write.js';
@@ -39,23 +40,28 @@ export class MarkdownPage {
     this.#most = MOST_TIMES * document.length + MOST_BESIDES;
     if (!isMarkup(mimetype)) {
       this.title = '';
-      this.#addresses = new Addresses([], [], undefined, 0);
+      this.#addresses = new Addresses(undefined, 0);
       const lines = mimetype === 'text/markdown' ? tidyLines(document) : document.replace(/\r\n?/g, '\n');
       this.units = mimetype === 'text/markdown' ? unitsOfMarkdown(lines) : unitsOfPlain(lines);
       return;
     }
-    const { title, language, blocks, marks } = markedPage(document, wanted, mimetype !== 'text/html');
+    const marks = new PageMarks(url, document.length);
+    const { title, language, blocks } = markedPage(document, wanted, mimetype !== 'text/html', marks);
     this.title = title;
     this.language = language;
     this.description = marks.description;
-    const base = baseOf(marks.base, url);
-    this.#addresses = new Addresses(marks.links, marks.images, base, document.length);
+    this.#addresses = marks.addresses;
     this.units = unitsOf(blocks, this.#addresses);
   }
 
   /** All of it. */
-  written(): string {
+  get markdown(): string {
     return this.writtenOf(this.units, this.#most);
+  }
+
+  /** Of its words: where it is the same, there is nothing to embed. */
+  get hash(): string {
+    return hashOf(this.plain);
   }
 
   /** A part, in `most` characters; words alone where it would be more. */
@@ -86,13 +92,4 @@ export function markdownOf(
 /** By which who keeps what was made of a text knows it again. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
-}
-
-function baseOf(base: string | undefined, url: string | undefined): string | undefined {
-  if (base === undefined) return url;
-  try {
-    return new URL(base, url).href;
-  } catch {
-    return url;
-  }
 }

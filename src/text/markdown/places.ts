@@ -18,8 +18,6 @@ export interface Container {
   /** What stands before its first line. */
   marker: string;
   isItem: boolean;
-  depth: number;
-  outer: Container | undefined;
 }
 
 interface ItemList {
@@ -43,7 +41,7 @@ export interface TableShape {
   /** For each column, for how many more rows a cell from above reaches into it. */
   reaches: number[];
   /** What it stands in. */
-  around: Container | undefined;
+  around: readonly Container[] | undefined;
 }
 
 interface RowShape {
@@ -58,7 +56,8 @@ export interface Cell {
 
 /** All of what a block stands in, undefined for nothing of the kind. */
 export interface BlockPlace {
-  container?: Container | undefined;
+  /** From the outermost; one list for all blocks. */
+  containers?: readonly Container[] | undefined;
   list?: ItemList | undefined;
   heading?: { level: number } | undefined;
   pre?: Preformatted | undefined;
@@ -122,14 +121,14 @@ export function isWritable({ rows, cells, columns, isBlocks }: TableShape): bool
 }
 
 function contained(around: BlockPlace, marker: string, isItem: boolean): BlockPlace | undefined {
-  const { container: outer } = around;
-  const depth = (outer?.depth ?? 0) + 1;
-  return depth > MAX_DEPTH ? undefined : { ...around, container: { marker, isItem, depth, outer } };
+  const { containers = [] } = around;
+  if (containers.length === MAX_DEPTH) return undefined;
+  return { ...around, containers: [...containers, { marker, isItem }] };
 }
 
-function tableIn({ table, container }: BlockPlace): TableShape {
+function tableIn({ table, containers: around }: BlockPlace): TableShape {
   if (table !== undefined) table.isBlocks = true;
-  return { rows: 0, cells: 0, columns: 0, hasHead: true, isBlocks: false, reaches: [], around: container };
+  return { rows: 0, cells: 0, columns: 0, hasHead: true, isBlocks: false, reaches: [], around };
 }
 
 function rowOf(table: TableShape): RowShape {

@@ -1,6 +1,6 @@
 /** Units of a document that is plain text, or Markdown already. */
 import { escaped, escapedStart } from './inline.js';
-import { unitOfLines, type Line, type MarkdownUnit } from './units.js';
+import type { Line, MarkdownUnit } from './units.js';
 
 /** Paragraphs are parted by empty lines, pages by form feeds, if there are any. */
 export function unitsOfPlain(text: string): MarkdownUnit[] {
@@ -10,7 +10,7 @@ export function unitsOfPlain(text: string): MarkdownUnit[] {
       .split(/\n(?:[^\S\n]*\n)+/)
       .map(paragraph => paragraph.split('\n').map(plainLine).filter(isLine))
       .filter(lines => lines.length > 0)
-      .map(lines => unitOfLines('text', lines, { page: pages.length > 1 ? i + 1 : undefined })),
+      .map(lines => ({ kind: 'text' as const, lines, page: pages.length > 1 ? i + 1 : undefined })),
   );
 }
 
@@ -31,7 +31,7 @@ export function unitsOfMarkdown(text: string): MarkdownUnit[] {
   const units: MarkdownUnit[] = [];
   let lines: Line[] = [];
   const endParagraph = () => {
-    if (lines.length > 0) units.push(unitOfLines('text', lines));
+    if (lines.length > 0) units.push({ kind: 'text', lines });
     lines = [];
   };
   const all = text.split('\n');
@@ -45,11 +45,11 @@ export function unitsOfMarkdown(text: string): MarkdownUnit[] {
       const isEnd = (each: string) => /^ {0,3}[`~]+\s*$/.test(each) && each.trim().startsWith(fence);
       for (at = from; at < all.length && !isEnd(all[at] ?? ''); at++);
       const code = all.slice(from, at).join('\n');
-      units.push(unitOfLines('code', [{ text: code }], { language: language ?? '' }));
+      units.push({ kind: 'code', lines: [{ text: code }], language });
     } else if (hashes !== undefined) {
       endParagraph();
       const heading = { text: wordsIn(title ?? ''), written: title ?? '' };
-      if (isLine(heading)) units.push(unitOfLines('heading', [heading], { level: hashes.length }));
+      if (isLine(heading)) units.push({ kind: 'heading', lines: [heading], level: hashes.length });
     } else if (line === '') endParagraph();
     else lines.push({ text: wordsIn(line), written: line });
   }

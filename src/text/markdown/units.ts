@@ -1,10 +1,9 @@
 /** Blocks of a page as what Markdown has: headings, paragraphs, code, tables. One that cannot be parted is no more than a line. */
 import type { Block } from '../readable.js';
-import { inline, type Addresses } from './inline.js';
+import type { Addresses } from './addresses.js';
+import { inCell } from './inline.js';
 import { CODE, type MarkedText } from './marks.js';
-import { isWritable, type Cell, type Container, type BlockPlace, type TableShape } from './places.js';
-
-type UnitKind = 'heading' | 'text' | 'code' | 'table';
+import { isWritable, type Cell, type Container, type TableShape } from './places.js';
 
 export interface Line extends MarkedText {
   /** As it is written; undefined: made of the text and its marks. */
@@ -14,78 +13,70 @@ export interface Line extends MarkedText {
 }
 
 export interface MarkdownUnit {
-  kind: UnitKind;
-  /** Of a heading. */
-  level: number;
-  container: Container | undefined;
+  kind: 'heading' | 'text' | 'code' | 'table';
   /** Lines of the paragraph; rows of the table, its head first; lines of code, if it has been parted. */
   lines: Line[];
-  /** Of code. */
-  language: string;
+  /** What it stands in, from the outermost. */
+  containers?: readonly Container[] | undefined;
+  /** Of a heading. */
+  level?: number | undefined;
+  /** Of code; '' where it is not known. */
+  language?: string | undefined;
   /** Of a table. */
-  columns: number;
+  columns?: number;
   /** Of a document that has pages, from 1. */
-  page: number | undefined;
+  page?: number | undefined;
 }
 
-export function unitOfLines(kind: UnitKind, lines: Line[], rest: Partial<MarkdownUnit> = {}): MarkdownUnit {
-  return { kind, level: 0, container: undefined, language: '', columns: 0, page: undefined, ...rest, lines };
-}
-
-/** @param blocks in their order, each with what is written of it */
+/** @param blocks in their order */
 export function unitsOf(blocks: readonly Block[], addresses: Addresses): MarkdownUnit[] {
   const units: MarkdownUnit[] = [];
   let last: Block | undefined;
-  for (let at = 0; at < blocks.length;) {
-    const block = blocks[at] as Block;
-    const { place } = writtenOf(block);
+  for (let from = 0, to = 1; from < blocks.length; from = to++) {
+    const block = blocks[from] as Block;
     const table = tableOf(block);
     if (table !== undefined) {
-      const from = at;
-      while (at < blocks.length && tableOf(blocks[at] as Block) === table) at++;
-      units.push(...unitsOfTable(table, blocks.slice(from, at), addresses));
+      while (to < blocks.length && tableOf(blocks[to] as Block) === table) to++;
+      units.push(...unitsOfTable(table, blocks.slice(from, to), addresses));
       last = undefined;
       continue;
     }
-    at++;
     const unit = units.at(-1);
     if (unit !== undefined && last !== undefined && isSameUnit(last, block)) {
       unit.lines.push(...linesOf(block, last));
     } else {
-      const { container, heading, pre } = place;
+      const { containers, heading, pre } = block.place ?? {};
       const kind = heading !== undefined ? 'heading' : pre !== undefined ? 'code' : 'text';
-      const { level = 0 } = heading ?? {};
-      units.push(unitOfLines(kind, linesOf(block), { level, container, language: pre?.language ?? '' }));
+      const language = pre?.language;
+      units.push({ kind, lines: linesOf(block), level: heading?.level, containers, language });
     }
     last = block;
   }
   return units;
 }
 
-function writtenOf({ written }: Block): NonNullable<Block['written']> {
-  return written ?? { place: {}, breaks: 0 };
-}
-
-function linesOf({ text, line, written }: Block, last?: Block): Line[] {
-  const { marks, place } = written ?? {};
+function linesOf({ text, line, marks, place }: Block, last?: Block): Line[] {
   const isGoingOn = last !== undefined && (line === last.lastLine || place?.heading !== undefined);
   const [first = '', ...others] = place?.pre === undefined ? text.split('\n') : [text];
   return [{ text: first, marks, isGoingOn }, ...others.map(each => ({ text: each.trim() }))];
 }
 
 /** Whether a block goes on with what the one before it began. */
-function isSameUnit(last: Block, block: Block): boolean {
-  const [one, other] = [writtenOf(last), writtenOf(block)];
-  if (other.place.heading !== undefined) return one.place.heading === other.place.heading;
-  if (one.place.heading !== undefined || one.place.pre !== other.place.pre) return false;
-  if (other.place.pre !== undefined) return true;
-  if (one.place.container !== other.place.container) return false;
-  return block.line === last.lastLine || (other.breaks === 1 && block.line === last.lastLine + 1);
+function isSameUnit(
+  { place: one = {}, lastLine }: Block,
+  { place: other = {}, line, breaks }: Block,
+): boolean {
+  if (other.heading !== undefined) return one.heading === other.heading;
+  if (one.heading !== undefined || one.pre !== other.pre) return false;
+  if (other.pre !== undefined) return true;
+  return (
+    one.containers === other.containers && (line === lastLine || (breaks === 1 && line === lastLine + 1))
+  );
 }
 
 /** The table of Markdown that a block belongs into. */
-function tableOf(block: Block): TableShape | undefined {
-  const { table, cell, isCaption, heading, pre } = writtenOf(block).place;
+function tableOf({ place = {} }: Block): TableShape | undefined {
+  const { table, cell, isCaption, heading, pre } = place;
   if (table === undefined || heading !== undefined || (cell === undefined && isCaption !== true))
     return undefined;
   // One in a preformatted text is no table, one with such texts in it may be.
@@ -93,50 +84,42 @@ function tableOf(block: Block): TableShape | undefined {
 }
 
 function unitsOfTable(table: TableShape, blocks: readonly Block[], addresses: Addresses): MarkdownUnit[] {
-  const placeOf = (block: Block): BlockPlace => writtenOf(block).place;
-  const [first] = blocks;
-  const container = first && outside(placeOf(first), table);
-  const captions = blocks.filter(block => placeOf(block).isCaption === true);
-  const rows: { index: number; cells: Map<Cell, Block[]> }[] = [];
+  const { around: containers, columns, hasHead } = table;
+  const rows = new Map<Cell['row'], Map<Cell, Block[]>>();
+  const caption: Line[] = [];
   for (const block of blocks) {
-    const { cell, isCaption } = placeOf(block);
-    if (cell === undefined || isCaption === true) continue;
-    let row = rows.at(-1);
-    if (row?.index !== cell.row.index) rows.push((row = { index: cell.row.index, cells: new Map() }));
-    const there = row.cells.get(cell);
-    if (there === undefined) row.cells.set(cell, [block]);
+    const { cell, isCaption } = block.place ?? {};
+    if (cell === undefined || isCaption === true) {
+      caption.push(...linesOf(block));
+      continue;
+    }
+    let row = rows.get(cell.row);
+    if (row === undefined) rows.set(cell.row, (row = new Map()));
+    const there = row.get(cell);
+    if (there === undefined) row.set(cell, [block]);
     else there.push(block);
   }
-  const lines = rows.map(({ cells }): Line => {
-    const written = Array.from({ length: table.columns }, () => '');
+  const lines: Line[] = [];
+  for (const [{ index }, cells] of rows) {
+    if (lines.length === 0 && !(hasHead && index === 0))
+      lines.push({ text: '', written: `|${'  |'.repeat(columns)}` });
+    const written = Array.from({ length: columns }, () => '');
     const words: string[] = [];
     for (const [{ column }, some] of cells) {
-      written[column] = some.map(block => inCell(block, addresses)).join('<br>');
+      written[column] = some.map(block => inCell(markedIn(block), addresses)).join('<br>');
       words.push(some.map(({ text }) => text).join(' '));
     }
-    return { text: words.join(' | '), written: `| ${written.join(' | ')} |` };
-  });
-  const hasHead = table.hasHead && rows[0]?.index === 0;
-  if (!hasHead) lines.unshift({ text: '', written: `|${'  |'.repeat(table.columns)}` });
-  const caption = captions.flatMap(block => linesOf(block));
+    lines.push({ text: words.join(' | '), written: `| ${written.join(' | ')} |` });
+  }
   return [
-    ...(caption.length > 0 ? [unitOfLines('text', caption, { container })] : []),
-    ...(rows.length > 0 ? [unitOfLines('table', lines, { container, columns: table.columns })] : []),
+    ...(caption.length > 0 ? [{ kind: 'text', containers, lines: caption } as const] : []),
+    ...(lines.length > 0 ? [{ kind: 'table', containers, lines, columns } as const] : []),
   ];
 }
 
-function inCell(block: Block, addresses: Addresses): string {
-  const { marks, place } = writtenOf(block);
-  // A preformatted line is code, whatever is in it.
-  const code = place.pre === undefined ? marks : [0, CODE];
-  return inline({ text: block.text, marks: code }, addresses, true);
-}
-
-/** What the table itself stands in. */
-function outside({ container }: BlockPlace, { around }: TableShape): Container | undefined {
-  let outer = container;
-  while (outer !== around && outer !== undefined) outer = outer.outer;
-  return outer;
+/** A preformatted line in a cell is code, whatever is in it. */
+function markedIn({ text, marks, place }: Block): MarkedText {
+  return { text, marks: place?.pre === undefined ? marks : [0, CODE] };
 }
 
 /** The words of a unit, without what is only seen: link targets, pictures, emphasis. */

@@ -1,15 +1,16 @@
 /** Units as the lines of a Markdown document. */
-import { escaped, escapedStart, inline, longestRun, type Addresses } from './inline.js';
+import type { Addresses } from './addresses.js';
+import { escaped, escapedStart, inline, longestRun } from './inline.js';
 import type { Container } from './places.js';
 import type { MarkdownUnit } from './units.js';
 
 /** @param addresses undefined: words alone, for a page of which anything else would be too much */
 export function written(units: readonly MarkdownUnit[], addresses: Addresses | undefined): string {
   const lines: string[] = [];
-  let open: Container[] = [];
+  let open: readonly Container[] = [];
   let before: MarkdownUnit | undefined;
   for (const unit of units) {
-    const path = addresses === undefined ? [] : pathOf(unit.container);
+    const path = addresses === undefined ? [] : (unit.containers ?? []);
     let common = 0;
     while (common < path.length && path[common] === open[common]) common++;
     const inCommon = path.slice(0, common).map(continued).join('');
@@ -34,12 +35,6 @@ function continued({ marker, isItem }: Container): string {
   return isItem ? ' '.repeat(marker.length) : marker;
 }
 
-function pathOf(container: Container | undefined): Container[] {
-  const path: Container[] = [];
-  for (let each = container; each !== undefined; each = each.outer) path.push(each);
-  return path.reverse();
-}
-
 /** Whether an item follows the one before, or the words that it is under, without an empty line. */
 function isTight(
   before: MarkdownUnit,
@@ -61,15 +56,15 @@ function linesOf(unit: MarkdownUnit, addresses: Addresses | undefined): string[]
   if (kind === 'code') {
     const code = lines.map(({ text }) => text).join('\n');
     const fence = '`'.repeat(Math.max(3, longestRun(code) + 1));
-    return [fence + unit.language, ...code.split('\n'), fence];
+    return [fence + (unit.language ?? ''), ...code.split('\n'), fence];
   }
   if (addresses === undefined) return [escapedStart(escaped(lines.map(({ text }) => text).join(' ')))];
   switch (kind) {
     case 'heading':
-      return [`${'#'.repeat(unit.level)} ${headingOf(unit, addresses)}`];
+      return [`${'#'.repeat(unit.level ?? 1)} ${headingOf(unit, addresses)}`];
     case 'table': {
       const [head, ...rows] = lines.map(line => line.written ?? '');
-      return [head ?? '', `|${' --- |'.repeat(unit.columns)}`, ...rows];
+      return [head ?? '', `|${' --- |'.repeat(unit.columns ?? 0)}`, ...rows];
     }
     case 'text':
       return paragraphOf(unit, addresses);

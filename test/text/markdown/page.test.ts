@@ -23,7 +23,7 @@ const read = (html: string | Uint8Array, wanted: 'readable' | 'all' = 'all', mim
   assert.ok(page !== undefined);
   return page;
 };
-const written = (html: string, mimetype?: string) => read(html, 'all', mimetype).written();
+const written = (html: string, mimetype?: string) => read(html, 'all', mimetype).markdown;
 
 const TREES = ['postgresql-doc-15/html', 'git/html', 'apache2-doc/manual/en', 'linux-doc-6.1/html'].map(
   tree => `/usr/share/doc/${tree}`,
@@ -72,6 +72,18 @@ describe('a page as Markdown', () => {
       'pictures with words',
       '<img src=a.png alt="x]y"><img src=b.png><img src=data:, alt=z>',
       '![x\\]y](https://h.example/d/a.png)\n',
+    ],
+    [
+      'pictures at the end of words, and alone behind a blank',
+      '<p>a <img src=a.png alt=b><p><a href=x> <img src=c.png alt=d></a>',
+      'a![b](https://h.example/d/a.png)\n\n[![d](https://h.example/d/c.png)](https://h.example/d/x)\n',
+    ],
+    ['no link whose picture is none', '<p>a <a href=x><img src=data:, alt=b></a>', 'a\n'],
+    ['code that holds what is no link', '<code>a<a href=data:,x>b</a></code>', '`ab`\n'],
+    [
+      'marks before code and beside links',
+      '<b>"a"</b><code>b</code> <i>"c"</i><a href=x>d</a>',
+      '**"a"**`b` *"c"*[d](https://h.example/d/x)\n',
     ],
     [
       'marks as words',
@@ -149,7 +161,7 @@ describe('an independent parser', () => {
     for (const wanted of ['readable', 'all'] as const) {
       const bytes = Buffer.from(html);
       const text = textOf(bytes, { mimetype: 'text/html', charset: 'utf-8' }, wanted)?.text ?? '';
-      const markdown = read(bytes, wanted).written();
+      const markdown = read(bytes, wanted).markdown;
       assert.deepEqual(wordsOfMarkdown(markdown), wordsOf(text), `${html}\n${markdown}`);
     }
   };
@@ -212,7 +224,7 @@ describe('an independent parser', () => {
     for (const file of pagesOf(TREES, count)) {
       const bytes = readFileSync(file);
       agree(bytes.toString());
-      const there = foundInMarkdown(read(bytes).written());
+      const there = foundInMarkdown(read(bytes).markdown);
       for (const [kind, wanted] of Object.entries(foundInHtml(bytes.toString(), URL)) as [
         keyof typeof sums,
         string[],
@@ -268,7 +280,7 @@ describe('hostile pages', () => {
   ] as const)
     it(`of many ${what} take time in proportion, and come to 4 times their length and 1 MB at most`, () => {
       const page = read(html);
-      const { length } = page.written();
+      const { length } = page.markdown;
       assert.ok(length <= 4 * html.length + 1024 * 1024, `${length} of ${html.length}`);
       assert.deepEqual(
         wordsOf(page.plain).length,
@@ -283,7 +295,7 @@ describe('strangers', () => {
     const text = evil.replaceAll('<', '&lt;').replaceAll('"', '&quot;');
     const html = `<title>${text}</title><h1>${text}</h1><p><a href="${text}">${text}</a><table><tr><td>${text}<td>b</table><pre>${text}</pre>`;
     const page = read(html);
-    const markdown = page.written();
+    const markdown = page.markdown;
     assert.equal(page.title.includes('\n'), false);
     const found = foundInMarkdown(markdown);
     assert.deepEqual(
