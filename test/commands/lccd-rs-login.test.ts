@@ -70,7 +70,8 @@ test('unknown, wrong and disabled have the same text and status', async () => {
 longIt('unknown, wrong and disabled have the same text and status, and take the same time', async t => {
   const answers = new Set<string>();
   const rounds = await roundsOf(kinds, MOST_MS, async kind => {
-    const [number, password = ''] = tried()[kind];
+    // Who has the right password of a disabled provider knows already that there is one; the Queue Manager is asked for him.
+    const [number, password = ''] = kind === 'disabled' ? ['2', passwords[1]] : tried()[kind];
     const { status, text, ms } = await login(number, password);
     answers.add(`${status} ${text}`);
     return ms;
