@@ -25,11 +25,20 @@ export const MAY_IMPORT = {
 /** Modules of `db/cache` that write; the others are there for every reader. */
 const CACHE_WRITERS = ['age', 'content', 'deletions', 'errors', 'failures', 'freed', 'stores', 'tally'];
 
-/** Room → parts of rooms below that it may not import all the same: a wing asks the Queue Manager, it does not write for it. */
+/** Wings ask the Queue Manager, they do not write for it. */
+const WINGS = ['clear', 'spider', 'rs'];
+
+/** Who reads the configuration; the others are handed values (config/settings). */
+const CONFIGURED = ['commands', 'daemon', 'config', 'lib'];
+
+/** Room → parts of rooms below that it may not import all the same. */
 export const CLOSED_TO = Object.fromEntries(
-  ['clear', 'spider', 'rs'].map(wing => [
-    wing,
-    ['db/queue', ...CACHE_WRITERS.map(file => `db/cache/${file}.js`)],
+  Object.keys(MAY_IMPORT).map(room => [
+    room,
+    [
+      ...(CONFIGURED.includes(room) ? [] : ['config/load.js', 'config/types.js']),
+      ...(WINGS.includes(room) ? ['db/queue', ...CACHE_WRITERS.map(file => `db/cache/${file}.js`)] : []),
+    ],
   ]),
 );
 

@@ -6,7 +6,7 @@ import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { errorElement } from '../wire/messages.js';
 import { BotManager } from './manager.js';
-import { managerLimits, relayLimits, storeLimits } from './options.js';
+import { managerLimits, storeLimits } from './options.js';
 import { Relay } from './relay.js';
 import { Store } from './store.js';
 
@@ -21,12 +21,12 @@ export interface Edge {
 
 /** @param dir of the content */
 export async function startManager(services: Services, edge: Edge, dir: string): Promise<Running> {
-  const { config, clock, log } = services;
-  const machineId = config.get('bm.machine_id');
+  const { settings, clock, log } = services;
+  const { bm } = settings;
   const store = new Store({
     dir,
-    machineId,
-    ...storeLimits(config),
+    machineId: bm.machineId,
+    ...storeLimits(settings),
     clock,
     log,
     fail: error => services.fail(error),
@@ -35,15 +35,15 @@ export async function startManager(services: Services, edge: Edge, dir: string):
     store,
     clock,
     log,
-    ...managerLimits(config),
+    ...managerLimits(settings),
     refused: reason => services.fail(new LccError('config', `${dir}: ${reason.message}`)),
   });
   return serve(services, edge, manager, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`), ROBOTS);
 }
 
 export async function startRelay(services: Services, edge: Edge): Promise<Running> {
-  const { config, clock, log } = services;
-  const { store } = config.home;
+  const { home, settings, clock, log } = services;
+  const { store } = home;
   // It would be served if --store or --machineid were given.
   if (existsSync(join(store, 'machine-id')))
     log.warn('running as a relay although a store exists; pass --store or --machineid to serve it', {
@@ -52,7 +52,7 @@ export async function startRelay(services: Services, edge: Edge): Promise<Runnin
   const relay = new Relay({
     clock,
     log,
-    ...relayLimits(config),
+    ...managerLimits(settings),
     refused: reason => services.fail(reason),
   });
   return serve(

@@ -1,6 +1,6 @@
 /** The robot put together: its engine, the Bot Managers it connects to, or the peers that connect to it. */
 import { resolve, sep } from 'node:path';
-import type { Config } from '../config/load.js';
+import type { Settings } from '../config/settings/index.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { FetchEngine } from '../fetch/engine.js';
 import type { Clock } from '../lib/clock.js';
@@ -26,9 +26,9 @@ export async function startRobot(
   services: Services,
   { bm, listen, dir, allowed }: RobotEdge,
 ): Promise<Running> {
-  const { config, clock, log } = services;
-  const firstWordMs = bm.length > 0 ? undefined : config.get('wire.hello_timeout_ms');
-  const robot = robotOf(config, { allowed, clock, log, firstWordMs });
+  const { settings, clock, log } = services;
+  const firstWordMs = bm.length > 0 ? undefined : settings.wire.helloTimeoutMs;
+  const robot = robotOf(settings, { allowed, clock, log, firstWordMs });
   const peers = bm.map(endpoint =>
     services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
   );
@@ -55,7 +55,7 @@ export async function startRobot(
 
 /** @param with.firstWordMs how long a peer that connects may say nothing; left out: for ever */
 export function robotOf(
-  config: Config,
+  settings: Settings,
   {
     allowed,
     clock,
@@ -63,11 +63,11 @@ export function robotOf(
     firstWordMs,
   }: { allowed: readonly string[]; clock: Clock; log: Log; firstWordMs?: number | undefined },
 ): Robot {
-  const limits = engineLimits(config);
+  const limits = engineLimits(settings.bot);
   const engine = new FetchEngine({
     ...limits,
     allowAddresses: [...limits.allowAddresses, ...allowed],
     clock,
   });
-  return new Robot({ ...robotLimits(config), engine, clock, log, firstWordMs });
+  return new Robot({ ...robotLimits(settings), engine, clock, log, firstWordMs });
 }

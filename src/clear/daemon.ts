@@ -34,9 +34,9 @@ export async function startClearing(
   daemon: 'hard' | 'soft',
   run: (parts: ClearParts) => Running,
 ): Promise<Running> {
-  const { config, clock, log } = services;
-  const options = clearOptions(config);
-  makeDirectoryDurably(config.home.clear, 0o750);
+  const { home, clock, log } = services;
+  const options = clearOptions(services);
+  makeDirectoryDurably(home.clear, 0o750);
   return startLocked(options.lockPath(daemon), log, () => {
     const db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
     try {

@@ -16,17 +16,18 @@ export const DELIVER_OPTION: OptionSpec = {
 export function doorOptionsOf(context: CommandContext, config: Config): DoorSetsOptions | undefined {
   const { deliver } = context.options;
   if (deliver === undefined) return undefined;
+  const spider = config.section('spider');
   return {
     door: parseEndpoint(
       typeof deliver === 'string' ? deliver : `unix:${join(config.home.run, 'spider.sock')}`,
     ),
     clock: context.clock,
-    limits: xmlLimitsOf(config),
-    setUrls: config.get('spider.set_links'),
-    setUrlsAll: config.get('spider.set_links_all'),
-    setDelayMs: config.get('spider.set_delay_ms'),
-    maxUnanswered: config.get('spider.max_unanswered_sets'),
-    timeoutMs: config.get('spider.door_timeout_ms'),
+    limits: xmlLimitsOf(config.section('xml')),
+    setUrls: spider.setLinks,
+    setUrlsAll: spider.setLinksAll,
+    setDelayMs: spider.setDelayMs,
+    maxUnanswered: spider.maxUnansweredSets,
+    timeoutMs: spider.doorTimeoutMs,
   };
 }
 

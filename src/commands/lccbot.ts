@@ -81,7 +81,7 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
     level: logLevelOf(context),
     human: isTerminal(context.stderr),
   });
-  const robot = robotOf(config, { allowed: allowedOf(context), clock: context.clock, log });
+  const robot = robotOf(config.settings, { allowed: allowedOf(context), clock: context.clock, log });
   const stream = Duplex.from({ readable: context.input(), writable: process.stdout });
   // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do not keep a
   // process alive: it would end, with 0, without the results it owes.

@@ -1,5 +1,5 @@
 /** lccctl(8): the operator's hand on the Queue Manager. */
-import { homeOf } from '../config/load.js';
+import { homeOf } from '../config/home.js';
 import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../daemon/ask.js';
 import { formatUntil } from '../config/words.js';

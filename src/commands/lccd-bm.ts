@@ -40,7 +40,7 @@ export const command: CommandSpec = {
     return runAsDaemon(context, {
       metrics,
       start: services =>
-        startManager(services, edge, store === undefined ? services.config.home.store : resolve(store)),
+        startManager(services, edge, store === undefined ? services.home.store : resolve(store)),
     });
   },
 };

@@ -51,7 +51,8 @@ function administer(
   context: CommandContext,
   { added, removed }: { added: unknown; removed: unknown },
 ): number {
-  const readers = readersOf(configOf(context));
+  const { home, settings } = configOf(context);
+  const readers = readersOf(home, settings.cu);
   if (typeof added === 'string') context.print(`${readers.add(added)}\n`);
   else if (typeof removed === 'string') readers.remove(removed);
   else for (const name of readers.names()) context.print(`${name}\n`);

@@ -1,6 +1,8 @@
 /** lccd(8): a whole LCC on one machine. */
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { fullDiskTrap } from '../config/full-disk-trap.js';
+import type { Config } from '../config/load.js';
 import { printConfig } from '../config/print-config.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT } from '../lib/errors.js';
@@ -51,12 +53,13 @@ function run(context: CommandContext): Promise<number> | number {
   }
   return runAsDaemon(context, {
     metrics: { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES },
-    start: services => startLcc(services, callOf(context)),
+    start: (services, config) => startLcc(services, callOf(context, config)),
   });
 }
 
 /** How its children are called: by the same launchers, with the same words. */
-function callOf({ env, quiet, verbose, launcher }: CommandContext): LccdCall {
+function callOf({ env, quiet, verbose, launcher }: CommandContext, config: Config): LccdCall {
   const words = [...(quiet ? ['--quiet'] : []), ...(verbose ? ['--verbose'] : [])];
-  return { bin: dirname(realpathSync(launcher)), words, env };
+  const bin = dirname(realpathSync(launcher));
+  return { bin, words, env, configFile: config.file, trap: fullDiskTrap(config) };
 }

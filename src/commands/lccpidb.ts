@@ -1,6 +1,6 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
 import { readFileSync } from 'node:fs';
-import { slotsOf, type Slots } from '../config/hours.js';
+import type { Slots } from '../config/hours.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import {
@@ -118,7 +118,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   let db: Db | undefined;
   try {
     db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
-    await chosen.action(db, context, slotsOf(config.get('qm.slots')), config);
+    await chosen.action(db, context, config.get('qm.slots'), config);
     if (chosen.write) noteChange(db, config.home.db);
   } catch (error) {
     throw readingError(config.home.db, error);

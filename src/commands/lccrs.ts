@@ -1,6 +1,5 @@
 /** lccrs(8): the operator's hand on registration. Works while lccd-rs runs, and while it does not. */
 import { existsSync } from 'node:fs';
-import { slotsOf } from '../config/hours.js';
 import type { Config } from '../config/load.js';
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
@@ -9,7 +8,8 @@ import { directoriesOf, type Registration, type RegistrationState } from '../db/
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
-import { aboveMost, mostTermsOf } from '../rs/terms.js';
+import { aboveMost } from '../rs/terms.js';
+import { mostTermsOf } from '../wire/terms.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
@@ -178,7 +178,7 @@ function othersIn(path: string, registration: Registration): OtherProviders | un
 }
 
 function approve({ db, context, config, operand }: Given): void {
-  const slots = slotsOf(config.get('qm.slots'));
+  const slots = config.get('qm.slots');
   const { filesmax, spacemax, fullsetsallowed, bandwidth, priority } = termsOf(context.options, slots);
   const given = { filesmax, spacemax, fullsetsallowed, bandwidth, priority };
   const terms = Object.fromEntries(
@@ -196,7 +196,7 @@ function approve({ db, context, config, operand }: Given): void {
 
 /** @throws LccError `usage` for what the Queue Manager would refuse */
 function requireBelow(terms: RsTerms, config: Config): void {
-  const above = aboveMost(terms, mostTermsOf(config));
+  const above = aboveMost(terms, mostTermsOf(config.section('rs')));
   if (above !== undefined)
     throw new LccError(
       'usage',
@@ -232,7 +232,7 @@ function backup({ db, operand }: Given): void {
 }
 
 function transitionsOf(db: RsDatabase, context: CommandContext, config: Config): Transitions {
-  return new Transitions(db, () => context.clock.nowMs(), slotsOf(config.get('qm.slots')));
+  return new Transitions(db, () => context.clock.nowMs(), config.get('qm.slots'));
 }
 
 /** What a registration has, but for its hashes. */

@@ -1,5 +1,4 @@
 /** `lccstat --url=URL`: what became of one url, from the database and from what the Queue Manager says of its provider. */
-import { slotsOf } from '../config/hours.js';
 import type { Config } from '../config/load.js';
 import { formatUntil } from '../config/words.js';
 import { readProviderQueue } from '../db/queue/shape.js';
@@ -20,7 +19,7 @@ export async function showUrl(
 ): Promise<ExitStatus> {
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw new LccError('usage', `--url: "${url}" is no http or https url; give it as it was announced`);
-  const slots = slotsOf(get('qm.slots'));
+  const slots = get('qm.slots');
   const told = await toldNow(home.run);
   const nowMs = context.clock.nowMs();
   const lives = readLcc(home.db, db =>

@@ -1,7 +1,7 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
 import { existsSync } from 'node:fs';
-import { slotsOf, type Slots } from '../config/hours.js';
-import type { Home } from '../config/load.js';
+import type { Slots } from '../config/hours.js';
+import type { Home } from '../config/home.js';
 import { isDamaged } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
@@ -71,7 +71,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     return showUrl(context, config, url);
   }
   if (options['truth'] === true) return showTruth(home, context);
-  const slots = slotsOf(config.get('qm.slots'));
+  const slots = config.get('qm.slots');
   const look = () => looksOf(home);
   const waitMs = waitMsOf('--until-idle', options['untilIdle']);
   if (waitMs !== undefined) {

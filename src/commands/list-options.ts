@@ -57,7 +57,7 @@ export async function listWith(context: CommandContext, own: Own): Promise<ExitS
     staleMs: durationMsOf('--stale', options['stale']) ?? 0,
     types: new Map(typesOf(options['type'])),
     dropsOutside: options['dropOutside'] === true,
-    limits: sourceLimitsOf(config),
+    limits: sourceLimitsOf(config.settings),
     engine: engineOf(config, textsOf(options, 'allowAddress') ?? []),
     maxRetryAfterMs: config.get('spider.list_max_retry_after_ms'),
     clock: context.clock,

@@ -1,5 +1,5 @@
 /** What the daemons of an LCC say of themselves, and what is known of UNSes that say nothing. */
-import type { Home } from '../config/load.js';
+import type { Home } from '../config/home.js';
 import { amount } from '../config/words.js';
 import type { Look } from '../daemon/ask.js';
 import { errnoOf } from '../lib/errors.js';

@@ -14,14 +14,14 @@ export async function testMail(context: CommandContext, config: Config): Promise
   const address = typeof test === 'string' ? readMailAddress(test) : undefined;
   if (context.operands.length > 1 || address === undefined)
     throw new LccError('usage', 'write lccrs mail --test=ADDRESS, such as --test=you@example.org');
-  const smtp = smtpOptions(config);
+  const smtp = smtpOptions(config.section('rs'));
   if (smtp === undefined)
     throw new LccError('config', 'rs.smtp is missing: no mail is sent; name a server in lcc.toml(5)');
   const outcome = await sendMail(
     {
       address,
       subject: SUBJECTS.test,
-      body: testLetter(mailOptions(config)),
+      body: testLetter(mailOptions(config.section('rs'))),
       message: `<lcc.${randomUUID()}@${smtp.from.slice(smtp.from.lastIndexOf('@') + 1)}>`,
     },
     smtp,

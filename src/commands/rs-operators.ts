@@ -37,7 +37,7 @@ export function changeOperators(context: CommandContext, config: Config): void {
   if ((event === undefined) !== (name === '') || more.length > 0)
     throw new LccError('usage', `write lccrs operator ${verb}${event === undefined ? '' : ' NAME'}`);
   makeDirectoryDurably(config.home.rs, RS_DIR_MODE);
-  action(operatorsOf(config), name, context);
+  action(operatorsOf(config.home), name, context);
   const { path } = rsOptions(config);
   if (event === undefined || !existsSync(path)) return;
   const db = RsDatabase.open(path);

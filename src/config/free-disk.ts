@@ -4,7 +4,7 @@
  */
 import { formatBytes } from '../lib/bytes-text.js';
 import type { DiskSpace } from '../lib/disk-space.js';
-import type { Config } from './load.js';
+import { valueOf, type Settings } from './settings/index.js';
 
 export interface FreeDisk {
   percent: number;
@@ -13,10 +13,10 @@ export interface FreeDisk {
   whose: 'bm' | 'uns' | 'rs';
 }
 
-export function freeDiskOf(config: Config, whose: FreeDisk['whose']): FreeDisk {
+export function freeDiskOf(settings: Settings, whose: FreeDisk['whose']): FreeDisk {
   return {
-    percent: config.get(`${whose}.min_free_disk_percent`),
-    bytes: config.get(`${whose}.min_free_disk_bytes`),
+    percent: valueOf(settings, `${whose}.min_free_disk_percent`),
+    bytes: valueOf(settings, `${whose}.min_free_disk_bytes`),
     whose,
   };
 }

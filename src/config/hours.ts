@@ -42,11 +42,6 @@ export function hoursOfMask(mask: string, slots: Slots): Hours {
   ).join('');
 }
 
-/** The period that the setting qm.slots asks for. */
-export function slotsOf(setting: number): Slots {
-  return setting === WEEK_SLOTS ? WEEK_SLOTS : DAY_SLOTS;
-}
-
 /** Whether a mask says more than a period of `slots` slots can: it is then read strictly. */
 export function isTooFine(mask: string, slots: Slots): boolean {
   return mask.length > slots;

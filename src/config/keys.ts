@@ -1,9 +1,5 @@
 /** Kinds of settings, for code that is told which one to read. */
-import type { SettingKey, SETTINGS } from './settings/index.js';
-
-export type NumberKey = {
-  [K in SettingKey]: (typeof SETTINGS)[K] extends { type: 'number' } ? K : never;
-}[SettingKey];
+import type { NumberKey, SettingKey } from './settings/index.js';
 
 /** Where the metrics of a kind of daemon are read. */
 export type MetricsKey = Extract<SettingKey, `${string}.${'' | `${string}_`}metrics_listen`>;

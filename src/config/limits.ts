@@ -1,12 +1,12 @@
 /** Settings as the limits that the library takes. */
 import type { XmlLimits } from '../lib/xml/types.js';
-import type { Config } from './load.js';
+import type { Settings } from './settings/index.js';
 
-export function xmlLimitsOf(config: Config): XmlLimits {
+export function xmlLimitsOf({ tokenBytes, depth, attributes, nameBytes }: Settings['xml']): XmlLimits {
   return {
-    maxTokenBytes: config.get('xml.token_bytes'),
-    maxDepth: config.get('xml.depth'),
-    maxAttributes: config.get('xml.attributes'),
-    maxNameBytes: config.get('xml.name_bytes'),
+    maxTokenBytes: tokenBytes,
+    maxDepth: depth,
+    maxAttributes: attributes,
+    maxNameBytes: nameBytes,
   };
 }

@@ -1,16 +1,23 @@
 /** Effective settings: command line over lcc.toml over built-in defaults, each value with its origin. */
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, reasonOf } from '../lib/errors.js';
 import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
 import { checkTogether } from './agreeing-settings.js';
-import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings/index.js';
-import type { Config, Home } from './types.js';
+import {
+  SETTINGS,
+  sectionsOf,
+  type SettingKey,
+  type SettingRow,
+  type SettingValue,
+} from './settings/index.js';
+import { homeOf } from './home.js';
+import type { Config } from './types.js';
 
-export type { Config, Home } from './types.js';
+export { homeOf, type Home } from './home.js';
+export type { Config } from './types.js';
 
 export interface ConfigSources {
   env: NodeJS.ProcessEnv;
@@ -20,22 +27,6 @@ export interface ConfigSources {
   mayBeUnreadable?: boolean;
   /** Values from the command line, as text. */
   overrides?: Partial<Record<SettingKey, string | readonly string[] | undefined>>;
-}
-
-/** `$LCC_HOME`, else `$XDG_DATA_HOME/lcc`, else `~/.local/share/lcc`. */
-export function homeOf(env: NodeJS.ProcessEnv): Home {
-  const dir = env['LCC_HOME'] || join(env['XDG_DATA_HOME'] || join(homedir(), '.local/share'), 'lcc');
-  return {
-    dir,
-    db: join(dir, 'lcc.db'),
-    unsSpool: join(dir, 'spool/uns'),
-    fsmSpool: join(dir, 'spool/fsm'),
-    store: join(dir, 'store'),
-    clear: join(dir, 'clear'),
-    rs: join(dir, 'rs'),
-    spider: join(dir, 'spider'),
-    run: join(dir, 'run'),
-  };
 }
 
 /**
@@ -68,11 +59,15 @@ export function loadConfig(sources: ConfigSources): Config {
       replaced.push({ key: known, value: before.value });
     values.set(known, { value, origin: 'command line' });
   }
+  const get = <K extends SettingKey>(key: K) =>
+    (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>;
+  const settings = sectionsOf(get);
   const config: Config = {
     home,
     file: file?.path,
-    get: <K extends SettingKey>(key: K) =>
-      (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>,
+    get,
+    settings,
+    section: name => settings[name],
     originOf: key => values.get(key)?.origin ?? 'default',
     replaced,
   };

@@ -1,5 +1,5 @@
 /** Where clients from outside connect to a daemon. */
-import type { Config } from '../config/load.js';
+import type { SettingKey } from '../config/settings/index.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import type { Bound, Connection, Entrance, Services } from './types.js';
@@ -17,11 +17,12 @@ export async function listenAll(
   return { listens, close: () => listeners.forEach(listener => void listener.close()) };
 }
 
-type ListenKey = 'cu.listen' | 'rs.listen' | 'spider.store_listen';
-
 /** The endpoints of a setting that has no default. @throws LccError `usage` where none is given; as `parseEndpoint` */
-export function endpointsToListen(config: Config, key: ListenKey, defaultPort: number): Endpoint[] {
-  const texts = config.get(key);
+export function endpointsToListen(
+  key: SettingKey,
+  texts: readonly string[],
+  defaultPort: number,
+): Endpoint[] {
   if (texts.length === 0)
     throw new LccError(
       'usage',

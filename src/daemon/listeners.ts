@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect as netConnect, createServer, type Server, type Socket } from 'node:net';
 import { setDefaultHighWaterMark } from 'node:stream';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
-import type { Config } from '../config/load.js';
+import type { Settings } from '../config/settings/index.js';
 import { readIdentity, type Identity } from '../lib/certificates.js';
 import type { Clock } from '../lib/clock.js';
 import type { Trust } from '../lib/dial.js';
@@ -30,7 +30,7 @@ export function boundReadAhead(): void {
 }
 
 interface ListenContext {
-  config: Config;
+  net: Settings['net'];
   log: Log;
   clock: Clock;
   /** Called on SIGHUP: certificates are read again without dropping a connection. @returns ends that */
@@ -50,7 +50,7 @@ export async function listenOn(
   onConnection: (connection: Connection) => void,
   entrance?: Entrance,
 ): Promise<Listener> {
-  if (entrance?.machines === true && mayBeStrangers(endpoint, context.config))
+  if (entrance?.machines === true && mayBeStrangers(endpoint, context.net))
     context.log.warn('listening for machines without asking who they are', {
       endpoint: formatEndpoint(endpoint),
     });
@@ -63,8 +63,7 @@ export async function listenOn(
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     onConnection(describe(socket));
   };
-  const peers =
-    entrance?.machines === true && context.config.get('net.peer_ca') !== '' ? entrance : undefined;
+  const peers = entrance?.machines === true && context.net.peerCa !== '' ? entrance : undefined;
   const server = endpoint.kind === 'tls' ? tlsServer(context, accept, peers) : createServer(accept);
   await listening(server, endpoint);
   if (endpoint.kind === 'unix') chmodSync(endpoint.path, entrance?.mode ?? 0o660);
@@ -78,7 +77,7 @@ export async function listenOn(
 function refusePlainOutside(endpoint: Endpoint, context: ListenContext): void {
   if (endpoint.kind !== 'tcp' || isLoopback(endpoint.host)) return;
   const where = formatEndpoint(endpoint);
-  if (!context.config.get('net.allow_plain')) {
+  if (!context.net.allowPlain) {
     throw new LccError(
       'config',
       `${where}: plain text beyond loopback; use tls:${where}, or set net.allow_plain = true`,
@@ -169,9 +168,7 @@ function boundHandshakes(server: TlsServer): void {
 }
 
 function readCertificate(context: ListenContext): Trust {
-  const { config } = context;
-  const certPath = config.get('net.tls_cert');
-  const keyPath = config.get('net.tls_key');
+  const { tlsCert: certPath, tlsKey: keyPath } = context.net;
   if (certPath === '' || keyPath === '') {
     throw new LccError('config', 'a tls: endpoint needs net.tls_cert and net.tls_key in lcc.toml');
   }
@@ -179,7 +176,7 @@ function readCertificate(context: ListenContext): Trust {
 }
 
 function readPeerCertificate(context: ListenContext): Trust {
-  const { identity, ca } = peerIdentity(context.config);
+  const { identity, ca } = peerIdentity(context.net);
   return { ca, ...noteEnd(context, identity) };
 }
 

@@ -5,7 +5,7 @@
  */
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { Config } from '../config/load.js';
+import type { Settings } from '../config/settings/index.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { readIdentity, type Identity } from '../lib/certificates.js';
 import type { Clock } from '../lib/clock.js';
@@ -33,10 +33,10 @@ export function isLoopback(host: string): boolean {
  * Whether anybody could connect to a listener for machines, as the operator has allowed.
  * @throws LccError `config` when that is not allowed
  */
-export function mayBeStrangers(endpoint: Endpoint, config: Config): boolean {
+export function mayBeStrangers(endpoint: Endpoint, net: Settings['net']): boolean {
   if (endpoint.kind === 'unix' || isLoopback(endpoint.host)) return false;
-  if (endpoint.kind === 'tls' && config.get('net.peer_ca') !== '') return false;
-  if (config.get('net.allow_strangers')) return true;
+  if (endpoint.kind === 'tls' && net.peerCa !== '') return false;
+  if (net.allowStrangers) return true;
   const where = formatEndpoint(endpoint).replace(/^tls:/, '');
   const plain = endpoint.kind === 'tcp' ? 'net.allow_plain = true and ' : '';
   throw new LccError(
@@ -46,11 +46,11 @@ export function mayBeStrangers(endpoint: Endpoint, config: Config): boolean {
 }
 
 /** What this machine shows to others, and what it believes. @throws LccError `config` */
-export function peerIdentity(config: Config): { identity: Identity; ca: Buffer } {
+export function peerIdentity(net: Settings['net']): { identity: Identity; ca: Buffer } {
   const named = (name: 'cert' | 'key') => {
-    const own = config.get(`net.peer_${name}`);
+    const [own, shown] = name === 'cert' ? [net.peerCert, net.tlsCert] : [net.peerKey, net.tlsKey];
     return own === ''
-      ? { setting: `net.tls_${name}`, path: config.get(`net.tls_${name}`) }
+      ? { setting: `net.tls_${name}`, path: shown }
       : { setting: `net.peer_${name}`, path: own };
   };
   const [cert, key] = [named('cert'), named('key')];
@@ -58,18 +58,18 @@ export function peerIdentity(config: Config): { identity: Identity; ca: Buffer }
     throw new LccError('config', 'net.peer_ca needs net.tls_cert and net.tls_key in lcc.toml');
   return {
     identity: readIdentity(cert.path, key.path, { cert: cert.setting, key: key.setting }),
-    ca: readAuthorities('net.peer_ca', config.get('net.peer_ca')),
+    ca: readAuthorities('net.peer_ca', net.peerCa),
   };
 }
 
 /** What a `tls:` connection to another machine shows and believes; files are read each time. @throws LccError `config` */
-export function trustOf(config: Config, certified?: Certified): Trust {
-  if (config.get('net.peer_ca') !== '') {
-    const { identity, ca } = peerIdentity(config);
+export function trustOf(net: Settings['net'], certified?: Certified): Trust {
+  if (net.peerCa !== '') {
+    const { identity, ca } = peerIdentity(net);
     certified?.(identity.path, identity.validToMs);
     return { ca, cert: identity.cert, key: identity.key };
   }
-  const ca = config.get('net.tls_ca');
+  const ca = net.tlsCa;
   return ca === '' ? {} : { ca: readAuthorities('net.tls_ca', ca) };
 }
 

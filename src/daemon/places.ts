@@ -6,9 +6,7 @@
  *        │          ╰── its place is needed, it has waited for a while, and it may be told to go ──▶
  *        ╰── all places are taken: turned away
  */
-import type { Config } from '../config/load.js';
-import type { NumberKey } from '../config/keys.js';
-import { limitText } from '../config/settings/index.js';
+import { limitText, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { Counts } from '../lib/counts.js';
 import { LccError } from '../lib/errors.js';
@@ -156,14 +154,14 @@ export function boundOf(entrance: Entrance | Bound | undefined): Bound | undefin
 /** Places of a bound, as the settings have it and as there are files. */
 export function placesOf(
   bound: Bound,
-  { config, clock, log }: { config: Config; clock: Clock; log: Log },
+  { settings, clock, log }: { settings: Settings; clock: Clock; log: Log },
 ): Places {
-  const wanted = config.get(bound.key);
+  const wanted = valueOf(settings, bound.key);
   const most = Math.max(1, Math.min(wanted, Math.floor(openFilesLimit() / FILES_SHARE)));
   if (most < wanted)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: most, of: bound.whose });
   const { ofAddress } = bound;
-  const perAddress = ofAddress && { ...ofAddress, most: config.get(ofAddress.key) };
+  const perAddress = ofAddress && { ...ofAddress, most: valueOf(settings, ofAddress.key) };
   return new Places({ ...bound, most, clock, log, ...(perAddress && { perAddress }) });
 }
 

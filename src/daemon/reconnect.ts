@@ -1,6 +1,6 @@
 /** Connections to upper servers that come back by themselves: "any process that is restarted is found again". */
 import type { Socket } from 'node:net';
-import type { Config } from '../config/load.js';
+import type { Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
@@ -21,7 +21,7 @@ const TOLD_AFTER = 5;
 const CLOSED = 'closed by the other side';
 
 export interface ConnectContext {
-  config: Config;
+  net: Settings['net'];
   clock: Clock;
   log: Log;
   /** By endpoint, shared by all connections of a daemon. */
@@ -87,7 +87,7 @@ export function keepConnected(
     let cause = '';
     const current = dial(
       endpoint,
-      endpoint.kind === 'tls' ? trustOf(context.config, context.certified) : {},
+      endpoint.kind === 'tls' ? trustOf(context.net, context.certified) : {},
       () => {
         current.setTimeout(0);
         current.setKeepAlive(true, KEEP_ALIVE_MS);

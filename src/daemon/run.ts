@@ -106,7 +106,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     let isToldEarly = false;
     const early = () => void (isToldEarly = true);
     reloads.add(early);
-    const started = await spec.start(services);
+    const started = await spec.start(services, config);
     running = started;
     reloads.delete(early);
     if (started.reload !== undefined) reloads.add(() => started.reload?.());
@@ -168,7 +168,7 @@ function endProcess(status: ExitStatus): ExitStatus {
 }
 
 function servicesOf(
-  config: Config,
+  { home, settings }: Config,
   { log, reloads, certified }: { log: Log; reloads: Set<() => void>; certified: Certified },
   fail: (error: unknown) => void,
   told: AbortSignal,
@@ -176,7 +176,7 @@ function servicesOf(
   const servers: ConnectContext['servers'] = new Map();
   const allPlaces = new Map<Bound, Places>();
   const placesFor = (bound: Bound): Places => {
-    const places = allPlaces.get(bound) ?? placesOf(bound, { config, clock: systemClock, log });
+    const places = allPlaces.get(bound) ?? placesOf(bound, { settings, clock: systemClock, log });
     allPlaces.set(bound, places);
     return places;
   };
@@ -185,16 +185,26 @@ function servicesOf(
     return () => void reloads.delete(action);
   };
   return {
-    config,
+    home,
+    settings,
     log,
     clock: systemClock,
     listen: (endpoint, onConnection, entrance) => {
       const bound = boundOf(entrance);
       const accept = bounded(onConnection, bound && placesFor(bound), bound?.evict);
-      return listenOn(endpoint, { config, log, clock: systemClock, onReload, certified }, accept, entrance);
+      return listenOn(
+        endpoint,
+        { net: settings.net, log, clock: systemClock, onReload, certified },
+        accept,
+        entrance,
+      );
     },
     connect: (endpoint, onConnect, role) =>
-      keepConnected(endpoint, { config, clock: systemClock, log, servers, role, certified }, onConnect),
+      keepConnected(
+        endpoint,
+        { net: settings.net, clock: systemClock, log, servers, role, certified },
+        onConnect,
+      ),
     fail,
     told,
   };
@@ -218,7 +228,7 @@ function openControl(
       ...running.status(),
     }),
   };
-  const path = whereLinked(join(services.config.home.run, `${name}.ctl.sock`));
+  const path = whereLinked(join(services.home.run, `${name}.ctl.sock`));
   return services.listen(
     { kind: 'unix', path },
     connection => void serveControl(connection, controls, services.clock),

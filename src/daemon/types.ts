@@ -1,7 +1,8 @@
 /** What a daemon is to the skeleton, and what the skeleton gives it. */
 import type { Socket } from 'node:net';
-import type { NumberKey } from '../config/keys.js';
-import type { Config } from '../config/load.js';
+import type { Home } from '../config/home.js';
+import type { Config } from '../config/types.js';
+import type { NumberKey, Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import type { ExitStatus, LccError } from '../lib/errors.js';
@@ -57,7 +58,8 @@ export interface Place {
 }
 
 export interface Services {
-  config: Config;
+  home: Home;
+  settings: Settings;
   log: Log;
   clock: Clock;
   /** @param entrance unless it is a bound, limits are for `onConnection` to keep, and it is given no place */
@@ -103,5 +105,5 @@ export interface DaemonSpec {
   failed?(error: unknown, config: Config): unknown;
   /** Tells it apart from others of its kind on this machine, unless `$LCC_INSTANCE` does. */
   instance?: string | undefined;
-  start(services: Services): Promise<Running>;
+  start(services: Services, config: Config): Promise<Running>;
 }

@@ -21,7 +21,7 @@ const LINGER_MS = 2000;
 const MAX_PASSED_BYTES = 128 * 1024;
 
 export interface RsLinksOptions {
-  services: Pick<Services, 'config' | 'clock' | 'log' | 'listen'>;
+  services: Pick<Services, 'settings' | 'clock' | 'log' | 'listen'>;
   endpoints: readonly Endpoint[];
   operations: Pick<RsOperations, 'answer'>;
   looks: Pick<RsLooks, 'answer' | 'stop'>;
@@ -57,9 +57,9 @@ export class RsLinks {
   }
 
   async #serve({ socket, peer }: Connection): Promise<void> {
-    const { config, clock, log } = this.#options.services;
-    const idleMs = config.get('rs.idle_timeout_ms');
-    const stallMs = config.get('wire.stall_timeout_ms');
+    const { settings, clock, log } = this.#options.services;
+    const idleMs = settings.rs.idleTimeoutMs;
+    const stallMs = settings.wire.stallTimeoutMs;
     const where = `rs ${peer}`;
     const talk = new Conversation(socket, where, clock);
     this.#talks.add(talk);

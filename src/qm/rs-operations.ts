@@ -7,8 +7,8 @@
  *       ├──too many for now──▶ later, and nothing is kept
  *       ╰──▶ carried out, or refused for good ──commit──▶ answered
  */
-import type { Config } from '../config/load.js';
-import { limitText } from '../config/settings/index.js';
+import { limitText, type Settings } from '../config/settings/index.js';
+import { firstTermsOf, mostTermsOf } from '../wire/terms.js';
 import { RegisteredStore, type Standing } from '../db/providers/registered.js';
 import type { UrlLife } from '../wire/url-life.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -50,31 +50,8 @@ export interface RsBounds {
   leaveMs: number;
 }
 
-export function rsBoundsOf(config: Pick<Config, 'get'>): RsBounds {
-  return {
-    firstPid: config.get('rs.first_pid'),
-    first: {
-      filesmax: config.get('rs.filesmax'),
-      spacemax: config.get('rs.spacemax_bytes'),
-      fullsetsallowed: config.get('rs.fullsetsallowed'),
-      bandwidth: config.get('rs.bandwidth_bytes_per_s'),
-      priority: config.get('rs.priority'),
-    },
-    most: {
-      filesmax: config.get('rs.most_filesmax'),
-      spacemax: config.get('rs.most_spacemax_bytes'),
-      fullsetsallowed: config.get('rs.most_fullsetsallowed'),
-      bandwidth: config.get('rs.most_bandwidth_bytes_per_s'),
-      priority: config.get('rs.most_priority'),
-    },
-    maxRoots: config.get('rs.max_roots'),
-    providersPerRoot: config.get('rs.providers_per_root'),
-    registrationsPerDay: config.get('rs.registrations_per_day'),
-    operationsPerHour: config.get('rs.operations_per_hour'),
-    controlsPerHour: config.get('rs.controls_per_hour'),
-    changesPerHour: config.get('rs.changes_per_hour'),
-    leaveMs: config.get('rs.leave_ms'),
-  };
+export function rsBoundsOf(rs: Settings['rs']): RsBounds {
+  return { ...rs, first: firstTermsOf(rs), most: mostTermsOf(rs) };
 }
 
 export interface RsOperationsOptions {

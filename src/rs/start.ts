@@ -13,7 +13,7 @@ import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import { isIn } from '../lib/network.js';
 import { step } from '../lib/steps.js';
-import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
+import { WEB_PLACES } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
 import { Account } from './account.js';
@@ -51,13 +51,13 @@ const PING_MS = 60_000;
  *   database; as RsDatabase.open
  */
 export async function startRs(services: Services): Promise<Running> {
-  const { config, log } = services;
-  const endpoints = endpointsToListen(config, 'rs.listen', DEFAULT_RS_PORT);
-  const operatorAt = operatorEndpoints(config.get('rs.operator_listen'));
-  const options = rsOptions(config);
+  const { home, settings, log } = services;
+  const endpoints = endpointsToListen('rs.listen', settings.rs.listen, DEFAULT_RS_PORT);
+  const operatorAt = operatorEndpoints(settings.rs.operatorListen);
+  const options = rsOptions(services);
   if (options.url === '')
     throw new LccError('config', 'rs.url is missing: the public address of the Registration Server');
-  makeDirectoryDurably(config.home.rs, 0o750);
+  makeDirectoryDurably(home.rs, 0o750);
   return startLocked(options.lockPath, log, async () => {
     const db = RsDatabase.open(options.path);
     const old = db.wentBack();
@@ -96,7 +96,7 @@ async function run(
   endpoints: readonly Endpoint[],
   operatorAt: readonly Endpoint[],
 ): Promise<Running> {
-  const { config, clock, log } = services;
+  const { settings, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
   const logged = logAudit(db, log);
   const transitions = new Transitions(db, () => clock.nowMs(), options.slots);
@@ -126,7 +126,7 @@ async function run(
   const mail = startMail({
     db,
     options: options.mail,
-    smtp: smtpOptions(config),
+    smtp: smtpOptions(settings.rs),
     clock,
     log,
     async show(pid) {
@@ -143,8 +143,8 @@ async function run(
   const registrar = new Registrar({ db, options, clock, log, mailing, ask, applied, fail });
   const account = new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: PATIENCE_MS });
 
-  const limits = webLimitsOf(config);
-  const maxBodyBytes = limits['web.max_body_bytes'];
+  const limits = settings.web;
+  const maxBodyBytes = limits.maxBodyBytes;
   const within = (over: Promise<void>, delayMs: number) =>
     Promise.race([over, new Promise<void>(resolve => clock.after(delayMs, resolve))]);
   const failed = (path: string, error: unknown) =>

@@ -1,6 +1,5 @@
 /** Terms that an approval may give, within what the settings allow; the Queue Manager has the same bounds. */
 import { parseAmount, type Unit } from '../config/amounts.js';
-import type { Config } from '../config/load.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { RsRequestRefused } from './refusal.js';
 
@@ -16,16 +15,6 @@ export const TERMS: readonly { name: keyof GivenTerms; label: string; unit: Unit
 ];
 
 export type MostTerms = Required<GivenTerms>;
-
-export function mostTermsOf(config: Pick<Config, 'get'>): MostTerms {
-  return {
-    filesmax: config.get('rs.most_filesmax'),
-    spacemax: config.get('rs.most_spacemax_bytes'),
-    fullsetsallowed: config.get('rs.most_fullsetsallowed'),
-    bandwidth: config.get('rs.most_bandwidth_bytes_per_s'),
-    priority: config.get('rs.most_priority'),
-  };
-}
 
 /** Of each term the higher one; a bandwidth of 0 has no limit. */
 export function higherTerms(most: MostTerms, has: GivenTerms): MostTerms {

@@ -1,5 +1,5 @@
 /** Children that ended for want of room on a disk: they are not started before there is some. */
-import type { Home } from '../config/load.js';
+import type { Home } from '../config/home.js';
 import { roomlessness } from '../lib/disk-room.js';
 import { EXIT } from '../lib/errors.js';
 

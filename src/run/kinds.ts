@@ -2,7 +2,8 @@
  * The kinds of daemons of a whole LCC: what lccd starts of each, in which order it stops them, and in which order all are asked
  * what they do. Which kind a name is of: there may be several of a kind, `lccd-uns` and `lccd-uns-west`.
  */
-import type { Config } from '../config/load.js';
+import type { Settings } from '../config/settings/index.js';
+import type { Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 
 /** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared comes last. */
@@ -16,12 +17,12 @@ interface DaemonKind {
   name: string;
   phase: (typeof PHASES)[number];
   /** The options of each child of this kind that lccd starts; of several, each has its number in its name. */
-  children: (config: Config, socket: (file: string) => string) => string[][];
+  children: (lcc: Pick<Services, 'home' | 'settings'>, socket: (file: string) => string) => string[][];
 }
 
 /** For those that fetch from sites. */
-function allowedAddresses(config: Config): string[] {
-  return config.get('bot.allow_addresses').map(network => `--allow-address=${network}`);
+function allowedAddresses({ bot }: Settings): string[] {
+  return bot.allowAddresses.map(network => `--allow-address=${network}`);
 }
 
 /** In the order in which they are started: what is connected to comes before what connects. */
@@ -29,73 +30,70 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-qm',
     phase: 'queue',
-    children: (config, socket) => [
+    children: ({ settings: { rs } }, socket) => [
       [
         `--listen-uns=${socket('qm-uns.sock')}`,
         `--listen-bm=${socket('qm-bm.sock')}`,
-        ...(config.get('rs.listen').length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
+        ...(rs.listen.length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
       ],
     ],
   },
   {
     name: 'lccd-bm',
     phase: 'managers',
-    children: (config, socket) => [
+    children: ({ home, settings }, socket) => [
       [
         `--source=${socket('qm-bm.sock')}`,
         `--listen=${socket('bm.sock')}`,
-        `--store=${config.home.store}`,
-        `--machineid=${config.get('bm.machine_id')}`,
+        `--store=${home.store}`,
+        `--machineid=${settings.bm.machineId}`,
       ],
     ],
   },
   {
     name: 'lccbot',
     phase: 'robots',
-    children: (config, socket) =>
-      Array.from({ length: config.get('bm.bots') }, () => [
+    children: ({ settings }, socket) =>
+      Array.from({ length: settings.bm.bots }, () => [
         `--bm=${socket('bm.sock')}`,
-        `--slots=${config.get('bm.slots')}`,
-        ...allowedAddresses(config),
+        `--slots=${settings.bm.slots}`,
+        ...allowedAddresses(settings),
       ]),
   },
   {
     name: 'lccd-uns',
     phase: 'intake',
-    children: (config, socket) => [
+    children: ({ settings: { uns, rs } }, socket) => [
       [
-        ...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`),
+        ...uns.listen.map(endpoint => `--listen=${endpoint}`),
         `--qm=${socket('qm-uns.sock')}`,
         `--listen-spider=${socket('spider.sock')}`,
-        ...(config.get('rs.listen').length === 0 ? [] : [`--listen-door=${socket('uns-door.sock')}`]),
+        ...(rs.listen.length === 0 ? [] : [`--listen-door=${socket('uns-door.sock')}`]),
       ],
     ],
   },
   {
     name: 'lccd-cu',
     phase: 'readers',
-    children: config => {
-      const endpoints = config.get('cu.listen');
-      return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
-    },
+    children: ({ settings: { cu } }) =>
+      cu.listen.length === 0 ? [] : [cu.listen.map(endpoint => `--listen=${endpoint}`)],
   },
   {
     name: 'lccd-rs',
     phase: 'readers',
-    children: config => {
-      const endpoints = config.get('rs.listen');
-      const operators = config.get('rs.operator_listen');
+    children: ({ settings }) => {
+      const { rs, uns: local } = settings;
       // Where lccd has its UNS listen, which need not be what lcc.toml says.
-      const [uns] = config.get('rs.uns') === '' ? config.get('uns.listen') : [];
+      const [uns] = rs.uns === '' ? local.listen : [];
       const told = uns === undefined ? [] : [`--uns=${formatEndpoint(parseEndpoint(uns))}`];
-      return endpoints.length === 0
+      return rs.listen.length === 0
         ? []
         : [
             [
-              ...endpoints.map(endpoint => `--listen=${endpoint}`),
-              ...operators.map(endpoint => `--operator-listen=${endpoint}`),
+              ...rs.listen.map(endpoint => `--listen=${endpoint}`),
+              ...rs.operatorListen.map(endpoint => `--operator-listen=${endpoint}`),
               ...told,
-              ...allowedAddresses(config),
+              ...allowedAddresses(settings),
             ],
           ];
     },
@@ -103,12 +101,12 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-hard',
     phase: 'clearing',
-    children: config => (config.get('clear.enabled') ? [[]] : []),
+    children: ({ settings }) => (settings.clear.enabled ? [[]] : []),
   },
   {
     name: 'lccd-soft',
     phase: 'clearing',
-    children: config => (config.get('clear.enabled') ? [[]] : []),
+    children: ({ settings }) => (settings.clear.enabled ? [[]] : []),
   },
 ];
 

@@ -1,16 +1,13 @@
 /** A whole LCC put together: one lccd for each home, its children, how they are called, and who answers for them. */
 import { join } from 'node:path';
-import type { Config } from '../config/load.js';
 import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../daemon/ask.js';
 import type { ChildSpec } from './child.js';
-import { fullDiskTrap } from './full-disk-trap.js';
 import { heldUp } from './held-up.js';
 import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
-import { supervisorTimes } from './options.js';
 import { Supervisor } from './supervisor.js';
 
 /**
@@ -27,25 +24,28 @@ export interface LccdCall {
   /** Options that all of them are given. */
   words: readonly string[];
   env: NodeJS.ProcessEnv;
+  /** Their configuration, where there is a file of it. */
+  configFile: string | undefined;
+  /** Why a full disk could not be emptied, if so. */
+  trap: string | undefined;
 }
 
 /** @throws LccError `peer.unavailable` when another lccd runs this LCC */
 export async function startLcc(services: Services, call: LccdCall): Promise<Running> {
-  const { config, clock, log } = services;
-  const { dir, run: runDir } = config.home;
+  const { home, settings, clock, log } = services;
+  const { dir, run: runDir } = home;
   const lock = tryLock(join(runDir, 'lccd.lock'));
   if (lock === undefined)
     throw new LccError('peer.unavailable', `${dir}: another lccd runs this LCC; stop that one first`);
-  const trap = fullDiskTrap(config);
-  if (trap !== undefined) log.warn('a full disk could not be emptied', { reason: trap });
+  if (call.trap !== undefined) log.warn('a full disk could not be emptied', { reason: call.trap });
   const supervisor = new Supervisor({
-    children: childrenOf(config, call),
+    children: childrenOf(services, call),
     stopOrder: STOP_ORDER,
     clock,
     log,
-    ...supervisorTimes(config),
+    ...settings.lccd,
     failed: error => services.fail(error),
-    notNow: status => heldUp(status, config.home),
+    notNow: status => heldUp(status, home),
     isReady: async (name, pid) => {
       try {
         // An orphan of an earlier lccd may still answer here: its successor is ready when it answers itself.
@@ -74,12 +74,12 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
 }
 
 /** In starting order, as the kinds are. */
-function childrenOf(config: Config, { bin, words, env }: LccdCall): ChildSpec[] {
-  const { run: runDir } = config.home;
-  const unix = (file: string) => `unix:${join(runDir, file)}`;
+function childrenOf(services: Services, { bin, words, env, configFile }: LccdCall): ChildSpec[] {
+  const { home, settings } = services;
+  const unix = (file: string) => `unix:${join(home.run, file)}`;
   // The longest path below run/: a home that is too deep is refused here, with a message that says so.
-  parseEndpoint(unix(`lccbot-${config.get('bm.bots')}.ctl.sock`));
-  const common = [...(config.file === undefined ? [] : [`--config=${config.file}`]), ...words];
+  parseEndpoint(unix(`lccbot-${settings.bm.bots}.ctl.sock`));
+  const common = [...(configFile === undefined ? [] : [`--config=${configFile}`]), ...words];
   const child = (command: string, args: string[], instance?: string): ChildSpec => ({
     name: instance === undefined ? command : `${command}-${instance}`,
     file: process.execPath,
@@ -87,7 +87,7 @@ function childrenOf(config: Config, { bin, words, env }: LccdCall): ChildSpec[] 
     env: childEnvironment(env, instance),
   });
   return KINDS.flatMap(({ name, phase, children }) =>
-    children(config, unix).map((args, i, { length }) => ({
+    children(services, unix).map((args, i, { length }) => ({
       ...child(name, args, length === 1 ? undefined : String(i + 1)),
       isBeside: BESIDE.includes(phase),
     })),

@@ -1,6 +1,5 @@
-/** What reading lists is bounded by: plain values, taken from the settings in one place. */
-import type { Config } from '../config/load.js';
-import { limitText } from '../config/settings/index.js';
+/** What reading lists is bounded by. */
+import { limitIn, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
 
 /** A bound, and how the message that refuses names it. */
 export interface SourceLimit {
@@ -18,11 +17,8 @@ export interface SourceLimits {
   urlBytes: SourceLimit;
 }
 
-export function sourceLimitsOf(config: Config): SourceLimits {
-  const bound = (key: Parameters<typeof limitText>[0]): SourceLimit => {
-    const most = Number(config.get(key));
-    return { most, text: limitText(key, most) };
-  };
+export function sourceLimitsOf(settings: Settings): SourceLimits {
+  const bound = (key: NumberKey) => ({ most: valueOf(settings, key), text: limitIn(settings, key) });
   return {
     documents: bound('spider.list_max_documents'),
     depth: bound('spider.list_max_depth'),

@@ -126,7 +126,7 @@ export class Logins {
 
   #delayMs(account: string, address: string): number {
     const delayMs = this.#backoff.delayMs(account, address);
-    if (delayMs > this.#options.limits['uns.login_timeout_ms']) {
+    if (delayMs > this.#options.limits.loginTimeoutMs) {
       throw new Refusal(102, 'too many failed logins, try again later');
     }
     return delayMs;
@@ -174,7 +174,7 @@ export class Logins {
 
   #describe(provider: Provider, begun: SessionBegun): Admission {
     const { pid, filesmax, filesused, spacemax, spaceused } = provider;
-    const most = this.#options.limits['uns.errors_shown'];
+    const most = this.#options.limits.errorsShown;
     const { shown, total, upTo } = shownErrors(this.#parts.pidb, provider, begun.errseen, most);
     const waiting = this.#parts.intake.waiting(pid);
     return {

@@ -16,7 +16,7 @@ export class SpoolRoom {
   /** What is full, the spool or its disk. */
   shortage(): string | undefined {
     const { limits } = this.#options;
-    return this.#spool.bytes >= limits['uns.max_spool_bytes']
+    return this.#spool.bytes >= limits.maxSpoolBytes
       ? `the spool is at its limit, ${limitOf(this.#options, 'uns.max_spool_bytes')}`
       : this.#diskShortage();
   }

@@ -160,12 +160,12 @@ export class UnsServer {
       idle: this.#spool.entries.length === 0 && sets === 0,
       id: this.#parts.options.id,
       connections: this.#places.count,
-      max_connections: this.#parts.options.limits['uns.max_connections'],
+      max_connections: this.#parts.options.limits.maxConnections,
       sessions: this.#places.known,
       sets_open: sets,
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
-      max_spool_bytes: this.#parts.options.limits['uns.max_spool_bytes'],
+      max_spool_bytes: this.#parts.options.limits.maxSpoolBytes,
       no_room: this.#intake.room.shortage() ?? null,
       sets_bad: aside.entries,
       foreign_files: aside.foreign,
@@ -209,16 +209,16 @@ function placesFor(options: UnsOptions, { clock, log }: UnsParts, share: FairSha
   const { limits, maxAtDoor } = options;
   return new Places({
     key: 'uns.max_connections',
-    most: limits['uns.max_connections'],
+    most: limits.maxConnections,
     perAddress: {
       key: 'uns.max_connections_per_address',
-      most: limits['uns.max_connections_per_address'],
+      most: limits.maxConnectionsPerAddress,
     },
     whose: 'CPs',
     say: ({ message }) => initRejected(102, message),
     clock,
     log,
-    turnedAway: { most: maxAtDoor, lingerMs: limits['uns.linger_timeout_ms'], maxBytes: Infinity, share },
+    turnedAway: { most: maxAtDoor, lingerMs: limits.lingerTimeoutMs, maxBytes: Infinity, share },
   });
 }
 

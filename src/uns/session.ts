@@ -161,7 +161,7 @@ export class CpSession {
   async *#events(): AsyncGenerator<CpEvent> {
     for (;;) {
       this.#timeLimits.waits();
-      await this.#talk.said(this.#parts.options.limits['uns.max_reply_bytes']);
+      await this.#talk.said(this.#parts.options.limits.maxReplyBytes);
       const slice = await this.#talk.next(this.#reading);
       this.#timeLimits.heard(slice?.length ?? 0);
       if (slice === undefined) break;
@@ -206,7 +206,7 @@ export class CpSession {
   /** @throws Refusal 102 when the provider has its number of sessions already */
   #takePlace(pid: number): void {
     const { options, perProvider } = this.#parts;
-    if (perProvider.of(pid) >= options.limits['uns.max_connections_per_provider']) {
+    if (perProvider.of(pid) >= options.limits.maxConnectionsPerProvider) {
       const limit = limitOf(options, 'uns.max_connections_per_provider');
       throw new Refusal(102, `provider ${pid} is connected already, try again later: the limit is ${limit}`);
     }
@@ -282,7 +282,7 @@ export class CpSession {
     const maxBytes = isNoise ? xml.maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes : Infinity;
     const parting = { reading: this.#reading, maxBytes, isCertain: true };
     // An interruption that came while the last word was decided on must not cut it off.
-    const received = await this.#talk.part(limits['uns.linger_timeout_ms'], parting);
+    const received = await this.#talk.part(limits.lingerTimeoutMs, parting);
     this.#receivedUpTo = receivedUpTo(this.#admission?.shownUpTo ?? 0, { received, isCut: this.#isCut });
   }
 

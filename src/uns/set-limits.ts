@@ -4,12 +4,12 @@ import { limitOf, type UnsOptions } from './options.js';
 
 /** @param bytes of the set as it is sent @throws Refusal 106 */
 export function demandSetBytes(options: UnsOptions, bytes: number): void {
-  if (bytes > options.limits['uns.max_set_bytes'])
+  if (bytes > options.limits.maxSetBytes)
     throw new Refusal(106, `the set is too big: the limit is ${limitOf(options, 'uns.max_set_bytes')}`);
 }
 
 /** @param urls acceptable or not @throws Refusal 106 */
 export function demandSetUrls(options: UnsOptions, urls: number): void {
-  if (urls > options.limits['uns.max_set_urls'])
+  if (urls > options.limits.maxSetUrls)
     throw new Refusal(106, `too many urls in one set: the limit is ${limitOf(options, 'uns.max_set_urls')}`);
 }

@@ -105,7 +105,7 @@ class Visit {
     const { options, share } = this.#parts;
     const reading = share.join();
     reading.known();
-    const limitMs = options.limits['uns.idle_timeout_ms'];
+    const limitMs = options.limits.idleTimeoutMs;
     const late = () => new Refusal(106, `silent for ${limitText('uns.idle_timeout_ms', limitMs)}`);
     for (;;) {
       // Between two sets a crawl may have nothing to say for long.
@@ -176,8 +176,7 @@ class Visit {
       spooling.countBytes(bytes);
       const errors = spooling.take(urls);
       // The client is told how many, and the first of them.
-      if (set.errors.length + errors.length <= this.#parts.options.limits['uns.max_reply_bytes'])
-        set.errors += errors;
+      if (set.errors.length + errors.length <= this.#parts.options.limits.maxReplyBytes) set.errors += errors;
     });
     if (set.refusal === undefined) return;
     set.spooling = undefined;

@@ -3,7 +3,7 @@
  * use any of them, and a folder has one writer: the server that holds its lock (lib/spool.ts).
  */
 import { join } from 'node:path';
-import type { Home } from '../config/types.js';
+import type { Home } from '../config/home.js';
 
 export function spoolDirOf({ unsSpool }: Pick<Home, 'unsSpool'>, unsId: string): string {
   return join(unsSpool, unsId);

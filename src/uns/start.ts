@@ -34,19 +34,20 @@ export async function startUns(
   qm: Endpoint | undefined,
   doors: { front: readonly Endpoint[]; spider: readonly Endpoint[] },
 ): Promise<Running> {
-  const { config, clock, log } = services;
-  const options = unsOptions(config, openFilesLimit());
-  const maxConnections = options.limits['uns.max_connections'];
-  if (maxConnections < config.get('uns.max_connections'))
+  const { clock, log } = services;
+  const { uns: set } = services.settings;
+  const options = unsOptions(services, openFilesLimit());
+  const maxConnections = options.limits.maxConnections;
+  if (maxConnections < set.maxConnections)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: maxConnections });
   const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
-  const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
+  const endpoints = set.listen.map(text => parseEndpoint(text));
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
   const doorListeners = await Promise.all([
     ...doors.front.map(to => services.listen(to, each => uns.acceptDoor(each), DOOR_PLACES)),
     ...doors.spider.map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
   ]);
-  const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
+  const peers = (qm === undefined ? [] : Array<Endpoint>(set.qmConnections).fill(qm)).map(to =>
     services.connect(to, connection => uns.serveQueueManager(connection)),
   );
   return {

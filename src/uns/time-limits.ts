@@ -70,9 +70,9 @@ export class TimeLimits {
     const { limits } = this.#options;
     const nowMs = this.#clock.monotonicMs();
     const ageMs = nowMs - this.#startMs;
-    const idleMs = limits['uns.idle_timeout_ms'];
-    const delays = [limits['uns.session_timeout_ms'] - ageMs, idleMs - this.#waitedNowMs()];
-    if (this.#phase === 'login') delays.push(limits['uns.login_timeout_ms'] - ageMs);
+    const idleMs = limits.idleTimeoutMs;
+    const delays = [limits.sessionTimeoutMs - ageMs, idleMs - this.#waitedNowMs()];
+    if (this.#phase === 'login') delays.push(limits.loginTimeoutMs - ageMs);
     if (this.#phase === 'set') delays.push(idleMs / RATE_LOOKS);
     const delayMs = Math.max(1, Math.ceil(Math.min(...delays)));
     // A look too early finds nothing and costs nothing: most sessions are over by then.
@@ -93,17 +93,16 @@ export class TimeLimits {
   #violation(): Refusal | undefined {
     const { limits } = this.#options;
     const ageMs = this.#clock.monotonicMs() - this.#startMs;
-    const idleMs = limits['uns.idle_timeout_ms'];
+    const idleMs = limits.idleTimeoutMs;
     const over = (what: string, key: Parameters<typeof limitOf>[1]) =>
       new Refusal(106, `${what}: the limit is ${limitOf(this.#options, key)}`);
-    if (ageMs >= limits['uns.session_timeout_ms'])
-      return over('the session takes too long', 'uns.session_timeout_ms');
-    if (this.#phase === 'login' && ageMs >= limits['uns.login_timeout_ms'])
+    if (ageMs >= limits.sessionTimeoutMs) return over('the session takes too long', 'uns.session_timeout_ms');
+    if (this.#phase === 'login' && ageMs >= limits.loginTimeoutMs)
       return over('no complete init in time', 'uns.login_timeout_ms');
     if (this.#waitedNowMs() >= idleMs) return over('nothing was heard for too long', 'uns.idle_timeout_ms');
     if (this.#phase !== 'set') return undefined;
     const waitedMs = this.#setWaitedMs + this.#waitedNowMs();
-    if (waitedMs >= idleMs && (this.#setBytes * 1000) / waitedMs < limits['uns.min_rate_bytes_per_s'])
+    if (waitedMs >= idleMs && (this.#setBytes * 1000) / waitedMs < limits.minRateBytesPerS)
       return over('the set arrives too slowly', 'uns.min_rate_bytes_per_s');
     return undefined;
   }

@@ -37,7 +37,7 @@ export class WebDoor {
   async accept({ socket, peer }: Connection): Promise<void> {
     const { options, clock, log } = this.#parts;
     const talk = new Conversation(socket, `door ${peer}`, clock);
-    const limitMs = options.limits['uns.login_timeout_ms'];
+    const limitMs = options.limits.loginTimeoutMs;
     const late = () => new Refusal(102, `no question for ${limitText('uns.login_timeout_ms', limitMs)}`);
     talk.limit(limitMs, late);
     try {

@@ -1,7 +1,6 @@
 /** Where the metrics of a daemon are read, and which settings name the same place. */
 import { METRICS_PORTS, type MetricsKey } from '../config/keys.js';
-import type { Config } from '../config/load.js';
-import { SETTINGS, type SettingKey } from '../config/settings/index.js';
+import { SETTINGS, valueOf, type SettingKey, type Settings } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 
@@ -27,10 +26,10 @@ const LISTENS = (Object.keys(SETTINGS) as SettingKey[]).filter((key): key is Met
 const ANY_HOST = new Set(['0.0.0.0', '::']);
 
 /** Other settings by which another daemon has that endpoint for its metrics. */
-export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, config: Pick<Config, 'get'>): SettingKey[] {
+export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, settings: Settings): SettingKey[] {
   if (endpoint.kind === 'unix') return [];
   return LISTENS.filter(key => {
-    const text = key === own ? '' : config.get(key);
+    const text = key === own ? '' : valueOf(settings, key);
     if (text === '') return false;
     const other = parseEndpoint(text);
     if (other.kind === 'unix') return false;
@@ -38,14 +37,14 @@ export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, config: Pick<Co
     const hosts = [endpoint.host, other.host];
     return (
       ahead >= 0 &&
-      ahead < portsOf(key, config) &&
+      ahead < portsOf(key, settings) &&
       (endpoint.host === other.host || hosts.some(host => ANY_HOST.has(host)))
     );
   });
 }
 
 /** How many ports in a row a setting stands for. */
-function portsOf(key: MetricsKey, config: Pick<Config, 'get'>): number {
+function portsOf(key: MetricsKey, settings: Settings): number {
   const ports = METRICS_PORTS[key];
-  return ports === undefined ? 1 : config.get(ports);
+  return ports === undefined ? 1 : valueOf(settings, ports);
 }

@@ -5,13 +5,14 @@
 import type { RequestListener } from 'node:http';
 import type { Counter, Gauge } from 'prom-client';
 import type { MetricsKey } from '../config/keys.js';
+import { valueOf } from '../config/settings/index.js';
 import type { Figures, Status } from '../daemon/figures.js';
 import type { Running, Services } from '../daemon/types.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { line, send, type HttpAnswer } from './answer.js';
-import { webLimitsOf, type WebLimits } from './limits.js';
+import type { WebLimits } from './limits.js';
 import { alsoNamedBy, metricsEndpoint } from './metrics-endpoint.js';
 import { serveWeb, type WebServer } from './server.js';
 
@@ -33,13 +34,13 @@ export async function openMetrics(
   running: Pick<Running, 'status'>,
   instance: string,
 ): Promise<WebServer | undefined> {
-  const { config, log } = services;
-  const text = config.get(listen);
+  const { settings, log } = services;
+  const text = valueOf(settings, listen);
   if (text === '') return undefined;
   let endpoint: Endpoint | undefined;
   try {
     endpoint = metricsEndpoint(text, instance);
-    const server = await serveMetrics(endpoint, services, webLimitsOf(config), figures, version, () =>
+    const server = await serveMetrics(endpoint, services, settings.web, figures, version, () =>
       running.status(),
     );
     for (const each of server.endpoints) log.info('metrics: listening', { endpoint: formatEndpoint(each) });
@@ -48,7 +49,7 @@ export async function openMetrics(
     if (!(error instanceof LccError)) throw error;
     const others =
       endpoint !== undefined && errnoOf(error.cause) === 'EADDRINUSE'
-        ? alsoNamedBy(endpoint, listen, config)
+        ? alsoNamedBy(endpoint, listen, settings)
         : [];
     const remark = others.length === 0 ? '' : `; named too by ${others.join(', ')}`;
     throw new LccError(error.code, `${listen}: ${error.message}${remark}`, { cause: error });

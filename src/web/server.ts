@@ -12,7 +12,8 @@ import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import { line, plainAnswer, prepare, send } from './answer.js';
-import { limitOf, WEB_PLACES, type WebLimits } from './limits.js';
+import { limitIn } from '../config/settings/index.js';
+import { WEB_PLACES, type WebLimits } from './limits.js';
 
 /** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the limits. */
 const AROUND_BYTES = 4096;
@@ -36,18 +37,18 @@ export async function serveWeb(
   bound: Bound = WEB_PLACES,
 ): Promise<WebServer> {
   const clients = new Clients(services.clock, limits);
-  const http = createServer({ maxHeaderSize: limits['web.max_header_bytes'] }, (request, response) => {
+  const http = createServer({ maxHeaderSize: limits.maxHeaderBytes }, (request, response) => {
     // What a client sends after its first request is no request.
     if (!clients.asks(request)) return;
     prepare(response);
     // RFC 9112, 3.2: a proxy may have looked at another one than we would.
     if (request.rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1)
       return send(request, response, line(400, 'there is more than one Host header'));
-    if (Buffer.byteLength(request.url ?? '') > limits['web.max_url_bytes'])
+    if (Buffer.byteLength(request.url ?? '') > limits.maxUrlBytes)
       return send(
         request,
         response,
-        line(414, `the address is longer than ${limitOf(limits, 'web.max_url_bytes')}`),
+        line(414, `the address is longer than ${limitIn({ web: limits }, 'web.max_url_bytes')}`),
       );
     try {
       listener(request, response);
@@ -109,7 +110,7 @@ class Clients {
       if (this.#open.size === 0) this.#closed?.();
     });
     http.emit('connection', socket);
-    const most = this.#limits['web.max_header_bytes'] + this.#limits['web.max_body_bytes'] + AROUND_BYTES;
+    const most = this.#limits.maxHeaderBytes + this.#limits.maxBodyBytes + AROUND_BYTES;
     let bytes = 0;
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
@@ -119,7 +120,7 @@ class Clients {
 
   /** First of the headers, then of the whole; one timer at a time. @returns ends that */
   #limitTime(connection: Connection, client: Client): () => void {
-    const { 'web.headers_timeout_ms': headersMs, 'web.request_timeout_ms': wholeMs } = this.#limits;
+    const { headersTimeoutMs: headersMs, requestTimeoutMs: wholeMs } = this.#limits;
     const whole = (delayMs: number) =>
       this.#clock.after(delayMs, () => this.#late(connection, 'web.request_timeout_ms'));
     if (headersMs >= wholeMs) return whole(wholeMs);
@@ -150,7 +151,10 @@ class Clients {
     if (client === undefined || socket.bytesWritten > 0 || !socket.writable) return void socket.destroy();
     const answer =
       errnoOf(error) === 'HPE_HEADER_OVERFLOW'
-        ? plainAnswer(431, `the headers are longer than ${limitOf(this.#limits, 'web.max_header_bytes')}`)
+        ? plainAnswer(
+            431,
+            `the headers are longer than ${limitIn({ web: this.#limits }, 'web.max_header_bytes')}`,
+          )
         : plainAnswer(400, 'this is no HTTP request');
     if (!client.hasAsked) return this.#turnedAway.turnAway(connectionOf({ socket }), answer);
     // Its body is broken.
@@ -168,7 +172,7 @@ class Clients {
     if (connection.socket.bytesWritten > 0) return void connection.socket.destroy();
     this.#turnedAway.turnAway(
       connection,
-      plainAnswer(408, `the request took longer than ${limitOf(this.#limits, key)}`),
+      plainAnswer(408, `the request took longer than ${limitIn({ web: this.#limits }, key)}`),
     );
   }
 }

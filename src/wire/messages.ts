@@ -14,8 +14,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { xmlLimitsOf } from '../config/limits.js';
-import type { Config } from '../config/load.js';
-import { limitText } from '../config/settings/index.js';
+import { limitText, type Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { FairShare, STRANGER_REST_BYTES, type PeerReading } from '../lib/fair-share.js';
@@ -37,14 +36,8 @@ export interface ChannelLimits {
 }
 
 /** The limits of every channel, from the settings. */
-export function channelLimitsOf(config: Config): ChannelLimits {
-  return {
-    xml: xmlLimitsOf(config),
-    maxHelloBytes: config.get('wire.max_hello_bytes'),
-    share: new FairShare(),
-    maxPendingBytes: config.get('wire.max_pending_bytes'),
-    stallTimeoutMs: config.get('wire.stall_timeout_ms'),
-  };
+export function channelLimitsOf({ xml, wire }: Pick<Settings, 'xml' | 'wire'>): LinkLimits {
+  return { ...wire, xml: xmlLimitsOf(xml), share: new FairShare() };
 }
 
 export interface ChannelOptions extends ChannelLimits {
@@ -67,14 +60,6 @@ export interface LinkLimits extends ChannelLimits {
 }
 
 export type LinkOptions = ChannelOptions & LinkLimits;
-
-export function linkLimitsOf(config: Config): LinkLimits {
-  return {
-    ...channelLimitsOf(config),
-    helloTimeoutMs: config.get('wire.hello_timeout_ms'),
-    pingIntervalMs: config.get('wire.ping_interval_ms'),
-  };
-}
 
 export interface ChannelHandlers {
   /**

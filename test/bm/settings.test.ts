@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { managerLimits, relayLimits, storeLimits } from '../../src/bm/options.js';
+import { managerLimits, storeLimits } from '../../src/bm/options.js';
 import { configOf, settingsOf, type Overrides } from '../support/settings.js';
 import { Far, fetch, fileOf, numberOf, ok, RelayWorld, World } from './support.js';
 
@@ -20,14 +20,14 @@ const results = (lines: string[]) => lines.filter(line => line.startsWith('<fetc
 
 /** What is seen of a Bot Manager with these settings. */
 const manager = (look: (world: World) => Promise<unknown>) => async (settings: Overrides) => {
-  const config = configOf(settings);
-  const world = new World(managerLimits(config), storeLimits(config));
+  const { settings: all } = configOf(settings);
+  const world = new World(managerLimits(all), storeLimits(all));
   const seen = await look(world);
   await world.stop();
   return seen;
 };
 const relay = (look: (world: RelayWorld) => Promise<unknown>) => async (settings: Overrides) => {
-  const world = new RelayWorld(relayLimits(configOf(settings)));
+  const world = new RelayWorld(managerLimits(configOf(settings).settings));
   const seen = await look(world);
   await world.stop();
   return seen;

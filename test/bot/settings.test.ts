@@ -37,7 +37,7 @@ const GIVEN = {
 };
 
 test('every setting of the robot reaches the option it is for', () => {
-  assert.deepEqual(engineLimits(configOf(GIVEN)), {
+  const expected = {
     connectTimeoutMs: 11,
     headersTimeoutMs: 12,
     idleTimeoutMs: 13,
@@ -58,11 +58,13 @@ test('every setting of the robot reaches the option it is for', () => {
     maxIdleConnections: 17,
     maxConnectionsPerHost: 19,
     keepAliveMs: 18,
-  });
+  };
+  const limits = engineLimits(configOf(GIVEN).section('bot'));
+  assert.deepEqual({ ...limits, ...expected }, limits);
 });
 
 test('bot.sync_content reaches the robot', () => {
-  assert.equal(robotLimits(configOf(GIVEN)).syncContent, true);
+  assert.equal(robotLimits(configOf(GIVEN).settings).syncContent, true);
 });
 
 test('every setting of messages between daemons reaches the option it is for', () => {
@@ -75,21 +77,27 @@ test('every setting of messages between daemons reaches the option it is for', (
     'wire.max_hello_bytes': '4097',
     'wire.max_pending_bytes': '65537',
     'wire.stall_timeout_ms': '101',
+    'wire.hello_timeout_ms': '102',
+    'wire.ping_interval_ms': '103',
+    'wire.max_controls': '7',
   };
-  const { share, ...limits } = channelLimitsOf(configOf(overrides));
+  const { share, ...limits } = channelLimitsOf(configOf(overrides).settings);
   assert.ok(share instanceof FairShare);
   assert.deepEqual(limits, {
     xml: { maxTokenBytes: 1025, maxDepth: 11, maxAttributes: 13, maxNameBytes: 33 },
     maxHelloBytes: 4097,
     maxPendingBytes: 65_537,
     stallTimeoutMs: 101,
+    helloTimeoutMs: 102,
+    pingIntervalMs: 103,
+    maxControls: 7,
   });
 });
 
 test('bot.max_waiting and bm.slots bound what a robot has at a time', async () => {
   const config = configOf({ 'bot.max_waiting': '2', 'bm.slots': '3' });
   const robot = new Robot({
-    ...robotLimits(config),
+    ...robotLimits(config.settings),
     engine: newEngine(),
     clock: systemClock,
     log: silentLog,
@@ -115,7 +123,7 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
 });
 
 test('who connects to a robot and sends nothing but comments is refused after wire.max_hello_bytes', async () => {
-  const options = robotLimits(configOf({ 'wire.max_hello_bytes': '8KB' }));
+  const options = robotLimits(configOf({ 'wire.max_hello_bytes': '8KB' }).settings);
   const clock = new ManualClock();
   const robot = new Robot({ ...options, firstWordMs: 1000, engine: newEngine(), clock, log: silentLog });
   const { ours, theirs, received } = ends();
@@ -129,7 +137,7 @@ test('who connects to a robot and sends nothing but comments is refused after wi
 
 test('who connects to a robot and says nothing goes after wire.hello_timeout_ms; who has said something stays', async () => {
   const clock = new ManualClock();
-  const options = robotLimits(configOf({ 'bot.max_waiting': '1', 'bm.slots': '1' }));
+  const options = robotLimits(configOf({ 'bot.max_waiting': '1', 'bm.slots': '1' }).settings);
   const robot = new Robot({ ...options, firstWordMs: 1000, engine: newEngine(), clock, log: silentLog });
   const come = (where: string) => {
     const pair = ends();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { homeOf, loadConfig, type ConfigSources } from '../../src/config/load.js';
 import { printConfig } from '../../src/config/print-config.js';
-import { SETTINGS, type SettingKey } from '../../src/config/settings/index.js';
+import { SETTINGS, valueOf, type SettingKey } from '../../src/config/settings/index.js';
 import { LccError, type ErrorCode } from '../../src/lib/errors.js';
 
 /** An LCC home whose lcc.toml says `toml`. */
@@ -307,4 +307,18 @@ test('texts that could not be used are refused where they are written, with what
   }
   const { load } = home(t, '[uns]\nmime = ["*/*", "text/*", "application/xhtml+xml"]\nid = "uns-2.eu"');
   assert.equal(load().get('uns.mime').length, 3);
+});
+
+test('a section has each of its settings by its name in code, with the value that is effective', t => {
+  const { load } = home(t, '[qm]\nlane_window = 7\nslots = 168\n[bot]\nuser_agent = "me"\n');
+  const config = load({ overrides: { 'bot.min_rate_bytes_per_s': '5' } });
+  assert.equal(config.section('qm').laneWindow, 7);
+  assert.equal(config.section('qm').slots, 168);
+  assert.equal(config.section('bot').userAgent, 'me');
+  assert.equal(config.section('bot').minRateBytesPerS, 5);
+  assert.equal(config.section('xml').depth, 8);
+  const keys = Object.keys(SETTINGS) as SettingKey[];
+  for (const key of keys) assert.deepEqual(valueOf(config.settings, key), config.get(key), key);
+  const count = Object.values(config.settings).reduce((sum, each) => sum + Object.keys(each).length, 0);
+  assert.equal(count, keys.length, 'two settings have one name');
 });

@@ -50,8 +50,8 @@ function contextOf(): { lines: string[]; context: Parameters<typeof keepConnecte
       lines.push(`${level} ${event} ${cause}`.trimEnd());
     },
   });
-  const config = loadConfig({ env: { LCC_HOME: home }, file: undefined, overrides: {} });
-  return { lines, context: { config, clock: systemClock, log, servers: new Map() } };
+  const { net } = loadConfig({ env: { LCC_HOME: home }, file: undefined, overrides: {} }).settings;
+  return { lines, context: { net, clock: systemClock, log, servers: new Map() } };
 }
 
 /** Keeps connections to one server and returns the lines logged of them. */

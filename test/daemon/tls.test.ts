@@ -148,7 +148,7 @@ it('keeps nothing of a listener that was closed to read its certificate again', 
     const endpoint = { kind: 'tls', host: '127.0.0.1', port: 0 } as const;
     const listener = await listenOn(
       endpoint,
-      { config, log: silentLog, clock: systemClock, onReload },
+      { net: config.section('net'), log: silentLog, clock: systemClock, onReload },
       () => undefined,
     );
     assert.equal(reloads.size, 1);

@@ -113,7 +113,7 @@ test('spider.known_urls bounds what is known not to be had of a provider', async
   t.after(() => rmSync(home, { recursive: true }));
   const noted = async (overrides: Partial<Record<SettingKey, string>>) => {
     const store = openStore({
-      config: loadConfig({ env: { LCC_HOME: home }, overrides }),
+      ...loadConfig({ env: { LCC_HOME: home }, overrides }),
       clock: new ManualClock(),
       log: silentLog,
       fail: error => assert.fail(String(error)),

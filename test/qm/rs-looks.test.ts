@@ -6,7 +6,6 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { LOOK_WORDS } from '../../src/commands/look-words.js';
-import { slotsOf } from '../../src/config/hours.js';
 import { RsLooks } from '../../src/qm/rs-looks.js';
 import type { RsDaemon, RsOverview, RsProviderPage } from '../../src/wire/rs-looks.js';
 import { within } from '../support/until.js';
@@ -40,7 +39,7 @@ beforeEach(async () => {
   looks = new RsLooks({
     dbPath: bench.path,
     runDir,
-    slots: slotsOf(24),
+    slots: 24 as const,
     overviewMs: OVERVIEW_MS,
     dispatcher: {
       fetching: () => [[7, 3]],
@@ -207,7 +206,7 @@ function looksOptions() {
   return {
     dbPath: bench.path,
     runDir: join(bench.dir, 'run'),
-    slots: slotsOf(24),
+    slots: 24 as const,
     overviewMs: OVERVIEW_MS,
     dispatcher: { fetching: none, failures: none, retrying: none, waiting: none },
     words: LOOK_WORDS,

@@ -48,7 +48,7 @@ export class Whole {
     // Nobody pings while days go by.
     const overrides = { 'wire.ping_interval_ms': '1h', ...settings };
     const services: Services = {
-      config: loadConfig({ env: { LCC_HOME: this.home }, overrides }),
+      ...loadConfig({ env: { LCC_HOME: this.home }, overrides }),
       log: silentLog,
       clock: this.clock,
       told: new AbortController().signal,

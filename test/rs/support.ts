@@ -75,7 +75,7 @@ export class RsScene {
     this.mail = startMail({
       db,
       options: options.mail,
-      smtp: smtpOptions(config),
+      smtp: smtpOptions(config.section('rs')),
       clock,
       log: silentLog,
       show: () => Promise.resolve(this.shown),

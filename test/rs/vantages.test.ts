@@ -233,7 +233,9 @@ describe('what listens as a vantage', () => {
 
   it('is asked over TLS or on this machine, and is not the only one', () => {
     const read = (vantages: string[], more: Partial<Record<SettingKey, string>> = {}) =>
-      vantageOptions(loadConfig({ env: { LCC_HOME: dir }, overrides: { 'rs.vantages': vantages, ...more } }));
+      vantageOptions(
+        loadConfig({ env: { LCC_HOME: dir }, overrides: { 'rs.vantages': vantages, ...more } }).settings,
+      );
     assert.equal(read([]), undefined);
     assert.throws(() => read([at('a')]), /rs\.vantages: one alone decides nothing/);
     assert.throws(() => read([at('a'), at('a')]), /one alone/);

@@ -14,10 +14,10 @@ function options(overrides: Partial<Record<SettingKey, string>> = {}, openFiles 
 
 describe('places for connections', () => {
   it('are fewer than the files the process may open', () => {
-    assert.equal(options({}, 1024).limits['uns.max_connections'], 1024 - 100 - 2 * 128);
+    assert.equal(options({}, 1024).limits.maxConnections, 1024 - 100 - 2 * 128);
     assert.equal(options({}, 1024).maxAtDoor, 128);
-    assert.equal(options({}, 10).limits['uns.max_connections'], 1);
-    assert.equal(options().limits['uns.max_connections'], 8000);
+    assert.equal(options({}, 10).limits.maxConnections, 1);
+    assert.equal(options().limits.maxConnections, 8000);
   });
 });
 

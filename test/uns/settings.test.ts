@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { unsOptions } from '../../src/uns/options.js';
+import { valueOf, type SettingKey } from '../../src/config/settings/index.js';
 import { configOf, settingsOf } from '../support/settings.js';
 import { Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
 import { until } from '../support/until.js';
@@ -110,7 +111,8 @@ it('every setting of the UNS reaches the option it is for', () => {
   const given = Object.entries(limits).map(([key, value]) => [key, String(value)]);
   const overrides = { ...Object.fromEntries(given), ...others };
   const options = unsOptions(configOf(overrides), Infinity);
-  assert.deepEqual(options.limits, limits);
+  for (const [key, value] of Object.entries(limits))
+    assert.equal(valueOf({ uns: options.limits }, key as SettingKey), value, key);
   assert.deepEqual(options.minFree, { percent: 17, bytes: 2 ** 20, whose: 'uns' });
   const { id, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs } = options;
   assert.deepEqual(

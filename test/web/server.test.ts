@@ -4,31 +4,11 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { webLimitsOf } from '../../src/web/limits.js';
-import { configOf, settingsOf } from '../support/settings.js';
 import { until } from '../support/until.js';
 import { ask, ground, open, serve } from './support.js';
 
 const BOUND_MS = 30_000;
 const hello = (_request: unknown, response: ServerResponse) => void response.end('hello');
-
-test('every setting of web reaches the limit it is for', () => {
-  const limits = {
-    'web.headers_timeout_ms': 11,
-    'web.request_timeout_ms': 12,
-    'web.max_url_bytes': 101,
-    'web.max_header_bytes': 2048,
-    'web.max_body_bytes': 13,
-  };
-  const overrides = Object.fromEntries(Object.entries(limits).map(([key, value]) => [key, String(value)]));
-  assert.deepEqual(webLimitsOf(configOf(overrides)), limits);
-  const { all, named } = settingsOf('web', [
-    ...Object.keys(limits),
-    'web.max_connections',
-    'web.max_connections_per_address',
-  ]);
-  assert.deepEqual(named, all);
-});
 
 test('listens on every kind of endpoint, several at a time', { timeout: BOUND_MS }, async t => {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-web-'));

@@ -7,7 +7,7 @@ import { bounded, boundOf, placesOf, type Places } from '../../src/daemon/places
 import type { Bound, Services } from '../../src/daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../../src/lib/endpoint.js';
 import { silentLog } from '../../src/lib/log.js';
-import { webLimitsOf, type WebLimits } from '../../src/web/limits.js';
+import type { WebLimits } from '../../src/web/limits.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { configOf, type Overrides } from '../support/settings.js';
@@ -28,7 +28,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
   const log = { ...silentLog, error: (_event: string, fields?: object) => void errors.push(fields) };
   const places = new Map<Bound, Places>();
   const placesFor = (bound: Bound) => {
-    const known = places.get(bound) ?? placesOf(bound, { config, clock, log });
+    const known = places.get(bound) ?? placesOf(bound, { settings: config.settings, clock, log });
     places.set(bound, known);
     return known;
   };
@@ -44,7 +44,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
       const accept = bounded(onConnection, bound && placesFor(bound), bound?.evict);
       const listener = await listenOn(
         endpoint,
-        { config, log, clock, onReload: () => () => undefined },
+        { net: config.section('net'), log, clock, onReload: () => () => undefined },
         connection => {
           open.add(connection.socket);
           accept(connection);
@@ -54,7 +54,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
       return listener;
     },
   };
-  return { clock, services, limits: webLimitsOf(config), errors };
+  return { clock, services, limits: config.section('web'), errors };
 }
 
 /** A server on loopback, unless endpoints are given. */

@@ -8,7 +8,7 @@ import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { clearEngine, pageOn } from '../engine.js';
 import { withHost } from '../host-header.js';
-import type { ClearOptions } from '../options.js';
+import type { ClearOptions, SenderLimits } from '../options.js';
 import { outcomeOf } from '../outcomes.js';
 import type { TargetMap } from '../target-map.js';
 
@@ -46,7 +46,7 @@ export class Generator implements PageSource {
   readonly #limits: ClearOptions['soft'];
   readonly #engine: FetchEngine;
 
-  constructor(limits: ClearOptions['soft'], connect: ClearOptions['sender'], clock: Clock) {
+  constructor(limits: ClearOptions['soft'], connect: SenderLimits, clock: Clock) {
     this.#limits = limits;
     const { connectTimeoutMs, keepAliveMs } = connect;
     const { answerTimeoutMs, totalTimeoutMs } = limits;

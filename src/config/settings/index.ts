@@ -49,17 +49,59 @@ export const SETTINGS = {
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;
+export type NumberKey = {
+  [K in SettingKey]: (typeof SETTINGS)[K] extends { type: 'number' } ? K : never;
+}[SettingKey];
 type Row<K extends SettingKey> = (typeof SETTINGS)[K];
-export type SettingValue<K extends SettingKey> = Row<K>['type'] extends 'number'
-  ? number
-  : Row<K>['type'] extends 'boolean'
-    ? boolean
-    : Row<K>['type'] extends 'string'
-      ? string
-      : readonly string[];
+export type SettingValue<K extends SettingKey> =
+  Row<K> extends { oneOf: readonly (infer One)[] }
+    ? One
+    : Row<K>['type'] extends 'number'
+      ? number
+      : Row<K>['type'] extends 'boolean'
+        ? boolean
+        : Row<K>['type'] extends 'string'
+          ? string
+          : readonly string[];
+
+export type SectionName = SettingKey extends `${infer S}.${string}` ? S : never;
+type Camel<T extends string> = T extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : T;
+/** The values of every section, by names as code writes them: `qm.lane_window` is `qm.laneWindow`. */
+export type Settings = {
+  readonly [S in SectionName]: {
+    readonly [K in SettingKey as K extends `${S}.${infer N}` ? Camel<N> : never]: SettingValue<K>;
+  };
+};
+
+/** All sections, of values that are asked for by key. */
+export function sectionsOf(get: (key: SettingKey) => unknown): Settings {
+  const sections: Record<string, Record<string, unknown>> = {};
+  for (const key of Object.keys(SETTINGS) as SettingKey[]) {
+    const [section, name] = namesOf(key);
+    (sections[section] ??= {})[name] = get(key);
+  }
+  return sections as Settings;
+}
+
+/** The value of a setting whose key is told. */
+export function valueOf<K extends SettingKey>(settings: Partial<Settings>, key: K): SettingValue<K> {
+  const [section, name] = namesOf(key);
+  return (settings as Record<string, Record<string, unknown>>)[section]?.[name] as SettingValue<K>;
+}
+
+/** `['qm', 'laneWindow']`. */
+function namesOf(key: SettingKey): [string, string] {
+  const [section = '', name = ''] = key.split('.');
+  return [section, name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
+}
 
 /** `64 KB (xml.token_bytes)`: a limit as it appears in the message that refuses. */
 export function limitText(key: SettingKey, value: number): string {
   const row: SettingRow = SETTINGS[key];
   return `${formatAmount(value, row.type === 'number' ? row.unit : 'count')} (${key})`;
+}
+
+/** The same of the value that its section has. */
+export function limitIn(settings: Partial<Settings>, key: NumberKey): string {
+  return limitText(key, valueOf(settings, key));
 }

@@ -40,8 +40,8 @@ export class CuServer {
     const { limits } = options;
     this.#places = new Places({
       key: 'cu.max_connections',
-      most: limits['cu.max_connections'],
-      perAddress: { key: 'cu.max_connections_per_address', most: limits['cu.max_connections_per_address'] },
+      most: limits.maxConnections,
+      perAddress: { key: 'cu.max_connections_per_address', most: limits.maxConnectionsPerAddress },
       whose: 'readers',
       say: ({ message }) => refused(102, message),
       clock,
@@ -77,7 +77,7 @@ export class CuServer {
       // Being read keeps nothing from being up to date.
       idle: true,
       connections: this.#open.size,
-      max_connections: this.#options.limits['cu.max_connections'],
+      max_connections: this.#options.limits.maxConnections,
       answering: [...this.#open.keys()].filter(session => session.answering).length,
       queries: this.#counts.queries,
       urls_sent: this.#counts.urls,

@@ -5,6 +5,7 @@
  *         │                   │  client leaves: over
  *         ╰── refused ◀───────┴── anything wrong, anything that takes too long
  */
+import { valueOf } from '../../config/settings/index.js';
 import type { Connection } from '../../daemon/types.js';
 import { storageError } from '../../db/sqlite/open.js';
 import type { AccountFile } from '../../lib/account-file.js';
@@ -69,7 +70,7 @@ export class CuSession {
       this.#talk.say(refused(why.code, why.message));
     }
     this.#isParting = true;
-    const lingerMs = this.#parts.options.limits['cu.stall_timeout_ms'];
+    const lingerMs = this.#parts.options.limits.stallTimeoutMs;
     await this.#talk.part(lingerMs, { reading: this.#reading, maxBytes: PARTING_BYTES });
   }
 
@@ -86,7 +87,7 @@ export class CuSession {
       bytes += slice.length;
       const events = reader.read(slice);
       if (events.length > 0) bytes = 0;
-      else if (bytes > this.#parts.options.limits['cu.max_query_bytes'])
+      else if (bytes > this.#parts.options.limits.maxQueryBytes)
         throw this.#over('the query is too long', 'cu.max_query_bytes');
       for (const event of events) if (await this.#meet(event)) return;
     }
@@ -113,7 +114,7 @@ export class CuSession {
   async #logIn(name: string, password: string): Promise<void> {
     const { backoff, readers, options, log } = this.#parts;
     const delayMs = backoff.delayMs(name, this.#address);
-    if (delayMs > options.limits['cu.query_timeout_ms'])
+    if (delayMs > options.limits.queryTimeoutMs)
       throw new Refusal(102, 'too many failed logins, try again later');
     if (delayMs > 0) await this.#talk.rest(delayMs);
     if (!passwordMatches(password, readers.password(name))) {
@@ -157,7 +158,7 @@ export class CuSession {
     return {
       write: chunk => {
         counted('bytes', Buffer.byteLength(chunk));
-        return this.#talk.write(chunk, options.limits['cu.stall_timeout_ms'], gone);
+        return this.#talk.write(chunk, options.limits.stallTimeoutMs, gone);
       },
     };
   }
@@ -167,7 +168,7 @@ export class CuSession {
   }
 
   #limit(key: 'cu.query_timeout_ms' | 'cu.answer_timeout_ms', what: string): void {
-    this.#talk.limit(this.#parts.options.limits[key], () => this.#over(what, key));
+    this.#talk.limit(valueOf({ cu: this.#parts.options.limits }, key), () => this.#over(what, key));
   }
 
   #over(what: string, key: CuLimit): Refusal {

@@ -11,9 +11,9 @@ export const DEFAULT_PORT = 9010;
 
 /** @throws LccError `usage` where no endpoint is given */
 export async function startCu(services: Services): Promise<Running> {
-  const { config, clock, log } = services;
-  const endpoints = endpointsToListen(config, 'cu.listen', DEFAULT_PORT);
-  const options = cuOptions(config, openFilesLimit());
+  const { settings, clock, log } = services;
+  const endpoints = endpointsToListen('cu.listen', settings.cu.listen, DEFAULT_PORT);
+  const options = cuOptions(services, openFilesLimit());
   const server = new CuServer({ options, clock, log, fail: error => services.fail(error) });
   if (options.anonymous && endpoints.some(({ kind }) => kind !== 'unix'))
     log.warn('anonymous reading: every client that can connect may read everything (cu.anonymous)');

@@ -1,9 +1,8 @@
 /** What goes out to Bot Managers and comes back: fetches, deletions, sync points. */
-import { slotsOf } from '../../config/hours.js';
 import type { Bound, Services } from '../../daemon/types.js';
 import { olderStore, readStoreWord, strangeStore } from '../../db/names/store-mark.js';
 import type { Endpoint } from '../../lib/endpoint.js';
-import { errorElement, linkLimitsOf } from '../../wire/messages.js';
+import { errorElement, channelLimitsOf } from '../../wire/messages.js';
 import { BmLinks } from '../bm-links.js';
 import { Deletions } from '../deletions.js';
 import { Dispatcher } from '../dispatch.js';
@@ -30,32 +29,32 @@ export interface Dispatch {
 }
 
 export function dispatchOf(services: Services, { store, duty, failed }: OpenStore): Dispatch {
-  const { config, clock, log } = services;
+  const { settings, clock, log } = services;
   const dispatcher = new Dispatcher({
     store,
     clock,
     duty,
     log,
-    window: config.get('qm.lane_window'),
+    window: settings.qm.laneWindow,
     untouchedSets: UNTOUCHED_SETS,
     sleepingSets: SLEEPING_SETS,
-    slots: slotsOf(config.get('qm.slots')),
-    bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
-    paceMs: config.get('qm.pace_ms'),
-    userAgent: config.get('bot.user_agent'),
-    accept: config.get('uns.mime'),
-    maxContentBytes: config.get('bot.max_content_bytes'),
+    slots: settings.qm.slots,
+    bandwidthBytesPerS: settings.qm.bandwidthBytesPerS,
+    paceMs: settings.qm.paceMs,
+    userAgent: settings.bot.userAgent,
+    accept: settings.uns.mime,
+    maxContentBytes: settings.bot.maxContentBytes,
     lanes: {
-      overbookPercent: config.get('qm.overbook_percent'),
-      sharedWindow: config.get('qm.shared_window'),
-      turn: config.get('qm.lane_window') * TURN_WINDOWS,
-      ageingMs: config.get('qm.ageing_ms'),
-      perHost: config.get('qm.max_connections_per_host'),
-      perGroup: config.get('qm.group_lanes'),
-      delays: { gridMs: config.get('qm.delay_grid_ms'), horizonMs: config.get('qm.delay_horizon_ms') },
+      overbookPercent: settings.qm.overbookPercent,
+      sharedWindow: settings.qm.sharedWindow,
+      turn: settings.qm.laneWindow * TURN_WINDOWS,
+      ageingMs: settings.qm.ageingMs,
+      perHost: settings.qm.maxConnectionsPerHost,
+      perGroup: settings.qm.groupLanes,
+      delays: { gridMs: settings.qm.delayGridMs, horizonMs: settings.qm.delayHorizonMs },
     },
-    backoff: { minMs: config.get('qm.backoff_min_ms'), maxMs: config.get('qm.backoff_max_ms') },
-    retryDelayMs: config.get('qm.retry_delay_ms'),
+    backoff: { minMs: settings.qm.backoffMinMs, maxMs: settings.qm.backoffMaxMs },
+    retryDelayMs: settings.qm.retryDelayMs,
     random: Math.random,
     failed,
     committed: () => deletions.pump(),
@@ -70,8 +69,8 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     store,
     clock,
     log,
-    intervalMs: config.get('qm.sync_interval_ms'),
-    window: config.get('qm.check_window'),
+    intervalMs: settings.qm.syncIntervalMs,
+    window: settings.qm.checkWindow,
     nextId: () => dispatcher.nextId(),
     onSet: set => dispatcher.addSet(set),
     onCommit: () => deletions.pump(),
@@ -92,7 +91,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
       });
       return undefined;
     },
-    link: { ...linkLimitsOf(config), isPrompt: true, clock },
+    link: { ...channelLimitsOf(settings), isPrompt: true, clock },
   });
   let listeners: { close(): Promise<void> }[] = [];
   return {

@@ -24,15 +24,15 @@ export function intakeOf(
   { store, duty, checkpoints, failed }: OpenStore,
   { dispatcher, deletions }: Dispatch,
 ): TakingIn {
-  const { config, clock, log } = services;
+  const { settings, clock, log } = services;
   const intake = new Intake({
     duty,
     store,
     clock,
     log,
-    fuse: { percent: config.get('qm.fuse_percent'), urls: config.get('qm.fuse_urls') },
-    sliceUrls: config.get('qm.slice_urls'),
-    fullSetPeriodMs: config.get('qm.full_set_period_ms'),
+    fuse: { percent: settings.qm.fusePercent, urls: settings.qm.fuseUrls },
+    sliceUrls: settings.qm.sliceUrls,
+    fullSetPeriodMs: settings.qm.fullSetPeriodMs,
     isFetching: () => dispatcher.isFetching,
     pagesWritten: () => checkpoints.written,
     onSet: set => dispatcher.addSet(set),
@@ -45,8 +45,8 @@ export function intakeOf(
     clock,
     log,
     queued: () => store.providers.waiting() - store.absorb.sets.unfinished(),
-    maxQueued: config.get('qm.max_queue_urls'),
-    reopenPercent: config.get('qm.reopen_percent'),
+    maxQueued: settings.qm.maxQueueUrls,
+    reopenPercent: settings.qm.reopenPercent,
   });
   const unsLinks = new UnsLinks({
     intake,
@@ -54,10 +54,8 @@ export function intakeOf(
     listen: (endpoint, onConnection) => services.listen(endpoint, onConnection, PLACES),
     clock,
     log,
-    xml: xmlLimitsOf(config),
-    helloTimeoutMs: config.get('wire.hello_timeout_ms'),
-    maxHelloBytes: config.get('wire.max_hello_bytes'),
-    stallTimeoutMs: config.get('wire.stall_timeout_ms'),
+    xml: xmlLimitsOf(settings.xml),
+    ...settings.wire,
     overload,
     failed,
   });

@@ -42,9 +42,11 @@ export interface OpenStore {
 /**
  * @throws LccError `try.later` when another Queue Manager has the database, `config` when it is older than what was handed out
  */
-export function openStore(services: Pick<Services, 'config' | 'clock' | 'log' | 'fail'>): OpenStore {
-  const { config, clock, log } = services;
-  const path = config.home.db;
+export function openStore(
+  services: Pick<Services, 'home' | 'settings' | 'clock' | 'log' | 'fail'>,
+): OpenStore {
+  const { home, settings, clock, log } = services;
+  const path = home.db;
   const lock = tryLock(`${path}.lock`);
   if (lock === undefined)
     throw new LccError('try.later', `${path}: ${holderOf(`${path}.lock`)} has it open; stop that first`);
@@ -60,30 +62,30 @@ export function openStore(services: Pick<Services, 'config' | 'clock' | 'log' | 
     log.warn('counters raised: the database did not have all numbers given out', {
       counters: raised.join(' '),
     });
-  if (lastGiven(db, 'seq') === 0 && hasContent(config.home.store))
+  if (lastGiven(db, 'seq') === 0 && hasContent(home.store))
     log.warn(
       'database empty, but not the store; put back a backup of lcc.db and run lccfsck --repair --restored, or empty the store with lccfsck --repair --remove-orphans',
-      { path, store: config.home.store },
+      { path, store: home.store },
     );
   const setPlaces = new SetPlaces({ db, log, fail: error => services.fail(error) });
   setPlaces.begin();
   const duty = new DutyCycle<number>(clock);
   const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
-  const fuse = { percent: config.get('qm.fuse_percent'), urls: config.get('qm.fuse_urls') };
+  const fuse = { percent: settings.qm.fusePercent, urls: settings.qm.fuseUrls };
   const gonePages = new GonePages(fuse, clock, log);
   const store = new QueueStore(db, {
     committed() {
       checkpoints.committed();
       marks.committed();
     },
-    errorsKept: config.get('qm.errors_kept'),
-    retries: config.get('qm.retries'),
-    knownUrls: config.get('spider.known_urls'),
+    errorsKept: settings.qm.errorsKept,
+    retries: settings.qm.retries,
+    knownUrls: settings.spider.knownUrls,
     gone: gonePages,
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
   });
-  const hasRoom = () => roomlessness(config.home.dir, SOME_ROOM_BYTES) === undefined;
+  const hasRoom = () => roomlessness(home.dir, SOME_ROOM_BYTES) === undefined;
   const fullDisk = new FullDisk(clock, log, hasRoom);
   const failed = (error: unknown): boolean => {
     if (error instanceof LccError && error.code === 'io.full') {

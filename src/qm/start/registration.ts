@@ -3,7 +3,6 @@ import { readProviderAlone } from '../../db/queue/shape.js';
 import { UrlLives } from '../../db/queue/url-life.js';
 import type { Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
-import { slotsOf } from '../../config/hours.js';
 import { RsLinks } from '../rs-links.js';
 import { RsLooks, type LookWords } from '../rs-looks.js';
 import { RsOperations, rsBoundsOf } from '../rs-operations.js';
@@ -17,10 +16,10 @@ export function registrationOf(
   { dispatcher }: Dispatch,
   words: LookWords,
 ): RsLinks {
-  const { config, clock, log } = services;
-  const bounds = rsBoundsOf(config);
+  const { home, settings, clock, log } = services;
+  const bounds = rsBoundsOf(settings.rs);
   const { providers } = store;
-  const slots = slotsOf(config.get('qm.slots'));
+  const slots = settings.qm.slots;
   const lives = new UrlLives(db);
   const stateOf = (pid: number) => {
     const provider = readProviderAlone(db, pid);
@@ -43,10 +42,10 @@ export function registrationOf(
     },
   });
   const looks = new RsLooks({
-    dbPath: config.home.db,
-    runDir: config.home.run,
+    dbPath: home.db,
+    runDir: home.run,
     slots,
-    overviewMs: config.get('rs.overview_ms'),
+    overviewMs: settings.rs.overviewMs,
     dispatcher,
     words,
     clock,

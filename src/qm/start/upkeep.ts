@@ -26,11 +26,11 @@ export function upkeepOf(
   { db, store, marks, setPlaces, failed }: OpenStore,
   { dispatcher, deletions }: Dispatch,
 ): Upkeep {
-  const { config, clock, log } = services;
+  const { home, settings, clock, log } = services;
   const onCommit = () => deletions.pump();
   const fsm = new DeletionSpool({
     spool: new Spool({
-      dir: config.home.fsmSpool,
+      dir: home.fsmSpool,
       steps: 'qm.fsm',
       fail: error => services.fail(error),
       log,
@@ -38,9 +38,9 @@ export function upkeepOf(
     store,
     clock,
     log,
-    pageFiles: config.get('qm.fsm_page_files'),
-    awayMs: config.get('qm.fsm_away_ms'),
-    maxBytes: config.get('qm.fsm_max_bytes'),
+    pageFiles: settings.qm.fsmPageFiles,
+    awayMs: settings.qm.fsmAwayMs,
+    maxBytes: settings.qm.fsmMaxBytes,
     isHere: machineid => deletions.reaches(machineid),
     returned: onCommit,
     failed,
@@ -51,14 +51,14 @@ export function upkeepOf(
       dispatcher.reload();
       marks.committed();
     }),
-    new Tombstones(store, clock, config.get('qm.tombstone_ms')),
+    new Tombstones(store, clock, settings.qm.tombstoneMs),
     setPlaces,
-    new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
+    new DecidedRemovals({ store, clock, log, sliceUrls: settings.qm.sliceUrls, onCommit }),
     new Departures({
       store,
       clock,
       log,
-      sliceUrls: config.get('qm.slice_urls'),
+      sliceUrls: settings.qm.sliceUrls,
       onCommit,
       changed: pid => dispatcher.reload(pid),
     }),
@@ -74,8 +74,8 @@ export function upkeepOf(
       store,
       clock,
       log,
-      oldMs: config.get('qm.old_files_ms'),
-      expireMs: config.get('qm.expire_ms'),
+      oldMs: settings.qm.oldFilesMs,
+      expireMs: settings.qm.expireMs,
       onCommit,
     }),
   ];

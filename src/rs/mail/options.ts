@@ -1,38 +1,36 @@
 /** Settings of mail as the values that its parts take. */
 import { readFileSync } from 'node:fs';
-import type { NumberKey } from '../../config/keys.js';
-import type { Config } from '../../config/load.js';
-import { limitText } from '../../config/settings/index.js';
+import { limitIn, valueOf, type NumberKey, type Settings } from '../../config/settings/index.js';
 import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../../lib/core-dumps.js';
 import { LccError } from '../../lib/errors.js';
 import type { SmtpOptions } from './smtp.js';
 
-export function mailOptions(config: Config) {
-  const limit = (key: NumberKey) => ({ most: config.get(key), text: limitText(key, config.get(key)) });
-  const isSending = config.get('rs.smtp') !== '';
+export function mailOptions(rs: Settings['rs']) {
+  const limit = (key: NumberKey) => ({ most: valueOf({ rs }, key), text: limitIn({ rs }, key) });
+  const isSending = rs.smtp !== '';
   return {
     /** Of providers; without a server there is none. */
-    email: isSending ? (config.get('rs.email') as 'optional' | 'required' | 'off') : 'off',
+    email: isSending ? rs.email : ('off' as const),
     isSending,
-    url: config.get('rs.url'),
-    contact: config.get('rs.contact'),
-    from: config.get('rs.mail_from'),
-    operator: config.get('rs.operator_mail'),
-    operatorMs: config.get('rs.operator_mail_ms'),
+    url: rs.url,
+    contact: rs.contact,
+    from: rs.mailFrom,
+    operator: rs.operatorMail,
+    operatorMs: rs.operatorMailMs,
     limits: {
       perAddress: limit('rs.mails_per_address'),
       perNetwork: limit('rs.mails_per_network'),
       perDay: limit('rs.mails_per_day'),
       changes: limit('rs.changes_per_hour'),
     },
-    gatherMs: config.get('rs.mail_gather_ms'),
-    keepMs: config.get('rs.mail_keep_ms'),
-    retryMs: config.get('rs.mail_retry_ms'),
-    errorPart: config.get('rs.mail_errors_percent') / 100,
-    resetMs: config.get('rs.reset_ms'),
+    gatherMs: rs.mailGatherMs,
+    keepMs: rs.mailKeepMs,
+    retryMs: rs.mailRetryMs,
+    errorPart: rs.mailErrorsPercent / 100,
+    resetMs: rs.resetMs,
     /** For which it is remembered that nobody confirmed a mailbox. */
-    unconfirmedMs: config.get('rs.audit_ms'),
+    unconfirmedMs: rs.auditMs,
   };
 }
 
@@ -45,11 +43,11 @@ const SMTPS_PORT = 465;
  * The server that takes mail; undefined: none is set.
  * @throws LccError `config` for settings that do not go together, and for files that cannot be read
  */
-export function smtpOptions(config: Config): SmtpOptions | undefined {
-  const text = config.get('rs.smtp');
-  const from = config.get('rs.mail_from');
+export function smtpOptions(rs: Settings['rs']): SmtpOptions | undefined {
+  const text = rs.smtp;
+  const from = rs.mailFrom;
   if (text === '') {
-    if (config.get('rs.email') === 'required')
+    if (rs.email === 'required')
       throw new LccError(
         'config',
         'rs.smtp is missing: rs.email = "required" needs a server that takes mail',
@@ -60,8 +58,8 @@ export function smtpOptions(config: Config): SmtpOptions | undefined {
   const { protocol, username, hostname, port } = new URL(text);
   const host = hostname.replace(/^\[|\]$/g, '');
   const isTls = protocol === 'smtps:';
-  const tls = config.get('rs.smtp_tls');
-  const [cafile, passwordFile] = [config.get('rs.smtp_cafile'), config.get('rs.smtp_password_file')];
+  const tls = rs.smtpTls;
+  const [cafile, passwordFile] = [rs.smtpCafile, rs.smtpPasswordFile];
   if ((username !== '') !== (passwordFile !== ''))
     throw new LccError(
       'config',
@@ -73,7 +71,7 @@ export function smtpOptions(config: Config): SmtpOptions | undefined {
     isTls,
     startTls: tls === 'always' || (tls === 'auto' && !isLoopback(host)),
     from,
-    timeoutMs: config.get('rs.mail_timeout_ms'),
+    timeoutMs: rs.mailTimeoutMs,
     ...(cafile !== '' && { ca: readAuthorities('rs.smtp_cafile', cafile) }),
     ...(username !== '' && {
       login: { user: decodeURIComponent(username), pass: passwordIn(passwordFile) },

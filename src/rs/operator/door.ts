@@ -18,7 +18,7 @@ import { SeriesRecorder } from './recorder.js';
 import { OperatorViews } from './views.js';
 
 export interface OperatorDoorOptions {
-  services: Pick<Services, 'config' | 'clock' | 'log' | 'connect' | 'fail'>;
+  services: Pick<Services, 'home' | 'clock' | 'log' | 'connect' | 'fail'>;
   options: RsOptions;
   db: RsDatabase;
   sessions: WebSessions;
@@ -36,7 +36,7 @@ export interface OperatorDoorOptions {
 export function operatorDoor(parts: OperatorDoorOptions) {
   const { services, options, db, sessions, transitions, health } = parts;
   const { maxBodyBytes, applied, ask, mailTrouble, failed } = parts;
-  const { config, clock, log } = services;
+  const { home, clock, log } = services;
   const nowMs = () => clock.nowMs();
   const { url, series: times } = options.operator;
   const recorder = new SeriesRecorder(db, times);
@@ -55,7 +55,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
     fail: error => services.fail(error),
   });
   const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble, nowMs });
-  const logins = new OperatorLogins({ accounts: operatorsOf(config), clock });
+  const logins = new OperatorLogins({ accounts: operatorsOf(home), clock });
   const { most, first } = options;
   const decisions = new Decisions({
     transitions,

@@ -1,13 +1,13 @@
 /** Who operates: names and passwords of their own, in `rs/operators`; and how a login is judged. */
 import { join } from 'node:path';
-import type { Config } from '../../config/load.js';
+import type { Home } from '../../config/home.js';
 import { AccountFile } from '../../lib/account-file.js';
 import type { Clock } from '../../lib/clock.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { passwordMatches } from '../../lib/password.js';
 
-export function operatorsOf(config: Pick<Config, 'home'>): AccountFile {
-  return new AccountFile(join(config.home.rs, 'operators'), {
+export function operatorsOf(home: Home): AccountFile {
+  return new AccountFile(join(home.rs, 'operators'), {
     one: 'operator',
     madeBy: 'lccrs operator add',
   });

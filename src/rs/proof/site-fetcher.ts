@@ -1,7 +1,7 @@
 /** Small requests to one site, over an engine of its own: nothing is shared with other sites, and all of it can be ended at once. */
 import { lookup } from 'node:dns';
 import ipaddr from 'ipaddr.js';
-import type { Config } from '../../config/load.js';
+import type { Settings } from '../../config/settings/index.js';
 import type { Resolve } from '../../fetch/connect.js';
 import { FetchEngine } from '../../fetch/engine.js';
 import { fail, type FetchFailure } from '../../fetch/failure.js';
@@ -23,12 +23,8 @@ export interface SiteFetcherOptions {
   ca?: string;
 }
 
-export function engineOptionsOf(config: Config): Omit<SiteFetcherOptions, 'clock'> {
-  return {
-    fetchTimeoutMs: config.get('rs.fetch_timeout_ms'),
-    userAgent: config.get('bot.user_agent'),
-    allowAddresses: config.get('bot.allow_addresses'),
-  };
+export function engineOptionsOf({ rs, bot }: Settings): Omit<SiteFetcherOptions, 'clock'> {
+  return { fetchTimeoutMs: rs.fetchTimeoutMs, userAgent: bot.userAgent, allowAddresses: bot.allowAddresses };
 }
 
 export type SiteAnswer =

@@ -33,8 +33,12 @@ const PLACES: Bound = {
  *   StoreDatabase.open
  */
 export async function startStore(services: Services): Promise<Running> {
-  const endpoints = endpointsToListen(services.config, 'spider.store_listen', DEFAULT_STORE_PORT);
-  const { dir, lockPath } = storeOptions(services.config);
+  const endpoints = endpointsToListen(
+    'spider.store_listen',
+    services.settings.spider.storeListen,
+    DEFAULT_STORE_PORT,
+  );
+  const { dir, lockPath } = storeOptions(services);
   makeDirectoryDurably(dir, 0o750);
   return startLocked(lockPath, services.log, async () => {
     const store = await openStore(services);
@@ -57,8 +61,8 @@ interface OpenStore {
 }
 
 async function openStore(services: Services): Promise<OpenStore> {
-  const { config, clock, log } = services;
-  const options = storeOptions(config);
+  const { settings, clock, log } = services;
+  const options = storeOptions(services);
   const fail = (error: unknown) => services.fail(error);
   const db = StoreDatabase.open(options.dbPath);
   const files = new RecordFiles(options.dir);
@@ -110,7 +114,7 @@ async function openStore(services: Services): Promise<OpenStore> {
       idle: keeper.pendingRecords === 0,
       disk_trouble: keeper.trouble ?? null,
       connections: sessions.size,
-      max_connections: config.get(PLACES.key),
+      max_connections: settings.spider.storeMaxConnections,
       records_pending: keeper.pendingRecords,
       bytes_pending: keeper.pendingBytes,
       records_received: counts.received,

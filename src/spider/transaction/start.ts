@@ -20,15 +20,15 @@ export function startSpider(
   services: Services,
   { urlServer, stores, allowed }: SpiderEdge,
 ): Promise<Running> {
-  const { config, clock, log } = services;
+  const { clock, log } = services;
+  const { spider: set } = services.settings;
   const servers = stores.map(
-    endpoint => new StoreServer({ ...storeLimits(config), name: formatEndpoint(endpoint), clock, log }),
+    endpoint => new StoreServer({ ...storeLimits(set), name: formatEndpoint(endpoint), clock, log }),
   );
-  const limits = spiderEngineOptions(config);
-  const bounds = spiderLimits(config, openFilesLimit());
-  const configured = config.get('spider.slots');
-  if (bounds.slots < configured)
-    log.warn('fewer slots than configured; raise ulimit -n', { slots: bounds.slots, configured });
+  const limits = spiderEngineOptions(set);
+  const bounds = spiderLimits(services, openFilesLimit());
+  if (bounds.slots < set.slots)
+    log.warn('fewer slots than configured; raise ulimit -n', { slots: bounds.slots, configured: set.slots });
   const allowAddresses = [...limits.allowAddresses, ...allowed];
   const engine = new FetchEngine({ ...limits, allowAddresses, clock });
   const spider = new Spider({
@@ -47,7 +47,7 @@ export function startSpider(
   return Promise.resolve({
     status: () => spider.status(),
     // And a moment for records and connections.
-    stopTimeoutMs: config.get('spider.grace_ms') + 5000,
+    stopTimeoutMs: set.graceMs + 5000,
     async stop() {
       await spider.stop();
       for (const peer of peers) peer.close();

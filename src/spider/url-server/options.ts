@@ -1,6 +1,5 @@
-/** What a URL server is bounded by: plain values, taken from the settings in one place. */
-import type { Config } from '../../config/load.js';
-import { limitText } from '../../config/settings/index.js';
+/** What a URL server is bounded by. */
+import { limitIn, type Settings } from '../../config/settings/index.js';
 import { productToken } from '../../wire/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';
 import type { SchedulerOptions } from './scheduler.js';
@@ -24,37 +23,31 @@ export interface UrlServerOptions {
   graceMs: number;
 }
 
-export function urlServerOptions(config: Config): UrlServerOptions {
-  const textOf = (key: 'spider.stall_timeout_ms' | 'spider.max_bad_lines') => limitText(key, config.get(key));
+export function urlServerOptions(spider: Settings['spider']): UrlServerOptions {
   return {
+    ...spider,
     schedule: {
-      perHost: config.get('spider.per_host'),
-      hostDelayMs: config.get('spider.host_delay_ms'),
-      random: config.get('spider.shuffle') ? Math.random : undefined,
-      silenceMs: SILENT_PERIODS * config.get('spider.timeout_update_ms'),
-      maxTries: config.get('spider.max_tries'),
-      maxLosses: config.get('spider.max_losses'),
+      ...spider,
+      random: spider.shuffle ? Math.random : undefined,
+      silenceMs: SILENT_PERIODS * spider.timeoutUpdateMs,
     },
     session: {
-      maxWaitingBytes: config.get('spider.max_waiting_bytes'),
-      stallTimeoutMs: config.get('spider.stall_timeout_ms'),
-      stallText: textOf('spider.stall_timeout_ms'),
-      maxBadLines: config.get('spider.max_bad_lines'),
-      badLinesText: textOf('spider.max_bad_lines'),
+      ...spider,
+      stallText: limitIn({ spider }, 'spider.stall_timeout_ms'),
+      badLinesText: limitIn({ spider }, 'spider.max_bad_lines'),
     },
-    windowUrls: config.get('spider.window_urls'),
-    windowBytes: config.get('spider.window_bytes'),
-    graceMs: config.get('spider.grace_ms'),
   };
 }
 
-export function robotsOptions(config: Config): Omit<RobotsOptions, 'ask' | 'clock' | 'log' | 'heard'> {
+export function robotsOptions(
+  spider: Settings['spider'],
+): Omit<RobotsOptions, 'ask' | 'clock' | 'log' | 'heard'> {
   return {
-    token: productToken(config.get('spider.user_agent')),
-    maxAgeMs: config.get('spider.robots_max_age_ms'),
-    tries: config.get('spider.robots_tries'),
-    retryMs: config.get('spider.robots_retry_ms'),
-    maxOrigins: config.get('spider.robots_max_origins'),
-    maxBytes: config.get('spider.robots_max_bytes'),
+    token: productToken(spider.userAgent),
+    maxAgeMs: spider.robotsMaxAgeMs,
+    tries: spider.robotsTries,
+    retryMs: spider.robotsRetryMs,
+    maxOrigins: spider.robotsMaxOrigins,
+    maxBytes: spider.robotsMaxBytes,
   };
 }

@@ -45,7 +45,8 @@ export async function startList(
   services: Services,
   { listens, file, stdin, stdout }: ListEdge,
 ): Promise<Running> {
-  const { config, clock, log } = services;
+  const { clock, log } = services;
+  const { spider } = services.settings;
   const report = new Report(
     bytes => writeFullyLater(stdout, bytes, 'standard output'),
     MAX_REPORT_LENGTH,
@@ -61,8 +62,8 @@ export async function startList(
         });
   const input: AsyncIterable<Buffer> = file === undefined ? stdin() : createReadStream(file);
   const list = new UrlList(input, journal, report, failed);
-  const robots = config.get('spider.robots') ? robotsOf(services, () => server) : undefined;
-  const options = urlServerOptions(config);
+  const robots = spider.robots ? robotsOf(services, () => server) : undefined;
+  const options = urlServerOptions(spider);
   const wishedDelayMs = robots && ((hostName: string) => robots.gate.delayMsOf(hostName));
   const server = new UrlServer({
     options: { ...options, schedule: { ...options.schedule, wishedDelayMs } },
@@ -78,7 +79,7 @@ export async function startList(
   return {
     status: (): UrldStatus => ({ ...server.status(), listens: listening.listens }),
     // And a moment for what is said last.
-    stopTimeoutMs: config.get('spider.grace_ms') + 5000,
+    stopTimeoutMs: spider.graceMs + 5000,
     finished: server.over.then(() => {
       if (list.isAllOver)
         log.info('every url of the list has ended before; remove its journal to have all fetched again', {
@@ -102,10 +103,10 @@ export async function startList(
 }
 
 function robotsOf(services: Services, server: () => UrlServer) {
-  const { config, clock, log } = services;
-  const fetcher = new RobotsFetcher(spiderEngineOptions(config), clock);
+  const { settings, clock, log } = services;
+  const fetcher = new RobotsFetcher(spiderEngineOptions(settings.spider), clock);
   const gate = new RobotsGate({
-    ...robotsOptions(config),
+    ...robotsOptions(settings.spider),
     ask: url => fetcher.ask(url),
     clock,
     log,
@@ -121,13 +122,13 @@ function robotsOf(services: Services, server: () => UrlServer) {
 }
 
 function journalOptions(services: Services, file: string): JournalOptions {
-  const { config, clock } = services;
+  const { settings, clock } = services;
   return {
     path: `${file}.done`,
     listMark: markOf(file),
     digestOf: lines => digestOfLines(file, lines),
-    syncLines: config.get('spider.sync_urls'),
-    syncMs: config.get('spider.sync_ms'),
+    syncLines: settings.spider.syncUrls,
+    syncMs: settings.spider.syncMs,
     clock,
     fail: error => services.fail(error),
   };

@@ -239,12 +239,13 @@ export async function scene({ settings = {}, engine = {}, stores }: SceneOptions
   const playedStores = stores ?? [await PlayedStore.start()];
   const clock = systemClock;
   const servers = playedStores.map(
-    ({ port }) => new StoreServer({ ...storeLimits(config), name: `127.0.0.1:${port}`, clock, log }),
+    ({ port }) =>
+      new StoreServer({ ...storeLimits(config.section('spider')), name: `127.0.0.1:${port}`, clock, log }),
   );
   const spider = new Spider({
     ...spiderLimits(config, openFilesLimit()),
     engine: new FetchEngine({
-      ...spiderEngineOptions(config),
+      ...spiderEngineOptions(config.section('spider')),
       allowAddresses: ['127.0.0.0/8'],
       ...engine,
       clock,
@@ -253,7 +254,7 @@ export async function scene({ settings = {}, engine = {}, stores }: SceneOptions
     clock,
     log,
   });
-  const context = { config, clock, log, servers: new Map() };
+  const context = { net: config.section('net'), clock, log, servers: new Map() };
   const peers: Peer[] = [
     ...playedStores.map(({ port }, at) =>
       keepConnected(parseEndpoint(`127.0.0.1:${port}`), context, made => servers[at]?.connected(made)),

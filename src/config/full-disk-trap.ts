@@ -1,9 +1,9 @@
 /** Whether content may fill the disk that it shares with the spool until nothing can be taken back. */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { bytesToKeep, freeDiskOf, keyOf } from '../config/free-disk.js';
-import type { Config } from '../config/load.js';
-import { formatAmount } from '../config/amounts.js';
+import { bytesToKeep, freeDiskOf, keyOf } from './free-disk.js';
+import type { Config } from './types.js';
+import { formatAmount } from './amounts.js';
 import { spaceOf } from '../lib/disk-space.js';
 
 /**
@@ -15,7 +15,7 @@ export function fullDiskTrap(config: Config): string | undefined {
   const [storeDir, spoolDir] = [thereOf(home.store), thereOf(home.unsSpool)];
   if (statSync(storeDir).dev !== statSync(spoolDir).dev) return undefined;
   const { totalBytes } = spaceOf(spoolDir);
-  const [store, spool] = [freeDiskOf(config, 'bm'), freeDiskOf(config, 'uns')];
+  const [store, spool] = [freeDiskOf(config.settings, 'bm'), freeDiskOf(config.settings, 'uns')];
   const kept = bytesToKeep(spool, totalBytes);
   if (kept === 0 || bytesToKeep(store, totalBytes) > kept) return undefined;
   const [storeKey, spoolKey] = [keyOf(store, totalBytes), keyOf(spool, totalBytes)];

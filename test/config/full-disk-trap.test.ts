@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
-import { fullDiskTrap } from '../../src/run/full-disk-trap.js';
+import { fullDiskTrap } from '../../src/config/full-disk-trap.js';
 import { mountSmall } from '../support/disk.js';
 
 let home: string;
