@@ -1,7 +1,7 @@
 /** Registrations, their audit and mails that wait as text for people. */
 import { formatAmount } from '../config/amounts.js';
 import { formatHours } from '../config/hours.js';
-import { amount, formatDuration } from '../config/words.js';
+import { formatDuration } from '../config/words.js';
 import type { AuditRow } from '../db/rs/audit.js';
 import type { WaitingMail } from '../db/rs/mails.js';
 import type { Registration } from '../db/rs/registrations.js';
@@ -17,22 +17,19 @@ export function registrationLine(
 }
 
 /** A mail that the server has not taken, without what it says. */
-interface ShownMail extends Pick<WaitingMail, 'id' | 'kind' | 'registration' | 'tries' | 'madeMs'> {
+interface ShownMail extends Pick<WaitingMail, 'id' | 'kind' | 'registration' | 'madeMs'> {
   /** All but the beginning of its name is hidden. */
   address: string;
 }
 
-export function shownMail({ id, kind, registration, address, madeMs, tries }: WaitingMail): ShownMail {
-  return { id, kind, registration, address: maskedAddress(address), madeMs, tries };
+export function shownMail({ id, kind, registration, address, madeMs }: WaitingMail): ShownMail {
+  return { id, kind, registration, address: maskedAddress(address), madeMs };
 }
 
-export function mailLine(
-  { id, kind, registration, address, madeMs, tries }: ShownMail,
-  nowMs: number,
-): string {
+export function mailLine({ id, kind, registration, address, madeMs }: ShownMail, nowMs: number): string {
   const since = formatDuration(Math.max(0, Math.floor((nowMs - madeMs) / 1000)));
   const of = registration === null ? '' : `  registration ${registration}`;
-  return `${String(id).padEnd(5)} ${kind.padEnd(8)} ${address}  for ${since}  tried ${amount(tries, 'time')}${of}\n`;
+  return `${String(id).padEnd(5)} ${kind.padEnd(8)} ${address}  for ${since}${of}\n`;
 }
 
 /** Of one directory, or of several. */

@@ -43,8 +43,9 @@ export const HTTP_URL: Form = {
 export const SMTP_URL: Form = {
   accepts: text =>
     text === '' ||
+    /^\/[\w./+-]+$/.test(text) ||
     /^smtps?:\/\/(?:[^\s:@/?#]+@)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::[1-9]\d{0,4})?\/?$/.test(text),
-  says: 'write smtp://host:port or smtps://host:port, with user@ before the host where it wants a login',
+  says: 'write a path such as /usr/sbin/sendmail, smtp://host:port or smtps://host:port, with user@ before the host where it wants a login',
 };
 
 export const MAIL_ADDRESS: Form = {

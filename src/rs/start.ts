@@ -26,8 +26,9 @@ import { LoginGuard } from './login-guard.js';
 import { listenerOf } from './listener.js';
 import { operatorDoor } from './operator/door.js';
 import { operatorEndpoints } from './operator/endpoints.js';
-import { smtpOptions } from './mail/options.js';
-import { startMail } from './mail/start.js';
+import { mailServerOf } from './mail/options.js';
+import { handOver } from './mail/server.js';
+import { RunningMail } from './mail/start.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { RefusedRequests, withoutCapability } from './refused-requests.js';
@@ -123,10 +124,11 @@ async function run(
       return told === undefined ? undefined : ((told['provider'] as ShownProvider | null)?.leaveat ?? null);
     },
   });
-  const mail = startMail({
+  const mailServer = mailServerOf(settings.rs);
+  const mail = new RunningMail({
     db,
     options: options.mail,
-    smtp: smtpOptions(settings.rs),
+    handOver: mailServer && (letter => handOver(letter, mailServer)),
     clock,
     log,
     async show(pid) {

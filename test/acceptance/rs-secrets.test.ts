@@ -52,7 +52,6 @@ ports = ["${new URL(scene.site.url).port}"]
 smtp = "smtp://lcc@127.0.0.1:${mail.port}"
 smtp_password_file = "${dir}/mail-password"
 mail_from = "lcc@lcc.example.org"
-mail_retry_ms = 20
 `,
     );
     const dumping = ['bash', '-c', 'ulimit -c unlimited && cd "$LCC_HOME" && exec "$@"', 'bash'];

@@ -44,7 +44,6 @@ describe('script that others wrote', { skip }, () => {
     scene = await MeScene.start(on, {
       'rs.smtp': `smtp://127.0.0.1:${await freePort()}`,
       'rs.mail_from': 'lcc@lcc.example.org',
-      'rs.mail_retry_ms': '1h',
       'rs.pairs_per_network': '100',
     });
     const { rs } = scene.accounts;

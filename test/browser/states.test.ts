@@ -25,7 +25,6 @@ describe('pages in rare states', { skip }, () => {
     scene = await MeScene.start(on, {
       'rs.smtp': `smtp://127.0.0.1:${await freePort()}`,
       'rs.mail_from': 'lcc@lcc.example.org',
-      'rs.mail_retry_ms': '1h',
       'rs.contact': 'lcc@example.org',
       'rs.pairs_per_network': '100',
     });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { noNginx } from '../support/nginx.js';
 import { MAIL_DOMAIN, noPostfix, Postfix } from '../support/postfix.js';
+import { RsScene } from '../rs/support.js';
 import { startRegistration, type RegistrationScene } from '../support/registration.js';
 import { bodyOf, linkIn } from '../support/smtp.js';
 import { until } from '../support/until.js';
@@ -22,7 +23,6 @@ smtp_tls = "always"
 smtp_cafile = "${postfix.certFile}"
 mail_from = "lcc@${MAIL_DOMAIN}"
 operator_mail = "operator@${MAIL_DOMAIN}"
-mail_retry_ms = 100
 mail_gather_ms = 0
 mails_per_address = 20
 mails_per_network = 100
@@ -120,5 +120,24 @@ mails_per_network = 100
     const later = await lcc.sh(`lccrs mail --test=operator@${MAIL_DOMAIN}`);
     assert.equal(later.status, 75);
     assert.match(later.stderr, /ECONNREFUSED.*; lccd-rs would try again\n$/);
+  });
+
+  it('is taken by its sendmail as well, whose queue it is in then, also while nothing delivers', async () => {
+    await postfix.down();
+    const scene = await RsScene.start({
+      'rs.smtp': postfix.sendmail,
+      'rs.mail_from': `lcc@${MAIL_DOMAIN}`,
+    });
+    try {
+      scene.issue('/', 'n', `sent@${MAIL_DOMAIN}`);
+      await until('it is taken', () => scene.db.mails.size === 0 || scene.mail.trouble);
+      assert.equal(scene.mail.trouble, undefined);
+      await postfix.up();
+      assert.match(await mailWith('sent', 'Secret'), /Provider number/);
+      assert.match(postfix.mails('sent')[0] ?? '', /^Return-Path: <lcc@lcc\.test>$/m);
+    } finally {
+      await scene.mail.stop();
+      scene.close();
+    }
   });
 });

@@ -46,7 +46,6 @@ url = "http://127.0.0.1:${port}/"
 smtp = "smtp://127.0.0.1:${server.port}"
 mail_from = "lcc@lcc.example.org"
 operator_mail = "root@localhost"
-mail_retry_ms = 20
 mail_gather_ms = 0
 `,
   );

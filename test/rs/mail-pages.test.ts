@@ -19,7 +19,7 @@ beforeEach(async () => {
     'rs.smtp': `smtp://127.0.0.1:${await freePort()}`,
     'rs.mail_from': 'lcc@lcc.example.org',
   };
-  scene = await RsScene.start({ ...settings, 'rs.mails_per_address': '9', 'rs.mail_retry_ms': '1h' });
+  scene = await RsScene.start({ ...settings, 'rs.mails_per_address': '9' });
   pages = await PagesScene.start(scene, { services, limits });
 });
 afterEach(async () => {

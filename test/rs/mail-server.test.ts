@@ -45,10 +45,11 @@ describe('a server', () => {
   });
 
   test('that never answers is given up on in time, and nothing else waits for it', async () => {
-    const taken = await stage.start({ 'rs.mail_timeout_ms': '100' }, { onConnect: () => undefined });
+    const taken = await stage.start({}, { onConnect: () => undefined });
+    stage.scene.mailTimeoutMs = 100;
     stage.scene.issue('/', 'n', ANN);
     await until('it was tried', () => stage.scene.mail.trouble);
-    assert.match(stage.scene.mail.trouble ?? '', /rs\.mail_timeout_ms|[Tt]imeout/);
+    assert.match(stage.scene.mail.trouble ?? '', /no answer in time|[Tt]imeout/);
     assert.deepEqual([taken.taken.length, stage.scene.db.mails.size], [0, 1]);
   });
 
@@ -66,17 +67,95 @@ describe('a server', () => {
   });
 
   test('that is away for a day is waited for no longer: the mail is given up, and the password with it', async () => {
-    await stage.startAt(await freePort(), { 'rs.mail_retry_ms': '1 h' });
+    await stage.startAt(await freePort());
     const pair = stage.scene.issue('/', 'n', ANN);
     await until('it was tried', () => stage.scene.mail.trouble);
     stage.scene.clock.byMs += DAY_MS + 1000;
     stage.scene.mail.tidy();
     await until('it is given up', () =>
-      stage.events.includes('mail given up: a…@example.org, pair: rs.mail_keep_ms'),
+      stage.events.includes('mail given up: a…@example.org, pair: no server took it for a day'),
     );
     assert.equal(stage.scene.db.mails.size, 0);
     assert.equal(stage.scene.standing(pair).state, 'issued');
   });
+});
+
+describe('a sendmail', () => {
+  /** @param lines of a shell that has the mail at standard input */
+  const program = (lines: string) => {
+    const path = join(dir, `sendmail-${lines.length}`);
+    writeFileSync(path, `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+    return path;
+  };
+  const startAt = (lines: string) => stage.startAt(0, { 'rs.smtp': program(lines) });
+
+  test('has the mail with its recipient in the header, and the sender as an option', async () => {
+    const kept = join(dir, 'kept');
+    await startAt(`echo "$@" > ${kept}; cat >> ${kept}`);
+    const { secret } = stage.scene.issue('/', 'n', ANN);
+    await stage.scene.mail.idle();
+    assert.equal(stage.scene.db.mails.size, 0);
+    const text = readFileSync(kept, 'utf8');
+    assert.match(text, /^-t -i -f lcc@lcc\.example\.org\n/);
+    assert.match(text, /^To: ann@example\.org$/m);
+    assert.match(text, /^Auto-Submitted: auto-generated$/m);
+    assert.ok(text.includes(secret) && !text.includes('\r'));
+  });
+
+  test('that fails is asked again with the same Message-ID until it takes the mail', async () => {
+    const kept = join(dir, 'again');
+    await startAt(
+      `grep -i ^message-id: >> ${kept}; [ $(wc -l < ${kept}) = 3 ] || { echo no room >&2; exit 75; }`,
+    );
+    stage.scene.issue('/', 'n', ANN);
+    await until('it was tried', () => stage.scene.mail.trouble);
+    assert.match(stage.scene.mail.trouble ?? '', /sendmail-\d+: no room$/);
+    await stage.empty();
+    const ids = readFileSync(kept, 'utf8').trim().split('\n');
+    assert.deepEqual([ids.length, new Set(ids).size], [3, 1]);
+    assert.equal(stage.scene.mail.trouble, undefined);
+  });
+
+  test('that is not there, reads nothing or hangs has not taken the mail; it stays, and nothing is thrown', async () => {
+    for (const [lines, why] of [
+      ['exit 1', /Command failed|exit/],
+      ['exec tail -f /dev/null', /no answer in time/],
+      ['kill -9 $$', /Command failed/],
+    ] as const) {
+      await startAt(lines);
+      stage.scene.mailTimeoutMs = 300;
+      stage.scene.issue('/', 'n', ANN);
+      await until(lines, () => why.test(stage.scene.mail.trouble ?? ''));
+      assert.equal(stage.scene.db.mails.size, 1, lines);
+      await stage.end();
+    }
+    await stage.startAt(0, { 'rs.smtp': join(dir, 'nowhere') });
+    stage.scene.issue('/', 'n', ANN);
+    await until('it was tried', () => stage.scene.mail.trouble);
+    assert.match(stage.scene.mail.trouble ?? '', /ENOENT/);
+  });
+
+  test('that knows no such mailbox is not asked again: the mail is given up', async () => {
+    await startAt('cat > /dev/null; echo unknown user >&2; exit 67');
+    stage.scene.issue('/', 'n', ANN);
+    await until('it is given up', () =>
+      stage.events.some(text => /^mail given up: a…@example\.org, pair: .*unknown user/.test(text)),
+    );
+    assert.equal(stage.scene.db.mails.size, 0);
+  });
+});
+
+test('a mail that the server refuses for now keeps no other waiting', async () => {
+  const taken = await stage.start();
+  taken.verdict = to => (to === ANN ? { at: 'RCPT', code: 450, text: 'later' } : undefined);
+  stage.scene.issue('/a/', 'n', ANN);
+  for (const name of ['bob', 'cid']) stage.scene.issue(`/${name}/`, 'n', `${name}@example.org`);
+  await taken.mail(2);
+  assert.deepEqual(
+    taken.taken.map(({ to }) => to),
+    ['bob@example.org', 'cid@example.org'],
+  );
+  assert.equal(stage.scene.db.mails.size, 1);
 });
 
 describe('STARTTLS', () => {

@@ -34,7 +34,6 @@ export class MailScene {
     this.scene = await RsScene.start({
       'rs.smtp': `smtp://127.0.0.1:${port}`,
       'rs.mail_from': 'lcc@lcc.example.org',
-      'rs.mail_retry_ms': '10',
       'rs.mail_gather_ms': '0',
       'rs.pairs_per_network': '1000',
       'rs.pairs_per_host': '1000',
@@ -78,7 +77,7 @@ export class MailScene {
 
 /** The link in the latest mail of this kind that waits to be sent. */
 export function waitingLink({ db }: RsScene, kind: 'confirm' | 'reset'): string {
-  const bodies = db.mails.over(Infinity, 100).map(({ body }) => body);
+  const bodies = db.mails.madeBefore(Infinity, 100).map(({ body }) => body);
   return linkIn({ body: bodies.toReversed().join('\n') }, kind);
 }
 

@@ -299,8 +299,7 @@ test('mail that waits is on the overview and in the API, with its age and what t
   const madeMs = scene.clock.nowMs() - 180_000;
   const mail = { kind: 'sites', registration: null, address: 'ops@example.org', body: '' } as const;
   scene.db.write(() => {
-    for (const i of [0, 1])
-      scene.db.mails.add({ ...mail, message: `<${i}@a>` }, madeMs + i * 60_000, madeMs * 2);
+    for (const i of [0, 1]) scene.db.mails.add({ ...mail, message: `<${i}@a>` }, madeMs + i * 60_000);
   });
   overview = { ...overviewAt(madeMs), reasons: ['2 mails wait for the server of rs.smtp: 451 later', 'b'] };
   assert.deepEqual(await toldOf(), [2, new Date(madeMs).toISOString(), '451 later']);

@@ -9,8 +9,9 @@ import type { ShownProvider } from '../../src/db/providers/registered.js';
 import type { Registration } from '../../src/db/rs/registrations.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
-import { smtpOptions } from '../../src/rs/mail/options.js';
-import { startMail, type RunningMail } from '../../src/rs/mail/start.js';
+import { mailServerOf } from '../../src/rs/mail/options.js';
+import { handOver } from '../../src/rs/mail/server.js';
+import { RunningMail } from '../../src/rs/mail/start.js';
 import { rsOptions, type RsOptions } from '../../src/rs/options.js';
 import { Registrar, type IssuedPair } from '../../src/rs/registrar.js';
 import { Transitions } from '../../src/rs/transitions.js';
@@ -43,6 +44,8 @@ export class RsScene {
   registrar!: Registrar;
   transitions!: Transitions;
   mail!: RunningMail;
+  /** Undefined: as long as in use. */
+  mailTimeoutMs: number | undefined;
   /** What the Queue Manager says of a provider. */
   shown: Record<string, unknown> = {};
 
@@ -72,10 +75,12 @@ export class RsScene {
     this.db = RsDatabase.open(this.options.path);
     const { db, options, clock } = this;
     this.transitions = new Transitions(db, clock.nowMs, options.slots);
-    this.mail = startMail({
+    const server = mailServerOf(config.section('rs'));
+    this.mail = new RunningMail({
       db,
       options: options.mail,
-      smtp: smtpOptions(config.section('rs')),
+      handOver: server && (letter => handOver(letter, server, this.mailTimeoutMs)),
+      retryMs: 10,
       clock,
       log: silentLog,
       show: () => Promise.resolve(this.shown),

@@ -19,7 +19,7 @@ import { until } from './until.js';
 /** Mailboxes are of this domain. */
 export const MAIL_DOMAIN = 'lcc.test';
 /** That there are. */
-const MAILBOXES = ['ann', 'down', 'later', 'operator'];
+const MAILBOXES = ['ann', 'down', 'later', 'operator', 'sent'];
 
 /** Why there is no Postfix here, or false: for `skip`. Under CI a missing peer is a failure, not a skip. */
 export const noPostfix =
@@ -84,6 +84,14 @@ export class Postfix {
   answer(text: string): void {
     writeFileSync(join(this.dir, 'access'), `/./ ${text}\n`);
     this.#do('reload');
+  }
+
+  /** Path of its command that takes mail from standard input. */
+  get sendmail(): string {
+    const path = join(this.dir, 'sendmail');
+    const line = `MAIL_CONFIG=${join(this.dir, 'etc')} exec /usr/sbin/sendmail "$@"`;
+    writeFileSync(path, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    return path;
   }
 
   /** Mails that were delivered to a mailbox, the oldest first, as they lie there. */

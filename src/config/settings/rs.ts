@@ -164,7 +164,7 @@ export const RS = {
   },
   'rs.smtp': text(
     '',
-    'server that takes mail: smtp://host:port or smtps://host:port; empty: none is sent',
+    'what takes mail: the path of a sendmail, smtp://host:port or smtps://host:port; empty: none is sent',
     SMTP_URL,
   ),
   'rs.smtp_tls': {
@@ -182,14 +182,6 @@ export const RS = {
   'rs.mails_per_network': count(10, 1, 100_000, 'mails a day that one network, /24 or /48, brings about'),
   'rs.mails_per_day': count(500, 1, 1_000_000, 'mails a day in all, but for those to the operator'),
   'rs.mail_gather_ms': ms(MINUTE, 0, DAY, 'time for which news for an address is gathered into one mail'),
-  'rs.mail_keep_ms': ms(DAY, SECOND, 7 * DAY, 'time for which a mail that cannot be sent is tried'),
-  'rs.mail_retry_ms': ms(
-    MINUTE,
-    10,
-    HOUR,
-    'wait before a mail is tried again; doubled each time, 1 h at most',
-  ),
-  'rs.mail_timeout_ms': ms(MINUTE, 100, 10 * MINUTE, 'time for the server to take a mail'),
   'rs.mail_errors_percent': percent(
     10,
     1,

@@ -10,7 +10,7 @@ import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '.
 import { Sql } from '../sqlite/sql-store.js';
 import { AddressStore } from './addresses.js';
 import { AuditStore } from './audit.js';
-import { MAIL_SCHEMA, RESET_SCHEMA } from './mail-schema.js';
+import { HAND_OVER_SCHEMA, MAIL_SCHEMA, RESET_SCHEMA } from './mail-schema.js';
 import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
 import { REGISTERED_SCHEMA, RsProviderStore } from './providers.js';
@@ -37,6 +37,7 @@ const RS_DB: OwnKind = {
     QUIET_SCHEMA,
     RESET_SCHEMA,
     MARKS_SCHEMA,
+    HAND_OVER_SCHEMA,
   ],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.

@@ -90,6 +90,14 @@ BEGIN
 END;
 `;
 
+/** From 0.3.0 on: when a mail is tried again, and for how long, is no matter of each mail. */
+export const HAND_OVER_SCHEMA = `
+DROP INDEX mail_due;
+ALTER TABLE mail DROP COLUMN due_ms;
+ALTER TABLE mail DROP COLUMN ends_ms;
+ALTER TABLE mail DROP COLUMN tries;
+`;
+
 /** From 0.3.0 on: a link is of the password that it is to replace, and of the address that it went to. */
 export const RESET_SCHEMA = `
 ALTER TABLE reset_link ADD COLUMN generation INTEGER; -- of that password; NULL = not known, the Queue Manager was away

@@ -19,25 +19,15 @@ interface NewMail {
 export interface WaitingMail extends NewMail {
   id: number;
   madeMs: number;
-  tries: number;
 }
 
-const SELECT = 'SELECT id, kind, registration, message, address, body, made_ms AS madeMs, tries FROM mail';
+const SELECT = 'SELECT id, kind, registration, message, address, body, made_ms AS madeMs FROM mail';
 
 export class MailStore extends SqlStore {
-  readonly #add = this.sql.run<[values: NewMail & { nowMs: number; endsMs: number }]>(
-    `INSERT INTO mail(kind, registration, message, address, body, made_ms, due_ms, ends_ms)
-     VALUES ($kind, $registration, $message, $address, $body, $nowMs, $nowMs, $endsMs)`,
+  readonly #add = this.sql.run<[values: NewMail & { nowMs: number }]>(
+    `INSERT INTO mail(kind, registration, message, address, body, made_ms)
+     VALUES ($kind, $registration, $message, $address, $body, $nowMs)`,
   );
-  readonly #due = this.sql.value<[], number>('SELECT min(due_ms) FROM mail');
-  readonly #next = this.sql.row<[values: { nowMs: number; retryMs: number; mostMs: number }], WaitingMail>(
-    `${SELECT} WHERE due_ms <= $nowMs OR due_ms > $nowMs + min($mostMs, $retryMs << min(tries, 20))
-     ORDER BY due_ms, id LIMIT 1`,
-  );
-  readonly #later = this.sql.run<[dueMs: number, id: number]>(
-    'UPDATE mail SET tries = tries + 1, due_ms = ? WHERE id = ?',
-  );
-  readonly #remove = this.sql.changed<[id: number]>('DELETE FROM mail WHERE id = ?');
   readonly #size = this.sql.number('SELECT count(*) FROM mail');
   readonly #oldest = this.sql.value<[], number>('SELECT min(made_ms) FROM mail');
   readonly #count = this.sql.run<[nowMs: number, mailbox: string, network: string]>(
@@ -60,19 +50,12 @@ export class MailStore extends SqlStore {
 
   // Inside a transaction
 
-  add(mail: NewMail, nowMs: number, endsMs: number): void {
-    this.#add({ ...mail, nowMs, endsMs });
+  add(mail: NewMail, nowMs: number): void {
+    this.#add({ ...mail, nowMs });
   }
 
-  /** It was tried in vain. */
-  later({ id }: WaitingMail, dueMs: number): void {
-    this.#later(dueMs, id);
-  }
-
-  /** It is sent, or given up. @returns whether it waited */
-  remove({ id }: WaitingMail): boolean {
-    return this.#remove(id);
-  }
+  /** The server has it, or it is given up. @returns whether it waited */
+  readonly remove = this.sql.changed<[id: number]>('DELETE FROM mail WHERE id = ?');
 
   /** One more to a mailbox. @param mailbox its hash @param network '' for the LCC's own doing */
   count(mailbox: string, network: string, nowMs: number): void {
@@ -100,22 +83,11 @@ export class MailStore extends SqlStore {
 
   // Reading
 
-  /**
-   * The one that has waited longest of those that are due. A time further ahead than a mail is made to wait was noted while the clock
-   * was ahead, and is over. @param mostMs the wait before the last try of all
-   */
-  next(nowMs: number, retryMs: number, mostMs: number): WaitingMail | undefined {
-    return this.#next({ nowMs, retryMs, mostMs });
-  }
+  /** The first one with a higher id. */
+  readonly next = this.sql.row<[id: number], WaitingMail>(`${SELECT} WHERE id > ? ORDER BY id LIMIT 1`);
 
-  /** When the next one is due. */
-  get dueMs(): number | undefined {
-    return this.#due();
-  }
-
-  /** Those that have waited too long. */
-  readonly over = this.sql.rows<[nowMs: number, limit: number], WaitingMail>(
-    `${SELECT} WHERE ends_ms <= ? ORDER BY id LIMIT ?`,
+  readonly madeBefore = this.sql.rows<[ms: number, limit: number], WaitingMail>(
+    `${SELECT} WHERE made_ms <= ? ORDER BY id LIMIT ?`,
   );
 
   get size(): number {

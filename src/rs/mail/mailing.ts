@@ -191,7 +191,7 @@ export class Mailing {
     const nowMs = this.#nowMs();
     const domain = this.#options.from.slice(this.#options.from.lastIndexOf('@') + 1);
     const message = `<lcc.${randomUUID()}@${domain}>`;
-    mails.add({ kind, registration, message, address, body }, nowMs, nowMs + this.#options.keepMs);
+    mails.add({ kind, registration, message, address, body }, nowMs);
     if (kind === 'sites') return;
     mails.count(keyOf(address), network, nowMs);
     if (FIRST_KINDS.includes(kind)) mails.noteUnconfirmed(keyOf(address), nowMs);

@@ -4,7 +4,7 @@ import { limitIn, valueOf, type NumberKey, type Settings } from '../../config/se
 import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../../lib/core-dumps.js';
 import { LccError } from '../../lib/errors.js';
-import type { SmtpOptions } from './smtp.js';
+import type { MailServer } from './server.js';
 
 export function mailOptions(rs: Settings['rs']) {
   const limit = (key: NumberKey) => ({ most: valueOf({ rs }, key), text: limitIn({ rs }, key) });
@@ -25,8 +25,6 @@ export function mailOptions(rs: Settings['rs']) {
       changes: limit('rs.changes_per_hour'),
     },
     gatherMs: rs.mailGatherMs,
-    keepMs: rs.mailKeepMs,
-    retryMs: rs.mailRetryMs,
     errorPart: rs.mailErrorsPercent / 100,
     resetMs: rs.resetMs,
     /** For which it is remembered that nobody confirmed a mailbox. */
@@ -40,10 +38,10 @@ const SMTP_PORT = 25;
 const SMTPS_PORT = 465;
 
 /**
- * The server that takes mail; undefined: none is set.
+ * What takes mail; undefined: nothing is set.
  * @throws LccError `config` for settings that do not go together, and for files that cannot be read
  */
-export function smtpOptions(rs: Settings['rs']): SmtpOptions | undefined {
+export function mailServerOf(rs: Settings['rs']): MailServer | undefined {
   const text = rs.smtp;
   const from = rs.mailFrom;
   if (text === '') {
@@ -55,6 +53,7 @@ export function smtpOptions(rs: Settings['rs']): SmtpOptions | undefined {
     return undefined;
   }
   if (from === '') throw new LccError('config', 'rs.mail_from is missing: the address that mail is from');
+  if (text.startsWith('/')) return { from, at: { sendmail: text } };
   const { protocol, username, hostname, port } = new URL(text);
   const host = hostname.replace(/^\[|\]$/g, '');
   const isTls = protocol === 'smtps:';
@@ -65,18 +64,17 @@ export function smtpOptions(rs: Settings['rs']): SmtpOptions | undefined {
       'config',
       'rs.smtp_password_file and the user@ of rs.smtp belong together: one is missing',
     );
-  return {
+  const at = {
     host,
     port: port === '' ? (isTls ? SMTPS_PORT : SMTP_PORT) : Number(port),
     isTls,
     startTls: tls === 'always' || (tls === 'auto' && !isLoopback(host)),
-    from,
-    timeoutMs: rs.mailTimeoutMs,
     ...(cafile !== '' && { ca: readAuthorities('rs.smtp_cafile', cafile) }),
     ...(username !== '' && {
       login: { user: decodeURIComponent(username), pass: passwordIn(passwordFile) },
     }),
   };
+  return { from, at };
 }
 
 function passwordIn(path: string): string {

@@ -7,18 +7,21 @@ import { ForgottenPasswords } from './forgotten.js';
 import { Mailing } from './mailing.js';
 import { News, type NewsOptions } from './news.js';
 import type { MailOptions } from './options.js';
-import { MailSender } from './sender.js';
-import { sendMail, type SmtpOptions } from './smtp.js';
+import { MailSender, type MailSenderOptions } from './sender.js';
 
 const DAY_MS = 86_400_000;
 /** For which news waits that cannot be sent. */
 const NOTES_KEPT_MS = 30 * DAY_MS;
+/** Between two passes where the server has not taken all. */
+const RETRY_MS = 10_000;
 
 export interface MailParts {
   db: RsDatabase;
   options: MailOptions;
   /** Undefined: no mail is sent. */
-  smtp: SmtpOptions | undefined;
+  handOver: MailSenderOptions['handOver'] | undefined;
+  /** Left out: 10 s. */
+  retryMs?: number;
   clock: Clock;
   log: Log;
   show: NewsOptions['show'];
@@ -27,97 +30,97 @@ export interface MailParts {
   fail: (error: unknown) => void;
 }
 
-export interface RunningMail {
-  mailing: Mailing;
-  forgotten: ForgottenPasswords;
-  /** Something was noted, or queued, perhaps by another process. */
-  stir(): void;
-  /** What is due by time. */
-  tidy(): void;
-  readonly trouble: string | undefined;
-  /** When all that can be done now is done. */
-  idle(): Promise<void>;
-  stop(): Promise<void>;
-}
+export class RunningMail {
+  readonly mailing: Mailing;
+  readonly forgotten: ForgottenPasswords;
+  readonly #parts: MailParts;
+  readonly #news: News;
+  readonly #sender: MailSender | undefined;
+  /** What was begun last, and ends when all of it is over. */
+  #work: Promise<void> = Promise.resolve();
+  #hints: Promise<void> = Promise.resolve();
+  #isStirred = false;
+  #isStopped = false;
+  #cancelRetry: (() => void) | undefined;
 
-export function startMail({ db, options, smtp, clock, log, show, applied, fail }: MailParts): RunningMail {
-  const sender =
-    smtp === undefined
-      ? undefined
-      : new MailSender({
-          db,
-          clock,
-          log,
-          retryMs: options.retryMs,
-          send: letter => sendMail(letter, smtp),
-          fail,
-        });
-  let isStopped = false;
-  let stirred: Promise<void> | undefined;
-  let gathered: Promise<void> = Promise.resolve();
-  const stir = () => {
-    if (stirred !== undefined || isStopped || sender === undefined) return;
-    // What is asked for is answered first.
-    stirred = new Promise(resolve => {
-      setImmediate(() => {
-        stirred = undefined;
-        gathered = gathered.then(() => (isStopped ? undefined : gather())).catch(guard);
-        resolve(gathered);
-      });
+  constructor(parts: MailParts) {
+    const { db, options, handOver, clock, log } = parts;
+    this.#parts = parts;
+    const stir = () => this.stir();
+    this.mailing = new Mailing({ db, options, nowMs: () => clock.nowMs(), stir });
+    this.forgotten = new ForgottenPasswords({ ...parts, mailing: this.mailing, stir });
+    this.#news = new News({ ...parts, mailing: this.mailing });
+    this.#sender = handOver && new MailSender({ db, clock, log, handOver });
+    this.stir();
+  }
+
+  /** Why the last mail could not be sent; undefined: it could. */
+  get trouble(): string | undefined {
+    return this.#sender?.trouble;
+  }
+
+  /** Something was noted, or committed as a mail, perhaps by another process. */
+  stir(): void {
+    if (this.#isStirred || this.#isStopped || this.#sender === undefined) return;
+    this.#isStirred = true;
+    // The request that has led to this is answered first.
+    const turn = new Promise(resolve => void setImmediate(resolve));
+    this.#work = Promise.all([this.#work, turn]).then(() => {
+      this.#isStirred = false;
+      return this.#isStopped ? undefined : this.#send();
     });
-  };
-  let hinting: Promise<void> = Promise.resolve();
-  const mailing = new Mailing({ db, options, nowMs: () => clock.nowMs(), stir });
-  const forgotten = new ForgottenPasswords({ db, mailing, options, clock, show, stir, applied });
-  const news = new News({ db, mailing, options, clock, show });
-  stir();
-  return {
-    mailing,
-    forgotten,
-    stir,
-    tidy() {
-      stir();
-      guarded(() => {
-        const nowMs = clock.nowMs();
-        db.write(() => {
-          db.mails.forget(nowMs - DAY_MS, nowMs - options.unconfirmedMs);
-          db.addresses.forget(nowMs - DAY_MS, nowMs - NOTES_KEPT_MS, nowMs);
-        });
-      });
-      if (sender !== undefined) hinting = hinting.then(() => news.hint()).then(stir, guard);
-    },
-    get trouble() {
-      return sender?.trouble;
-    },
-    async idle() {
-      await hinting;
-      await stirred;
-      await gathered;
-      await sender?.idle();
-    },
-    async stop() {
-      isStopped = true;
-      await gathered;
-      await sender?.stop();
-    },
-  };
-
-  async function gather(): Promise<void> {
-    while ((await forgotten.look()) || news.gather() > 0);
-    news.tellOperator();
-    sender?.stir();
+    this.#work = this.#work.catch((error: unknown) => this.#passing(error));
   }
 
-  function guarded(action: () => void): void {
+  /** What is due by time. */
+  tidy(): void {
+    const { db, options, clock } = this.#parts;
     try {
-      action();
+      const nowMs = clock.nowMs();
+      db.write(() => {
+        db.mails.forget(nowMs - DAY_MS, nowMs - options.unconfirmedMs);
+        db.addresses.forget(nowMs - DAY_MS, nowMs - NOTES_KEPT_MS, nowMs);
+      });
     } catch (error) {
-      guard(error);
+      this.#passing(error);
     }
+    this.stir();
+    if (this.#sender === undefined) return;
+    this.#hints = this.#hints
+      .then(() => this.#news.hint())
+      .then(() => this.stir())
+      .catch((error: unknown) => this.#passing(error));
   }
 
-  /** What passes is done at the next look. */
-  function guard(error: unknown): void {
+  /** When all that can be done now is done. */
+  async idle(): Promise<void> {
+    await this.#hints;
+    for (let work; work !== this.#work; await work) work = this.#work;
+  }
+
+  /** Begins no other mail. @returns when the one under way is over */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelRetry?.();
+    await this.idle();
+  }
+
+  async #send(): Promise<void> {
+    while ((await this.forgotten.look()) || this.#news.gather() > 0);
+    this.#news.tellOperator();
+    const isLeft = await this.#sender?.pass(() => this.#isStopped);
+    if (isLeft !== true || this.#isStopped) return;
+    const { clock, retryMs = RETRY_MS } = this.#parts;
+    this.#cancelRetry ??= clock.after(retryMs, () => {
+      this.#cancelRetry = undefined;
+      this.#sender?.again();
+      this.stir();
+    });
+  }
+
+  /** A database that is busy or full passes: what waits for it is done at the next look. */
+  #passing(error: unknown): void {
+    const { log, fail } = this.#parts;
     if (error instanceof LccError && ['try.later', 'io.full'].includes(error.code))
       log.warn('mail waits for the database', { error: messageOf(error) });
     else fail(error);
