@@ -106,15 +106,16 @@ describe('the guide on cache clearing', { skip: noNginx }, () => {
     assert.match(rules, /"7".*http:\/\/www\.example\.org\//);
     const here = rules.replace('"7"', '"1"').replace('http://www.example.org/', `${site.url}/`);
     writeFileSync(join(lcc.dir, 'rules.json'), here);
+    await runLines('lccq --cursor=clear.cursor --from-now');
     await lcc.publish(site, { 'news/4711.html': 'fetched' });
     for (const rail of rails) rail.write([PAGE]);
-    await runLines('lccq ');
+    await runLines('lccq --cursor=clear.cursor --format');
     await until('the page is cleared', () => rails.every(rail => !rail.pages().includes(PAGE)));
     assert.deepEqual(held(), { www1: ['/other.html'], www2: ['/other.html'], www3: ['/other.html'] });
   });
 
   it('clears at once with --follow', async () => {
-    const [line = ''] = LINES.filter(text => text.startsWith('lccq '));
+    const [line = ''] = LINES.filter(text => text.startsWith('lccq --cursor=clear.cursor --format'));
     const following = spawn('bash', ['-c', `exec ${line.replace('lccq ', 'lccq --follow ')}`], {
       cwd: lcc.dir,
       env: lcc.env,
