@@ -1,4 +1,5 @@
-/** A robot that has not answered a request for `bm.attempt_timeout_ms`, counted from its turn, hangs: it is cut off. */
+/** A robot that has not answered a request for `bm.attempt_timeout_ms`, counted from its turn, hangs: it is
+ * cut off. */
 import { limitText } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import type { Distributor } from './distribute.js';

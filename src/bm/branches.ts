@@ -1,4 +1,4 @@
-/** What hangs below a relay: Bot Managers and further relays, as workers that take more lanes than they have slots. */
+/** Workers below a relay: Bot Managers and further relays, which take more lanes than they have slots. */
 import type { FetchRequest } from '../wire/fetch.js';
 import type { BotManagerPeer } from '../wire/qm-bm.js';
 import type { Task, Worker } from './distribute.js';
@@ -11,7 +11,7 @@ export interface RelayTask extends Task {
   readonly source: number;
   /** Branches that vanished over it, or handed it back unasked. */
   losses: number;
-  /** Its branch was told to hand it back if it has not begun. */
+  /** True if the branch was told to hand the request back if it has not begun. */
   recalled: boolean;
 }
 
@@ -19,7 +19,7 @@ export class Branch implements Worker<RelayTask> {
   readonly peer: BotManagerPeer;
   readonly #overbookPercent: number;
   relays = false;
-  /** It does requests for what nobody announced. */
+  /** True if the branch takes requests for urls that nobody announced. */
   takesUnasked = false;
   #offered = 0;
   #rests = false;

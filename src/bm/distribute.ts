@@ -1,15 +1,16 @@
 /**
- * Which worker gets which task next. Tasks come in lanes: those of one lane are done one after the other, in the order they
- * came, by one worker at a time; different lanes run in parallel, up to the slots of the workers. A worker has a few tasks
- * of each of its lanes, a window, so that the next can begin there the moment one ends. What a worker is (a robot, or a Bot
- * Manager below) is not known here.
+ * Which worker gets which task next. Tasks come in lanes: those of one lane are done one after the other, in
+ * the order they came, by one worker at a time; different lanes run in parallel, up to the slots of the
+ * workers. A worker has a few tasks of each of its lanes, a window, so that the next can begin there the
+ * moment one ends. What a worker is (a robot, or a Bot Manager below) is not known here.
  *
  *     waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
  *                ▲                                                           │
  *                ╰── the worker is gone, `lost` says again; or hands it back ╯  (in front of its lane, in order)
  *     recall: what waits is taken out; of what is given the worker finishes what has begun and hands back the rest
  *
- * While lanes wait for a slot nothing more is given in those that have one: they end, and take their turn again.
+ * While lanes wait for a slot nothing more is given in those that have one: they end, and take their turn
+ * again.
  */
 export interface Task {
   /** Unique here, rising: what the worker will call it. */
@@ -32,7 +33,7 @@ interface Lane<T extends Task> {
   readonly waiting: T[];
   /** The worker that has the lane, while anything of it is given. */
   worker: Worker<T> | undefined;
-  /** What that worker has, oldest first. */
+  /** Tasks of that worker, oldest first. */
   readonly given: Map<number, T>;
   /** The worker that had the lane last: it may still hold a connection to the site. */
   last: Worker<T> | undefined;
@@ -43,7 +44,7 @@ interface Load<T extends Task> {
   readonly tasks: Map<number, Lane<T>>;
 }
 
-/** Whether to give a task to another worker after its own is gone. `begun`: its turn had come. */
+/** True if a task must be given to another worker after its own is gone. `begun`: its turn had come. */
 type Lost<T extends Task> = (task: T, begun: boolean) => boolean;
 
 export class Distributor<T extends Task> {
@@ -170,7 +171,8 @@ export class Distributor<T extends Task> {
     return task;
   }
 
-  /** The worker hands back a task it has not begun: it waits again in its place. `pump` chooses the worker that gets it. */
+  /** The worker hands back a task it has not begun: it waits again in its place. `pump` chooses the worker
+   * that gets it. */
   again(worker: Worker<T>, number: number): void {
     const lane = this.#workers.get(worker)?.tasks.get(number);
     const task = lane?.given.get(number);
@@ -181,7 +183,7 @@ export class Distributor<T extends Task> {
     this.finish(worker, number);
   }
 
-  /** Whether the lane waits for a slot. */
+  /** True if the lane waits for a slot. */
   isStranded(name: string): boolean {
     const lane = this.#lanes.get(name);
     return lane !== undefined && lane.worker === undefined;
@@ -214,8 +216,9 @@ export class Distributor<T extends Task> {
   }
 
   /**
-   * Whether tasks are given before their turn; when no longer, workers hand back what waits with them. A worker may be as
-   * many answers ahead of what is known here: without, it has not done more than was answered and what has begun.
+   * True if tasks are given before their turn; when no longer, workers hand back what waits with them. A
+   * worker may be as many answers ahead of what is known here: without, it has not done more than was
+   * answered and what has begun.
    */
   giveAhead(ahead: boolean): void {
     if (this.#ahead === ahead) return;
@@ -308,7 +311,8 @@ export class Distributor<T extends Task> {
 
   #choose(lane: Lane<T>): Worker<T> | undefined {
     if (lane.last !== undefined && this.#freeOf(lane.last) > 0) return lane.last;
-    // The largest share of slots free: work is spread as slots are, also while there is less of it than slots.
+    // The largest share of slots free: work is spread as slots are, also while there is less of it than
+    // slots.
     let best: Worker<T> | undefined;
     let bestShare = 0;
     for (const worker of this.#workers.keys()) {

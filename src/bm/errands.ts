@@ -1,6 +1,7 @@
 /**
- * What a relay is asked for a certain machine (deletions, checks of its store): on its way to the branch that has it, its
- * answer back to the source that asked. When the machine is not there, or vanishes, the answer is `away`.
+ * Errands of a relay for a certain machine (deletions, checks of its store): on its way to the branch that
+ * has it, its answer back to the source that asked. When the machine is not there, or vanishes, the answer is
+ * `away`.
  */
 import type { DeleteRequest, DeleteResult } from '../wire/fetch.js';
 import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';

@@ -102,7 +102,7 @@ function withSlots(status: Status): string {
   return `with ${amount(figureOf(status, 'slots'), 'slot')}`;
 }
 
-/** What robots and machines have, most of it ahead of its turn. */
+/** The number of requests that robots and machines have, most of them ahead of their turn. */
 function sentOn(sent: number, status: Status): string {
   const whom = isRelay(status) ? 'machines' : 'robots';
   return sent === 0 ? '' : `${sent} sent to ${whom}, ${figureOf(status, 'begun')} of them begun`;

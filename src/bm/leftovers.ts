@@ -1,10 +1,12 @@
 /**
- * What killed robots leave in the store: `ab/cd/ID.GEN.ATTEMPT.tmp`, beside the name that it was to get.
+ * Files that killed robots leave in the store: `ab/cd/ID.GEN.ATTEMPT.tmp`, beside the name that it was to
+ * get.
  *
- * Of a robot that is lost they are removed at once: which names it had is known. For those of robots that nobody saw die
- * (the Bot Manager was killed as well, the machine lost its power) the whole store is looked through once, folder by
- * folder, beside all other work. Whatever is found then is over when the time for an attempt has passed; no clock of files
- * is asked. Should a robot live and write on, its rename fails, and nobody waits for it any more.
+ * Of a robot that is lost they are removed at once: which names it had is known. For those of robots that
+ * nobody saw die (the Bot Manager was killed as well, the machine lost its power) the whole store is looked
+ * through once, folder by folder, beside all other work. Whatever is found then is over when the time for an
+ * attempt has passed; no clock of files is asked. Should a robot live and write on, its rename fails, and
+ * nobody waits for it any more.
  */
 import { readdirSync, unlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

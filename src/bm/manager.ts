@@ -1,6 +1,6 @@
 /**
- * A Bot Manager with a store: requests come from one source (a QM, or a Bot Manager above), go to whatever robots are
- * connected, and the results go back with the place of the content.
+ * A Bot Manager with a store: requests come from one source (a QM, or a Bot Manager above), go to whatever
+ * robots are connected, and the results go back with the place of the content.
  *
  * A request: waiting ──▶ with a robot ──▶ answered
  *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with code 605
@@ -41,7 +41,9 @@ export interface BotManagerOptions {
   clock: Clock;
   log: Log;
   channel: LinkLimits;
-  /** Requests waiting for robots, and deletions for their commit, at which the source is not read any more. */
+  /**
+   * Requests waiting for robots, and deletions for their commit, at which the source is not read any more.
+   */
   maxWaiting: number;
   /** Requests of one lane at a robot at a time. */
   laneWindow: number;
@@ -202,7 +204,8 @@ export class BotManager {
     };
   }
 
-  /** Lets robots finish what they have begun, a few seconds long, gives back the rest, then lets go of everything. */
+  /** Lets robots finish what they have begun, a few seconds long, gives back the rest, then lets go of
+   * everything. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#offer();
@@ -275,7 +278,8 @@ export class BotManager {
     return true;
   }
 
-  /** The task's site wants to be left alone: its robot has stopped by itself and waits to hear that this is known. */
+  /** The task's site wants to be left alone: its robot has stopped by itself and waits to hear that this is
+   * known. */
   #leaveAlone(worker: RobotWorker, task: FetchTask): void {
     const owner = ownerOf(task.lane);
     for (const lane of this.#distributor.laneNames())
@@ -309,7 +313,8 @@ export class BotManager {
     return answer === undefined;
   }
 
-  /** What a robot that was cut off puts in place after all must not replace what the next one has: it gets another name. */
+  /** A file that a robot puts in place after it was cut off must not replace that of the next robot, which
+   * gets another name. */
   #rename(task: FetchTask): void {
     if (task.destination !== undefined) this.#store.discard(task.destination);
     task.destination = undefined;
@@ -377,7 +382,7 @@ export class BotManager {
   }
 }
 
-/** Whether a connection ended as those of processes that die do. */
+/** True if a connection ended as those of processes that die do. */
 function isDeath(reason: LccError): boolean {
   return reason.code === 'data.cut' || ['ECONNRESET', 'EPIPE'].includes(errnoOf(reason.cause) ?? '');
 }

@@ -1,6 +1,7 @@
 /**
- * Robots that were lost and have not come back, for lccstat: a machine without power, or with its link cut, says
- * nothing itself. A robot comes back over another connection: any that comes from its address is taken for it.
+ * Robots that were lost and have not come back, for lccstat: a machine without power, or with its link cut,
+ * says nothing itself. A robot comes back over another connection: any that comes from its address is taken
+ * for it.
  */
 import type { Clock } from '../lib/clock.js';
 

@@ -1,6 +1,7 @@
 /**
- * names.db when the Bot Manager starts. One that is damaged, or that is not the one served last, is set aside; neither then nor where
- * there is none beside content, or beside a mark of one, is a new one taken for that of an empty store: its ids begin far beyond all.
+ * names.db when the Bot Manager starts. One that is damaged, or that is not the one served last, is set
+ * aside; neither then nor where there is none beside content, or beside a mark of one, is a new one taken for
+ * that of an empty store: its ids begin far beyond all.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,9 @@ import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 
-/** Ids skipped when names.db was lost: generations are not known, so nothing given out before may come again. */
+/**
+ * Ids skipped when names.db was lost: generations are not known, so nothing given out before may come again.
+ */
 const SALVAGE_GAP = 2 ** 24;
 
 const BEYOND = 'new ids begin far beyond the existing ones';

@@ -1,7 +1,7 @@
 /**
- * A Bot Manager without a store: it passes on what others do. Bot Managers and further relays connect to it, it connects
- * to its source, and to that it looks like one Bot Manager with all their machines and slots. Why it is built as it is:
- * docs/design/relay.md.
+ * A Bot Manager without a store: it passes on what others do. Bot Managers and further relays connect to it,
+ * it connects to its source, and to that it looks like one Bot Manager with all their machines and slots. Why
+ * it is built as it is: docs/design/relay.md.
  *
  * A request: waiting ──▶ with a branch ──▶ answered
  *   branch gone             → given to another branch that has a slot, else answered with `recalled`
@@ -10,7 +10,8 @@
  *   site wants patience     → what waits of its provider is answered with `recalled`, and what still comes (retry-after.ts)
  *   lane recalled           → what waits is answered with `recalled`, the branch is asked for the rest
  *   source gone             → recalled, also what has begun; what is stored nevertheless is deleted where it lies
- * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered with `away`.
+ * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered
+ * with `away`.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
@@ -152,7 +153,8 @@ export class Relay {
     };
   }
 
-  /** Lets branches finish what they have begun, a few seconds long, gives back the rest, then lets go of everything. */
+  /** Lets branches finish what they have begun, a few seconds long, gives back the rest, then lets go of
+   * everything. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#offer();
@@ -186,7 +188,8 @@ export class Relay {
     this.#settle();
   }
 
-  /** Machines at another connection than before, maybe after a power cut: the source must not take them for having stayed. */
+  /** Machines at another connection than before, maybe after a power cut: the source must not take them for
+   * having stayed. */
   #cameAnew(replaced: readonly RefusedMachine<Branch>[]): void {
     if (replaced.length === 0) return;
     for (const { link, machineId } of replaced) this.#errands.leave(link, machineId);
@@ -241,7 +244,8 @@ export class Relay {
     return true;
   }
 
-  /** The task's site wants to be left alone: its branch has stopped by itself and waits to hear that this is known. */
+  /** The task's site wants to be left alone: its branch has stopped by itself and waits to hear that this is
+   * known. */
   #leaveAlone(branch: Branch, task: RelayTask): void {
     const owner = ownerOf(task.lane);
     for (const lane of this.#distributor.laneNames())
@@ -249,7 +253,7 @@ export class Relay {
     branch.peer.recall(task.lane);
   }
 
-  /** Whether the request is as if it had never been given to this branch. */
+  /** True if the request is as if it had never been given to this branch. */
   #isUndone(branch: Branch, result: FetchResult): boolean {
     switch (result.status) {
       case 'recalled':
@@ -260,7 +264,8 @@ export class Relay {
         this.#rest(branch, Math.min(result.retryAfterMs ?? FULL_REST_MS, FULL_REST_MS), result.message);
         return true;
       case 'ok':
-        // A machine below it that was refused, or has gone over to another branch: its file is not to be pointed to.
+        // A machine below it that was refused, or has gone over to another branch: its file is not to be
+        // pointed to.
         return this.#machines.linkOf(result.machineId) !== branch;
       case 'unchanged':
       case 'redirect':

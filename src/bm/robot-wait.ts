@@ -1,4 +1,5 @@
-/** What waits while there is no robot goes back to the source after `bm.robot_wait_ms`; `lccd` starts one that died within seconds. */
+/** Requests that wait while there is no robot go back to the source after `bm.robot_wait_ms`; `lccd` starts
+ * one that died within seconds. */
 import type { Clock } from '../lib/clock.js';
 
 export class RobotWait {

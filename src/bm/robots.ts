@@ -1,4 +1,5 @@
-/** Robots as workers: each task gets a name in the store, and keeps it when its robot vanishes and another goes on. */
+/** Robots as workers: each task gets a name in the store, and keeps it when its robot vanishes and another
+ * goes on. */
 import type { Name } from '../db/names/names.js';
 import type { FetchRequest, RobotResult } from '../wire/fetch.js';
 import type { RobotPeer } from '../wire/bm-bot.js';
@@ -17,7 +18,7 @@ export interface FetchTask extends Task {
   losses: number;
   /** A robot that vanished had it, and may still write to its destination. */
   tainted: boolean;
-  /** Its robot was told to hand it back if it has not begun. */
+  /** True if the robot was told to hand the request back if it has not begun. */
   recalled: boolean;
   /** When its turn came at its robot. */
   startedMs: number;
@@ -25,7 +26,7 @@ export interface FetchTask extends Task {
 
 export class RobotWorker implements Worker<FetchTask> {
   slots = 0;
-  /** It does requests for what nobody announced. */
+  /** True if the robot takes requests for urls that nobody announced. */
   takesUnasked = false;
   readonly where: string;
   readonly #peer: RobotPeer;
@@ -70,7 +71,9 @@ export class RobotWorker implements Worker<FetchTask> {
     this.#peer.recall(lane, begun);
   }
 
-  /** It said that the lane's site wants to be left alone: what it is given from now on is meant. */
+  /**
+   * The robot said that the lane's site wants to be left alone: what the robot is given from now on is meant.
+   */
   heardStop(lane: string): void {
     this.#peer.recall(lane);
   }

@@ -6,15 +6,15 @@
  *   none, the robot may still write  discarded  the name is used up
  *   none                             given back the name was never used
  *
- * Content that was reported before the source was lost stays, whether it was noted or not: a file without a row is found by lccfsck,
- * a row without a file would be damage.
+ * Content that was reported before the source was lost stays, whether it was noted or not: a file without a
+ * row is found by lccfsck, a row without a file would be damage.
  */
 type NameOutcome = 'reported' | 'discarded' | 'given back';
 
 interface EndedRequest {
   hasContent: boolean;
   isSourceLost: boolean;
-  /** Whether a robot vanished over the request. */
+  /** True if a robot vanished over the request. */
   isTainted: boolean;
 }
 

@@ -44,7 +44,7 @@ export async function startManager(services: Services, edge: Edge, dir: string):
 export async function startRelay(services: Services, edge: Edge): Promise<Running> {
   const { home, settings, clock, log } = services;
   const { store } = home;
-  // It would be served if --store or --machineid were given.
+  // A store would be served if --store or --machineid were given.
   if (existsSync(join(store, 'machine-id')))
     log.warn('running as a relay although a store exists; pass --store or --machineid to serve it', {
       store,

@@ -5,10 +5,11 @@
  *     DIR/names.db        what is in use, gone, free (db/names/names.ts)
  *     DIR/ab/cd/ID.GEN    content, written by robots, as it is (docs/design/compression-at-rest.md)
  *
- * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in one commit)
- * before it is acknowledged, its file stays for the grace period, then it is unlinked and its id is free again. Without
- * room to note it the file goes all the same when its grace is over: its id is taken until that can be noted, so nothing
- * new gets the name, and a disk that deletions alone can empty does not have to be emptied by hand.
+ * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in
+ * one commit) before it is acknowledged, its file stays for the grace period, then it is unlinked and its id
+ * is free again. Without room to note it the file goes all the same when its grace is over: its id is taken
+ * until that can be noted, so nothing new gets the name, and a disk that deletions alone can empty does not
+ * have to be emptied by hand.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, unlinkSync } from 'node:fs';
@@ -36,7 +37,7 @@ export interface StoreOptions {
   graceMs: number;
   /** Names reserved at a time: what a crash may lose. */
   blockNames: number;
-  /** What the disk must have free, or `full` is true; what is being fetched counts as stored. */
+  /** Free space that the disk must have, or `full` is true; what is being fetched counts as stored. */
   minFree: FreeDisk;
   /** The longest that a robot's attempt goes on. */
   attemptMs: number;
@@ -62,7 +63,7 @@ interface Noting {
   name: Name;
   atMs: number;
   done: () => void;
-  /** Its file went before there was room to note it. */
+  /** True if the file went before there was room to note it. */
   isUnlinked?: boolean;
 }
 
@@ -70,7 +71,8 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #names: NamesDb;
   readonly #marks: Marks;
-  /** Said to Queue Managers: of this store, and of no other that the machine ever had; and of this run of its Bot Manager. */
+  /** Said to Queue Managers: of this store, and of no other that the machine ever had; and of this run of its
+   * Bot Manager. */
   readonly word: string;
   readonly upkeep: StoreUpkeep;
   readonly leftovers: Leftovers;
@@ -112,14 +114,15 @@ export class Store {
   get machineId(): string {
     return this.#options.machineId;
   }
-  /** Names that can be given out without asking the disk for more ids, and those waiting for their grace to end. */
+  /** Names that can be given out without asking the disk for more ids, and those waiting for their grace to
+   * end. */
   get freeNames(): number {
     return this.#names.freeCount + this.#ready.length;
   }
   get namesInGrace(): number {
     return this.#names.goneCount;
   }
-  /** Whether there was no room for noting names, when that was tried last. */
+  /** True if there was no room for noting names, when that was tried last. */
   get namesFull(): boolean {
     return this.#namesFull;
   }
@@ -129,7 +132,7 @@ export class Store {
   }
 
   /**
-   * Whether the disk has less room than it must keep. Asks the disk: a few microseconds.
+   * True if the disk has less room than it must keep. Asks the disk: a few microseconds.
    * @param fetching contents being fetched, which will take some of it
    */
   full(fetching = 0): boolean {
@@ -137,7 +140,7 @@ export class Store {
     return this.#room.isShort(fetching);
   }
 
-  /** What its disk has and needs, as it was when it was asked last: in figures … */
+  /** Free and needed space of the disk, as it was when it was asked last: in figures … */
   roomStatus() {
     const { freeBytes, totalBytes, neededBytes } = this.#room.figures;
     return { free_bytes: freeBytes, total_bytes: totalBytes, needed_bytes: neededBytes };
@@ -150,7 +153,7 @@ export class Store {
     return describeRoom(this.#options.minFree, space, neededBytes);
   }
 
-  /** Whether the store may be full after `contents` more. Does not ask the disk. */
+  /** True if the store may be full after `contents` more. Does not ask the disk. */
   mayBeFull(contents: number): boolean {
     return this.#room.isNear(contents);
   }
@@ -186,8 +189,9 @@ export class Store {
   }
 
   /**
-   * Deletes a file: `done` is called once that is durably noted; the file itself goes when its grace has passed. Also
-   * called for what is gone already and for ids that are no file of a store (logged): there is nothing to delete.
+   * Deletes a file: `done` is called once that is durably noted; the file itself goes when its grace has
+   * passed. Also called for what is gone already and for ids that are no file of a store (logged): there is
+   * nothing to delete.
    */
   delete(fileId: string, done: () => void): void {
     const name = nameOf(fileId);
@@ -250,7 +254,7 @@ export class Store {
         return true;
       });
       if (noted === undefined) {
-        // It waits, unacknowledged, until there is room: its own file may make some.
+        // The deletion waits, unacknowledged, until there is room: its own file may make some.
         const delayMs = this.#unlinkUnnoted() > 0 ? 1 : FULL_RETRY_MS;
         this.#cancelNoting ??= this.#options.clock.after(delayMs, () => this.#noteNow());
         return;
@@ -298,7 +302,8 @@ export class Store {
     this.#scheduleSweep(due.length === SWEEP_BATCH ? 1 : SWEEP_INTERVAL_MS);
   }
 
-  /** Removes a file, whether it is there or not; false when it cannot be removed: another grace later it is tried again. */
+  /** Removes a file, whether it is there or not; false when it cannot be removed: another grace later it is
+   * tried again. */
   #unlink(name: Name): boolean {
     try {
       unlinkSync(this.pathOf(name));
@@ -310,7 +315,8 @@ export class Store {
     }
   }
 
-  /** Runs a commit. A full disk gives undefined and is tried again later; after any other failure nothing goes on. */
+  /** Runs a commit. A full disk gives undefined and is tried again later; after any other failure nothing
+   * goes on. */
   #guarded<T>(work: () => T): T | undefined {
     try {
       const result = work();
@@ -325,7 +331,9 @@ export class Store {
     }
   }
 
-  /** Whether a commit found no room, and is to be tried again later; after any other failure nothing goes on. */
+  /**
+   * True if a commit found no room, and is to be tried again later; after any other failure nothing goes on.
+   */
   #isFull(error: unknown): boolean {
     if (!(error instanceof LccError) || error.code !== 'io.full') {
       this.#options.fail(error);

@@ -1,10 +1,10 @@
 /**
- * Looking after what is stored. Files are not synced one by one: now and then all of the store is, and the source notes up to
- * which row that reaches. What came after it may not have survived the machine, and is read again, row by row, when this
- * Bot Manager has connected (docs/design/durability.md).
+ * Looking after what is stored. Files are not synced one by one: now and then all of the store is, and the
+ * source notes up to which row that reaches. What came after it may not have survived the machine, and is
+ * read again, row by row, when this Bot Manager has connected (docs/design/durability.md).
  *
- * syncfs(2) is called by sync(1): Node has no call for it. One fork in some seconds; fsync(2) of every file that was
- * stored since costs a flush of the disk each.
+ * syncfs(2) is called by sync(1): Node has no call for it. One fork in some seconds; fsync(2) of every file
+ * that was stored since costs a flush of the disk each.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,9 +19,9 @@ import type { CheckRequest, UpkeepRequest, UpkeepResult } from '../wire/upkeep.j
 type Status = UpkeepResult['status'];
 
 const CHECK_READ_BYTES = 256 * 1024;
-/** What a file answers that is not there, or is none. */
+/** Errors for a file that is not there, or is none. */
 const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP']);
-/** What the disk answers for content that it has lost. */
+/** Errors of the disk for content that it has lost. */
 const LOST: ReadonlySet<string | undefined> = new Set(['EIO', 'EBADMSG', 'EUCLEAN']);
 
 export class StoreUpkeep {
@@ -58,10 +58,8 @@ export class StoreUpkeep {
     }
   }
 
-  /**
-   * A failed sync means that writes are lost, and the system reports that once. A failure of the first one means that no
-   * sync(1) here can do it; a failure to start it (no memory, no descriptors) means nothing.
-   */
+  /** A failed sync means that writes are lost, and the system reports that once. A failure of the first one
+   * means that no sync(1) here can do it; a failure to start it (no memory, no descriptors) means nothing. */
   async #sync(): Promise<Status> {
     const { problem, isRun } = await new Promise<{ problem?: string; isRun: boolean }>(resolve => {
       execFile('sync', ['-f', this.#dir], (error, _stdout, stderr) =>

@@ -1,7 +1,5 @@
-/**
- * The connection to the source of fetches (a QM, or a Bot Manager above): one at a time, a new one replaces the one
- * before. What was asked over a connection is answered over it or not at all.
- */
+/** The connection to the source of fetches (a QM, or a Bot Manager above): one at a time, a new one replaces
+ * the one before. What was asked over a connection is answered over it or not at all. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -59,12 +57,13 @@ export class Upstream {
     return this.#source !== undefined;
   }
 
-  /** Whether the source knows of this Bot Manager; until then this Bot Manager may have work that it cannot report. */
+  /** True if the source knows of this Bot Manager; until then this Bot Manager may have work that it cannot
+   * report. */
   get known(): boolean {
     return this.#source?.peer.heard === true;
   }
 
-  /** Whether a request of that connection can still be answered. */
+  /** True if a request of that connection can still be answered. */
   has(source: number): boolean {
     return this.#source?.number === source;
   }
@@ -101,10 +100,8 @@ export class Upstream {
     this.#offered = '';
   }
 
-  /**
-   * Gives up at once a source that was silent for too long: this process may have stood still, and what it was asked for be
-   * another's. Call it before anything is given to a worker that comes, or has room.
-   */
+  /** Gives up at once a source that was silent for too long: this process may have stood still, and what it
+   * was asked for be another's. Call it before anything is given to a worker that comes, or has room. */
   heedSilence(): void {
     const source = this.#source;
     if (source?.peer.isOver() === true) this.#closed(source, source.peer.channel.reason);

@@ -12,7 +12,7 @@ import type { Distributor, Task } from './distribute.js';
 /** A request, and how many vanished over it. */
 interface Losable {
   losses: number;
-  /** Its worker was told to hand it back if it has not begun. */
+  /** True if the worker was told to hand the task back if it has not begun. */
   recalled: boolean;
 }
 

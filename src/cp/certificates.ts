@@ -1,10 +1,10 @@
 /** Why the certificate of a server is not taken, and what to do about it. */
 import { errnoOf, messageOf } from '../lib/errors.js';
 
-/** What OpenSSL calls the ways in which a certificate fails (X509_V_ERR_…). */
+/** OpenSSL's names of the ways in which a certificate fails (X509_V_ERR_…). */
 const UNTRUSTED = /CERT|SIGNATURE|ISSUER|CRL|INVALID_CA|HOSTNAME_MISMATCH/;
 
-/** What OpenSSL says of times → what is wrong and what to do. */
+/** OpenSSL's codes about times → the fault and what to do. */
 const UNTIMELY: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate, or one above it, has expired; tell who runs that LCC',
   CERT_NOT_YET_VALID: 'its certificate, or one above it, is not valid yet; check the clocks of both machines',

@@ -19,7 +19,8 @@ export function deletionLimitOf(text: string): DeletionLimit {
 
 /** @throws LccError `data.refused` */
 export function refuseMassDeletion(changes: Changes, maxDelete: DeletionLimit): void {
-  // What only sets in doubt name was there for a run or two; before the first that was accepted it is all there was.
+  // Urls that only sets in doubt name were there for a run or two; before the first set that was accepted
+  // they are all there was.
   const ofState = changes.deleted - changes.ghosts;
   const isFirst = ofState + changes.changed + changes.unchanged === 0;
   const deleted = isFirst ? changes.ghosts : ofState;

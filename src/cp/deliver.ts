@@ -1,7 +1,5 @@
-/**
- * Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and the state in the
- * pipe is committed only when the UNS has accepted the set.
- */
+/** Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and
+ * the state in the pipe is committed only when the UNS has accepted the set. */
 import { closeSync, statSync } from 'node:fs';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError } from '../lib/errors.js';
@@ -53,27 +51,30 @@ export interface DeliveryOptions extends SessionOptions {
 
 export interface DeliveryOutcome {
   status: ProviderReport;
-  /** What was sent; undefined when there was nothing to send. */
+  /** The set that was sent; undefined when there was nothing to send. */
   sent: { set: SetKind; urls: number; accepted: number } | undefined;
   /** Not a byte was on the input: its writer may have been killed. */
   wasBlank: boolean;
-  /** The LCC was new to a site that counted urls as delivered: all of them were sent, not only what changed. */
+  /**
+   * The LCC was new to a site that counted urls as delivered: all of them were sent, not only what changed.
+   */
   wasNew: boolean;
-  /** Whether the state of the site was kept; undefined when there was none in the pipe. */
+  /** True if the state of the site was kept; undefined when there was none in the pipe. */
   committed: boolean | undefined;
   /** Where the state of the site is, and was not kept: on another machine. */
   elsewhere: { state: string; host: string } | undefined;
   /** The UNS wants a full set and did not get one. */
   stillWanted: boolean;
-  /** What was sent is what another LCC holds. */
+  /** True if the set names what another LCC holds. */
   isOfCache: boolean;
-  /** What was sent is of a list that names a part of the site only. */
+  /** True if the set is of a list that names a part of the site only. */
   isStatePartial: boolean;
   /** Why the state is not the whole of its provider; undefined: it is. */
   sharedWith: string | undefined;
   /** The statefile is not the one that the last run left, and whether all was sent for that. */
   replaced: { isHealed: boolean } | undefined;
-  /** Numbers of connections that show that the LCC was put back to an earlier time, and whether all was sent for that. */
+  /** Numbers of connections that show that the LCC was put back to an earlier time, and whether all was sent
+   * for that. */
   setBack: { from: number; to: number; isHealed: boolean } | undefined;
 }
 
@@ -109,7 +110,7 @@ export async function deliver(
 }
 
 interface Site extends SiteState {
-  /** What the input leads to it; undefined when there is nothing to commit, or not by us. */
+  /** The state that the input leads to; undefined when there is nothing to commit, or not by us. */
   made: MadeSet | undefined;
   elsewhere: { state: string; host: string } | undefined;
   /** Where the last connection is noted; undefined on another machine. */
@@ -265,7 +266,8 @@ async function finish(
   step('cp.set.sent');
   const accepted = await session.accepted();
   step('cp.set.accepted');
-  // Those that came after the end: the set counts, but the state is not kept, and the next run is told them again.
+  // Those that came after the end: the set counts, but the state is not kept, and the next run is told them
+  // again.
   errorsKept();
   return accepted;
 }
@@ -287,7 +289,7 @@ function sizeOf(whole: string): SiteSize {
   return present(whole, () => measureState(whole));
 }
 
-/** What `read` makes of a state, if another run, which was faster, has not taken its place. */
+/** The result of `read` on a state, if another run, which was faster, has not taken its place. */
 function present<T>(whole: string, read: () => T): T {
   try {
     return read();

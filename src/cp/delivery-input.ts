@@ -1,4 +1,4 @@
-/** What stands on the input of lcccp: urls, and what the stream tells about them. */
+/** The input of lcccp: urls, and what the stream says about them. */
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
@@ -13,7 +13,7 @@ export class DeliveryInput {
   #text = '';
   #isAtEnd = false;
   #bytes = 0;
-  /** What was read so far. */
+  /** Size of the input that was read so far. */
   readonly size: SiteSize = { urls: 0, bytes: 0 };
   /** `<provider>` of a one-shot document. */
   init: Attributes | undefined;
@@ -23,11 +23,11 @@ export class DeliveryInput {
   state: NamedState | undefined;
   /** The state that is named holds what lists of a part of the site have left: it is no full set. */
   isStatePartial = false;
-  /** It is that of a pipe among several of its provider, or of one whose lists never name all. */
+  /** True if the state is of a pipe among several of its provider, or of one whose lists never name all. */
   isShare = false;
-  /** Whether lccq wrote it, about what an LCC holds. */
+  /** True if lccq wrote it, about what an LCC holds. */
   isOfCache = false;
-  /** What in the head of lccq says that this is not all that is held; undefined where nothing does. */
+  /** The word in the head of lccq by which this is not all that is held; undefined where there is none. */
   partOfCache: string | undefined;
 
   constructor(input: AsyncIterable<Buffer>, limits: XmlLimits) {
@@ -51,12 +51,12 @@ export class DeliveryInput {
     );
   }
 
-  /** Whether there is not a single url; known once `begin` is done. */
+  /** True if there is not a single url; known once `begin` is done. */
   get isEmpty(): boolean {
     return this.size.urls === 0;
   }
 
-  /** Whether not a byte came, so far: filters write at least the two marks of a stream. */
+  /** True if not a byte came, so far: filters write at least the two marks of a stream. */
   get isBlank(): boolean {
     return this.#bytes === 0;
   }
@@ -102,7 +102,7 @@ export class DeliveryInput {
     }
   }
 
-  /** Whether the end of the stream says that urls of the site are missing; known once all has been read. */
+  /** True if the end of the stream says that urls of the site are missing; known once all has been read. */
   get endsPartial(): boolean {
     return this.#reader.endsPartial;
   }

@@ -21,9 +21,10 @@ export interface DescribeOptions {
 }
 
 /**
- * What became of a name besides its line. `gone`: it is not there, or vanished meanwhile; `dangling`: a symbolic link
- * to nothing; `loop`: links lead in a circle; `outside`: not below the document root; `unread`: listed without md5 because its content may not be read;
- * `failed`: it is there and cannot be looked at, so the listing is not whole.
+ * The outcome for a name besides its line. `gone`: it is not there, or vanished meanwhile; `dangling`: a
+ * symbolic link to nothing; `loop`: links lead in a circle; `outside`: not below the document root; `unread`:
+ * listed without md5 because its content may not be read; `failed`: it is there and cannot be looked at, so
+ * the listing is not whole.
  */
 export interface NameProblem {
   kind: 'gone' | 'dangling' | 'loop' | 'outside' | 'unread' | 'failed';

@@ -17,15 +17,14 @@ const DOT_AND_SLASH = 0x2f;
 /** Gives the part of a name below the root, without dot segments; undefined for a name outside of it. */
 type BelowRoot = (name: string) => string | undefined;
 
-/**
- * Names are taken relative to `cwd`; the root may be relative to it as well. A root that is a symbolic link is known
- * by both its names.
- */
+/** Names are taken relative to `cwd`; the root may be relative to it as well. A root that is a symbolic link
+ * is known by both its names. */
 export function belowRoot(root: string, cwd: string): BelowRoot {
   const lexical = posix.resolve(cwd, root);
   const roots = [...new Set([lexical, realOf(lexical)])].map(dir => (dir === '/' ? '/' : `${dir}/`));
   const isCwd = roots.includes(cwd === '/' ? '/' : `${cwd}/`);
-  // Names usually begin as the root was written: then what follows is the answer, if it holds no dot segments.
+  // Names usually begin as the root was written: then what follows is the answer, if it holds no dot
+  // segments.
   const written = root === '/' ? '/' : `${root.replace(/\/+$/, '')}/`;
   return name => {
     if (name.startsWith(written)) {

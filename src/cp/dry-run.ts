@@ -1,4 +1,4 @@
-/** What lcccp would send, for `--dry-run`: the same checks of the input, and nobody is asked. */
+/** The set that lcccp would send, for `--dry-run`: the same checks of the input, and nobody is asked. */
 import { SET_END, setStart } from '../wire/cp-uns/client.js';
 import type { DeliveryOptions } from './deliver.js';
 import { DeliveryInput } from './delivery-input.js';

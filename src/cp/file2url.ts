@@ -1,6 +1,6 @@
 /**
- * File names in, `<url>` lines out. The stream ends with the end instruction only if every name was looked at: a
- * listing that is not whole must not look like one, because what it lacks would be deleted downstream.
+ * File names in, `<url>` lines out. The stream ends with the end instruction only if every name was looked
+ * at: a listing that is not whole must not look like one, because what it lacks would be deleted downstream.
  */
 import { amount } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
@@ -17,13 +17,14 @@ export interface ListingOptions extends DescribeOptions {
   separator: '\n' | '\0';
   /** Something else may stand among the names: what is not there may be none, and the listing not whole. */
   mayHoldOther?: boolean;
-  /** Whether lines are counted, and every name reported. */
+  /** True if lines are counted, and every name reported. */
   counts?: boolean;
   /** Threads that hash, used once there is work for them; undefined to hash here. */
   startPool?: ((take: (answer: BatchAnswer) => void) => HashPool) | undefined;
 }
 
-/** Names described at a time: small enough that output starts soon, large enough that a hand-over costs nothing. */
+/** Names described at a time: small enough that output starts soon, large enough that a hand-over costs
+ * nothing. */
 const BATCH_NAMES = 256;
 /** Names outside of the document root that are reported each; a find(1) elsewhere has all of them there. */
 const OUTSIDE_NAMED = 5;

@@ -1,7 +1,7 @@
 /**
- * find(1) as a source of names: the user's arguments, made to print every name with a NUL after it; with what it knows
- * of the file in front, where it can. Measured with 100 k files: find looks at a file while we describe the one before,
- * on another processor, where stat(2) of our own was two thirds of all our work.
+ * find(1) as a source of names: the user's arguments, made to print every name with a NUL after it; with what
+ * it knows of the file in front, where it can. Measured with 100 k files: find looks at a file while we
+ * describe the one before, on another processor, where stat(2) of our own was two thirds of all our work.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { realpathSync } from 'node:fs';
@@ -15,7 +15,7 @@ import type { FileFacts } from './read-file.js';
 const PRINTS_OTHER = new Set(['-printf', '-ls', '-ok', '-okdir']);
 /** With one of these find does not print by itself. */
 const ACTIONS = new Set(['-exec', '-execdir', '-fprint', '-fprint0', '-fprintf', '-fls']);
-/** What these run writes to where find prints its names. */
+/** Options by which programs write to where find prints its names. */
 const RUNS_OTHERS = new Set(['-exec', '-execdir']);
 
 /** Type, bytes, time of modification, name. */
@@ -24,17 +24,18 @@ const FACTS_FORMAT = '%y %s %T@ %p\\0';
 export interface FindPlan {
   /** The arguments to run find with, as bytes (latin1). */
   words: string[];
-  /** Whether it runs programs, whose output would stand among the names. */
+  /** True if it runs programs, whose output would stand among the names. */
   runsOthers: boolean;
-  /** What it prints: bare names, or what `factsOf` reads. */
+  /** Output of find: bare names, or what `factsOf` reads. */
   prints: 'names' | 'facts';
 }
 
 /**
- * `-print` becomes the action we need; where nothing is printed yet the whole expression is put in parentheses, as find
- * itself does for its default, and the action follows it.
+ * `-print` becomes the action we need; where nothing is printed yet the whole expression is put in
+ * parentheses, as find itself does for its default, and the action follows it.
  * @param given as bytes (latin1)
- * @throws LccError `usage` for actions that print something else, or nothing, and for one that removes the files
+ * @throws LccError `usage` for actions that print something else, or nothing, and for one that removes the
+ * files
  */
 export function planFind(given: readonly string[], prints: FindPlan['prints']): FindPlan {
   const other = given.find(word => PRINTS_OTHER.has(word));
@@ -63,7 +64,9 @@ export function planFind(given: readonly string[], prints: FindPlan['prints']): 
   return { words: [...places, ...ourAction], prints, runsOthers };
 }
 
-/** What find would be on this search path: only that of GNU, which has a program of its own, tells facts. */
+/**
+ * The output of the find on this search path: only that of GNU, which has a program of its own, tells facts.
+ */
 export function printedBy(searchPath: string): FindPlan['prints'] {
   for (const dir of searchPath.split(':')) {
     try {
@@ -80,10 +83,8 @@ export function nameOf(printed: string): string {
   return printed.slice(printed.indexOf(' ', printed.indexOf(' ', 2) + 1) + 1);
 }
 
-/**
- * Its facts; `other` for what is no file, undefined for what has to be looked at: links, times before 1970, and what find
- * did not print, or not alone.
- */
+/** The facts of a name; `other` for what is no file, undefined for what must be looked at: links, times
+ * before 1970, and what find did not print, or not alone. */
 export function factsOf(printed: string): FileFacts | 'other' | undefined {
   const type = printed.charCodeAt(0);
   if (type !== REGULAR) return type === LINK || !PRINTED.test(printed) ? undefined : 'other';
@@ -115,7 +116,8 @@ function expressionStart(words: readonly string[]): number {
 /**
  * Runs find and hands over its output chunk by chunk.
  * @param words as bytes (latin1) @param stderr where it complains
- * @throws LccError `io` when find could not be run, or ended with another status than 0: its list is not whole then
+ * @throws LccError `io` when find could not be run, or ended with another status than 0: its list is not
+ * whole then
  */
 export async function runFind(
   words: readonly string[],

@@ -1,7 +1,5 @@
-/**
- * When a full set goes out, and when not: the LCC removes all that it does not name. The whole state is sent where one is
- * wanted; what is only a part of a site, or nothing, is never sent as one.
- */
+/** When a full set goes out, and when not: the LCC removes all that it does not name. The whole state is sent
+ * where one is wanted; what is only a part of a site, or nothing, is never sent as one. */
 import { LccError } from '../lib/errors.js';
 import type { ProviderReport } from '../wire/cp-uns/client.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
@@ -11,7 +9,7 @@ import type { DeliveryInput } from './delivery-input.js';
 export interface SiteState {
   /** Where it is as a whole; undefined where that is on another machine. */
   whole: string | undefined;
-  /** Whether it counts urls as delivered: in its first run everything is on the input anyway. */
+  /** True if it counts urls as delivered: in its first run everything is on the input anyway. */
   hasDelivered: boolean;
 }
 
@@ -31,7 +29,10 @@ export interface SiteStanding {
 export const FULL_OF_CACHE =
   'with the same --pid, --prefix and --mime and nothing else: lccq -- lcccp --set=full …';
 
-/** @throws LccError where part of what is held would be sent as all there is: the LCC would remove everything else */
+/**
+ * @throws LccError where part of what is held would be sent as all there is: the LCC would remove everything
+ * else
+ */
 export function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: SetKind | undefined): void {
   if (partOfCache === undefined || (asked ?? set) !== 'full') return;
   throw new LccError(
@@ -41,7 +42,10 @@ export function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: Set
   );
 }
 
-/** @throws LccError `data.refused` where a full set would remove what only the end of the stream says is missing from it */
+/**
+ * @throws LccError `data.refused` where a full set would remove what only the end of the stream says is
+ * missing from it
+ */
 export function refusePartialEnd({ endsPartial }: DeliveryInput, set: SetKind): void {
   if (set === 'full' && endsPartial)
     throw new LccError(
@@ -51,7 +55,10 @@ export function refusePartialEnd({ endsPartial }: DeliveryInput, set: SetKind): 
     );
 }
 
-/** @throws LccError `usage`, `data.refused` where a state that is not the whole of its provider would be sent as that */
+/**
+ * @throws LccError `usage`, `data.refused` where a state that is not the whole of its provider would be sent
+ * as that
+ */
 function refuseShareAsFull(sharedWith: string | undefined, wanted: SetKind | undefined): void {
   if (sharedWith === undefined) return;
   throw new LccError(
@@ -62,9 +69,11 @@ function refuseShareAsFull(sharedWith: string | undefined, wanted: SetKind | und
 }
 
 /**
- * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the input.
+ * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the
+ * input.
  * @param wanted undefined: as the input says, else partial
- * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep what is gone
+ * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep
+ * what is gone
  */
 export function planOf(
   status: ProviderReport,
@@ -103,8 +112,8 @@ export function planOf(
     return { set: 'partial', whole: site.whole };
   const mayBeFull = wanted === undefined && !urls.isStatePartial && sharedWith === undefined;
   if (asked === 'full' || (isNeeded && mayBeFull)) return { set: 'full', whole: site.whole };
-  // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
-  // set does: nothing is here that a full one would remove, and it costs no ration.
+  // The urls that the state counts as delivered went to another LCC, or to this one before the provider was
+  // added again. A partial set does: nothing is here that a full one would remove, and it costs no ration.
   return status.isNew && site.hasDelivered ? { set: 'partial', whole: site.whole } : { set: 'partial' };
 }
 
@@ -119,8 +128,8 @@ export function refuseUnrationed(set: SetKind, { fullset }: ProviderReport): voi
 
 /**
  * An input that is empty because something upstream failed must not remove everything.
- * @throws LccError `data.refused` for a full set without a url, unless that is permitted; with a state in the pipe,
- * `lcccpstate` has refused an empty site before
+ * @throws LccError `data.refused` for a full set without a url, unless that is permitted; with a state in the
+ * pipe, `lcccpstate` has refused an empty site before
  */
 export function refuseEmpty(
   { isEmpty }: DeliveryInput,

@@ -1,8 +1,9 @@
 /**
- * Describing files with several threads, in order. All stay synchronous: the calling thread works as well, hands out
- * batches of names before its own, and waits on a shared counter only when the oldest answer holds up too many others.
- * Promises for the same work took four times as long. That threads share one table of open files costs next to nothing:
- * two processes with half of 100 k files each, and nothing to hand over, took 1.04 s to the 1.11 of two threads.
+ * Describing files with several threads, in order. All stay synchronous: the calling thread works as well,
+ * hands out batches of names before its own, and waits on a shared counter only when the oldest answer holds
+ * up too many others. Promises for the same work took four times as long. That threads share one table of
+ * open files costs next to nothing: two processes with half of 100 k files each, and nothing to hand over,
+ * took 1.04 s to the 1.11 of two threads.
  */
 import { availableParallelism } from 'node:os';
 import { Thread } from '../lib/thread.js';
@@ -13,7 +14,7 @@ export interface BatchAnswer {
   problems: NameProblem[];
 }
 
-/** It is asked names joined by NUL, which no name contains. */
+/** A question is names joined by NUL, which no name contains. */
 type HashThread = Thread<string, BatchAnswer>;
 
 /** A batch that a thread has. */
@@ -41,7 +42,7 @@ export class HashPool {
   readonly #describe: Describe;
   readonly #take: (answer: BatchAnswer) => void;
   readonly #patienceMs: number;
-  /** What is due, in order: a thread's next answer, or an answer of our own. */
+  /** Answers that are due, in order: the next one of a thread, or one of our own. */
   readonly #due: (Asked | BatchAnswer)[] = [];
 
   /**

@@ -1,7 +1,5 @@
-/**
- * The whole site in, what changed out. Nothing leaves before the whole input has been read and judged, and before the
- * state that goes with it stands on disk as pending (state/pending.ts).
- */
+/** The whole site in, what changed out. Nothing leaves before the whole input has been read and judged, and
+ * before the state that goes with it stands on disk as pending (state/pending.ts). */
 import { hostname } from 'node:os';
 import { LccError } from '../lib/errors.js';
 import { LineSorter } from '../lib/line-sorter.js';
@@ -30,7 +28,8 @@ interface StateOptions {
   /** Other pipes announce for the same provider: the state is never sent as all there is of it. */
   isShare: boolean;
   maxDelete: DeletionLimit;
-  /** Urls that no list has named for that long are dropped from the state, where lists name parts of the site only; undefined: none. */
+  /** Urls that no list has named for that long are dropped from the state, where lists name parts of the site
+   * only; undefined: none. */
   forgetMs?: number | undefined;
   nowMs: number;
   /** Urls that are gone and that sets in doubt alone name. */
@@ -50,8 +49,8 @@ export interface StateResult extends Changes {
 }
 
 /**
- * @throws LccError `data.malformed`, `data.cut`, `data.refused` (nothing was written then), `io`, `output.create`,
- *   `try.later`
+ * @throws LccError `data.malformed`, `data.cut`, `data.refused` (nothing was written then), `io`,
+ *   `output.create`, `try.later`
  */
 export function updateState(
   chunks: Iterable<Buffer>,
@@ -61,7 +60,8 @@ export function updateState(
 ): StateResult {
   let options = given;
   const old = new Statefile(options.statefile);
-  // A file that was truncated would otherwise pass for a site that had nothing: what is gone since would stay for ever.
+  // A file that was truncated would otherwise pass for a site that had nothing: what is gone since would stay
+  // for ever.
   if (old.exists && old.bytes === 0 && !options.allowEmpty)
     throw new LccError(
       'data.malformed',
@@ -165,12 +165,13 @@ function readSite(
     options.progress?.(seen.taken + others - before);
   }
   input.end();
-  // What a record without its key named may be anything that was there before.
+  // A record without its key may have named anything that was there before.
   const coverage = together(input.coverage, rejected > 0 ? 'part' : 'all');
   return { urls: seen.taken + others, rejected, coverage, isWindow: input.coverage === 'window' };
 }
 
-/** A line of the state that a part of the site does not name, as the next state has it; undefined: it is forgotten. */
+/** A line of the state that a part of the site does not name, as the next state has it; undefined: it is
+ * forgotten. */
 function keptUnseen(line: string, { forgetMs, nowMs }: StateOptions): string | undefined {
   if (forgetMs === undefined) return line;
   const nowS = Math.floor(nowMs / 1000);
@@ -234,7 +235,7 @@ function headOf(
   return streamHead({
     from: 'lcccpstate',
     set: full ? 'full' : 'partial',
-    // What the state has of a part of the site is not to be sent as all there is.
+    // A state that knows a part of the site must not be sent as all there is.
     ...(isPartial ? { whole: 'no' } : {}),
     ...(commitNow ? {} : { state: path, id, base, host: hostname() }),
     ...(isShare ? { share: 'yes' } : {}),
@@ -242,7 +243,8 @@ function headOf(
 }
 
 /**
- * Makes the state of the last set the statefile, where what delivered it, successfully, could not: on another machine.
+ * Makes the state of the last set the statefile, where what delivered it, successfully, could not: on another
+ * machine.
  * @returns false where there is no set
  * @throws LccError `try.later` where it is not known which of several was delivered
  */

@@ -1,7 +1,5 @@
-/**
- * The mimetype of a file by its extension: the types sites really serve. Names are those registered with IANA where
- * there is one; text/javascript and text/xml follow RFC 9239 and RFC 7303.
- */
+/** The mimetype of a file by its extension: the types sites really serve. Names are those registered with
+ * IANA where there is one; text/javascript and text/xml follow RFC 9239 and RFC 7303. */
 const TYPES: Readonly<Record<string, string>> = {
   'text/html': 'html htm shtml',
   'text/css': 'css',
@@ -96,7 +94,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'video/x-matroska': 'mkv',
 };
 
-/** What a file without a known extension is: bytes. */
+/** Type of a file without a known extension: bytes. */
 export const DEFAULT_TYPE = 'application/octet-stream';
 
 /** Extension (lower case, without its dot) → mimetype; `extra` wins over the built-in table. */
@@ -107,7 +105,7 @@ export function mimeTable(extra: Iterable<readonly [string, string]>): Map<strin
   return table;
 }
 
-/** Whether a text is a `type/subtype` (RFC 6838, section 4.2; without parameters). */
+/** True if a text is a `type/subtype` (RFC 6838, section 4.2; without parameters). */
 export function isMimetype(text: string): boolean {
   return /^[A-Za-z0-9][\w!#$&^.+-]{0,126}\/[A-Za-z0-9][\w!#$&^.+-]{0,126}$/.test(text);
 }

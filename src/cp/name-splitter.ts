@@ -3,7 +3,8 @@ import { LccError } from '../lib/errors.js';
 /** Far beyond what any system takes for a path (Linux: 4096): what is longer is no list of names. */
 const MAX_NAME_BYTES = 64 * 1024;
 
-/** Splits a stream of bytes into names, each ended by a separator; the last may lack it. split2 takes 3 × the time (bench/lines.ts). */
+/** Splits a stream of bytes into names, each ended by a separator; the last may lack it. split2 takes 3 × the
+ * time (bench/lines.ts). */
 export class NameSplitter {
   readonly #separator: '\n' | '\0';
   #carry = '';
@@ -12,7 +13,8 @@ export class NameSplitter {
     this.#separator = separator;
   }
 
-  /** The names completed by this chunk, as latin1 strings. @throws LccError `data.malformed` at one that no path can be */
+  /** The names completed by this chunk, as latin1 strings. @throws LccError `data.malformed` at one that no
+   * path can be */
   push(chunk: Buffer): string[] {
     const names = (this.#carry + chunk.toString('latin1')).split(this.#separator);
     this.#carry = names.pop() ?? '';
@@ -20,7 +22,7 @@ export class NameSplitter {
     return names;
   }
 
-  /** What is left at the end of the input. */
+  /** The name that is left at the end of the input. */
   end(): string[] {
     const last = this.#carry;
     this.#carry = '';

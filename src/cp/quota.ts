@@ -1,4 +1,4 @@
-/** Whether a site fits into what the LCC grants it, as far as that is known beforehand. */
+/** Compares a site with what the LCC grants it, as far as that is known beforehand. */
 import { closeSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
 import { readBlocksAt } from '../lib/line-sequences.js';

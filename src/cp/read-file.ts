@@ -1,4 +1,5 @@
-/** One look at a file: size, time, and md5 where asked for, all of the same moment. Synchronous: see lib/stdio.ts. */
+/** One look at a file: size, time, and md5 where asked for, all of the same moment. Synchronous: see
+ * lib/stdio.ts. */
 import { createHash, hash } from 'node:crypto';
 import {
   closeSync,
@@ -20,18 +21,20 @@ export interface FileFacts {
   md5?: string;
 }
 
-/** Why there are no facts: `gone` also for a dangling or looping link, `other` for anything but a regular file. */
+/** Why there are no facts: `gone` also for a dangling or looping link, `other` for anything but a regular
+ * file. */
 export type NoFacts = 'gone' | 'other' | { errno: string };
 
 const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
-/** What opening or reading answers for directories, sockets, pipes and devices. */
+/** Errors of opening or reading for directories, sockets, pipes and devices. */
 const OTHER = new Set(['EISDIR', 'ESPIPE', 'ENXIO', 'ENODEV']);
 const BUFFER_BYTES = 1024 * 1024;
 /** Files below are hashed in lanes: too few larger files wait at a time to fill the lanes. */
 const SMALL_BYTES = 256 * 1024;
 /** How often a file that changes under our eyes is read again before it is taken as it is. */
 const ATTEMPTS = 3;
-/** File times come from the kernel's coarse clock, which lags behind by up to a tick; servers of file systems by more. */
+/** File times come from the kernel's coarse clock, which lags behind by up to a tick; servers of file systems
+ * by more. */
 const CLOCK_SLACK_MS = 2000;
 // A named pipe among the files must not stop us: without O_NONBLOCK open(2) waits for its writer.
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -52,7 +55,8 @@ export function statFile(name: string): FileFacts | NoFacts {
   }
 }
 
-/** Why a name leads to nothing: it is not there, or is a symbolic link to nothing, or such links lead in a circle. */
+/** Why a name leads to nothing: it is not there, or is a symbolic link to nothing, or such links lead in a
+ * circle. */
 export function whyGone(name: string): 'gone' | 'dangling' | 'loop' {
   const path = pathOf(name);
   try {
@@ -64,23 +68,23 @@ export function whyGone(name: string): 'gone' | 'dangling' | 'loop' {
   }
 }
 
-/** What is known of each of the names, in order. */
+/** Facts of each of the names, in order. */
 type HashFiles = (names: readonly string[]) => (FileFacts | NoFacts)[];
 
 /**
- * Makes a function that reads and hashes files: small ones together where there are lanes for that, others one by one
- * through a buffer of 1 MiB.
+ * Makes a function that reads and hashes files: small ones together where there are lanes for that, others
+ * one by one through a buffer of 1 MiB.
  *
- * Nearly every file has stood still for long: its ctime, looked at after reading, is older than the moment the reading
- * began, so nothing changed in between and one fstat(2) is enough (a second one costs 15 % of a 4 KiB file). Any other
- * file is read between two of them, again while they differ.
+ * Nearly every file has stood still for long: its ctime, looked at after reading, is older than the moment
+ * the reading began, so nothing changed in between and one fstat(2) is enough (a second one costs 15 % of a 4
+ * KiB file). Any other file is read between two of them, again while they differ.
  *
  * @param now what the ctime of files is compared with, ms
  */
 export function createHasher(lanes: Md5Lanes | undefined, now: () => number = Date.now): HashFiles {
   let buffer: Buffer | undefined;
   let startMs: number;
-  /** What waits for its md5 in the lanes. */
+  /** Files that wait for their md5 in the lanes. */
   const waiting: FileFacts[] = [];
 
   const settle = (): void => {
@@ -136,7 +140,7 @@ export function createHasher(lanes: Md5Lanes | undefined, now: () => number = Da
   };
 }
 
-/** Whether what was read after `startMs` is the content of that file, and was then. */
+/** True if what was read after `startMs` is the content of that file, and was then. */
 function stoodStill(stats: Stats, len: number, startMs: number): boolean {
   return stats.ctimeMs < startMs - CLOCK_SLACK_MS && stats.size === len && stats.isFile();
 }
@@ -147,7 +151,8 @@ function readBetweenLooks(fd: number, buffer: Buffer, first: Stats): FileFacts {
     const content = hashContent(fd, buffer);
     const after = fstatSync(fd);
     if ((content.len === after.size && sameMoment(before, after)) || attempt === ATTEMPTS) {
-      // A file that never stands still is reported with its older time, so that the next run looks at it again.
+      // A file that never stands still is reported with its older time, so that the next run looks at it
+      // again.
       return { len: content.len, mtimeMs: before.mtimeMs, md5: content.md5 };
     }
     before = after;
@@ -158,10 +163,8 @@ function sameMoment(a: Stats, b: Stats): boolean {
   return a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
 }
 
-/**
- * Reads from the start to the end of the file, whatever its size was. By position, which nothing but files (and a few
- * devices) can: from a named pipe or a terminal not a byte is taken.
- */
+/** Reads from the start to the end of the file, whatever its size was. By position, which nothing but files
+ * (and a few devices) can: from a named pipe or a terminal not a byte is taken. */
 function hashContent(fd: number, buffer: Buffer): { len: number; md5: string } {
   let bytes = readSync(fd, buffer, 0, buffer.length, 0);
   if (bytes < buffer.length) return { len: bytes, md5: hash('md5', buffer.subarray(0, bytes), 'hex') };

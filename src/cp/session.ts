@@ -1,4 +1,5 @@
-/** A CP's connection to a UNS: connect, init, send with backpressure while errors come back, part in good order. */
+/** A CP's connection to a UNS: connect, init, send with backpressure while errors come back, part in good
+ * order. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
@@ -27,19 +28,24 @@ export interface SessionOptions {
   clock: Clock;
   /** A url in error: of an earlier fetch, or of the set being sent. */
   onError: (record: UrlRecord) => void;
-  /** Called before anything is acknowledged or ended. @throws when what `onError` was told could not be kept */
+  /**
+   * Called before anything is acknowledged or ended. @throws when what `onError` was told could not be kept
+   */
   errorsKept: () => void;
 }
 
 /** Bytes of what a UNS says that tell what it is. */
 const HEARD_BYTES = 64;
-/** What speaks HTTP answers our first line with a status line, or, taking it for HTTP/0.9, with a page alone. */
+/**
+ * A server of HTTP answers our first line with a status line, or, taking it for HTTP/0.9, with a page alone.
+ */
 const OF_WEB_SERVER = /^\s*(?:HTTP\/|<!doctype|<html)/i;
 
-/** What is known of a set whose answer has not come. */
+/** Text for a set whose answer has not come. */
 const UNKNOWN = 'whether the set was accepted is not known: send it again';
 
-/** What is known of the set: from `doubtful` on all of it is on its way, and the UNS may accept it without our hearing of it. */
+/** State of the set: from `doubtful` on all of it is on its way, and the UNS may accept it without our
+ * hearing of it. */
 type SetFate = 'unsent' | 'doubtful' | 'rejected' | 'accepted';
 
 type Rejection = Extract<UnsEvent, { kind: 'rejected' }>;
@@ -54,7 +60,9 @@ export class UnsSession {
   #status: ProviderReport | undefined;
   #received: number | undefined;
   #fate: SetFate = 'unsent';
-  /** Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something else. */
+  /**
+   * Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something else.
+   */
   readonly failed: Promise<never>;
 
   /** The beginning of what it has said. */
@@ -136,16 +144,16 @@ export class UnsSession {
     return this.#received!;
   }
 
-  /**
-   * Parts in good order: the UNS may take what it told us for received. All that matters has been said; a UNS that does not
-   * hang up, or does so rudely, changes nothing.
-   */
+  /** Parts in good order: the UNS may take what it told us for received. All that matters has been said; a
+   * UNS that does not hang up, or does so rudely, changes nothing. */
   async close(): Promise<void> {
     this.#talk.limit(this.#options.timeoutMs, () => this.#silence('the end of the connection'));
     await this.#talk.finish();
   }
 
-  /** Drops the connection: whatever was begun counts as nothing sent, and of what is in doubt no more travels. */
+  /**
+   * Drops the connection: whatever was begun counts as nothing sent, and of what is in doubt no more travels.
+   */
   drop(): void {
     // A connection that the UNS has closed cannot be reset, nor can one with TLS by Node.
     const canReset = this.#options.uns.kind === 'tcp' && !this.#talk.hasEnded;
@@ -234,7 +242,8 @@ function rejectionError({ what, code, text }: Rejection): LccError {
   );
 }
 
-/** Which failure a code of a connection or a set is; lcc-codes(7) says the exit status, a test compares the two. */
+/** Which failure a code of a connection or a set is; lcc-codes(7) says the exit status, a test compares the
+ * two. */
 export function rejectionCode(code: number): ErrorCode {
   switch (code) {
     case 101:

@@ -1,4 +1,4 @@
-/** What a UNS said of a provider, for people. */
+/** A UNS's report on a provider, for people. */
 import { formatBytes } from '../lib/bytes-text.js';
 import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
 

@@ -1,4 +1,5 @@
-/** Urls in error on the standard output. The UNS forgets what it has told: a delivery fails when they cannot be written. */
+/** Urls in error on the standard output. The UNS forgets what it has told: a delivery fails when they cannot
+ * be written. */
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Output } from '../lib/stdio.js';
 import { formatUrl, type UrlRecord } from '../wire/url.js';

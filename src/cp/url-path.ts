@@ -1,7 +1,5 @@
-/**
- * File names as URL paths. A name is a string of bytes (here: one character a byte, latin1), so it is encoded byte for
- * byte and any name survives: decoding the percent escapes gives exactly the bytes back.
- */
+/** File names as URL paths. A name is a string of bytes (here: one character a byte, latin1), so it is
+ * encoded byte for byte and any name survives: decoding the percent escapes gives exactly the bytes back. */
 
 // pchar of RFC 3986, section 3.3, and the slash. A "%" in a name is a byte like any other and is escaped.
 const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/]/;
@@ -13,7 +11,8 @@ const ESCAPES = Array.from(
   (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
 );
 
-/** The path of a latin1 name: relative, without scheme, so a colon in its first segment is escaped too (section 4.2). */
+/** The path of a latin1 name: relative, without scheme, so a colon in its first segment is escaped too
+ * (section 4.2). */
 export function encodePath(name: string): string {
   const path = UNSAFE.test(name) ? name.replace(UNSAFE_ALL, byte => ESCAPES[byte.charCodeAt(0)]!) : name;
   const colon = path.indexOf(':');

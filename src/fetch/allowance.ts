@@ -1,7 +1,9 @@
 /** How much may be received for one fetch, whatever it is: answers that have no end are cut. */
 import { fail, type FetchFailure } from './failure.js';
 
-/** What may come beside twice the content: headers, redirects, codings that make small things larger. */
+/**
+ * Bytes that may come beside twice the content: headers, redirects, codings that make small things larger.
+ */
 const OVERHEAD_BYTES = 64 * 1024;
 
 /** Bytes that may come in all, of every answer of the fetch. */

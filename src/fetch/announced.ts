@@ -1,7 +1,5 @@
-/**
- * What was announced of a content against what comes: its type, its end where only its connection says where that is, and its
- * length and md5 where these are enforced.
- */
+/** Comparison of an announced content with what comes: its type, its end where only its connection says where
+ * that is, and its length and md5 where these are enforced. */
 import type { Completeness } from '../wire/fetch.js';
 import { mimeMatcher } from '../wire/mime-patterns.js';
 import { fail, type FetchFailure } from './failure.js';
@@ -15,7 +13,7 @@ export function otherType({ mimetype }: FetchJob, { contentType }: ResponseHead)
   return fail('other-type', `${announced} was announced, ${served} is served`);
 }
 
-/** What the site does not say the type of is application/octet-stream. */
+/** Content whose type the site does not say is application/octet-stream. */
 export function unacceptedType(
   { accept }: FetchJob,
   { contentType }: ResponseHead,
@@ -42,8 +40,9 @@ export function demandedMd5(job: FetchJob, arrived: EndedContent): string | unde
 }
 
 /**
- * Why a content that ended with its connection is not taken: half of it is as likely as an announcement that is out of date. The md5
- * decides, or the length where none was announced; a length that is the announced one is no half.
+ * Why a content that ended with its connection is not taken: half of it is as likely as an announcement that
+ * is out of date. The md5 decides, or the length where none was announced; a length that is the announced one
+ * is no half.
  */
 export function contradiction(job: FetchJob, arrived: EndedContent): FetchFailure | undefined {
   if (job.takesContradicted === true || completenessOf(job, arrived) !== 'contradicted') return undefined;
@@ -65,7 +64,9 @@ export function completenessOf(
   return md5.toLowerCase() === found ? 'whole' : 'contradicted';
 }
 
-/** Content of another length or md5, where these are enforced; what may have been cut is tried again first. */
+/**
+ * Content of another length or md5, where these are enforced; what may have been cut is tried again first.
+ */
 export function enforced(
   job: FetchJob,
   { length, isOpen, md5: found }: EndedContent,

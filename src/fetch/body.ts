@@ -23,7 +23,7 @@ interface BodyOptions {
   maxBytes: number;
   /** The limit for the message that refuses. */
   limitText: string;
-  /** Of content beyond the limit the beginning is taken; otherwise it is a failure. */
+  /** True if the beginning of content beyond the limit is taken; otherwise such content is a failure. */
   isCut: boolean;
   /** Nothing but the end of the connection says where the body ends. */
   endsByClose: boolean;
@@ -51,7 +51,7 @@ export class Body {
     this.#pieces.write(chunk);
     if (this.#pieces.areEmpty || this.#flushesSoon) return;
     this.#flushesSoon = true;
-    // What one read of the socket has brought is put together, and nothing waits for the next one.
+    // Pieces of one read of the socket are put together, and nothing waits for the next one.
     queueMicrotask(() => this.#flush());
   }
 
@@ -164,7 +164,8 @@ export class Body {
 
   #whole(): void {
     this.#decoded = true;
-    // A decoder is through at the end of its format, bytes may follow that belong to nothing: they are waited for.
+    // A decoder is through at the end of its format, bytes may follow that belong to nothing: they are waited
+    // for.
     if (this.#over) return;
     if (!this.#ended) {
       this.#events.onReady();

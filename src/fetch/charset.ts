@@ -2,7 +2,7 @@
 import { MIMEType } from 'node:util';
 import { charsetNamed } from '../lib/charset.js';
 
-/** Of what was read lately: types repeat. */
+/** Encodings of types that were read lately: types repeat. */
 const known = new Map<string, string | undefined>();
 const MAX_KNOWN = 100;
 /** Longer ones are nothing but hostile. */

@@ -1,7 +1,7 @@
 /**
- * Connections to permitted addresses only. An address literal is checked before connecting (no lookup is made for it),
- * a name while it is looked up: what was checked is what is connected to, so a name that resolves differently the next
- * moment changes nothing. The address really connected to is checked once more.
+ * Connections to permitted addresses only. An address literal is checked before connecting (no lookup is made
+ * for it), a name while it is looked up: what was checked is what is connected to, so a name that resolves
+ * differently the next moment changes nothing. The address really connected to is checked once more.
  */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP, Socket, type LookupFunction } from 'node:net';
@@ -21,7 +21,7 @@ export type Resolve = (
 
 interface ConnectorOptions {
   permits: AddressGuard;
-  /** Whether a host may be connected to wherever it is: the user named it. */
+  /** True if a host may be connected to wherever it is: the user named it. */
   trusts?: ((host: string) => boolean) | undefined;
   connectTimeoutMs: number;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
@@ -73,8 +73,8 @@ export function createConnector(options: ConnectorOptions): Connector {
       callback(notPermitted(target.hostname), null);
       return undefined;
     }
-    // The certificate of a name is asked for, and checked, whatever is connected to. An address is no name: the one in the
-    // url must be the certificate's.
+    // The certificate of a name is asked for, and checked, whatever is connected to. An address is no name:
+    // the one in the url must be the certificate's.
     const connect =
       address === undefined || asked.protocol !== 'https:' || isIP(asked.hostname) === 0
         ? connectToHost

@@ -1,7 +1,5 @@
-/**
- * Cookies within one fetch: a site that sets one and redirects wants it back, and nothing of it outlives the fetch. A cookie goes to
- * the origin that set it, whatever else it says of domains and paths.
- */
+/** Cookies within one fetch: a site that sets one and redirects wants it back, and nothing of it outlives the
+ * fetch. A cookie goes to the origin that set it, whatever else it says of domains and paths. */
 
 /** A chain of redirects that sets more wants something else. */
 const MAX_COOKIES = 20;

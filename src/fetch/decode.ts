@@ -1,10 +1,11 @@
-/** Content codings: one of gzip, br and, where Node can, zstd, decoded as it comes, hardly ahead of what is asked for. */
+/** Content codings: one of gzip, br and, where Node can, zstd, decoded as it comes, hardly ahead of what is
+ * asked for. */
 import type { Transform } from 'node:stream';
 import { brotliDecompressSync, createBrotliDecompress, createGunzip, gunzipSync } from 'node:zlib';
 import { errnoOf } from '../lib/errors.js';
 import { createZstdDecoder, decodesZstd } from './zstd.js';
 
-/** What a request says it accepts. */
+/** The value of Accept-Encoding. */
 export function acceptEncoding(): string {
   return decodesZstd() ? 'gzip, br, zstd' : 'gzip, br';
 }
@@ -12,14 +13,15 @@ export function acceptEncoding(): string {
 export type Coded = 'gzip' | 'br' | 'zstd';
 export type Coding = 'identity' | Coded;
 
-/** Codings that are some, and are not decoded here: registered ones (RFC 9110, 16.6), and others that were in use. */
+/** Codings that are some, and are not decoded here: registered ones (RFC 9110, 16.6), and others that were in
+ * use. */
 const FOREIGN = new Set(
   'aes128gcm bzip2 compress dcb dcz deflate exi lzma pack200-gzip sdch x-bzip2 x-compress xz'.split(' '),
 );
 
 /**
- * The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. What is no coding at all, a
- * charset or `none` say, is passed over, as browsers do.
+ * The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. What
+ * is no coding at all, a charset or `none` say, is passed over, as browsers do.
  * @param header in lower case
  */
 export function codingOf(header: string | undefined, asked: 'all' | 'gzip' = 'all'): Coding | undefined {
@@ -44,13 +46,15 @@ function namedBy(token: string): Coding | 'foreign' {
   }
 }
 
-/** Coded bodies up to this size are decoded in one go at their end; a decoder stream costs more than a small page. */
+/** Coded bodies up to this size are decoded in one go at their end; a decoder stream costs more than a small
+ * page. */
 export const ONE_GO_BYTES = 64 * 1024;
-/** What one go may produce: keeps a bomb from holding up everything else while it inflates. */
+/** Bytes that one go may produce: keeps a bomb from holding up everything else while it inflates. */
 const ONE_GO_DECODED_BYTES = 1024 * 1024;
 
 /**
- * Decodes a whole small body; undefined when it must be streamed: it holds more than one go may produce, or is zstd.
+ * Decodes a whole small body; undefined when it must be streamed: it holds more than one go may produce, or
+ * is zstd.
  * @throws zlib's error for a malformed or cut body
  */
 export function decodeInOneGo(coding: Coded, body: Uint8Array): Buffer | undefined {

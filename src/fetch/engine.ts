@@ -1,4 +1,5 @@
-/** The fetch engine: any number of fetches at a time over kept-alive connections, each with exactly one result. */
+/** The fetch engine: any number of fetches at a time over kept-alive connections, each with exactly one
+ * result. */
 import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type ClientIdentity, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
@@ -21,7 +22,7 @@ export interface EngineOptions extends FetchLimits {
   ca?: string;
   /** A server's certificate is not looked at. */
   isInsecure?: boolean;
-  /** What this client shows to servers that ask who it is. */
+  /** Certificate of this client for servers that ask who it is. */
   identity?: ClientIdentity;
   maxIdleConnections: number;
   /** Fetches at a time from one host, those that a redirect leads there included. */
@@ -103,7 +104,8 @@ export class FetchEngine {
     this.#context.links.close();
   }
 
-  /** One timer for all deadlines: setting and clearing one per fetch would cost more than looking at all of them. */
+  /** One timer for all deadlines: setting and clearing one per fetch would cost more than looking at all of
+   * them. */
   #tick(): void {
     this.#ticking = this.#active.size > 0;
     if (!this.#ticking) return;

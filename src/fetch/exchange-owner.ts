@@ -1,4 +1,4 @@
-/** What an exchange owes to its owner, whatever the protocol below. */
+/** Duties of an exchange to its owner, whatever the protocol below. */
 import { messageOf } from '../lib/errors.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
@@ -13,7 +13,7 @@ export interface ExchangeLimits {
 export interface ExchangeOwner {
   /** Bytes that the answer may have, with all that surrounds its content. */
   readonly allowance: number;
-  /** What to say of one that has more. */
+  /** The failure of one that has more. */
   tooMuch(): FetchFailure;
   /** Connected, the request is on its way. */
   onSent(): void;
@@ -64,7 +64,8 @@ export function checkInterim(
     endWith(exchange, owner, fail('interim', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
 }
 
-/** An exception in what the owner does would end up in a parser or in an event of a socket, and the fetch without a result. */
+/** An exception in what the owner does would end up in a parser or in an event of a socket, and the fetch
+ * without a result. */
 export function guarded(exchange: Cancellable, owner: ExchangeOwner, action: () => void): void {
   try {
     action();

@@ -1,10 +1,10 @@
 /**
- * One request and its answer on one link. Whatever undici does, the owner hears exactly one of `onEnd` and `onFailure`,
- * or nothing more after `cancel`.
+ * One request and its answer on one link. Whatever undici does, the owner hears exactly one of `onEnd` and
+ * `onFailure`, or nothing more after `cancel`.
  *
- * The parser is never paused (by returning false from onData): when a peer resets the connection meanwhile, undici
- * 7.30.2 throws an AssertionError out of the socket's error event, which ends the process. `hold` stops the reading of
- * the socket instead.
+ * The parser is never paused (by returning false from onData): when a peer resets the connection meanwhile,
+ * undici 7.30.2 throws an AssertionError out of the socket's error event, which ends the process. `hold`
+ * stops the reading of the socket instead.
  */
 import type { Dispatcher } from 'undici';
 import { errnoOf } from '../lib/errors.js';

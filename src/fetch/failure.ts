@@ -1,4 +1,4 @@
-/** What can go wrong with a request, by kind. What that means for a url or a site is for the caller to say. */
+/** Kinds of failure of a request. What that means for a url or a site is for the caller to say. */
 import { errnoOf, messageOf } from '../lib/errors.js';
 
 /** One kind for each failure that a caller may want to treat differently. */
@@ -9,7 +9,8 @@ export type PlainKind =
   | 'dns'
   | 'dns-temporary'
   | 'guard'
-  /** The connection: refused, no way there, not in time, closed as soon as it was accepted, otherwise not made. */
+  /** The connection: refused, no way there, not in time, closed as soon as it was accepted, otherwise not
+   * made. */
   | 'refused'
   | 'unreachable'
   | 'connect-timeout'
@@ -22,15 +23,18 @@ export type PlainKind =
   | 'idle-timeout'
   | 'too-slow'
   | 'total-timeout'
-  /** The connection went before an answer or in the middle of one; the body ended early; it ended otherwise than was announced. */
+  /** The connection went before an answer or in the middle of one; the body ended early; it ended otherwise
+   * than was announced. */
   | 'reset'
   | 'cut'
   | 'contradicted'
-  /** The content is larger than permitted; all that came is more than any such content takes, or there are no headers in it. */
+  /** The content is larger than permitted; all that came is more than any such content takes, or there are no
+   * headers in it. */
   | 'too-large'
   | 'flood'
   | 'headers-flood'
-  /** Not HTTP; headers beyond their limit, their Content-Length, how the body is framed, too many 1xx, how it is coded. */
+  /** Not HTTP; headers beyond their limit, their Content-Length, how the body is framed, too many 1xx, how it
+   * is coded. */
   | 'malformed'
   | 'headers-too-big'
   | 'content-length'
@@ -39,14 +43,16 @@ export type PlainKind =
   | 'coding'
   /** A status that is no answer to what was asked. */
   | 'unexpected-status'
-  /** Redirects: without Location, with one that leads nowhere, in a circle, too many, where none may go, from https to http. */
+  /** Redirects: without Location, with one that leads nowhere, in a circle, too many, where none may go, from
+   * https to http. */
   | 'no-location'
   | 'bad-location'
   | 'redirect-loop'
   | 'too-many-redirects'
   | 'redirect-outside'
   | 'redirect-downgrade'
-  /** Another type than announced, or than those that are taken; another md5 or length, where these are enforced. */
+  /** Another type than announced, or than those that are taken; another md5 or length, where these are
+   * enforced. */
   | 'other-type'
   | 'unaccepted-type'
   | 'differs'
@@ -72,7 +78,8 @@ type Family = keyof Families;
 /** `detail` is a phrase for people that goes with a text for the kind. */
 export type FetchFailure =
   | { kind: PlainKind; detail: string }
-  /** An error status; for what is not GET or HEAD, a redirect, with where it leads; and one that must be reported, with where it leads. */
+  /** An error status; for what is not GET or HEAD, a redirect, with where it leads; and one that must be
+   * reported, with where it leads. */
   | { kind: 'status'; status: number; retryAfterMs?: number; location?: string }
   /** Where the content goes did not take it. */
   | { kind: 'sink'; error: unknown }
@@ -92,7 +99,10 @@ export function fail(kind: PlainKind, detail: string): FetchFailure {
   return { kind, detail };
 }
 
-/** @param retryAfterMs what the site says of when to ask again @param location where it leads to, of a redirect that is not followed */
+/**
+ * @param retryAfterMs what the site says of when to ask again @param location where it leads to, of a
+ * redirect that is not followed
+ */
 export function failedStatus(
   status: number,
   retryAfterMs: number | undefined,
@@ -171,7 +181,9 @@ function tlsReason(error: unknown): string {
   return messageOf(error);
 }
 
-/** A connection that was there and broke, or an answer that is not HTTP. `inBody`: the headers had been read. */
+/**
+ * A connection that was there and broke, or an answer that is not HTTP. `inBody`: the headers had been read.
+ */
 export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: string): FetchFailure {
   if (error instanceof FetchError) return error.failure;
   const errno = errnoOf(error) ?? '';
@@ -194,9 +206,9 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
 /** @param message as llhttp has it, in a sentence of undici's */
 function parserFailure(message: string, inBody: boolean): FetchFailure {
   if (/\((?:Invalid EOF state|.* EOF)\)/.test(message)) return fail(inBody ? 'cut' : 'reset', message);
-  // It may be a blank: lenient-chunks.ts reads those, and says of the rest what is wrong.
+  // The character may be a blank: lenient-chunks.ts reads those, and says what is wrong with the rest.
   if (message.includes('(Invalid character in chunk size)')) return fail('malformed', message);
-  // What can be wrong after the headers is a chunk, or what follows the last one.
+  // A fault after the headers is a chunk, or what follows the last one.
   if (inBody || /\((?:Request has invalid `)?Transfer-Encoding|chunk/i.test(message))
     return fail('framing', message);
   return fail(/Content-Length/i.test(message) ? 'content-length' : 'malformed', message);

@@ -154,7 +154,7 @@ export class Fetch {
     exchange.start({ method: this.#method, path: url.path, headers, body: this.#job.body });
   }
 
-  // What the exchange asks and reports.
+  // Questions and reports of the exchange.
 
   get allowance(): number {
     return allowanceBytes(this.#maxBytes) - this.#wireBytesBefore;
@@ -232,12 +232,14 @@ export class Fetch {
     } else this.#fail(this.#malformed !== undefined && reason.kind === 'reset' ? this.#malformed : reason);
   }
 
-  /** A request that was misunderstood may have been carried out: the caller would repeat it, as all that fail. */
+  /**
+   * A request that was misunderstood may have been carried out: the caller would repeat it, as all that fail.
+   */
   #isAskedLeniently({ kind }: FetchFailure): boolean {
     return kind === 'malformed' && this.#malformed === undefined && this.#sink.restart();
   }
 
-  // What the body reports; its failures come to onFailure too.
+  // Reports of the body; its failures come to onFailure too.
 
   onFull(): void {
     this.#exchange?.hold();

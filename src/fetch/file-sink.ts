@@ -2,8 +2,9 @@
  * Content on its way into a file. It is written under a name used by this attempt only and renamed when it is
  * complete, so a killed process's bytes are never mixed with another's and FILE is whole or not there.
  *
- * Small content stays in memory and is hashed and written in one go: open, write, close and rename called synchronously
- * took 1/1.4 of the time of callbacks and 1/1.5 of streams for 4 KiB files. Large content goes to the disk as it comes.
+ * Small content stays in memory and is hashed and written in one go: open, write, close and rename called
+ * synchronously took 1/1.4 of the time of callbacks and 1/1.5 of streams for 4 KiB files. Large content goes
+ * to the disk as it comes.
  */
 import { createHash, hash, type Hash } from 'node:crypto';
 import {
@@ -106,7 +107,8 @@ export class FileSink implements Sink {
     return all.digest('hex');
   }
 
-  /** The content, given away, when all of it is still in memory; there is nothing left here to commit or discard. */
+  /** The content, given away, when all of it is still in memory; there is nothing left here to commit or
+   * discard. */
   takeWhole(): WholeContent | undefined {
     if (this.#hash !== undefined) return undefined;
     const chunks = this.#chunks;

@@ -113,7 +113,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
   return head;
 }
 
-/** What was read lately: types repeat. */
+/** Types that were read lately: they repeat. */
 const essences = new Map<string, string>();
 const MAX_ESSENCES = 100;
 /** Longer ones are not worth the memory. */
@@ -140,7 +140,8 @@ function readEssence(contentType: string): string | undefined {
 
 const DAY_MS = 86_400_000;
 
-/** Retry-After in milliseconds from now: seconds or an HTTP date, at most a day; undefined when it says neither. */
+/** Retry-After in milliseconds from now: seconds or an HTTP date, at most a day; undefined when it says
+ * neither. */
 export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, DAY_MS);
@@ -148,7 +149,7 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number |
   return atSeconds === undefined ? undefined : Math.min(Math.max(0, atSeconds * 1000 - nowMs), DAY_MS);
 }
 
-/** Whether a header is called so, whatever the case of its letters. */
+/** True if a header is called so, whatever the case of its letters. */
 function is(name: Buffer, wanted: string): boolean {
   if (name.length !== wanted.length) return false;
   for (let i = 0; i < wanted.length; i++) {
@@ -164,7 +165,7 @@ function text(value: Buffer): string {
   return value.toString('latin1').trim();
 }
 
-/** What can stand in an attribute, whatever bytes came. */
+/** Text that can stand in an attribute, whatever bytes came. */
 function printable(value: Buffer): string {
   return text(value).replace(/[^\x20-\x7e]/g, ' ');
 }

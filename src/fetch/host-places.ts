@@ -1,13 +1,13 @@
 /**
- * Fetches at a time from one host: scheme, host and port, wherever a redirect leads. A fetch without a place waits for one,
- * in the order of coming, and holds none elsewhere meanwhile, so that two hosts that redirect to each other do not wait for
- * each other.
+ * Fetches at a time from one host: scheme, host and port, wherever a redirect leads. A fetch without a place
+ * waits for one, in the order of coming, and holds none elsewhere meanwhile, so that two hosts that redirect
+ * to each other do not wait for each other.
  */
 import { Fifo } from '../lib/fifo.js';
 
 /** A place at a host, or in the line for one. */
 export interface HostPlace {
-  /** Whether it was there at once. */
+  /** True if it was there at once. */
   readonly isFree: boolean;
   /** Gives it up, in the line as well; once. */
   leave(): void;

@@ -1,4 +1,4 @@
-/** What is asked of the engine. */
+/** A job for the engine. */
 import type { Clock } from '../lib/clock.js';
 import type { FetchTerms } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
@@ -8,10 +8,11 @@ import type { Manners, Wording } from './manners.js';
 import type { FetchOutcome } from './outcome.js';
 import type { SpeedLimits } from './speed.js';
 
-/** As it is sent: GET, HEAD, PUT, DELETE, PURGE, MKCOL, … Of all but GET and HEAD the answer says what was done. */
+/** As it is sent: GET, HEAD, PUT, DELETE, PURGE, MKCOL, … Of all but GET and HEAD the answer says what was
+ * done. */
 export type Method = Uppercase<string>;
 
-/** Whether the answer is the thing itself, and asking twice does what asking once does (RFC 9110, 9.2). */
+/** True if the answer is the thing itself, and asking twice does what asking once does (RFC 9110, 9.2). */
 export function isRead(method: Method): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -20,22 +21,26 @@ export function isRead(method: Method): boolean {
 export type BodyToSend = { bytes: Uint8Array } | { file: string; length: number };
 
 /**
- * One request. Redirects of GET and HEAD are followed; for other methods they are failures, as every status but 2xx is. Of the
- * others the content of the answer, if there is any, is what the server says about what it did.
+ * One request. Redirects of GET and HEAD are followed; for other methods they are failures, as every status
+ * but 2xx is. Of the others the content of the answer, if there is any, is what the server says about what it
+ * did.
  */
 export interface FetchJob extends FetchTerms {
   /** Left out: GET. */
   method?: Method;
   body?: BodyToSend;
-  /** What comes is not decoded: nobody looks at it. */
+  /** True if the content is not decoded: nobody looks at it. */
   isRaw?: boolean;
-  /** IP address that is connected to, whatever the host of the url resolves to; redirects lead where they say. */
+  /**
+   * IP address that is connected to, whatever the host of the url resolves to; redirects lead where they say.
+   */
   address?: string;
-  /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only leads there. */
+  /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only
+   * leads there. */
   headers?: readonly string[];
 }
 
-/** What a fetch tells its owner. */
+/** Events of a fetch for its owner. */
 export interface FetchEvents {
   /** Once, and nothing after it. */
   done(outcome: FetchOutcome): void;
@@ -60,7 +65,7 @@ export interface FetchLimits extends ExchangeLimits, SpeedLimits {
   redirectLimitText: string;
 }
 
-/** What all fetches of an engine share. */
+/** Parts that all fetches of an engine share. */
 export interface FetchContext {
   links: Links;
   places: HostPlaces;
@@ -68,7 +73,7 @@ export interface FetchContext {
   manners: Manners;
   wording: Wording;
   clock: Clock;
-  /** It has its outcome. */
+  /** The fetch has its outcome. */
   ended(fetch: Cancellable): void;
 }
 

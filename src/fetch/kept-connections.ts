@@ -1,7 +1,7 @@
 /**
- * Connections kept alive, by origin. A fetch has a link for itself as long as it needs it, so nothing one server sends
- * can reach a fetch it was not asked by; a finished one goes back on its origin's pile, and the most recently used is
- * taken first. Idle links are bounded: the one idle longest is closed for a new one.
+ * Connections kept alive, by origin. A fetch has a link for itself as long as it needs it, so nothing one
+ * server sends can reach a fetch it was not asked by; a finished one goes back on its origin's pile, and the
+ * most recently used is taken first. Idle links are bounded: the one idle longest is closed for a new one.
  */
 import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
@@ -10,7 +10,8 @@ import type { Connector } from './connect.js';
 import type { ParserNotes } from './undici-mends.js';
 import type { ReceivingEnd } from './receiving-end.js';
 
-/** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
+/** Connections made for one request before it is given up: a peer that accepts and closes must not go on for
+ * ever. */
 const MAX_CONNECTS = 3;
 /** Bytes that may come over a connection without a request: records of TLS, a goodbye. */
 const IDLE_BYTES = 64 * 1024;
@@ -26,15 +27,15 @@ interface LinksOptions {
 
 export interface Link {
   readonly origin: string;
-  /** That it is connected to, where that is not for the name in `origin` to say; such a link is used once. */
+  /** Address of the link, where the name in `origin` does not say it; such a link is used once. */
   readonly address: string | undefined;
   readonly client: Client;
-  /** What is being connected, until it is. */
+  /** The socket that is being connected, until it is. */
   connecting: Socket | undefined;
   /** Intake of the connection in use now; undefined before the first. */
   intake: ReceivingEnd | undefined;
   notes: ParserNotes | undefined;
-  /** Whether it carried an answer before this one: it may have been closed by the server meanwhile. */
+  /** True if it carried an answer before this one: it may have been closed by the server meanwhile. */
   reused: boolean;
   connects: number;
   idle: boolean;
@@ -50,12 +51,12 @@ export class Links {
     this.#options = options;
   }
 
-  /** What connects for those who want no link. */
+  /** The connector for those who want no link. */
   get connect(): Connector {
     return this.#options.connect;
   }
 
-  /** Whether links are kept for later. */
+  /** True if links are kept for later. */
   get areKept(): boolean {
     return this.#options.keepAliveMs > 0;
   }

@@ -1,7 +1,5 @@
-/**
- * A body in chunks, read with the blanks that old servers write after the size of each. Whatever else is odd is refused: it is the
- * sizes that say where the body ends.
- */
+/** A body in chunks, read with the blanks that old servers write after the size of each. Whatever else is odd
+ * is refused: it is the sizes that say where the body ends. */
 import { fail, type FetchFailure } from './failure.js';
 
 /** The longest size with its extension, or line of a trailer. */
@@ -12,7 +10,7 @@ export class LenientChunks {
   #state: 'size' | 'data' | 'end' | 'trailer' = 'size';
   /** Bytes of the chunk that must still come. */
   #left = 0;
-  /** What came of a line. */
+  /** The part of a line that came. */
   #line = '';
 
   /** @returns whether that was the end; or what is wrong */

@@ -1,7 +1,5 @@
-/**
- * One request as HTTP/1.0, and its answer as far as it can be read, on a connection of its own: for servers that undici does not
- * understand. The same promises as `Exchange`.
- */
+/** One request as HTTP/1.0, and its answer as far as it can be read, on a connection of its own: for servers
+ * that undici does not understand. The same promises as `Exchange`. */
 import type { Socket } from 'node:net';
 import { messageOf } from '../lib/errors.js';
 import type { Connector } from './connect.js';
@@ -34,7 +32,7 @@ export class LenientExchange {
   readonly #limits: LenientLimits;
   #connecting: Socket | undefined;
   #intake: ReceivingEnd | undefined;
-  /** What came and is no whole head yet; undefined once there was one. */
+  /** Bytes that came and are no whole head yet; undefined once there was one. */
   #early: Buffer | undefined = Buffer.alloc(0);
   /** Bytes of the body that must still come; undefined: it ends with the connection, or its chunks. */
   #left: number | undefined;

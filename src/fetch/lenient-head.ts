@@ -1,12 +1,13 @@
 /**
- * The head of an answer as old and odd servers write it: HTTP/0.9, ICY, lines that end by LF, folded lines, blanks before
- * the colon, lines without one, control characters. What would let two readers see two answers is refused: NUL, a bare CR, a
- * Content-Length that is not one number, or beside a transfer coding, any such coding but chunked, and names that are nearly theirs.
+ * The head of an answer as old and odd servers write it: HTTP/0.9, ICY, lines that end by LF, folded lines,
+ * blanks before the colon, lines without one, control characters. What would let two readers see two answers
+ * is refused: NUL, a bare CR, a Content-Length that is not one number, or beside a transfer coding, any such
+ * coding but chunked, and names that are nearly theirs.
  */
 import { fail, type FetchFailure } from './failure.js';
 import { HTTP_0_9, readHead, type ResponseHead } from './head.js';
 
-/** Of what came, the head, and where the body begins. */
+/** The head of the bytes that came, and where the body begins. */
 interface LenientHead {
   head: ResponseHead;
   bodyAt: number;

@@ -4,7 +4,8 @@ export interface Manners {
   codings: 'all' | 'gzip';
   /** Caches on the way are asked to look whether theirs is what the site has. */
   asksFresh: boolean;
-  /** Of content beyond its limit the beginning is taken, and the outcome says so; otherwise it is a failure. */
+  /** True if the beginning of content beyond its limit is taken, and the outcome says so; otherwise such
+   * content is a failure. */
   cutsContent: boolean;
   /** HTTP/0.9 and ICY are answers: a document without a status, and a status that is none of HTTP. */
   takesOldAnswers: boolean;
@@ -24,7 +25,7 @@ export const MANNERS_OF_A_CACHE: Manners = {
   permitsDowngrade: true,
 };
 
-/** What is said in every request of an engine. `isKept`: the connection is for more than one. */
+/** Words of every request of an engine. `isKept`: the connection is for more than one. */
 export interface Wording {
   userAgent: string;
   manners: Manners;

@@ -1,9 +1,10 @@
 /**
- * Whether what a server serves contradicts what was announced. A CP knows the files it announces; a server often knows less.
- * Only two specific, different types contradict each other: an error page in the place of a document, say.
+ * Tells if the type that a server serves contradicts what was announced. A CP knows the files it announces; a
+ * server often knows less. Only two specific, different types contradict each other: an error page in the
+ * place of a document, say.
  */
 
-/** What servers say when they do not know. */
+/** Types that servers give when they do not know. */
 const UNKNOWN = new Set(['application/octet-stream', 'binary/octet-stream', 'application/unknown']);
 
 /** @param announced and served essences: lower case, no parameters */
@@ -11,7 +12,8 @@ export function contradicts(announced: string, served: string): boolean {
   if (announced === served || UNKNOWN.has(served) || UNKNOWN.has(announced)) return false;
   const [said, got] = [family(announced), family(served)];
   if (said === got) return false;
-  // Many a server calls every text it has no entry for text/plain: markdown, CSV, JSON, source. HTML it knows.
+  // Many a server calls every text it has no entry for text/plain: markdown, CSV, JSON, source. HTML it
+  // knows.
   return !(got === 'text/plain' && announced !== 'text/html' && isText(announced, said));
 }
 

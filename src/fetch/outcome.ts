@@ -1,14 +1,14 @@
-/** What comes of a request. */
+/** Outcomes of a request. */
 import type { FetchUnchanged, RobotOk } from '../wire/fetch.js';
 import { charsetOf } from './charset.js';
 import type { FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
 import type { Redirects } from './redirects.js';
 
-/** What it took: bytes received over the wire, headers and all hops included, and time. */
+/** Cost of a request: bytes received over the wire, headers and all hops included, and time. */
 export type Cost = Pick<RobotOk, 'wireBytes' | 'elapsedMs'>;
 
-/** What was asked for has been done; its content, if it has any, is in the sink. HEAD has none: its md5 is ''. */
+/** The request has been done; its content, if it has any, is in the sink. HEAD has none: its md5 is ''. */
 export interface Fetched extends Omit<RobotOk, 'id'> {
   /** The length that the server states, of the content as coded: all that HEAD reports of it. */
   contentLength?: number;
@@ -20,7 +20,7 @@ export interface Fetched extends Omit<RobotOk, 'id'> {
   movedTo?: string;
 }
 
-/** What the caller has is still the same. */
+/** The content that the caller has is still the same. */
 export type Unchanged = Omit<FetchUnchanged, 'id'>;
 
 export interface Failed extends Cost {

@@ -1,11 +1,9 @@
-/**
- * The addresses that may be fetched from. A robot stands inside a network and asks for what strangers name, so
- * only public unicast addresses are permitted, plus what the operator allows.
- */
+/** The addresses that may be fetched from. A robot stands inside a network and asks for what strangers name,
+ * so only public unicast addresses are permitted, plus what the operator allows. */
 import ipaddr from 'ipaddr.js';
 import { isIn, parseNetwork, type Address } from '../lib/network.js';
 
-/** Whether an IP address (text, as getaddrinfo or a socket gives it) may be connected to. */
+/** True if an IP address (text, as getaddrinfo or a socket gives it) may be connected to. */
 export type AddressGuard = (address: string) => boolean;
 
 /**
@@ -26,12 +24,14 @@ export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   };
 }
 
-/** Only what IANA hands out (2000::/3) and no special range within it: unknown space is refused, not permitted. */
+/** Only what IANA hands out (2000::/3) and no special range within it: unknown space is refused, not
+ * permitted. */
 function isPublicIPv6(address: ipaddr.IPv6): boolean {
   return ((address.parts[0] ?? 0) & 0xe000) === 0x2000 && address.range() === 'unicast';
 }
 
-/** IPv4 addresses that packets to a translated or tunnelled IPv6 address would reach; undefined for all others. */
+/** IPv4 addresses that packets to a translated or tunnelled IPv6 address would reach; undefined for all
+ * others. */
 function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
   const bytes = address.toByteArray();
   const at = (offset: number, mask = 0) =>

@@ -1,6 +1,7 @@
 /**
- * The receiving end of a connection: everything that comes is counted here, whatever it turns out to be, reading can be
- * held up, and it is known how it ended. An answer has an allowance; the read that exceeds it ends the answer.
+ * The receiving end of a connection: everything that comes is counted here, whatever it turns out to be,
+ * reading can be held up, and it is known how it ended. An answer has an allowance; the read that exceeds it
+ * ends the answer.
  */
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
@@ -9,7 +10,7 @@ import { errnoOf } from '../lib/errors.js';
 
 /** The connection below TLS, as Node's own modules see it. */
 interface Wire {
-  /** Of records of TLS. */
+  /** Bytes of records of TLS. */
   readonly bytesRead: number;
   /** Nobody has stopped it; an end does not change that. */
   readonly reading: boolean;
@@ -86,10 +87,8 @@ export class ReceivingEnd {
     else this.#lookForReset();
   }
 
-  /**
-   * libuv calls a reset an end where it came in the same moment as content; to write nothing tells them apart. EPIPE: there was an
-   * end before it.
-   */
+  /** libuv calls a reset an end where it came in the same moment as content; to write nothing tells them
+   * apart. EPIPE: there was an end before it. */
   #lookForReset(): void {
     this.socket._write('', 'latin1', error => {
       this.#wasReset ||= errnoOf(error) === 'ECONNRESET';
@@ -112,9 +111,9 @@ function wireBelow(socket: Socket): Wire | undefined {
 }
 
 /**
- * Nothing has ended the connection so far: the end that TLS tells in this moment, its only one, is its goodbye (`close_notify`). Node
- * tells the same end where the connection has ended without that, but libuv has stopped reading there; what still reads, or was
- * stopped by somebody else, has not come to its end.
+ * Nothing has ended the connection so far: the end that TLS tells in this moment, its only one, is its
+ * goodbye (`close_notify`). Node tells the same end where the connection has ended without that, but libuv
+ * has stopped reading there; what still reads, or was stopped by somebody else, has not come to its end.
  */
 function isOpen(wire: Wire): boolean {
   if (!wire.reading) return true;

@@ -38,12 +38,13 @@ export class Redirects {
     this.#isReported = redirects === 'report';
   }
 
-  /** Whether one was followed. */
+  /** True if one was followed. */
   get wereFollowed(): boolean {
     return this.#visited.size > 1;
   }
 
-  /** The url that stands for the first one from now on: the last that an unbroken run of 301 and 308 from the start led to. */
+  /** The url that stands for the first one from now on: the last that an unbroken run of 301 and 308 from the
+   * start led to. */
   get moved(): string | undefined {
     return this.#moved;
   }

@@ -1,14 +1,15 @@
-/** What a server is told with a request. */
+/** Headers of a request. */
 import { acceptEncoding } from './decode.js';
 import { isRead, type FetchJob } from './job.js';
 import type { Wording } from './manners.js';
 import { lengthOf } from './question.js';
 
-/** To caches on the way. Many servers never answer 304 to the first; the second makes a cache look just as well. */
+/** To caches on the way. Many servers never answer 304 to the first; the second makes a cache look just as
+ * well. */
 const FRESH = 'no-cache';
 const FRESH_OR_UNCHANGED = 'max-age=0';
 
-/** What is said with every request for this type as this agent: the same as last time, mostly. */
+/** Headers of every request for this type as this agent: the same as last time, mostly. */
 let usual: { mimetype: string | undefined; agent: string; wording: Wording; headers: string[] } | undefined;
 
 /**
@@ -67,7 +68,7 @@ function addPlain(headers: string[], more: readonly string[]): void {
 
 function usualHeaders(mimetype: string | undefined, agent: string, wording: Wording): string[] {
   const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
-  // What is asked for was announced: what a cache on the way has of it may be what was there before.
+  // The url was announced: a cache on the way may have what was there before.
   const { manners, isKept } = wording;
   const fresh = manners.asksFresh ? ['cache-control', FRESH] : [];
   const close = isKept ? [] : ['connection', 'close'];
@@ -80,7 +81,7 @@ function basic(login: string): string {
   return `Basic ${Buffer.from(login).toString('base64')}`;
 }
 
-/** What can stand in a header as it is. */
+/** True for text that can stand in a header as it is. */
 function isPlain(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]+$/.test(value);
 }

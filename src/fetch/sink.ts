@@ -1,17 +1,22 @@
-/** Where the content of an answer goes: into memory, to somebody who wants it piece by piece, or into a file (file-sink.ts). */
+/** Where the content of an answer goes: into memory, to somebody who wants it piece by piece, or into a file
+ * (file-sink.ts). */
 import { createHash, type Hash } from 'node:crypto';
 
 export interface Sink {
   /** Bytes so far. */
   readonly length: number;
-  /** Takes the next bytes, decoded; they do not change afterwards. @throws whatever keeps it from taking them */
+  /**
+   * Takes the next bytes, decoded; they do not change afterwards. @throws whatever keeps it from taking them
+   */
   write(chunk: Uint8Array): void;
   /**
-   * All has come. `done` is called once, maybe before this returns: with the md5 in lower-case hex, and with the error when
-   * the content could not be kept. Content that has another md5 than `expected` is not to be kept; that is no error.
+   * All has come. `done` is called once, maybe before this returns: with the md5 in lower-case hex, and with
+   * the error when the content could not be kept. Content that has another md5 than `expected` is not to be
+   * kept; that is no error.
    */
   finish(expected: string | undefined, done: (error: unknown, md5: string) => void): void;
-  /** What came is forgotten, the content begins again; false where it has been given away. Not after `finish`. */
+  /** The content that came is forgotten, and begins again; false where it has been given away. Not after
+   * `finish`. */
   restart(): boolean;
   /** The content does not count. At any time, also after `finish`, and more than once. */
   discard(): void;
@@ -24,7 +29,10 @@ export class CallbackSink implements Sink {
   #hash: Hash | undefined;
   #length = 0;
 
-  /** @param take what it throws ends the fetch @param takesMd5 else the md5 is ''; it costs more than a small answer @param forget takes back what was given */
+  /**
+   * @param take what it throws ends the fetch @param takesMd5 else the md5 is ''; it costs more than a small
+   * answer @param forget takes back what was given
+   */
   constructor(take: (chunk: Uint8Array) => void, takesMd5 = true, forget?: () => void) {
     this.#take = take;
     this.#forget = forget;
@@ -54,7 +62,7 @@ export class CallbackSink implements Sink {
   }
 
   discard(): void {
-    // It has been given away; the outcome says that it does not count.
+    // The content has been given away; the outcome says that it does not count.
   }
 }
 
@@ -73,7 +81,7 @@ export class MemorySink extends CallbackSink {
     this.#chunks = chunks;
   }
 
-  /** What has come. */
+  /** The bytes that have come. */
   bytes(): Buffer {
     return Buffer.concat(this.#chunks);
   }

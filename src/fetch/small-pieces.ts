@@ -1,7 +1,5 @@
-/**
- * Pieces of a body that are too small to be worth a call each, put together: a site may send chunks of one byte, and each
- * call may be a system call, or a round through a decoder's thread.
- */
+/** Pieces of a body that are too small to be worth a call each, put together: a site may send chunks of one
+ * byte, and each call may be a system call, or a round through a decoder's thread. */
 
 /** Pieces from this length on go on as they are. */
 const SMALL_BYTES = 1024;

@@ -1,7 +1,5 @@
-/**
- * How fast an answer comes. One that brings less than it should for a while is slow; one that does so for the whole window
- * is given up. What has come in time begins a new window.
- */
+/** How fast an answer comes. One that brings less than it should for a while is slow; one that does so for
+ * the whole window is given up. What has come in time begins a new window. */
 export interface SpeedLimits {
   /** Bytes a second; 0: whatever there is. */
   minRateBytesPerS: number;

@@ -1,7 +1,5 @@
-/**
- * Content that is passed on whole: in memory while there is room, otherwise in a file without a name, which goes with this
- * process however that ends.
- */
+/** Content that is passed on whole: in memory while there is room, otherwise in a file without a name, which
+ * goes with this process however that ends. */
 import { randomUUID } from 'node:crypto';
 import { close, constants, mkdirSync, openSync, read, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,7 +60,7 @@ export class SpoolSink implements Sink {
     return this.#length;
   }
 
-  /** Whether it went into a file. */
+  /** True if it went into a file. */
   get isSpooled(): boolean {
     return this.#fd >= 0;
   }
@@ -87,7 +85,7 @@ export class SpoolSink implements Sink {
     this.#length += chunk.length;
   }
 
-  /** Its md5 is not taken: ''. */
+  /** The md5 is not taken: ''. */
   finish(_expected: string | undefined, done: (error: unknown, md5: string) => void): void {
     done(undefined, '');
   }
@@ -106,7 +104,8 @@ export class SpoolSink implements Sink {
     if (this.#reads === 0) this.#close();
   }
 
-  /** The bytes of a file from `at` on, as many as there are up to a bound; none at its end. @throws system errors of the disk */
+  /** The bytes of a file from `at` on, as many as there are up to a bound; none at its end. @throws system
+   * errors of the disk */
   async piece(at: number): Promise<Uint8Array> {
     const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, this.#length - at));
     this.#reads++;

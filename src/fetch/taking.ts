@@ -1,4 +1,4 @@
-/** Whether the content of an answer is taken, and how it is coded. */
+/** Decides if the content of an answer is taken, and how it is coded. */
 import { otherType, unacceptedType } from './announced.js';
 import { codingOf, type Coding } from './decode.js';
 import { fail, type FetchFailure } from './failure.js';

@@ -4,19 +4,18 @@ import { strictRootCheck } from '../wire/roots.js';
 /** A parsed http or https url. */
 export interface Target {
   origin: string;
-  /** What is asked for: path and query. */
+  /** Path and query of the request. */
   path: string;
   /** All of it, also a fragment. */
   href: string;
 }
 
-/**
- * The part after an origin that every parser leaves as it is, if it has no dot segments: nothing in it is or needs
- * encoding.
- */
+/** The part after an origin that every parser leaves as it is, if it has no dot segments: nothing in it is or
+ * needs encoding. */
 const PLAIN_PATH = /^\/[\w~!$&()*+,=@/.:;-]*(?:\?[\w~!$&()*+,=@/.:;?-]*)?$/;
 
-/** Origins that urls began with, spelt as parsers spell them. Most urls are of few sites, and parsing one takes 2 µs. */
+/** Origins that urls began with, spelt as parsers spell them. Most urls are of few sites, and parsing one
+ * takes 2 µs. */
 const origins = new Set<string>();
 const MAX_ORIGINS = 1000;
 

@@ -1,4 +1,6 @@
-/** How long each phase of a fetch may last (`bot.connect_timeout_ms` and the like), and the fetch as a whole. */
+/**
+ * How long each phase of a fetch may last (`bot.connect_timeout_ms` and the like), and the fetch as a whole.
+ */
 import { fail, type FetchFailure } from './failure.js';
 import type { FetchLimits } from './job.js';
 
@@ -7,7 +9,8 @@ export type Phase = 'place' | 'connect' | 'headers' | 'body' | 'drain' | 'decode
 /**
  * @param waitedMs since the phase began, or the last byte of the body came
  * @param isLate the whole fetch has had its time
- * @returns what the fetch fails with, `drained` when it need not read the rest of its answer, or undefined: it may go on
+ * @returns what the fetch fails with, `drained` when it need not read the rest of its answer, or undefined:
+ * it may go on
  */
 export function timedOut(
   phase: Phase,

@@ -1,7 +1,7 @@
 /** zstd, where this Node decodes it and finds out when a body is cut (docs/design/fetching.md). */
 import type { Transform } from 'node:stream';
 
-/** Of node:zlib, from 22.15 on. */
+/** Zstandard of node:zlib, from 22.15 on. */
 interface ZstdOfNode {
   constants: { ZSTD_d_windowLogMax: number };
   createZstdDecompress(options: { chunkSize: number; params: Record<number, number> }): ZstdStream;
@@ -20,7 +20,7 @@ const CUT = Buffer.from('28b52ffd2001090000', 'hex');
 
 let known: ZstdOfNode | false | undefined;
 
-/** Whether bodies in zstd can be asked for. */
+/** True if bodies in zstd can be asked for. */
 export function decodesZstd(): boolean {
   return (known ??= find() ?? false) !== false;
 }

@@ -1,4 +1,5 @@
-/** Accounts of a door, apart from any provider: a file of lines `NAME sha256:SALT:HASH`, changed by the command that adds or removes one. */
+/** Accounts of a door, apart from any provider: a file of lines `NAME sha256:SALT:HASH`, changed by the
+ * command that adds or removes one. */
 import { LccError } from './errors.js';
 import { KeyedLines } from './keyed-lines.js';
 import { tryLock } from './lock.js';
@@ -7,11 +8,11 @@ import { generatePassword, hashPassword } from './password.js';
 const NAME = /^[\w.@-]{1,64}$/;
 const STORED = /^sha256:\S+$/;
 
-/** What messages call them. */
+/** Words of messages for the accounts of a file. */
 interface AccountWords {
   /** One of them: `reader`. */
   one: string;
-  /** What makes one: `--add-reader`. */
+  /** The option that makes an account: `--add-reader`. */
   madeBy: string;
 }
 
@@ -33,7 +34,7 @@ export class AccountFile {
   }
 
   /**
-   * What is stored of the password of an account, as the file has it now.
+   * The stored password of an account, as the file has it now.
    * @throws LccError `io` when the file cannot be read, `config` with the line that makes no sense
    */
   password(name: string): string | undefined {

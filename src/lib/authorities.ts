@@ -17,7 +17,7 @@ export function readAuthorities(what: string, path: string, unreadable: ErrorCod
   return pem;
 }
 
-/** What `read` returns. @throws LccError `unreadable` naming the setting and the file when it fails */
+/** The result of `read`. @throws LccError `unreadable` naming the setting and the file when it fails */
 export function readSetting<T>(
   what: string,
   path: string,

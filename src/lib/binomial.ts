@@ -1,6 +1,7 @@
-/** How certain a share is that a sample shows: one-sided bounds after Clopper and Pearson (Biometrika 26, 1934). */
+/** How certain a share is that a sample shows: one-sided bounds after Clopper and Pearson (Biometrika 26,
+ * 1934). */
 
-/** What is left out on the one side. */
+/** Share of errors that is left out on the one side. */
 const ALPHA = 0.05;
 const STEPS = 60;
 

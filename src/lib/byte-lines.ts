@@ -1,4 +1,6 @@
-/** Lines of bytes as they arrive, each as long as allowed; a longer one is passed over, and costs no memory. */
+/**
+ * Lines of bytes as they arrive, each as long as allowed; a longer one is passed over, and costs no memory.
+ */
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -20,7 +22,8 @@ export class ByteLines {
     return this.#begunBytes;
   }
 
-  /** The lines that the next bytes complete, without their ends, a character a byte (latin1); undefined for one that is too long. */
+  /** The lines that the next bytes complete, without their ends, a character a byte (latin1); undefined for
+   * one that is too long. */
   *read(bytes: Buffer): Generator<string | undefined, void> {
     let start = 0;
     for (let end; (end = bytes.indexOf(LF, start)) >= 0; start = end + 1) {

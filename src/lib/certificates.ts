@@ -1,4 +1,6 @@
-/** Files with which a server proves its identity: they are refused in words of ours, for OpenSSL's name none. */
+/**
+ * Files with which a server proves its identity: they are refused in words of ours, for OpenSSL's name none.
+ */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { LccError } from './errors.js';
@@ -9,7 +11,7 @@ const OTHERS_READ_OR_WRITE = 0o006;
 export interface Identity {
   cert: Buffer;
   key: Buffer;
-  /** Of the certificate. */
+  /** File of the certificate. */
   path: string;
   /** When the certificate ends, ms since 1970. */
   validToMs: number;
@@ -18,8 +20,8 @@ export interface Identity {
 /**
  * Reads the certificate and key of a server, or of a machine that connects.
  * @param settings that name the files, for messages
- * @throws LccError `config` for a file that cannot be read or holds something else, a key that everybody may read, and one
- *   that is not the certificate's
+ * @throws LccError `config` for a file that cannot be read or holds something else, a key that everybody
+ *   may read, and one that is not the certificate's
  */
 export function readIdentity(
   certPath: string,

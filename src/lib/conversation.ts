@@ -1,29 +1,32 @@
 /**
- * One side of a conversation over a stream, for edges on which one side speaks and the other answers: what the peer says is
- * pulled when it is asked for (or passed on at once, `listen`), what we say has a bound, every wait can be interrupted, and the
- * end is one that both sides agree on. What the bytes mean is for a reader to say: XML of the edge, or lines (lines.ts).
+ * One side of a conversation over a stream, for edges on which one side speaks and the other answers: what
+ * the peer says is pulled when it is asked for (or passed on at once, `listen`), what we say has a bound,
+ * every wait can be interrupted, and the end is one that both sides agree on. What the bytes mean is for a
+ * reader to say: XML of the edge, or lines (lines.ts).
  *
  *     open ──the peer's last word──▶ half-closed ──finish──▶ over
  *       ├──interrupt──▶ interrupted ──calm, part──▶ open: for a last word of ours
  *       ╰──broken, closed, destroy──▶ over: whatever waits, now or later, throws
  *
- * What is said goes out together when the peer is waited for: one that has sent all it has to say gets all of its answer at
- * once. docs/design/conversations.md compares all edges, and says how a new one is made.
+ * What is said goes out together when the peer is waited for: one that has sent all it has to say gets all of
+ * its answer at once. docs/design/conversations.md compares all edges, and says how a new one is made.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from './clock.js';
 import { LccError, messageOf } from './errors.js';
 import type { PeerReading } from './fair-share.js';
 
-/** If the peer stopped sending before our last reply, its reset is waited for so long, so that the next write fails. */
+/** If the peer stopped sending before our last reply, its reset is waited for so long, so that the next write
+ * fails. */
 const PROBE_MS = 100;
 
 interface Parting {
   /** The time in which what the peer still says is read; left out: as it comes. */
   reading?: PeerReading;
-  /** Of that, before it is cut off. */
+  /** Most bytes of an unfinished message, before the peer is cut off. */
   maxBytes?: number;
-  /** Whether it must be known that the peer has received everything: costs a tenth of a second where it has ended before. */
+  /** True if it must be known that the peer has received everything: costs a tenth of a second where it has
+   * ended before. */
   isCertain?: boolean;
 }
 
@@ -32,14 +35,14 @@ export class Conversation {
   readonly #peer: string;
   readonly #clock: Clock;
   #heardBytes = 0;
-  /** What has been said and not yet sent. */
+  /** Text that has been said and not yet sent. */
   #unsent = '';
   #hasSpoken = false;
   /** The peer has said its last word; it may not have been heard. */
   #ends = false;
   /** All that the peer has said has been heard. */
   #ended = false;
-  /** Whether the peer's end came when everything we had said was on its way. */
+  /** True if the peer's end came when everything we had said was on its way. */
   #endedAfterReplies = false;
   #broken = false;
   #closed = false;
@@ -101,7 +104,8 @@ export class Conversation {
 
   /**
    * The next bytes; undefined when the peer has said its last word.
-   * @param reading whose: of a stranger a slice is taken, and the rest stays with the system, which holds the peer back
+   * @param reading whose: of a stranger a slice is taken, and the rest stays with the system, which holds the
+   * peer back
    * @throws what `interrupt` was given, or LccError `peer.unavailable` when the connection is broken
    */
   async next(reading?: PeerReading): Promise<Buffer | undefined> {
@@ -134,8 +138,8 @@ export class Conversation {
   }
 
   /**
-   * For one who asks: passes on at once what comes from now on; an error that `hear` throws interrupts. The peer's end is one
-   * more way to lose it.
+   * For one who asks: passes on at once what comes from now on; an error that `hear` throws interrupts. The
+   * peer's end is one more way to lose it.
    * @param lost what a wait throws then; `error` where the connection broke
    */
   listen(hear: (chunk: Buffer) => void, lost: (error: Error | undefined) => Error): void {
@@ -160,7 +164,8 @@ export class Conversation {
 
   // Speaking
 
-  /** Says something, at the latest when the peer is waited for or others have their turn; dropped when nobody can hear it. */
+  /** Says something, at the latest when the peer is waited for or others have their turn; dropped when nobody
+   * can hear it. */
   say(text: string): void {
     this.#unsent += text;
   }
@@ -282,8 +287,8 @@ export class Conversation {
   }
 
   /**
-   * Ends the conversation after our last word: waits, within what `interrupt` allows, for the peer to have read it and
-   * gone, ignoring what it still says: unread, that would turn the end into a reset.
+   * Ends the conversation after our last word: waits, within what `interrupt` allows, for the peer to have
+   * read it and gone, ignoring what it still says: unread, that would turn the end into a reset.
    * @returns whether the peer has received everything we said, for all that is known
    */
   async finish({ reading, maxBytes = Infinity, isCertain = false }: Parting = {}): Promise<boolean> {
@@ -316,7 +321,9 @@ export class Conversation {
     this.#stream.destroy();
   }
 
-  /** A peer that is gone answers our last reply with a reset; one that only has no more to say stays silent. */
+  /**
+   * A peer that is gone answers our last reply with a reset; one that only has no more to say stays silent.
+   */
   async #probe(): Promise<void> {
     await new Promise<void>(resolve => this.#clock.after(PROBE_MS, resolve));
     await new Promise<void>((resolve, reject) =>

@@ -3,7 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Endpoint } from './endpoint.js';
 
-/** What is shown and believed on a `tls:` connection, all PEM. */
+/** Certificates that are shown and believed on a `tls:` connection, all PEM. */
 export interface Trust {
   /** Trusted instead of those that Node comes with. */
   ca?: Buffer | string | undefined;

@@ -1,23 +1,28 @@
 /**
- * Room for a database to be opened in. SQLite maps the index of a write-ahead log into memory, and where a disk has blocks
- * smaller than a page of it the file may lack some: writing to such a page when no block is left kills the process with
- * SIGBUS, which nothing can catch. So nobody opens a database for writing on a disk without room.
+ * Room for a database to be opened in. SQLite maps the index of a write-ahead log into memory, and where a
+ * disk has blocks smaller than a page of it the file may lack some: writing to such a page when no block is
+ * left kills the process with SIGBUS, which nothing can catch. So nobody opens a database for writing on a
+ * disk without room.
  */
 import { spawnSync } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LccError } from './errors.js';
 
-/** What must be free to write: the index of the log, its first pages, what the database itself needs for the beginning. */
+/** Bytes that must be free to write: the index of the log, its first pages, what the database itself needs
+ * for the beginning. */
 const WRITER_BYTES = 1024 * 1024;
 /** To read where nobody writes: the index of the log as it is at first, and some to spare. */
 export const READER_BYTES = 64 * 1024;
 /** Pages that SQLite makes sure of when it maps them, by writing one byte in each. */
 const PAGE_BYTES = 4096;
-/** The index of a log of 128 MB: no transaction is as large, and readers seldom keep a log from beginning again. */
+/** The index of a log of 128 MB: no transaction is as large, and readers seldom keep a log from beginning
+ * again. */
 const INDEX_BYTES = 256 * 1024;
 
-/** Says that the disk of a folder has no room to open databases in; undefined when it has, or cannot be asked. */
+/**
+ * Says that the disk of a folder has no room to open databases in; undefined when it has, or cannot be asked.
+ */
 export function roomlessness(dir: string, neededBytes = WRITER_BYTES): string | undefined {
   let freeBytes: number;
   try {
@@ -40,6 +45,7 @@ export function requireRoom(path: string, neededBytes?: number): void {
 /** Has all of the index of an open database's log given blocks, where a page of it may lack some. */
 export function backIndex(path: string): void {
   if (statfsSync(dirname(path)).bsize >= PAGE_BYTES) return;
-  // Node has no call for it. Without the program the index is as SQLite makes it, on a disk that has room for now.
+  // Node has no call for it. Without the program the index is as SQLite makes it, on a disk that has room for
+  // now.
   spawnSync('fallocate', ['--length', String(INDEX_BYTES), `${path}-shm`], { stdio: 'ignore' });
 }

@@ -1,9 +1,10 @@
 /**
- * Files that survive a power cut. Order matters and is the point: write → fsync(file) → rename → fsync(directory).
- * Without the first fsync the name can point at nothing; without the second the name itself can be lost.
+ * Files that survive a power cut. Order matters and is the point: write → fsync(file) → rename →
+ * fsync(directory). Without the first fsync the name can point at nothing; without the second the name itself
+ * can be lost.
  *
- * After a failed fsync the kernel may have dropped the pages: the error is passed on and must end the process that
- * meant to acknowledge the data; never retry the fsync.
+ * After a failed fsync the kernel may have dropped the pages: the error is passed on and must end the process
+ * that meant to acknowledge the data; never retry the fsync.
  */
 import {
   closeSync,
@@ -24,12 +25,13 @@ import { errnoOf, LccError, reasonOf } from './errors.js';
 import { giveFolder, takeAfter } from './owner.js';
 
 /**
- * Creates or replaces `path` with `data`, whole or not at all, also across a power cut, with that mode but for the umask, or
- * that of what was there where it is stricter. It is whose the one before was; what root makes new is its folder's.
+ * Creates or replaces `path` with `data`, whole or not at all, also across a power cut, with that mode but
+ * for the umask, or that of what was there where it is stricter. It is whose the one before was; what root
+ * makes new is its folder's.
  */
 export function writeFileDurably(path: string, data: string | Uint8Array, mode = 0o644): void {
   const temporary = `${path}.${process.pid}.tmp`;
-  // What a killed process left under that name, or somebody else put there, is not written to.
+  // A file that a killed process left under that name, or somebody else put there, is not written to.
   rmSync(temporary, { force: true });
   const fd = openSync(temporary, 'wx', mode);
   try {
@@ -110,8 +112,8 @@ export function syncDirectoryAside(fd: number): Promise<void> {
 const HOPELESS = ['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'];
 
 /**
- * Creates a directory and its parents. Node's own way (`recursive`) tries for ever where the system says ENOENT to
- * mkdir(2) below a directory that is there, as in /proc.
+ * Creates a directory and its parents. Node's own way (`recursive`) tries for ever where the system says
+ * ENOENT to mkdir(2) below a directory that is there, as in /proc.
  * @returns the first directory made, undefined when it was there
  * @throws LccError `output.create` where none can be made
  */

@@ -1,7 +1,8 @@
 /**
- * Room for small work beside large: a task that works on a peer's million of urls rests for twice as long as it worked,
- * whenever others had something to do lately. Alone it never rests, and never waits longer than a moment; but the event loop goes
- * round in between, so that a newcomer is seen: Node reads up to 32 chunks in a row of a connection that always has more.
+ * Room for small work beside large: a task that works on a peer's million of urls rests for twice as long as
+ * it worked, whenever others had something to do lately. Alone it never rests, and never waits longer than a
+ * moment; but the event loop goes round in between, so that a newcomer is seen: Node reads up to 32 chunks in
+ * a row of a connection that always has more.
  */
 import type { Clock } from './clock.js';
 
@@ -31,25 +32,25 @@ export class DutyCycle<Who> {
     this.#last = { who, atMs: this.#clock.monotonicMs() };
   }
 
-  /** Whether anybody else had something to do lately. */
+  /** True if anybody else had something to do lately. */
   hasOthers(who: Who): boolean {
     const other = this.#last?.who === who ? this.#before : this.#last;
     return other !== undefined && this.#clock.monotonicMs() - other.atMs < LATELY_MS;
   }
 
-  /** Whether two had something to do lately. */
+  /** True if two had something to do lately. */
   get isShared(): boolean {
     return this.#last !== undefined && this.hasOthers(this.#last.who);
   }
 
-  /** Whether large work for `who` makes room now: somebody else had something to do lately. */
+  /** True if large work for `who` makes room now: somebody else had something to do lately. */
   mustYield(who: Who): boolean {
     const must = this.hasOthers(who);
     if (must) this.#yieldedMs = this.#clock.monotonicMs();
     return must;
   }
 
-  /** Whether large work made room for others lately. */
+  /** True if large work made room for others lately. */
   get isYielding(): boolean {
     return this.#clock.monotonicMs() - this.#yieldedMs < LATELY_MS;
   }

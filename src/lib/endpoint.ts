@@ -1,4 +1,6 @@
-/** Endpoints as people write them: `host:port`, `:port`, `port`, `unix:/path`, `tls:host:port`, `[v6]:port`. */
+/**
+ * Endpoints as people write them: `host:port`, `:port`, `port`, `unix:/path`, `tls:host:port`, `[v6]:port`.
+ */
 import { LccError } from './errors.js';
 
 export type Endpoint = { kind: 'unix'; path: string } | { kind: 'tcp' | 'tls'; host: string; port: number };
@@ -13,7 +15,8 @@ const DEFAULT_UNS_PORT = 9000;
 export function parseEndpoint(text: string, defaultPort = DEFAULT_UNS_PORT): Endpoint {
   if (text.startsWith('unix:')) {
     const path = text.slice(5);
-    // sockaddr_un holds 107 bytes and a terminator (unix(7)); a longer path fails later with an obscure EINVAL.
+    // sockaddr_un holds 107 bytes and a terminator (unix(7)); a longer path fails later with an obscure
+    // EINVAL.
     if (path === '' || Buffer.byteLength(path) > 107)
       throw malformed(text, 'a socket path has 1 to 107 bytes');
     return { kind: 'unix', path };

@@ -58,7 +58,9 @@ export class LccError extends Error {
   }
 }
 
-/** The exit status for anything thrown: an LccError by its code, a system error by its errno, all else a bug. */
+/**
+ * The exit status for anything thrown: an LccError by its code, a system error by its errno, all else a bug.
+ */
 export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof LccError) return STATUS_OF_CODE[error.code];
   switch (errnoOf(error) ?? '') {
@@ -99,7 +101,7 @@ export function exitStatusOf(error: unknown): ExitStatus {
   }
 }
 
-/** What to do when files of the LCC are another user's. */
+/** The advice where files of the LCC are another user's. */
 export const AS_ITS_USER = 'run this as the user that lccd runs as';
 
 /** The errno name (`ENOENT`, …) of a system error, else undefined. */
@@ -108,7 +110,8 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Of a system error about a file: what is wrong and what to do, to stand after its name. Of any other, its message. */
+/** The reason of a system error about a file, with what to do, to stand after the file's name. Of any other
+ * error, its message. */
 export function reasonOf(error: unknown): string {
   switch (errnoOf(error) ?? '') {
     case 'ENOENT':
@@ -130,13 +133,13 @@ export function reasonOf(error: unknown): string {
   }
 }
 
-/** Whether the system says that the disk is full, or this user's share of it. */
+/** True if the system says that the disk is full, or this user's share of it. */
 export function isNoRoom(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === 'ENOSPC' || errno === 'EDQUOT';
 }
 
-/** What to do where a file could not be opened because too many are open; undefined for any other error. */
+/** The advice where a file could not be opened because too many are open; undefined for any other error. */
 export function tooManyFiles(error: unknown): string | undefined {
   switch (errnoOf(error) ?? '') {
     case 'EMFILE':
@@ -148,7 +151,8 @@ export function tooManyFiles(error: unknown): string | undefined {
   }
 }
 
-/** The message of anything thrown, on one line. Several errors (a name with several addresses) give each one's message. */
+/** The message of anything thrown, on one line. Several errors (a name with several addresses) give each
+ * one's message. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   const message = error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 /**
- * The time it takes to read what peers send, shared between them: each reads one slice in a turn of the event loop.
- * Strangers, who have not said who they are, read a few bytes a turn, all of them together, and fewer beside others;
- * among them newcomers are first, so that a login waits for no flood.
+ * The time it takes to read what peers send, shared between them: each reads one slice in a turn of the event
+ * loop. Strangers, who have not said who they are, read a few bytes a turn, all of them together, and fewer
+ * beside others; among them newcomers are first, so that a login waits for no flood.
  */
 import type { Readable } from 'node:stream';
 import { Fifo } from './fifo.js';
@@ -11,7 +11,8 @@ const KB = 1024;
 export const STRANGER_SLICE_BYTES = 4 * KB;
 /** Read of a stranger beyond its hello when it was refused, so that it may read why; then it is cut off. */
 export const STRANGER_REST_BYTES = 40 * KB;
-/** What a stream holds before it reads no further, on every Node (daemon/listeners.ts); Node 22 has four times that. */
+/** Bytes that a stream holds before it reads no further, on every Node (daemon/listeners.ts); Node 22 has
+ * four times that. */
 export const READ_AHEAD_BYTES = 16 * KB;
 /** Read in a turn, of all strangers: when nobody else reads, and beside others. */
 const STRANGERS_ALONE_BYTES = 64 * KB;
@@ -80,10 +81,8 @@ export class PeerReading {
     this.#rank = 'known';
   }
 
-  /**
-   * Takes of what a stream has: of a stranger's a slice, of another's all. What a stranger's stream holds besides is less than
-   * READ_AHEAD_BYTES and one read of 64 KB. Null: nothing now, or nothing more.
-   */
+  /** Takes of what a stream has: of a stranger's a slice, of another's all. What a stranger's stream holds
+   * besides is less than READ_AHEAD_BYTES and one read of 64 KB. Null: nothing now, or nothing more. */
   take(stream: Readable): Buffer | null {
     if (stream.destroyed) return null;
     if (this.isKnown) return stream.read() as Buffer | null;

@@ -5,8 +5,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 export const MAX_LINE_BYTES = 4096;
 
 /**
- * The first line, without its end and a byte order mark; undefined when it is longer than 4096 bytes. Nothing after it is
- * needed, so that a device or a pipe without end will do.
+ * The first line, without its end and a byte order mark; undefined when it is longer than 4096 bytes. Nothing
+ * after it is needed, so that a device or a pipe without end will do.
  * @param file a path, or the number of an open file
  * @throws system errors
  */

@@ -13,10 +13,8 @@ export function compileGlob(pattern: string): PathTest {
   return path => matches(parts, path);
 }
 
-/**
- * Goes on greedily, and back to the last star that can take one more character; what an earlier one took never has to be
- * looked at again: the later one can take whatever the earlier one would.
- */
+/** Goes on greedily, and back to the last star that can take one more character; what an earlier one took
+ * never has to be looked at again: the later one can take whatever the earlier one would. */
 function matches(parts: readonly (string | number)[], path: string): boolean {
   let at = 0;
   let part = 0;

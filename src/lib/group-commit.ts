@@ -1,6 +1,7 @@
 /**
- * Changes made durable together: one sync serves a crowd. A change that comes alone is committed at once. What comes
- * while a commit runs, and for as long again, shares the next one; so commits never take more than half of the time.
+ * Changes made durable together: one sync serves a crowd. A change that comes alone is committed at once.
+ * What comes while a commit runs, and for as long again, shares the next one; so commits never take more than
+ * half of the time.
  */
 import type { Clock } from './clock.js';
 
@@ -32,7 +33,9 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  /** Resolves with what `change` returned once it is durable; rejects when the commit it was part of failed. */
+  /**
+   * Resolves with what `change` returned once it is durable; rejects when the commit it was part of failed.
+   */
   add<T>(change: () => T, weight = 1): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const done = (value: unknown) => resolve(value as T);

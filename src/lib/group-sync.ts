@@ -1,7 +1,7 @@
 /**
- * Changes made durable together, with the sync aside: others are served meanwhile. What comes while a sync runs is made
- * when that has ended, all of it in one go, and shares the next one. So nobody waits for more than two, and a crowd makes
- * few. GroupCommit does the same where the sync is part of the commit.
+ * Changes made durable together, with the sync aside: others are served meanwhile. What comes while a sync
+ * runs is made when that has ended, all of it in one go, and shares the next one. So nobody waits for more
+ * than two, and a crowd makes few. GroupCommit does the same where the sync is part of the commit.
  */
 interface GroupSyncOptions {
   /** Makes changes, visibly but not durably, or throws and leaves everything as it was. */
@@ -27,7 +27,8 @@ export class GroupSync {
     this.#options = options;
   }
 
-  /** Resolves with what `change` returned once it is durable; rejects when it was not made, or its sync failed. */
+  /** Resolves with what `change` returned once it is durable; rejects when it was not made, or its sync
+   * failed. */
   add<T>(change: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const done = (value: unknown) => resolve(value as T);
@@ -38,7 +39,7 @@ export class GroupSync {
 
   async #serve(): Promise<void> {
     this.#isServing = true;
-    // What comes in this turn of the event loop is served together.
+    // All requests of this turn of the event loop are served together.
     await new Promise<void>(resolve => void setImmediate(resolve));
     while (this.#waiting.length > 0) await this.#serveGroup();
     this.#isServing = false;

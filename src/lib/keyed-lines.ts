@@ -1,13 +1,14 @@
-/** A file of lines `KEY VALUE`, replaced whole by whoever changes it, and looked at again by those who read it when it has changed. */
+/** A file of lines `KEY VALUE`, replaced whole by whoever changes it, and looked at again by those who read
+ * it when it has changed. */
 import { readFileSync, statSync } from 'node:fs';
 import { writeFileDurably } from './durable.js';
 import { errnoOf, LccError, messageOf } from './errors.js';
 
 interface LineForm {
-  /** Of a new file; one that is there keeps its own where that is stricter. */
+  /** Mode of a new file; one that is there keeps its own where that is stricter. */
   mode: number;
   fits(key: string, value: string): boolean;
-  /** What is wrong with a line that does not fit, and what writes such lines. */
+  /** The fault of a line that does not fit, and what writes such lines. */
   misfit: string;
 }
 
@@ -23,7 +24,8 @@ export class KeyedLines {
   }
 
   /**
-   * As the file has them now, in its order; none where there is no file. Lines that begin with # are passed over.
+   * As the file has them now, in its order; none where there is no file. Lines that begin with # are passed
+   * over.
    * @throws LccError `io` when the file cannot be read, `config` with the line that does not fit
    */
   all(): ReadonlyMap<string, string> {

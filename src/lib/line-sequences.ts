@@ -1,7 +1,5 @@
-/**
- * Sequences of lines: read from a file, merged in the order of their bytes. Millions of them: split2, which reads lines
- * elsewhere (lib/lines.ts), takes 2.3 × the time (bench/lines.ts).
- */
+/** Sequences of lines: read from a file, merged in the order of their bytes. Millions of them: split2, which
+ * reads lines elsewhere (lib/lines.ts), takes 2.3 × the time (bench/lines.ts). */
 import { LccError } from './errors.js';
 import { readChunksAt } from './stdio.js';
 
@@ -22,7 +20,7 @@ export function* readBlocksAt(
   let carry = '';
   for (const chunk of readChunksAt(fd, offset, where)) {
     carry += chunk.toString('latin1');
-    // Of a line of many chunks each is looked at once.
+    // Each chunk of a long line is looked at once.
     if (chunk.includes(NEWLINE)) {
       const lines = carry.split('\n');
       carry = lines.pop() ?? '';

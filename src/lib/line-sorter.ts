@@ -1,11 +1,14 @@
-/** Sorts any number of lines by their bytes in bounded memory: sorted runs on disk, merged as they are read. */
+/**
+ * Sorts any number of lines by their bytes in bounded memory: sorted runs on disk, merged as they are read.
+ */
 import { collectGarbage } from './memory.js';
 import { merge } from './line-sequences.js';
 import { Spill } from './spill.js';
 
-/** Bytes of lines held in memory before a run is written. Measured: at 1 M urls the process stays below 200 MB. */
+/** Bytes of lines held in memory before a run is written. Measured: at 1 M urls the process stays below 200
+ * MB. */
 const RUN_BYTES = 12 * 1024 * 1024;
-/** What a line costs besides its bytes: the string, its place in the array. */
+/** Bytes that a line costs besides its own: the string, its place in the array. */
 const LINE_OVERHEAD_BYTES = 32;
 
 export class LineSorter {

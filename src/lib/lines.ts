@@ -10,13 +10,14 @@ export class Lines {
   /** @param maxLength characters of a line */
   constructor(maxLength: number, tooLong: () => Error) {
     this.#splitter = split2({ maxLength });
-    // It is looked at after each piece.
+    // The error is looked at after each piece.
     this.#splitter.on('error', () => undefined);
     this.#maxLength = maxLength;
     this.#tooLong = tooLong;
   }
 
-  /** The lines that the next bytes complete, without their ends. @throws `tooLong`, also for one that has no end yet */
+  /** The lines that the next bytes complete, without their ends. @throws `tooLong`, also for one that has no
+   * end yet */
   read(bytes: Uint8Array): string[] {
     const lines: string[] = [];
     this.#splitter.write(bytes);

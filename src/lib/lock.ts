@@ -1,6 +1,7 @@
 /**
- * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
- * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
+ * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process,
+ * however it dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds
+ * nothing else.
  */
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -13,8 +14,8 @@ export interface Lock {
 }
 
 /**
- * Takes the lock of `path` (created when missing); undefined when another process, or another caller in this one, has
- * it. The file stays: removing it would let two holders in.
+ * Takes the lock of `path` (created when missing); undefined when another process, or another caller in this
+ * one, has it. The file stays: removing it would let two holders in.
  * @throws LccError `config` for a file that is something else; what SQLite and the file system throw
  */
 export function tryLock(path: string): Lock | undefined {
@@ -49,7 +50,7 @@ function makeFileOfFolder(path: string): void {
   }
 }
 
-/** Whether somebody has the lock of `path`. It is taken for a moment to find out. */
+/** True if somebody has the lock of `path`. It is taken for a moment to find out. */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
   const lock = tryLock(path);
@@ -57,10 +58,8 @@ export function isLocked(path: string): boolean {
   return lock === undefined;
 }
 
-/**
- * The holder of a file's lock, for a message: `lccd-qm (process 4711)`; `another process` where the system does not tell, as of
- * another user's. Also of a file that SQLite has locked for itself.
- */
+/** The holder of a file's lock, for a message: `lccd-qm (process 4711)`; `another process` where the system
+ * does not tell, as of another user's. Also of a file that SQLite has locked for itself. */
 export function holderOf(path: string): string {
   try {
     const { ino } = statSync(path, { bigint: true });

@@ -1,7 +1,8 @@
 /**
- * Lines of a log on their way. A write costs more than a line, and a daemon at work says two lines a set: what is said
- * within some milliseconds of the last write goes out together. A lone line goes out at once, so that it stands before what
- * other processes say of its consequences. A process killed with SIGKILL takes with it what waits.
+ * Lines of a log on their way. A write costs more than a line, and a daemon at work says two lines a set:
+ * what is said within some milliseconds of the last write goes out together. A lone line goes out at once, so
+ * that it stands before what other processes say of its consequences. A process killed with SIGKILL takes
+ * with it what waits.
  */
 import type { Clock } from './clock.js';
 

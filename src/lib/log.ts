@@ -1,4 +1,6 @@
-/** Structured log lines on stderr: one JSON object a line for machines, short text when a person is looking. */
+/**
+ * Structured log lines on stderr: one JSON object a line for machines, short text when a person is looking.
+ */
 
 export type Level = 'error' | 'warn' | 'info' | 'debug';
 const ORDER: Record<Level, number> = { error: 0, warn: 1, info: 2, debug: 3 };
@@ -67,7 +69,8 @@ function humanLine(name: string, level: Level, event: string, fields: LogFields)
   return `${name}: ${mark}${[event, ...details].join(' ')}\n`;
 }
 
-/** As JSON, the control characters that JSON leaves alone included: fields carry what peers sent, and terminals obey. */
+/** As JSON, the control characters that JSON leaves alone included: fields carry what peers sent, and
+ * terminals obey. */
 function quoted(value: unknown): string {
   return JSON.stringify(value).replace(/[\u007f-\u009f]/g, c => `\\u00${c.charCodeAt(0).toString(16)}`);
 }

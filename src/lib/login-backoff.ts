@@ -1,7 +1,5 @@
-/**
- * Guessing passwords takes time: after a few failures for one account from one address, its attempts (right ones,
- * too, or an attacker would see the difference) are answered one after the other, ever more slowly.
- */
+/** Guessing passwords takes time: after a few failures for one account from one address, its attempts (right
+ * ones, too, or an attacker would see the difference) are answered one after the other, ever more slowly. */
 import type { Clock } from './clock.js';
 
 const FREE_FAILURES = 3;

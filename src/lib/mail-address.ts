@@ -1,4 +1,5 @@
-/** Addresses of e-mail, taken strictly: `name@domain` in ASCII, without quotes, comments, routes and addresses of hosts. */
+/** Addresses of e-mail, taken strictly: `name@domain` in ASCII, without quotes, comments, routes and
+ * addresses of hosts. */
 
 const MAX_LENGTH = 254;
 const MAX_NAME_LENGTH = 64;
@@ -18,7 +19,9 @@ export function readMailAddress(text: string): string | undefined {
   return `${name}@${domain.toLowerCase()}`;
 }
 
-/** What addresses have in common that lead to one mailbox, as a rule: the letters' case and a `+tag` do not count. */
+/**
+ * The part of an address that leads to one mailbox, as a rule: the letters' case and a `+tag` do not count.
+ */
 export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@');
   const name = address.slice(0, at).toLowerCase();

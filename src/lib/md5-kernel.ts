@@ -1,7 +1,7 @@
 /**
- * The inner loop of md5 over several messages at once, as a WebAssembly module that is put together here byte by byte.
- * Each step of md5 needs what the step before made, so a processor that hashes one message mostly waits: steps of other
- * messages fill that time (docs/design/md5.md).
+ * The inner loop of md5 over several messages at once, as a WebAssembly module that is put together here byte
+ * by byte. Each step of md5 needs what the step before made, so a processor that hashes one message mostly
+ * waits: steps of other messages fill that time (docs/design/md5.md).
  */
 
 /** Messages in one vector of 32-bit numbers. */
@@ -24,13 +24,15 @@ export const BLOCK_BYTES = 64;
 export const FIRST_STATE = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476] as const;
 
 export interface Kernel {
-  /** What it reads and keeps its states in, of the size asked for. */
+  /** Memory that the kernel reads and keeps its states in, of the size asked for. */
   memory: ArrayBuffer;
-  /** Hashes N blocks (at least 1) of every lane, each from its own address on; the states go on from what they are. */
+  /** Hashes N blocks (at least 1) of every lane, each from its own address on; the states go on from what
+   * they are. */
   run: (...addressesThenBlocks: number[]) => void;
 }
 
-/** What is used of it: the types of Node leave it out, those of browsers bring in all else of theirs. */
+/** The parts of WebAssembly in use: the types of Node leave it out, those of browsers bring in all else of
+ * theirs. */
 declare const WebAssembly: {
   Memory: new (pages: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
   Module: new (bytes: Uint8Array) => object;
@@ -82,7 +84,7 @@ const I32X4_ADD = 0xae;
 const I32 = 0x7f;
 const V128 = 0x7b;
 
-/** Of the words of two vectors, 0 to 3 and 4 to 7, those taken. */
+/** The words taken of two vectors, 0 to 3 and 4 to 7. */
 const LOW_PAIRS = [0, 4, 1, 5] as const;
 const HIGH_PAIRS = [2, 6, 3, 7] as const;
 const LOW_HALVES = [0, 1, 4, 5] as const;
@@ -91,7 +93,8 @@ const HIGH_HALVES = [2, 3, 6, 7] as const;
 /** More than the module has. */
 const MOST_BYTES = 16 * 1024;
 
-/** A module being written. It must be quick, not small: this runs at every start, before V8 has compiled any of it. */
+/** A module being written. It must be quick, not small: this runs at every start, before V8 has compiled any
+ * of it. */
 class ModuleWriter {
   readonly #bytes = new Uint8Array(MOST_BYTES);
   #end = 0;
@@ -114,7 +117,7 @@ class ModuleWriter {
     return this.put(text.length, ...Buffer.from(text));
   }
 
-  /** What `write` writes, its size in front. */
+  /** The bytes that `write` writes, with their size in front. */
   sized(write: () => void): this {
     const at = this.#end;
     this.#end += 2;

@@ -1,7 +1,7 @@
 /**
- * md5 of many small contents, eight side by side (md5-kernel.ts): one of 4 KiB takes a fifth of the time that it takes
- * alone (docs/design/md5.md). Contents are put into the memory that the kernel reads, hashed together, and answered in the
- * order they came in.
+ * md5 of many small contents, eight side by side (md5-kernel.ts): one of 4 KiB takes a fifth of the time that
+ * it takes alone (docs/design/md5.md). Contents are put into the memory that the kernel reads, hashed
+ * together, and answered in the order they came in.
  */
 import {
   BLOCK_BYTES,
@@ -17,7 +17,7 @@ import {
 const MOST_CONTENTS = 512;
 const DIGEST_BYTES = 16;
 const CONTENTS_AT = FREE_FROM + MOST_CONTENTS * DIGEST_BYTES;
-/** Of 64 KiB: for 2 MiB of contents. */
+/** Pages of 64 KiB: for 2 MiB of contents. */
 const PAGES = 33;
 /** md5 ends a content with one bit, zeros, and its length in bits. */
 const LENGTH_BYTES = 8;
@@ -29,7 +29,7 @@ const MD5_OF_NOTHING = 'd41d8cd98f00b204e9800998ecf8427e';
 const IDLE = -1;
 
 export class Md5Lanes {
-  /** What contents are put into, at `at`. */
+  /** Buffer that contents are put into, at `at`. */
   readonly memory: Buffer;
   /** Where the next content goes. */
   at = CONTENTS_AT;
@@ -48,9 +48,9 @@ export class Md5Lanes {
   }
 
   /**
-   * Undefined on a machine that cannot: an old processor, Node without WebAssembly, an address space kept small. All lanes
-   * are tried, as nobody would notice a wrong md5 (numbers of WebAssembly and of JavaScript may differ in their order
-   * of bytes).
+   * Undefined on a machine that cannot: an old processor, Node without WebAssembly, an address space kept
+   * small. All lanes are tried, as nobody would notice a wrong md5 (numbers of WebAssembly and of JavaScript
+   * may differ in their order of bytes).
    */
   static start(): Md5Lanes | undefined {
     try {
@@ -62,7 +62,8 @@ export class Md5Lanes {
     }
   }
 
-  /** Whether a content of `bytes` bytes can be put at `at`; always true while none waits and it is at most 2 MiB. */
+  /** True if a content of `bytes` bytes can be put at `at`; always true while none waits and it is at most 2
+   * MiB. */
   hasRoom(bytes: number): boolean {
     return (
       this.#starts.length < MOST_CONTENTS && this.at + blocksOf(bytes) * BLOCK_BYTES <= this.memory.length

@@ -21,12 +21,14 @@ export function parseNetwork(text: string): Network {
   }
 }
 
-/** Whether an address lies in one of the networks. */
+/** True if an address lies in one of the networks. */
 export function isIn(networks: readonly Network[], address: Address): boolean {
   return networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
 }
 
-/** Whether a network, as its address and bits, is of this machine, or one that the internet does not reach. */
+/**
+ * True if a network, as its address and bits, is of this machine, or one that the internet does not reach.
+ */
 export function isPrivateNetwork(cidr: string): boolean {
   if (!ipaddr.isValidCIDR(cidr)) return false;
   const [base] = ipaddr.parseCIDR(cidr);

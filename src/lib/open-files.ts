@@ -12,10 +12,13 @@ export function openFilesLimit(path = '/proc/self/limits'): number {
   return found === null || found[1] === 'unlimited' ? Infinity : Number(found[1]);
 }
 
-/** Most connections that a daemon has beside those it serves, of one kind: turned away, or not yet speaking TLS. */
+/** Most connections that a daemon has beside those it serves, of one kind: turned away, or not yet speaking
+ * TLS. */
 const MOST_AT_DOOR = 256;
 
-/** How many those may be, for a process that may have `openFiles` files open: the others must still be there. */
+/**
+ * How many those may be, for a process that may have `openFiles` files open: the others must still be there.
+ */
 export function placesAtDoor(openFiles: number): number {
   return Math.min(MOST_AT_DOOR, Math.max(1, Math.floor(openFiles / 8)));
 }

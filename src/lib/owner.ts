@@ -1,6 +1,7 @@
 /**
- * What root makes for others: a file or folder made by a command that root runs belongs to whom its folder belongs to, or the
- * daemons, which run as that user, could not open it. What is replaced stays whose it was.
+ * Ownership of files that root makes for others: a file or folder made by a command that root runs belongs to
+ * whom its folder belongs to, or the daemons, which run as that user, could not open it. What is replaced
+ * stays whose it was.
  */
 import {
   closeSync,
@@ -18,8 +19,8 @@ import { errnoOf } from './errors.js';
 const isRoot = () => process.geteuid?.() === 0;
 
 /**
- * Gives a file that is about to take the place of `path` the owner, group and mode of what is there, as far as the mode is
- * no wider than `mode`. What is new and made by root is its folder's.
+ * Gives a file that is about to take the place of `path` the owner, group and mode of what is there, as far
+ * as the mode is no wider than `mode`. What is new and made by root is its folder's.
  * @param fd of it: its name may be somebody else's to replace
  */
 export function takeAfter(fd: number, path: string, mode: number): void {

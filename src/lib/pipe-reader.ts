@@ -1,7 +1,8 @@
 /**
- * Whether anybody still reads a pipe that we have nothing to write to: EPIPE comes with a write alone. poll(2) tells, and
- * Node has no call for it but that of WASI, which needs no program: a memory to talk over is enough. (Opening /proc/self/fd/N
- * without waiting, ENXIO, works for named pipes only; a write of nothing, for none.)
+ * Tells if anybody still reads a pipe that we have nothing to write to: EPIPE comes with a write alone.
+ * poll(2) tells, and Node has no call for it but that of WASI, which needs no program: a memory to talk over
+ * is enough. (Opening /proc/self/fd/N without waiting, ENXIO, works for named pipes only; a write of nothing,
+ * for none.)
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 
@@ -15,11 +16,12 @@ const SUBSCRIPTIONS = 0;
 const EVENTS = 1024;
 const COUNT = 2048;
 const SUBSCRIPTION_BYTES = 48;
-/** What is stdin, stdout, stderr for WASI: all of them are the pipe. */
+/** Number of the pipe for WASI, as stdin, stdout and stderr. */
 const STDOUT = 1;
 /**
- * How long is waited for a pipe that is full and has a reader, which is what the clock says. Once that is over the clock alone
- * is heard: a process that did not get to run for so long misses what poll(2) had to say, and has to ask again.
+ * How long is waited for a pipe that is full and has a reader, which is what the clock says. Once that is
+ * over the clock alone is heard: a process that did not get to run for so long misses what poll(2) had to
+ * say, and has to ask again.
  */
 const WAIT_NS = 2_000_000n;
 
@@ -33,9 +35,9 @@ interface WasiModule {
 type MemoryConstructor = new (pages: { initial: number }) => { buffer: ArrayBuffer };
 
 /**
- * Something that says whether the pipe behind a descriptor has lost its last reader, in two milliseconds; undefined where that
- * cannot be known: for files, terminals and sockets, and on systems without /proc. Yes is certain, no is not on a busy machine
- * and while the pipe is full: ask from time to time.
+ * Something that says whether the pipe behind a descriptor has lost its last reader, in two milliseconds;
+ * undefined where that cannot be known: for files, terminals and sockets, and on systems without /proc. Yes
+ * is certain, no is not on a busy machine and while the pipe is full: ask from time to time.
  */
 export function watchReader(fd: number): (() => boolean) | undefined {
   let own: number | undefined;

@@ -1,16 +1,18 @@
-/** What tells a process from every other, also from a later one with its number: the number, and when it began. */
+/** A mark of a process that differs from that of every other, also of a later one with its number: the
+ * number, and when it began. */
 import { readFileSync } from 'node:fs';
 import { errnoOf } from './errors.js';
 
 const MARK = /^(\d+)-(\d+)$/;
-/** The field of /proc/PID/stat, counted from the one after the name, that has the beginning in clock ticks since boot. */
+/** The field of /proc/PID/stat, counted from the one after the name, that has the beginning in clock ticks
+ * since boot. */
 const BEGINNING = 19;
 
 export function ownMark(): string {
   return `${process.pid}-${beginningOf(process.pid) ?? 0}`;
 }
 
-/** Whether the process of a mark made on this machine still runs; yes where that cannot be known. */
+/** True if the process of a mark made on this machine still runs; yes where that cannot be known. */
 export function isRunning(mark: string): boolean {
   const [, pid = '0', beginning] = MARK.exec(mark) ?? [];
   const now = beginningOf(Number(pid));

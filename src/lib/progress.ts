@@ -1,11 +1,9 @@
-/**
- * Progress of long work for a person who watches: one line on a terminal, rewritten in place, gone at the end. Nobody
- * watches a pipe or a log; there it must not be used.
- */
+/** Progress of long work for a person who watches: one line on a terminal, rewritten in place, gone at the
+ * end. Nobody watches a pipe or a log; there it must not be used. */
 interface ProgressOptions {
   /** In front of the line. */
   name: string;
-  /** What is counted, in the plural: `urls`. */
+  /** Name of the counted things, in the plural: `urls`. */
   unit: string;
   write: (text: string) => void;
   /** Monotonic milliseconds. */

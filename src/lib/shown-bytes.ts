@@ -1,7 +1,8 @@
-/** What a peer sent, for the log and its reader. */
+/** Bytes of a peer, for the log and its reader. */
 
 /**
- * The beginning of it in printable ASCII; every other byte as `\xNN`, a backslash too, and `...` where it is cut.
+ * The beginning of it in printable ASCII; every other byte as `\xNN`, a backslash too, and `...` where it is
+ * cut.
  * @param bytes a character each
  */
 export function shownBytes(bytes: string, maxBytes = 80): string {

@@ -22,7 +22,7 @@ export class Spill {
     this.#out.write(text);
   }
 
-  /** What was written, from its beginning. */
+  /** The written lines, from the first. */
   *lines(): Generator<string, void, undefined> {
     this.#out.flush();
     yield* readLinesAt(this.#fd, 0, this.#where);

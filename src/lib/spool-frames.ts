@@ -3,15 +3,16 @@
  *
  *     frame = length (u32) · crc (u32) · payload        big-endian
  *
- * The first payload is the header (JSON), the last frame has no payload and ends the file. The checksum covers the
- * frame's place and length besides its payload, so a frame that was cut, repeated, moved or altered is not believed.
+ * The first payload is the header (JSON), the last frame has no payload and ends the file. The checksum
+ * covers the frame's place and length besides its payload, so a frame that was cut, repeated, moved or
+ * altered is not believed.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { isNoRoom, LccError, messageOf, tooManyFiles } from './errors.js';
 
-/** What the creator of an entry says of it. */
+/** Fields that the creator of an entry gives it. */
 export type SpoolHeader = Record<string, string | number>;
 
 export interface SpoolEntry {
@@ -27,7 +28,7 @@ export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 const MAX_FRAME_BYTES = 1024 * 1024;
 export const FRAME_HEAD_BYTES = 8;
 const FRAME_READ_BYTES = 256 * 1024;
-/** What is read in one go, and kept whole in memory. */
+/** Bytes that are read in one go, and kept whole in memory. */
 const MAX_SMALL_BYTES = 256 * 1024;
 
 /** Writes the head of frame number `index` into its first bytes; the payload is all after it. */
@@ -45,8 +46,8 @@ export function frameOf(index: number, payload: Uint8Array): Buffer {
 }
 
 /**
- * Payloads of a small file, all of them verified. One read: thousands of small files are read several times as fast as by
- * `readFrames`, whose buffers are big and whose reads are handed to other threads.
+ * Payloads of a small file, all of them verified. One read: thousands of small files are read several times
+ * as fast as by `readFrames`, whose buffers are big and whose reads are handed to other threads.
  * @param bytes its size
  * @returns undefined when it is not small
  * @throws LccError as `readFrames`
@@ -98,8 +99,8 @@ function damagedAt(path: string, offset: number, what: string): LccError {
 }
 
 /**
- * Payloads in order; each only until the next one is asked for, for all are read into the same memory: the buffers of a big
- * entry would be more than all the rest of a process, as garbage outside the heap.
+ * Payloads in order; each only until the next one is asked for, for all are read into the same memory: the
+ * buffers of a big entry would be more than all the rest of a process, as garbage outside the heap.
  * @throws LccError `data.malformed` naming the file and the offset of the first damage
  */
 export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
@@ -107,7 +108,7 @@ export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
   const file = await open(path, 'r');
   try {
     let room = Buffer.allocUnsafeSlow(FRAME_READ_BYTES);
-    /** What was read and not taken. */
+    /** Bytes that were read and not taken. */
     let [from, to] = [0, 0];
     let offset = 0;
     const fill = async (wanted: number): Promise<boolean> => {
@@ -156,7 +157,8 @@ function checksum(index: number, payload: Uint8Array): number {
   return crc32(payload, crc32(place));
 }
 
-/** Full disks, and files that the system does not let be opened, are `io.full`; all else that it refuses is `io`. */
+/** Full disks, and files that the system does not let be opened, are `io.full`; all else that it refuses is
+ * `io`. */
 export function asSpoolError(path: string, error: unknown): LccError {
   if (error instanceof LccError) return error;
   const remedy = tooManyFiles(error);

@@ -1,4 +1,5 @@
-/** An entry of a spool being written: text in, frames on disk, bounded memory. See spool.ts for the life of an entry. */
+/** An entry of a spool being written: text in, frames on disk, bounded memory. See spool.ts for the life of
+ * an entry. */
 import { closeSync, fdatasync, fsync, open, openSync, unlink, writev } from 'node:fs';
 import { promisify } from 'node:util';
 import { writeAll } from './durable.js';
@@ -14,7 +15,7 @@ import {
 } from './spool-frames.js';
 import { step } from './steps.js';
 
-/** What an entry holds in memory before it has a file: most entries end before they have as much. */
+/** Bytes that an entry holds in memory before it has a file: most entries end before they have as much. */
 const HELD_BYTES = 32 * 1024;
 /** The same of all entries of a spool. */
 const MAX_HELD_BYTES = 2 * 1024 * 1024;
@@ -23,9 +24,9 @@ const FRAME_BYTES = 128 * 1024;
 /** The longest character: what a frame may lack to be full. */
 const CHARACTER_BYTES = 4;
 /**
- * How much is written between two hints to the disk. Without them a big entry meets the disk at its end, all at once:
- * the final sync then takes as long as the rest of the work together, and syncs of other entries, which share the file
- * system's journal with it, wait for all that was written of it so far.
+ * How much is written between two hints to the disk. Without them a big entry meets the disk at its end, all
+ * at once: the final sync then takes as long as the rest of the work together, and syncs of other entries,
+ * which share the file system's journal with it, wait for all that was written of it so far.
  */
 const WRITE_BACK_BYTES = 2 * 1024 * 1024;
 
@@ -38,10 +39,8 @@ const sync = promisify(fsync);
 const syncData = promisify(fdatasync);
 const remove = promisify(unlink);
 
-/**
- * Frames written from and used again. Fresh buffers for every frame cost more memory than all the rest: they live
- * outside the heap, where the garbage collector does not see their size in time.
- */
+/** Frames written from and used again. Fresh buffers for every frame cost more memory than all the rest: they
+ * live outside the heap, where the garbage collector does not see their size in time. */
 export class FrameBuffers {
   readonly #free: Buffer[] = [];
   readonly #plenty: number;
@@ -76,7 +75,8 @@ interface WriterHooks {
   fail: (error: unknown) => void;
   /** Bytes this entry adds to (negative: no longer takes from) what is being written. */
   onBytes: (bytes: number) => void;
-  /** A small entry is being synced; what it returns is called when that has ended, well with `promise` called before. */
+  /** A small entry is being synced; what it returns is called when that has ended, well with `promise` called
+   * before. */
   syncing: () => () => void;
   /** Names the synced file; resolves once the name is synced, too. */
   promise: (label: string, bytes: number) => Promise<SpoolEntry>;
@@ -105,7 +105,7 @@ export class SpoolWriter {
   #writingBack: Promise<void> | undefined;
   #error: unknown;
   #done = false;
-  /** Its last frame was written. */
+  /** True once the last frame was written. */
   #isWhole = false;
 
   constructor(path: string, header: SpoolHeader, hooks: WriterHooks) {
@@ -214,7 +214,8 @@ export class SpoolWriter {
   }
 
   /**
-   * What was written so far, in pieces, to be looked at before it is committed: nothing can be added any more.
+   * The content written so far, in pieces, to be looked at before it is committed: nothing can be added any
+   * more.
    * @throws LccError `io.full` or `io`
    */
   async *content(): AsyncGenerator<Buffer, void> {
@@ -237,8 +238,9 @@ export class SpoolWriter {
   }
 
   /**
-   * An entry of which nothing has been written: all of it in one call, sooner done than handed to another thread. To make
-   * its file is: that waits for the file system's journal where the disk has much to write, and others would wait with it.
+   * An entry of which nothing has been written: all of it in one call, sooner done than handed to another
+   * thread. To make its file is: that waits for the file system's journal where the disk has much to write,
+   * and others would wait with it.
    */
   async #writeWhole(): Promise<number> {
     const pieces = [...this.#head];
@@ -294,7 +296,7 @@ export class SpoolWriter {
   }
 
   async #pump(fd: number): Promise<void> {
-    // What is added in this turn of the event loop goes out in one call.
+    // All frames of this turn of the event loop go out in one call.
     await Promise.resolve();
     try {
       while (this.#queue.length > 0 && this.#error === undefined) await this.#writeQueue(fd);
@@ -340,7 +342,7 @@ export class SpoolWriter {
   }
 }
 
-/** What a write that took `written` bytes has left. */
+/** The pieces that a write of `written` bytes has left. */
 function rest(pieces: Uint8Array[], written: number): Uint8Array[] {
   let taken = written;
   for (const [index, piece] of pieces.entries()) {

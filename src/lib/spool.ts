@@ -1,17 +1,18 @@
 /**
- * A directory of messages that were promised to be delivered: written once, read in order, removed when delivered.
+ * A directory of messages that were promised to be delivered: written once, read in order, removed when
+ * delivered.
  *
  *     create ─▶ tmp/ ──write──▶ fsync ──▶ rename to new/ ──▶ fsync of new/ ──▶ promised ──▶ read ──▶ removed
  *                 │                                                              ╰─ damaged, refused ─▶ bad/
  *                 ╰─ anything else, or a crash ─▶ removed; it was never promised
  *
- * Why nothing promised is lost: `commit` resolves only after the file and then its name were synced, in that order. Why
- * nothing else is delivered: a name in new/ exists only for files that were whole and synced before they got it, and
- * every frame of a file is checksummed together with its place (spool-frames.ts).
+ * Why nothing promised is lost: `commit` resolves only after the file and then its name were synced, in that
+ * order. Why nothing else is delivered: a name in new/ exists only for files that were whole and synced
+ * before they got it, and every frame of a file is checksummed together with its place (spool-frames.ts).
  *
- * Entries are ordered by a number that is given when they are committed and never used again, not even when the spool
- * was empty in between: `sequence` holds a number that all given ones are below, raised ahead of use. One process at a
- * time serves a spool; it holds a lock that dies with it.
+ * Entries are ordered by a number that is given when they are committed and never used again, not even when
+ * the spool was empty in between: `sequence` holds a number that all given ones are below, raised ahead of
+ * use. One process at a time serves a spool; it holds a lock that dies with it.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs';
@@ -70,7 +71,7 @@ export function spooledLabels(dir: string): string[] {
   }
 }
 
-/** Whether a file of new/ with that name is an entry. */
+/** True if a file of new/ with that name is an entry. */
 export function isSpoolName(name: string): boolean {
   return NAME.test(name);
 }
@@ -101,8 +102,8 @@ export class Spool {
   #committing = false;
 
   /**
-   * Opens the spool, making its directories when there are none, removes what a crash left unfinished, and sets aside what
-   * is no entry: nobody promised it.
+   * Opens the spool, making its directories when there are none, removes what a crash left unfinished, and
+   * sets aside what is no entry: nobody promised it.
    * @throws LccError `try.later` when another process serves it
    */
   constructor(options: SpoolOptions) {
@@ -129,7 +130,7 @@ export class Spool {
     for (const entry of this.#entries) this.#bytes += entry.bytes;
   }
 
-  /** What is promised and not yet removed, oldest first. */
+  /** Entries that are promised and not yet removed, oldest first. */
   get entries(): readonly SpoolEntry[] {
     return this.#entries;
   }
@@ -139,14 +140,14 @@ export class Spool {
     return this.#bytes + this.#openBytes;
   }
 
-  /** What was set aside, ever, and not cleared away by the operator: entries, and files that were none. */
+  /** Entries, and files that were none, that were set aside and not cleared away by the operator. */
   get aside(): { entries: number; foreign: number } {
     const names = this.#list('bad');
     const entries = names.filter(isSpoolName).length;
     return { entries, foreign: names.length - entries };
   }
 
-  /** What its disk has. */
+  /** Space of the disk. */
   space(): DiskSpace {
     return spaceOf(this.#options.dir);
   }
@@ -169,7 +170,8 @@ export class Spool {
   }
 
   /**
-   * Reads an entry: its header, then its content in pieces, each of them only until the next one is asked for.
+   * Reads an entry: its header, then its content in pieces, each of them only until the next one is asked
+   * for.
    * @throws LccError `data.malformed` when it is damaged; pieces given out before were sound
    */
   read(id: string): { header: Promise<SpoolHeader>; content: AsyncGenerator<Buffer, void> } {
@@ -200,8 +202,8 @@ export class Spool {
 
   /**
    * Reads an entry to its end.
-   * @param onPiece is shown its content, piece by piece, not to be trusted before all of it is verified; the next one is
-   *   read when it has settled
+   * @param onPiece is shown its content, piece by piece, not to be trusted before all of it is verified;
+   *   the next one is read when it has settled
    * @throws LccError `data.malformed` when anything in it is damaged
    */
   async verify(
@@ -214,8 +216,8 @@ export class Spool {
   }
 
   /**
-   * Forgets a delivered entry. Its name may come back after a power cut: delivery must bear being repeated. Others are
-   * served meanwhile: on a disk with much to write the name waits for the file system's journal.
+   * Forgets a delivered entry. Its name may come back after a power cut: delivery must bear being repeated.
+   * Others are served meanwhile: on a disk with much to write the name waits for the file system's journal.
    */
   async remove(id: string): Promise<void> {
     await unlink(join(this.#options.dir, 'new', id));
@@ -264,8 +266,8 @@ export class Spool {
     this.#committing = true;
     const { dir, steps, fail } = this.#options;
     while (this.#commits.length > 0) {
-      // What is being synced, and what is committed in this turn of the event loop, shares the sync of the directory:
-      // for each by itself, a crowd would wait much longer than for its slowest.
+      // Entries that are being synced, and those committed in this turn of the event loop, share the sync of
+      // the directory: for each by itself, a crowd would wait much longer than for its slowest.
       await Promise.all(this.#syncing);
       const named: { commit: Commit; entry: SpoolEntry }[] = [];
       for (const commit of this.#commits.splice(0)) {
@@ -331,7 +333,7 @@ export class Spool {
     return readdirSync(join(this.#options.dir, part)).sort();
   }
 
-  /** What `sequence` says; when that cannot be read far more than the highest number there is. */
+  /** The number in `sequence`; when that cannot be read, far more than the highest number there is. */
   #readReserved(highest: number): number {
     const path = join(this.#options.dir, 'sequence');
     const text = readIfThere(path);

@@ -1,9 +1,10 @@
 /**
- * Opening a database in WAL mode for reading only. SQLite reads one only where its log and the index of that are, or can be
- * made: not one that was closed in good order and is on a read-only disk, a backup or a snapshot that is mounted, or in a folder that
- * its reader may not write to; nor one whose writer was killed, where the reader may not write to the index. Its
- * `immutable=1` would do that, but ours is compiled without URIs, and it passes over a log that is
- * there. So such a one is read from a copy in the folder for temporary files, which goes with its last reader.
+ * Opening a database in WAL mode for reading only. SQLite reads one only where its log and the index of that
+ * are, or can be made: not one that was closed in good order and is on a read-only disk, a backup or a
+ * snapshot that is mounted, or in a folder that its reader may not write to; nor one whose writer was killed,
+ * where the reader may not write to the index. Its `immutable=1` would do that, but ours is compiled without
+ * URIs, and it passes over a log that is there. So such a one is read from a copy in the folder for temporary
+ * files, which goes with its last reader.
  */
 import {
   accessSync,
@@ -21,13 +22,13 @@ import { READER_BYTES, requireRoom, roomlessness } from './disk-room.js';
 import { errnoOf, LccError } from './errors.js';
 import { openSqlite, type Db } from './sqlite.js';
 
-/** What each copy was made of. */
+/** The file and state that each copy was made of. */
 const copies = new WeakMap<Db, { path: string; state: string }>();
 
 /**
  * @param busyMs how long another process is waited for
- * @throws what SQLite and the file system throw; LccError `io.full` when a disk has no room for what it takes, `try.later`
- *   when somebody begins to write to what is being copied
+ * @throws what SQLite and the file system throw; LccError `io.full` when a disk has no room for what it
+ *   takes, `try.later` when somebody begins to write to what is being copied
  */
 export function openForReading(path: string, busyMs: number): Db {
   const hasIndex = existsSync(`${path}-wal`) && existsSync(`${path}-shm`);
@@ -45,7 +46,7 @@ export function openForReading(path: string, busyMs: number): Db {
   }
 }
 
-/** Whether a file is there to be read in a folder that this user may not write to. */
+/** True if a file is there to be read in a folder that this user may not write to. */
 function isClosedFolder(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);
@@ -60,7 +61,7 @@ function isClosedFolder(path: string): boolean {
   }
 }
 
-/** Whether a file is there that no user can write to from here. */
+/** True if a file is there that no user can write to from here. */
 export function isOnReadOnlyDisk(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -70,7 +71,7 @@ export function isOnReadOnlyDisk(path: string): boolean {
   }
 }
 
-/** Whether it is a copy of what is written to since: a disk may be read-only for us alone. */
+/** True if it is a copy of what is written to since: a disk may be read-only for us alone. */
 export function isOutdated(db: Db): boolean {
   const copy = copies.get(db);
   return copy !== undefined && stateOf(copy.path) !== copy.state;

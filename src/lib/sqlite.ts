@@ -1,7 +1,5 @@
-/**
- * SQLite: the one of two versions of better-sqlite3 that runs on this Node (docs/design/sqlite.md). A process never loads
- * both: two libraries in it would take each other's locks away.
- */
+/** SQLite: the one of two versions of better-sqlite3 that runs on this Node (docs/design/sqlite.md). A
+ * process never loads both: two libraries in it would take each other's locks away. */
 import type Database from 'better-sqlite3';
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -29,8 +27,8 @@ export function openSqlite(path: string, options?: SqliteOptions): Db {
 }
 
 /**
- * Loads what the first database of a process loads. For those that open theirs late: should Node find no descriptor for
- * it then, it takes the file for missing, for ever.
+ * Loads what the first database of a process loads. For those that open theirs late: should Node find no
+ * descriptor for it then, it takes the file for missing, for ever.
  * @throws LccError `config` when the package is missing, or has nothing for this machine
  */
 export function loadSqlite(): typeof Database {
@@ -54,10 +52,8 @@ export function loadSqlite(): typeof Database {
   }
 }
 
-/**
- * What keeps a database file from being used now, with its name, which SQLite does not say, and what to do: others write to it, or it
- * cannot be opened. Undefined for any other error.
- */
+/** The hindrance to the use of a database file, with its name, which SQLite does not say, and what to do:
+ * others write to it, or it cannot be opened. Undefined for any other error. */
 export function hindranceOf(path: string, error: unknown): LccError | undefined {
   const code = errnoOf(error) ?? '';
   const message = `${path}: ${messageOf(error)}`;
@@ -75,7 +71,7 @@ export function hindranceOf(path: string, error: unknown): LccError | undefined 
   );
 }
 
-/** Whether the file, or the folder where SQLite keeps what belongs to it, is closed to this user. */
+/** True if the file, or the folder where SQLite keeps what belongs to it, is closed to this user. */
 function isForbidden(path: string): boolean {
   return isClosed(path, constants.R_OK | constants.W_OK) || isClosed(`${dirname(path)}/.`, constants.W_OK);
 }

@@ -3,7 +3,8 @@
 /**
  * @param noun what is in these states, for the message
  * @param after the states that each may become
- * @returns gives the state back that is entered. @throws Error for a transition that is not in the table: a bug of the caller
+ * @returns gives the state back that is entered. @throws Error for a transition that is not in the table: a
+ * bug of the caller
  */
 export function transitions<S extends string>(
   noun: string,

@@ -1,9 +1,9 @@
 /**
- * Standard input and output of filters: synchronous, in big chunks. A stream per line or a promise per file costs
- * two to five times the work itself; commands that also speak to sockets read `process.stdin`.
+ * Standard input and output of filters: synchronous, in big chunks. A stream per line or a promise per file
+ * costs two to five times the work itself; commands that also speak to sockets read `process.stdin`.
  *
- * A descriptor we inherit may be non-blocking because a process that shares it made it so (a terminal, a pipe from another
- * Node process): EAGAIN is answered by sleeping, a little longer each time, never by spinning.
+ * A descriptor we inherit may be non-blocking because a process that shares it made it so (a terminal, a pipe
+ * from another Node process): EAGAIN is answered by sleeping, a little longer each time, never by spinning.
  */
 import { readSync, write, writeSync } from 'node:fs';
 import { errnoOf, isNoRoom, LccError } from './errors.js';
@@ -15,9 +15,10 @@ const FIRST_NAP_MS = 0.25;
 const LONGEST_NAP_MS = 20;
 
 /**
- * The bytes of a descriptor until its end, in chunks of up to `chunkBytes`. The chunk is overwritten by the next
- * read: decode or copy it before asking for more.
- * @throws LccError `input.missing` for a directory, `io` for any other failure; `where` names the input in both
+ * The bytes of a descriptor until its end, in chunks of up to `chunkBytes`. The chunk is overwritten by the
+ * next read: decode or copy it before asking for more.
+ * @throws LccError `input.missing` for a directory, `io` for any other failure; `where` names the input in
+ * both
  */
 export function* readChunks(
   fd: number,
@@ -32,7 +33,8 @@ export function* readChunks(
   }
 }
 
-/** A file's bytes from an offset to its end, without moving the descriptor's position. Otherwise as `readChunks`. */
+/** A file's bytes from an offset to its end, without moving the descriptor's position. Otherwise as
+ * `readChunks`. */
 export function* readChunksAt(
   fd: number,
   offset: number,
@@ -56,7 +58,7 @@ function readSome(fd: number, buffer: Uint8Array, where: string, offset: number 
     } catch (error) {
       const errno = errnoOf(error);
       if (errno === 'EAGAIN') continue;
-      // What some platforms say instead of returning 0 at the end of a terminal or a closed pipe.
+      // Some platforms say EOF instead of returning 0 at the end of a terminal or a closed pipe.
       if (errno === 'EOF') return 0;
       if (errno === 'EISDIR')
         throw new LccError('input.missing', `${where} is a directory`, { cause: error });
@@ -66,8 +68,9 @@ function readSome(fd: number, buffer: Uint8Array, where: string, offset: number 
 }
 
 /**
- * Collects text and writes it in blocks. Nothing is written behind the caller's back: `flush()` at the end, or the
- * last block is lost. A reader that went away shows as the system's EPIPE error, which `commands/run.ts` ends silently.
+ * Collects text and writes it in blocks. Nothing is written behind the caller's back: `flush()` at the end,
+ * or the last block is lost. A reader that went away shows as the system's EPIPE error, which
+ * `commands/run.ts` ends silently.
  */
 export class Output {
   readonly #fd: number;
@@ -154,7 +157,7 @@ function writeLater(fd: number, bytes: Uint8Array): Promise<number> {
   );
 }
 
-/** What a failed write to `where` is told as: LccError `io.full` (no space left) or `io`. */
+/** The error for a failed write to `where`: LccError `io.full` (no space left) or `io`. */
 export function writeFailure(where: string, cause: unknown): LccError {
   return isNoRoom(cause)
     ? new LccError('io.full', `cannot write ${where}: no space left; free some and run again`, { cause })

@@ -1,15 +1,15 @@
 /**
  * Durable steps: the named instants between which a crash could lose or repeat something.
  *
- * Code that makes data durable calls `step(name)` right after each step took effect (file synced, renamed, directory
- * synced, transaction committed, acknowledgement sent). In production that is one comparison. Tests use it in two ways,
- * through the environment so that it reaches the real processes:
+ * Code that makes data durable calls `step(name)` right after each step took effect (file synced, renamed,
+ * directory synced, transaction committed, acknowledgement sent). In production that is one comparison. Tests
+ * use it in two ways, through the environment so that it reaches the real processes:
  *
  * - `LCC_STEP_LOG=FILE` appends `pid name` for every step, so that a test can assert the order of steps
  *   (kill -9 cannot prove an fsync happened; the order of steps can).
- * - `LCC_CRASH_AT=NAME[:N]` kills this process with SIGKILL at the N-th (default first) passing of step NAME. With
- *   `LCC_CRASH_ONCE=FILE` only when FILE does not exist yet, and makes it: a daemon that is restarted with the same
- *   environment lives.
+ * - `LCC_CRASH_AT=NAME[:N]` kills this process with SIGKILL at the N-th (default first) passing of step
+ *   NAME. With `LCC_CRASH_ONCE=FILE` only when FILE does not exist yet, and makes it: a daemon that is
+ *   restarted with the same environment lives.
  *
  * A test that runs many lives of a stage in one process watches its steps with `onStep`.
  */
@@ -28,7 +28,8 @@ export function step(name: string): void {
   if (active) record(name);
 }
 
-/** Calls `watch` at every step of this process from now on, in place of an earlier one; what it throws, `step` throws. */
+/** Calls `watch` at every step of this process from now on, in place of an earlier one; what it throws,
+ * `step` throws. */
 export function onStep(watch: (name: string) => void): void {
   watcher = watch;
   active = true;

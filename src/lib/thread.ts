@@ -4,8 +4,9 @@
  *     starting ──online──▶ ready ──stop──▶ over
  *         ╰──────────────────┴──it ends, cannot answer, or is silent for too long──▶ over, and lost
  *
- * Its owner hears of answers (`answered`), or waits for them without the event loop (`take`). What a lost thread owes is the
- * owner's to do; a new thread may be started. The thread's side is `serveThread`, in a bundle of its own (scripts/build.mjs).
+ * Its owner hears of answers (`answered`), or waits for them without the event loop (`take`). What a lost
+ * thread owes is the owner's to do; a new thread may be started. The thread's side is `serveThread`, in a
+ * bundle of its own (scripts/build.mjs).
  */
 import { join } from 'node:path';
 import {
@@ -23,7 +24,7 @@ import { LccError, messageOf, type ErrorCode } from './errors.js';
 interface ThreadOptions<A> {
   /** File that calls `serveThread`. */
   script: string;
-  /** What it begins with, a copy. */
+  /** Data that the thread begins with, a copy. */
   data?: unknown;
   /** Part of its heap for what was made last. */
   youngMb?: number;
@@ -33,7 +34,7 @@ interface ThreadOptions<A> {
   lost?(reason: Error): void;
 }
 
-/** What a thread starts with. */
+/** The state that a thread starts with. */
 export interface ThreadStart {
   data: unknown;
   port: MessagePort;
@@ -60,7 +61,8 @@ export class Thread<Q, A> {
     this.#worker = new Worker(options.script, {
       workerData: start,
       transferList: [port2],
-      // Its files are closed as soon as they are read or written: Node need not note each for its end, 1 to 2 µs a file.
+      // The thread's files are closed as soon as they are read or written: Node need not note each for its
+      // end, 1 to 2 µs a file.
       trackUnmanagedFds: false,
       // Otherwise Node opens ours to write to it what the thread says, and makes a pipe there non-blocking.
       stdout: true,
@@ -76,7 +78,7 @@ export class Thread<Q, A> {
     this.#rest();
   }
 
-  /** Whether it has started; what it is asked before waits so long, some 60 ms. */
+  /** True if it has started; what it is asked before waits so long, some 60 ms. */
   get isReady(): boolean {
     return this.#state === 'ready';
   }
@@ -109,7 +111,8 @@ export class Thread<Q, A> {
   }
 
   /**
-   * Waits for the next answer without the event loop, which could not tell that the thread has ended: hence the patience.
+   * Waits for the next answer without the event loop, which could not tell that the thread has ended: hence
+   * the patience.
    * @returns undefined when the thread is lost
    * @throws LccError what it failed with
    */

@@ -8,7 +8,8 @@ const NAMES_OF_UTC = /^:?(?:Etc\/)?(?:UTC|UCT|GMT|Zulu|Universal|Greenwich)(?:[+
 const IN_WINTER = new Date(2026, 0, 1);
 const IN_SUMMER = new Date(2026, 6, 1);
 
-/** $TZ, when it names another zone than UTC and this process has UTC all the same: as of `CET-1CEST`, or a misspelt name. */
+/** $TZ, when it names another zone than UTC and this process has UTC all the same: as of `CET-1CEST`, or a
+ * misspelt name. */
 export function zoneNotUnderstood(zone = process.env['TZ'] ?? ''): string | undefined {
   if (zone === '' || NAMES_OF_UTC.test(zone)) return undefined;
   // A zone that is understood, but has no name, is none for Intl either: as of EST5.

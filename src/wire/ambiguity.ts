@@ -1,7 +1,5 @@
-/**
- * URLs of which parsers, proxies and servers may disagree where they lead. They are refused wherever they seem to point:
- * what is checked here and what is fetched in the end must be the same place.
- */
+/** URLs of which parsers, proxies and servers may disagree where they lead. They are refused wherever they
+ * seem to point: what is checked here and what is fetched in the end must be the same place. */
 
 /** C0 and DEL: URL parsers drop some of them silently. */
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
@@ -10,7 +8,8 @@ const ENCODED_SLASH = /%2f/i;
 const ENCODED_NUL = /%00/;
 /** Up to a `;` (path parameters) or a NUL: servers have cut names at both. */
 const DOT_SEGMENT = /^\.\.?(?:[;\u0000].*)?$/s;
-/** What servers have been seen to drop from a name: blanks, control and format characters, bytes that are no text. */
+/** Characters that servers have been seen to drop from a name: blanks, control and format characters, bytes
+ * that are no text. */
 const DROPPED = /[\p{Z}\p{C}\ufffd]/gu;
 const DROPPED_BUT_NUL = /(?!\u0000)[\p{Z}\p{C}\ufffd]/gu;
 const NOT_ASCII = /[\u0080-\uffff]/;
@@ -35,9 +34,10 @@ export function ambiguityOf(url: string): string | undefined {
 }
 
 /**
- * Whether a server may find a dot segment, however it reads the path: decoded once or over and over, backslashes taken
- * for slashes, overlong UTF-8 for what it would spell, wide dots for dots, blanks and control characters dropped. Whatever else
- * a name holds (a file may well be called `a\b` or have a newline in its name) cannot lead out of a directory.
+ * True if a server may find a dot segment, however it reads the path: decoded once or over and over,
+ * backslashes taken for slashes, overlong UTF-8 for what it would spell, wide dots for dots, blanks and
+ * control characters dropped. Whatever else a name holds (a file may well be called `a\b` or have a newline
+ * in its name) cannot lead out of a directory.
  */
 function hasDotSegment(path: string): boolean {
   // A character is a byte from here on.

@@ -9,14 +9,15 @@
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>  <recall lane="7"/>
  *           <ping intervalms="15000"/>                        the next comes after that time
  *
- * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it fetches; it is given
- * up, and its lanes go to others, when it has not answered three pings (pinged-link.ts).
+ * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it
+ * fetches; it is given up, and its lanes go to others, when it has not answered three pings (pinged-link.ts).
  *
- * A result with `retryafter` stops all lanes of its provider: what has not begun of them comes back as `recalled`, also what
- * still arrives, until one of them is recalled (retry-after.ts).
+ * A result with `retryafter` stops all lanes of its provider: what has not begun of them comes back as
+ * `recalled`, also what still arrives, until one of them is recalled (retry-after.ts).
  *
- * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
- * alone. Of a `fetch` only `id`, `url` and `file` must be there; a typed `mtime` may have any form of a date.
+ * Requests of one lane are carried out one after the other, in the order in which they come; one without a
+ * lane stands alone. Of a `fetch` only `id`, `url` and `file` must be there; a typed `mtime` may have any
+ * form of a date.
  */
 import type { Duplex } from 'node:stream';
 import type { LccError } from '../lib/errors.js';
@@ -29,12 +30,13 @@ import { LowerEnd, UpperEnd } from './pinged-link.js';
 import { sendFetched } from './send-fetched.js';
 import type { LinkOptions } from './messages.js';
 
-/** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
+/** Handlers of the robot for what a Bot Manager (or a person) says on a connection. */
 interface ManagerHandlers {
   fetch(request: RobotRequest): void;
-  /** What has not begun of the lane must be given back. */
+  /** The urls of the lane that have not begun must be given back. */
   recall(lane: string, begun: boolean): void;
-  /** No more requests will come, but results may still be sent; without this handler the connection is closed then. */
+  /** No more requests will come, but results may still be sent; without this handler the connection is closed
+   * then. */
   ended?(): void;
   closed(reason: LccError | undefined): void;
 }
@@ -64,7 +66,7 @@ export class ManagerPeer extends LowerEnd<ManagerHandlers> {
   }
 }
 
-/** What a Bot Manager asks of the code that serves a robot. */
+/** Handlers of a Bot Manager for what a robot says. */
 interface RobotHandlers {
   /** First of all, and again whenever it changes. */
   hello(slots: number, takesUnasked: boolean): void;
@@ -93,7 +95,9 @@ export class RobotPeer extends UpperEnd<RobotHandlers> {
     else throw this.channel.violation(`<${name}> is nothing a robot says; bot, fetched and pong are`);
   }
 
-  /** Asks for a request of the source, under the id the robot is to answer with. @param file not for `inline` */
+  /**
+   * Asks for a request of the source, under the id the robot is to answer with. @param file not for `inline`
+   */
   fetch(id: number, file: string | undefined, request: FetchTerms & { lane?: string }): void {
     this.#parts.asked(id, request);
     this.channel.send(formatFetch(id, request, file));

@@ -1,7 +1,7 @@
 /**
- * The form by which a url is one url however a page writes it: the Queue Manager, the filters and the crawl compare urls
- * in this form alone. What may be another page on some server stays apart: case, the order of parameters, slashes at the
- * end, `index.html`.
+ * The form by which a url is one url however a page writes it: the Queue Manager, the filters and the crawl
+ * compare urls in this form alone. What may be another page on some server stays apart: case, the order of
+ * parameters, slashes at the end, `index.html`.
  *
  *     http://EXAMPLE.org:80/%7euser/?utm_source=x#top            http://example.org/~user/
  *     https://example.org/cart;jsessionid=5A2F?id=3              https://example.org/cart?id=3, fetched with its session
@@ -11,21 +11,23 @@
 export interface CanonicalUrl {
   /** By which the page is known. */
   curl: string;
-  /** What is asked for, where the url has a session that `curl` does not name. */
+  /** The url to ask for, where it has a session that `curl` does not name. */
   furl?: string;
 }
 
 /** Nothing in it can have another form once a URL parser has written it. */
 const PLAIN = /^[^%?#;@]*$/;
-/** An escape; or a percent sign that is none, with the escapes after it: to decode one of them might make it one. */
+/** An escape; or a percent sign that is none, with the escapes after it: to decode one of them might make it
+ * one. */
 const ESCAPES = /%[0-9A-Fa-f]{2}|%[0-9A-Fa-f]?(?:%[0-9A-Fa-f]{2})+/g;
 const ESCAPE_LENGTH = 3;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 /** Where a visitor came from, and nothing of the page (their names, in any case). */
 const TRACKERS = /^(?:utm_[^=]*|fbclid|gclid|msclkid|mc_cid|mc_eid)(?:=|$)/i;
 /**
- * Numbers of visitors, where they look like one: of PHP (22 to 256 characters, of 4, 5 or 6 bits each), of ASP (24 letters),
- * and 32 hexadecimal digits of either and of `sid`, which other sites call their pages by; of Java servers in the path.
+ * Numbers of visitors, where they look like one: of PHP (22 to 256 characters, of 4, 5 or 6 bits each), of
+ * ASP (24 letters), and 32 hexadecimal digits of either and of `sid`, which other sites call their pages by;
+ * of Java servers in the path.
  */
 const SESSIONS =
   /^(?:PHPSESSID=(?:[0-9a-z,-]|%2C){22,256}|ASPSESSIONID[^=]*=(?:[a-z]{24}|[0-9a-f]{32})|sid=[0-9a-f]{32})$/i;
@@ -48,7 +50,7 @@ export function canonicalUrl(url: string, base?: string): CanonicalUrl | undefin
   return curl === furl ? { curl } : { curl, furl };
 }
 
-/** Whether two urls are one. */
+/** True if two urls are one. */
 export function isSameUrl(one: string, other: string): boolean {
   if (one === other) return true;
   const first = canonicalUrl(one);

@@ -1,6 +1,6 @@
 /**
- * The error codes of the LCC (attribute `code`): language independent, one table, one man page (lcc-codes(7); a test
- * compares the two). 4xx and 5xx are the HTTP status a fetch got and are not listed here.
+ * The error codes of the LCC (attribute `code`): language independent, one table, one man page (lcc-codes(7);
+ * a test compares the two). 4xx and 5xx are the HTTP status a fetch got and are not listed here.
  */
 
 export const CODES = {
@@ -53,16 +53,18 @@ export const STORE_FULL = 613;
 export const REMOVALS_HELD = 205;
 /** An address that the LCC is not permitted to fetch from. */
 export const UNPERMITTED = 610;
-/** Of what nobody announced: nothing is sent for it. */
+/** The url was not announced, and robots.txt forbids it: nothing is sent for it. */
 export const ROBOTS_FORBID = 615;
-/** Of what was announced: an audit found that it has changed, or is gone, without a word. */
+/** The url was announced, and an audit found that it has changed, or is gone, without a word. */
 export const SILENT_CHANGE = 616;
 export const SILENT_END = 617;
-/** Of what nobody announced: it was fetched, and is not kept. */
+/** The url was not announced: it was fetched, and is not kept. */
 export const UNWANTED = 618;
-/** What a site itself wishes of pages that nobody announced: a person's word for one does not change it. */
+/** Codes by which a site itself refuses pages that nobody announced: a person's word for one does not change
+ * it. */
 export const SITE_WISHES: readonly number[] = [ROBOTS_FORBID, UNWANTED];
-/** What a provider announces may be outside its roots when it comes, and when its turn to be fetched has come. */
+/** A url outside the roots of its provider: found when it comes, and again when its turn to be fetched has
+ * come. */
 export const OUTSIDE_ROOTS = 304;
 
 export type LccCode = keyof typeof CODES;

@@ -4,7 +4,7 @@ import { rootsApart } from './roots-apart.js';
 interface CrontabTerms {
   /** Directory of the commands. */
   bin: string;
-  /** Of the pages. */
+  /** Folder of the pages. */
   docroot: string;
   pwdfile: string;
   pid: number;
@@ -21,7 +21,7 @@ const PLAIN = /^(?:\$HOME\/)?[\w@+=:,./-]+$/;
 interface Part {
   /** Below the docroot; none: all of it. */
   dirs: readonly string[];
-  /** Of its own state; undefined: it is the only line. */
+  /** Name of its own state; undefined: the line is the only one. */
   name?: string;
 }
 
@@ -49,8 +49,8 @@ interface CrontabEntry {
 }
 
 /**
- * The lines for all roots of a provider: one for each host. A full set names all that a provider has, so of several lines none sends
- * one, and each keeps a state of its own.
+ * The lines for all roots of a provider: one for each host. A full set names all that a provider has, so of
+ * several lines none sends one, and each keeps a state of its own.
  * @param terms `docroot` is that of the only host, or what those of several hosts are below, by their names
  */
 export function crontabLines(

@@ -1,12 +1,13 @@
 /**
- * CU ↔ LCC: queries of a content user in, answers out (protocol.md, section 5). The order of what each side may say:
+ * CU ↔ LCC: queries of a content user in, answers out (protocol.md, section 5). The order of what each side
+ * may say:
  *
  *     start ─[<reader/>]─▶ known ─<query/>─▶ answered ─<query/>─▶ …
  *
- * One query after the other; the answer to one is complete before the next is looked at. After its last query a client ends its
- * own side, or says so in the query (`last`) where it cannot: `openssl s_client` does not pass on the end of its input and
- * wait for an answer as well. Prefixes are not needed. An
- * attribute that is not known is refused: a filter that was misspelt would select everything.
+ * One query after the other; the answer to one is complete before the next is looked at. After its last query
+ * a client ends its own side, or says so in the query (`last`) where it cannot: `openssl s_client` does not
+ * pass on the end of its input and wait for an answer as well. Prefixes are not needed. An attribute that is
+ * not known is refused: a filter that was misspelt would select everything.
  */
 import { LccError } from '../lib/errors.js';
 import { escapeText, formatAttributes } from '../lib/xml/escape.js';
@@ -35,7 +36,7 @@ export interface CuQuery {
   mime?: string;
   /** Deletions alone, none, or both (undefined: both where the query is about changes). */
   deleted?: 'only' | 'no' | 'yes';
-  /** Whether the content is sent, too. */
+  /** True if the content is sent, too. */
   content: boolean;
   /** At most that many urls. */
   limit?: number;
@@ -48,7 +49,7 @@ export type CuEvent =
 
 const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})$/;
 const NUMBER = /^[1-9]\d{0,14}$/;
-/** Of a glob; SQLite takes none of 50 000 bytes. */
+/** Most bytes of a glob; SQLite takes none of 50 000 bytes. */
 const MAX_MIME_LENGTH = 1000;
 
 export class CuReader {
@@ -82,7 +83,7 @@ export class CuReader {
     );
   }
 
-  /** What the next bytes say, in order. A `problem` is the last event there will be. */
+  /** Events of the next bytes, in order. A `problem` is the last event there will be. */
   read(chunk: Uint8Array): CuEvent[] {
     return this.#collect(() => this.#reader.write(chunk));
   }
@@ -180,8 +181,8 @@ function wrong(name: string, value: string, wanted: string): LccError {
 
 /**
  * The beginning of an answer; `<url>` elements follow.
- * @param cursor what the client asks with the next time, once it has read this answer whole; undefined where a limit
- *   decides how far the answer goes
+ * @param cursor what the client asks with the next time, once it has read this answer whole; undefined
+ *   where a limit decides how far the answer goes
  */
 export function resultStart(storeId: string, cursor: CuCursor | undefined): string {
   const attributes = {

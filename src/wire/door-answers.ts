@@ -1,6 +1,6 @@
 /**
- * The spider door (lcc-protocol(5)), what a daemon of ours sends and hears there: sets of urls that no owner announced, each for one
- * provider, and for each an answer, in their order.
+ * The spider door (lcc-protocol(5)), what a daemon of ours sends and hears there: sets of urls that no owner
+ * announced, each for one provider, and for each an answer, in their order.
  *
  *     <lococa:set set="partial" pid="7" origin="links"> <url …/>… </lococa:set>
  *     <lococa:set_result> <errors> <url code="304" …/>… </errors> <set_accepted received="2"/> </lococa:set_result>
@@ -50,7 +50,9 @@ export class SpiderAnswers {
     );
   }
 
-  /** @throws LccError `peer.protocol` for what was not agreed, `data.malformed` or `limit` from the XML reader */
+  /**
+   * @throws LccError `peer.protocol` for what was not agreed, `data.malformed` or `limit` from the XML reader
+   */
   write(chunk: Uint8Array): void {
     this.#reader.write(chunk);
   }

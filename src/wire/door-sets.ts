@@ -1,6 +1,8 @@
 /**
- * Urls that no owner announced, through the spider door of lccd-uns: a set of a provider whenever enough of its urls wait, or enough of
- * all, or when the first of them has waited long enough: what is sent is worked on while more is looked for. Each set is on the disk of the UNS when it is answered; `finish` waits for the answers to all of them.
+ * Urls that no owner announced, through the spider door of lccd-uns: a set of a provider whenever enough of
+ * its urls wait, or enough of all, or when the first of them has waited long enough: what is sent is worked
+ * on while more is looked for. Each set is on the disk of the UNS when it is answered; `finish` waits for the
+ * answers to all of them.
  */
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
@@ -25,7 +27,7 @@ export interface DoorSetsOptions {
   timeoutMs: number;
 }
 
-/** What became of the sets. */
+/** Counts of the sets by their outcome. */
 export interface DoorCounts {
   sets: number;
   accepted: number;
@@ -58,7 +60,10 @@ export class DoorSets {
     this.#where = formatEndpoint(options.door);
   }
 
-  /** @throws LccError `peer.unavailable`, `peer.busy`, `peer.protocol`, `peer.rejected`: then not all of it is with the UNS */
+  /**
+   * @throws LccError `peer.unavailable`, `peer.busy`, `peer.protocol`, `peer.rejected`: then not all of it is
+   * with the UNS
+   */
   async finish(): Promise<void> {
     await this.#sendAll();
     const talk = this.#talk;

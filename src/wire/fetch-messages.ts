@@ -1,5 +1,6 @@
 /**
- * The messages about a fetch, the same on every edge that a request passes, QM ↔ BM, BM ↔ BM and BM ↔ BOT (lcc-protocol(5)):
+ * The messages about a fetch, the same on every edge that a request passes, QM ↔ BM, BM ↔ BM and BM ↔ BOT
+ * (lcc-protocol(5)):
  *
  *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>
  *           <fetch id="21" … accept="text/*" redirects="report"/>   what nobody announced
@@ -13,9 +14,9 @@
  *           <part id="22">VXNlci1hZ2V…</part>             base64, as many as it takes, then
  *           <fetched id="22" status="inline" http="200"/>
  *
- * Each edge adds what only it knows: a Bot Manager tells a robot the `file` to write, and its source the `machineid` and
- * `fileid` of what was stored. Times are seconds with decimals; `mtime` is the validator as the server sent it, `furl` the URL
- * to which redirects led. An attribute without a value counts as missing.
+ * Each edge adds what only it knows: a Bot Manager tells a robot the `file` to write, and its source the
+ * `machineid` and `fileid` of what was stored. Times are seconds with decimals; `mtime` is the validator as
+ * the server sent it, `furl` the URL to which redirects led. An attribute without a value counts as missing.
  */
 import { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
@@ -243,7 +244,7 @@ export function readRobotFetched(attributes: Attributes, text: string, content?:
         len,
         wireBytes: wireBytes ?? len,
         elapsedMs,
-        // That it was contradicted matters to nobody who has taken it.
+        // A contradiction of the announced length or md5 matters to nobody who has taken the content.
         completeness: optionalFlag(element, attributes, 'verified') === false ? 'unverified' : 'whole',
       };
       if (mimetype !== undefined) result.mimetype = mimetype;

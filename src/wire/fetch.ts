@@ -1,39 +1,48 @@
-/** What is asked of a robot and what it answers: the values behind the messages of fetch-messages.ts. */
+/** Requests to a robot and its answers: the values behind the messages of fetch-messages.ts. */
 
 /** Most of a content that a result may carry itself. */
 export const MAX_INLINE_BYTES = 512_000;
 
 /**
- * How much is known of the end of a content that came. One that is known to be cut (its connection was reset, or closed without
- * the goodbye of TLS, or before the end that was announced) is no content, but a failure of kind `cut`.
+ * How much is known of the end of a content that came. One that is known to be cut (its connection was reset,
+ * or closed without the goodbye of TLS, or before the end that was announced) is no content, but a failure of
+ * kind `cut`.
  *
- * `whole`: the answer says where it ends, or its length or md5 is what was announced. `unverified`: it ended with its connection,
- * in good order, and nothing says more. `contradicted`: so it did, and something else was announced.
+ * `whole`: the answer says where it ends, or its length or md5 is what was announced. `unverified`: it ended
+ * with its connection, in good order, and nothing says more. `contradicted`: so it did, and something else
+ * was announced.
  */
 export type Completeness = 'whole' | 'unverified' | 'contradicted';
 
-/** What will be fetched, and on which terms: the same from the Queue Manager down to the engine that asks the site. */
+/**
+ * A url to be fetched, and its terms: the same from the Queue Manager down to the engine that asks the site.
+ */
 export interface FetchTerms {
   /** Absolute fetch URL, http or https. */
   url: string;
   /** Where redirects may lead: a hop outside is a failure (code 609). None: to any permitted address. */
   roots: readonly string[];
-  /** What was announced: asked for first, and another one is a failure (code 607). */
+  /** The announced type: asked for first, and another one is a failure (code 607). */
   mimetype?: string;
-  /** Types taken, as `type/subtype`, `type/*` or `*` + `/*`: the body of another is not read (code 303). Left out: any. */
+  /** Types taken, as `type/subtype`, `type/*` or `*` + `/*`: the body of another is not read (code 303). Left
+   * out: any. */
   accept?: readonly string[];
   /** A redirect is reported and not followed, unless it leads to the same page under its canonical name. */
   redirects?: 'report';
-  /** The result contains this many bytes from the beginning of the content, and no file is made; up to five redirects lead anywhere. */
+  /** The result contains this many bytes from the beginning of the content, and no file is made; up to five
+   * redirects lead anywhere. */
   inline?: number;
-  /** Validators of the content held, as the server once sent them: with any of them the request is conditional. */
+  /** Validators of the content held, as the server once sent them: with any of them the request is
+   * conditional. */
   lastModified?: string;
   etag?: string;
-  /** What was announced: they confirm or contradict a body that ends by close; with `enforce` anything else is a failure (code 612). */
+  /** Announced values: they confirm or contradict a body that ends by close; with `enforce` any difference is
+   * a failure (code 612). */
   md5?: string;
   len?: number;
   enforce?: boolean;
-  /** Content that contradicts what was announced is taken, too; otherwise it is a failure that passes (code 605). */
+  /** Content that contradicts what was announced is taken, too; otherwise it is a failure that passes (code
+   * 605). */
   takesContradicted?: boolean;
   /** Limits where they are tighter than the engine's. */
   maxBytes?: number;
@@ -44,28 +53,28 @@ export interface FetchTerms {
   login?: string;
 }
 
-/** What a source asks of a Bot Manager. */
+/** A request of a source to a Bot Manager. */
 export interface FetchRequest extends FetchTerms {
   /** Unique on the connection it is sent over. */
   id: number;
-  /** Requests of one lane are carried out one after the other, in order; the QM uses `pid` (or `pid.n` if parallel). */
+  /** Requests of one lane are carried out one after the other, in order; the QM uses `pid` (or `pid.n` if
+   * parallel). */
   lane: string;
 }
 
-/** What a Bot Manager, or a person, asks of a robot. */
+/** A request of a Bot Manager, or a person, to a robot. */
 export interface RobotRequest extends FetchTerms {
   /** Unique on the connection it is sent over. */
   id: number;
   /** Missing: a request that waits for no other. */
   lane?: string;
-  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. `''` with `inline`. */
+  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. `''`
+   * with `inline`. */
   file: string;
 }
 
-/**
- * How far an error reaches (semantics.md, rule 11). `provider`: the site as a whole does not answer. `url`: this url,
- * for now. `real`: asking again will not help.
- */
+/** How far an error reaches (semantics.md, rule 11). `provider`: the site as a whole does not answer. `url`:
+ * this url, for now. `real`: asking again will not help. */
 export type ErrorReach = 'provider' | 'url' | 'real';
 
 export interface FetchOk {
@@ -152,7 +161,7 @@ export interface FetchRecalled {
   status: 'recalled';
 }
 
-/** What became of a fetch that was carried out. */
+/** The outcome of a fetch that was carried out. */
 export type FetchDone = FetchOk | FetchUnchanged | FetchFailed | FetchRedirect;
 export type FetchResult = FetchDone | FetchInline | FetchRecalled;
 export type RobotDone = RobotOk | FetchUnchanged | FetchFailed | FetchRedirect | FetchInline;
@@ -170,7 +179,7 @@ export interface DeleteResult {
   status: 'ok' | 'away';
 }
 
-/** Whether only those robots understand a request that say so. */
+/** True if only those robots understand a request that say so. */
 export function isForUnasked({ redirects, inline }: FetchTerms): boolean {
   return redirects !== undefined || inline !== undefined;
 }

@@ -1,4 +1,5 @@
-/** The contents that come in parts before their results (fetch-messages.ts): those that were asked for, and no more of each. */
+/** The contents that come in parts before their results (fetch-messages.ts): those that were asked for, and
+ * no more of each. */
 import { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { requiredInteger } from './fields.js';
@@ -31,7 +32,9 @@ export class InlineParts {
     coming.parts.push(part);
   }
 
-  /** What came for the result that is here now; undefined: no content was asked for under that id. */
+  /**
+   * The content that came for the result that is here now; undefined: no content was asked for under that id.
+   */
   take({ id }: Attributes): Uint8Array | undefined {
     if (this.#coming.size === 0) return undefined;
     const coming = this.#coming.get(Number(id));

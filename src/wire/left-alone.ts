@@ -1,8 +1,9 @@
 /**
- * Providers with a site that asked to be left alone for a while (Retry-After). An answer says so on its way up; each that it
- * passes, robot, Bot Manager, relay, begins nothing more of the provider's lanes and hands back what waits, also what still
- * comes from above, where this is not known yet. What is asked after the `recall` with which the other side answers counts
- * again, and so does what is asked after the time the site wanted.
+ * Providers with a site that asked to be left alone for a while (Retry-After). An answer says so on its way
+ * up; each that it passes, robot, Bot Manager, relay, begins nothing more of the provider's lanes and hands
+ * back what waits, also what still comes from above, where this is not known yet. What is asked after the
+ * `recall` with which the other side answers counts again, and so does what is asked after the time the site
+ * wanted.
  */
 import { STORE_FULL } from './codes.js';
 import type { RobotResult } from './fetch.js';
@@ -11,8 +12,9 @@ import type { RobotResult } from './fetch.js';
 const MAX_STOPS = 10_000;
 
 /**
- * Whether a code gives Retry-After a meaning: 429, and 503 (RFC 9110, 10.2.3). That of a page which is missing, say, is about that
- * page, and would stop all others of its provider. A Bot Manager says so of a store that is full.
+ * True if a code gives Retry-After a meaning: 429, and 503 (RFC 9110, 10.2.3). That of a page which is
+ * missing, say, is about that page, and would stop all others of its provider. A Bot Manager says so of a
+ * store that is full.
  */
 export function asksForPatience(code: number): boolean {
   return code === 429 || code === 503 || code === STORE_FULL;
@@ -24,7 +26,9 @@ export function patienceOf(result: RobotResult): number {
   return result.status === 'error' && result.code !== STORE_FULL ? (result.retryAfterMs ?? 0) : 0;
 }
 
-/** The provider of a lane: those of one provider are called `PROVIDER`, `PROVIDER.1`, `PROVIDER.2` and so on. */
+/**
+ * The provider of a lane: those of one provider are called `PROVIDER`, `PROVIDER.1`, `PROVIDER.2` and so on.
+ */
 export function ownerOf(lane: string): string {
   const dot = lane.indexOf('.');
   return dot < 0 ? lane : lane.slice(0, dot);
@@ -44,7 +48,7 @@ export class Stops {
     return true;
   }
 
-  /** Whether to hand back what comes of the lane. */
+  /** True if all results of the lane must be handed back. */
   includes(lane: string, nowMs: number): boolean {
     if (this.#untilMs.size === 0) return false;
     const untilMs = this.#untilMs.get(ownerOf(lane));

@@ -1,10 +1,11 @@
 /**
- * Which machine hangs at which connection, for a Queue Manager or a relay with Bot Managers below it. A machine-id
- * belongs to one machine, and says where content lies: two that use the same one must not both be served.
+ * Which machine hangs at which connection, for a Queue Manager or a relay with Bot Managers below it. A
+ * machine-id belongs to one machine, and says where content lies: two that use the same one must not both be
+ * served.
  *
- * A store has an id of its own, so the two cases can be told apart: the same machine that comes over a new connection,
- * while the old one still seems to stand (a link was cut), replaces it; a second machine with an id that is taken is
- * refused.
+ * A store has an id of its own, so the two cases can be told apart: the same machine that comes over a new
+ * connection, while the old one still seems to stand (a link was cut), replaces it; a second machine with an
+ * id that is taken is refused.
  */
 import { LccError } from '../lib/errors.js';
 import type { BotManagerPeer, Offer } from './qm-bm.js';
@@ -18,7 +19,8 @@ export interface RefusedMachine<L> {
   why: string;
 }
 
-/** The id in what a Bot Manager says of its store (db/names/store-mark.ts): another run of it has the same one. */
+/** The id in what a Bot Manager says of its store (db/names/store-mark.ts): another run of it has the same
+ * one. */
 const idOf = (word: string) => word.split('/', 1)[0];
 
 export class Machines<L> {
@@ -26,7 +28,7 @@ export class Machines<L> {
   /** Machines that have left a connection which has not said so yet: what it says of them was true before. */
   readonly #left = new Map<L, Set<string>>();
 
-  /** Whether this machine, with this store, is known to be at this connection. */
+  /** True if this machine, with this store, is known to be at this connection. */
   has(link: L, machineId: string, storeId: string): boolean {
     const place = this.#places.get(machineId);
     return place?.link === link && place.storeId === storeId;
@@ -52,7 +54,8 @@ export class Machines<L> {
 
   /**
    * A connection says who is there, instead of what it said before.
-   * @returns the machines to refuse: one of this connection with an id that is taken, or one that this connection replaces
+   * @returns the machines to refuse: one of this connection with an id that is taken, or one that this
+   * connection replaces
    */
   set(link: L, offer: Pick<Offer, 'machineIds' | 'storeIds'>): RefusedMachine<L>[] {
     const refusals: RefusedMachine<L>[] = [];
@@ -94,7 +97,9 @@ export class Machines<L> {
   }
 }
 
-/** Refuses a machine: a relay is told which of those below it, a Bot Manager loses its connection (code 107). */
+/**
+ * Refuses a machine: a relay is told which of those below it, a Bot Manager loses its connection (code 107).
+ */
 export function refuseMachine(peer: BotManagerPeer, relays: boolean, machineId: string, why: string): void {
   if (relays) peer.refuse(machineId, why);
   else peer.channel.refuse(new LccError('config', why));

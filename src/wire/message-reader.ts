@@ -6,8 +6,8 @@ import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { localName } from './xml-prefix.js';
 
 /**
- * Whole messages are passed on when `write` returns; it throws as the XML reader does (`XmlError`, `data.cut` at the end), and
- * LccError `peer.protocol` for messages that nest, `limit` for a text that is too long.
+ * Whole messages are passed on when `write` returns; it throws as the XML reader does (`XmlError`, `data.cut`
+ * at the end), and LccError `peer.protocol` for messages that nest, `limit` for a text that is too long.
  * @param message called with the name, its prefix `lococa:` removed, the attributes, and the text in it
  */
 export function messageReader(
@@ -46,7 +46,7 @@ export function messageReader(
   );
 }
 
-/** What a message `<error code="…">text</error>` says, the last of its sender. */
+/** The error in a message `<error code="…">text</error>`, the last of its sender. */
 export function errorSaid(where: string, { code = '' }: Attributes, text: string): LccError {
   return code === '107'
     ? new LccError('config', text.trim())

@@ -1,16 +1,16 @@
 /**
  * A channel of one-element messages over a byte stream: `<fetch id="1" …/>`, `<fetched …>text</fetched>`.
  *
- * Incoming bytes go through the XML reader with its limits; whatever is wrong with them ends this connection with an
- * answer (`<lococa:error code="103">where: what</lococa:error>`) and never the process. Outgoing messages of one turn
- * of the event loop leave in one write: a write per message costs 2.3 times as much.
+ * Incoming bytes go through the XML reader with its limits; whatever is wrong with them ends this connection
+ * with an answer (`<lococa:error code="103">where: what</lococa:error>`) and never the process. Outgoing
+ * messages of one turn of the event loop leave in one write: a write per message costs 2.3 times as much.
  *
  *     open ──malformed, refused──▶ answered ──▶ closed
  *       │ peer does not read: reading pauses (its requests stop, ours are bounded by what it asked)
  *       ╰─ still not after stallTimeoutMs, or maxPendingBytes waiting ──▶ cut
  *
- * Up to its first message a peer is a stranger: it is read in small slices, shared with others, and so far only; then as it
- * comes, which costs less.
+ * Up to its first message a peer is a stranger: it is read in small slices, shared with others, and so far
+ * only; then as it comes, which costs less.
  */
 import type { Duplex } from 'node:stream';
 import { xmlLimitsOf } from '../config/limits.js';
@@ -44,10 +44,8 @@ export interface ChannelOptions extends ChannelLimits {
   /** Name of the other end, for messages: `robot 192.0.2.7:51234`. */
   where: string;
   clock: Clock;
-  /**
-   * Messages leave when the callback that sends them returns. For a process that is long at other work between two turns of
-   * its event loop; elsewhere it costs a tenth more for nothing.
-   */
+  /** Messages leave when the callback that sends them returns. For a process that is long at other work
+   * between two turns of its event loop; elsewhere it costs a tenth more for nothing. */
   isPrompt?: boolean;
 }
 
@@ -62,10 +60,8 @@ export interface LinkLimits extends ChannelLimits {
 export type LinkOptions = ChannelOptions & LinkLimits;
 
 export interface ChannelHandlers {
-  /**
-   * One element, its prefix `lococa:` removed, and the text in it. An LccError thrown here is answered and closes the
-   * connection; anything else is a bug and passes through.
-   */
+  /** One element, its prefix `lococa:` removed, and the text in it. An LccError thrown here is answered and
+   * closes the connection; anything else is a bug and passes through. */
   message(name: string, attributes: Attributes, text: string): void;
   /** The peer has sent its last message; without this handler our side is closed then, too. */
   ended?(): void;
@@ -86,14 +82,14 @@ export class MessageChannel {
   readonly #reading: PeerReading;
   /** A stranger's slice is being read, or waits for its turn. */
   #isReading = false;
-  /** That turn. */
+  /** The turn in which the waiting text is written. */
   #turn: Promise<void> | undefined;
   /** Taken of a stranger. */
   #takenBytes = 0;
   #state: 'open' | 'ending' | 'closed' = 'open';
   #reason: LccError | undefined;
   #out = '';
-  /** What goes as the peer takes it, in order. */
+  /** Text that goes as the peer takes it, in order. */
   #inTurn: string[] = [];
   /** Some of it was sent that the peer has not taken yet. */
   #isTurnOut = false;
@@ -160,10 +156,8 @@ export class MessageChannel {
     return Math.floor(this.#options.xml.maxTokenBytes / 2);
   }
 
-  /**
-   * Queues whole elements that go one after the other as the peer takes them, others in between: however many there are, they
-   * do not count as unread. Who asked for them bounds how many there are.
-   */
+  /** Queues whole elements that go one after the other as the peer takes them, others in between: however
+   * many there are, they do not count as unread. Who asked for them bounds how many there are. */
   sendInTurn(elements: readonly string[]): void {
     if (this.#state !== 'open') return;
     this.#inTurn.push(...elements);
@@ -188,7 +182,8 @@ export class MessageChannel {
     this.#applyPause();
   }
 
-  /** Sends what is waiting, says good-bye, and closes; a peer that does not close too is cut after two seconds. */
+  /** Sends what is waiting, says good-bye, and closes; a peer that does not close too is cut after two
+   * seconds. */
   end(lastElement = ''): void {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
@@ -197,8 +192,8 @@ export class MessageChannel {
     this.#out = '';
     this.#inTurn = [];
     this.#stream.end(rest === '' ? undefined : rest);
-    // Keep reading, and ignoring, what comes: closing over unread bytes would reset the connection before the peer
-    // has seen the last answer.
+    // Keep reading, and ignoring, what comes: closing over unread bytes would reset the connection before the
+    // peer has seen the last answer.
     this.#readOn();
     this.#cancelLinger = this.#options.clock.after(LINGER_MS, () => this.#stream.destroy());
   }
@@ -242,7 +237,8 @@ export class MessageChannel {
     if (this.#reading.isKnown) this.#flow();
   }
 
-  /** What came before the end of a link is read before it: mostly why the other side refuses it. */
+  /** Messages before the end of a link are read before the end is handled: mostly they say why the other side
+   * refuses it. */
   #inOrder(next: () => void): void {
     if (this.#turn === undefined) next();
     else void this.#turn.then(() => this.#inOrder(next));
@@ -360,7 +356,8 @@ export class MessageChannel {
   }
 }
 
-/** What a peer that broke the rules is told before its connection is closed: code 103, 104, 106 or 107, where and what. */
+/** The last word to a peer that broke the rules, before its connection is closed: code 103, 104, 106 or 107,
+ * where and what. */
 export function errorElement(error: LccError): string {
   return `<lococa:error code="${codeOf(error)}">${escapeText(error.message)}</lococa:error>\n`;
 }

@@ -1,4 +1,5 @@
-/** Modification times: every form the protocol admits is read, one is printed (commands.md, "The lingua franca"). */
+/** Modification times: every form the protocol admits is read, one is printed (commands.md, "The lingua
+ * franca"). */
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 /** As it is printed, and stored. */
@@ -22,8 +23,9 @@ const MIN_SECONDS = -62_167_219_200;
 const DAY_SECONDS = 86_400;
 
 /**
- * Seconds since 1970, fractions cut off; undefined where the text is no time. Read are RFC 3339, epoch seconds, 14
- * digits YYYYMMDDhhmmss (UTC) and the three HTTP dates. Two-digit years below 70 are of this century.
+ * Seconds since 1970, fractions cut off; undefined where the text is no time. Read are RFC 3339, epoch
+ * seconds, 14 digits YYYYMMDDhhmmss (UTC) and the three HTTP dates. Two-digit years below 70 are of this
+ * century.
  */
 export function parseMtime(text: string): number | undefined {
   let m = RFC3339.exec(text);
@@ -56,7 +58,7 @@ export function formatMtime(seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/** Of each number below 60. */
+/** The numbers below 60 as two digits. */
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 /** The days printed so far. */
 const printedDays = new Map<number, string>();
@@ -121,7 +123,7 @@ function monthNumber(name: string | undefined): number {
   return MONTHS.indexOf(name ?? '') / 3 + 1;
 }
 
-/** Whether the number is a time that has a printed form. */
+/** True if the number is a time that has a printed form. */
 export function isPrintable(seconds: number): boolean {
   return Number.isInteger(seconds) && inRange(seconds) !== undefined;
 }

@@ -1,10 +1,11 @@
 /**
- * Who announced the urls of a set: its owner, when nothing is said; links on pages that are held, a scan, or an audit, all of
- * which come by the spider door alone. Classes order the sets of a provider (docs/design/spidering.md).
+ * Who announced the urls of a set: its owner, when nothing is said; links on pages that are held, a scan, or
+ * an audit, all of which come by the spider door alone. Classes order the sets of a provider
+ * (docs/design/spidering.md).
  */
 import { LccError } from '../lib/errors.js';
 
-/** What a set that its owner did not send is of. */
+/** Source of a set that its owner did not send. */
 export type SetOrigin = 'links' | 'scan' | 'audit';
 export const ORIGINS: readonly SetOrigin[] = ['links', 'scan', 'audit'];
 
@@ -18,7 +19,7 @@ export function classOf(origin: SetOrigin | undefined): SetClass {
 /** Above every number of a set. */
 const CLASS_RANKS = 2 ** 42;
 
-/** What a provider's sets are fetched in the order of: by their class, then by their number. */
+/** Rank of a set in the order of fetching: by its class, then by its number. */
 export function rankOf({ class: setClass, psetid }: { class: SetClass; psetid: number }): number {
   return setClass * CLASS_RANKS + psetid;
 }

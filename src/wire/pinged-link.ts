@@ -1,16 +1,18 @@
 /**
- * The two ends of a link, over which both sides speak at any time; its messages are the edge's. The lower side says first of
- * all who it is. Pings are how each notices that the other hangs or the link is cut, which nothing else tells it:
+ * The two ends of a link, over which both sides speak at any time; its messages are the edge's. The lower
+ * side says first of all who it is. Pings are how each notices that the other hangs or the link is cut, which
+ * nothing else tells it:
  *
  *     upper:  connected ──greeting──▶ greeted ──silent for three pings──▶ closed
  *                 ╰── none within helloTimeoutMs, or another message: refused
  *     lower:  connected ──ping──▶ pinged ──silent for two intervals──▶ over, at once
  *
- * The upper side pings every interval, where that is wanted, and says when the next ping is due; the lower side answers each.
- * After two intervals without a ping the lower side gives the link up, and with it what it was doing; after three pings without
- * an answer the upper side gives the work to others. So the lower side has stopped before anybody else begins. A lower side
- * that stood still itself (SIGSTOP, a machine without processor time) must not go on with what it finds in its buffers then:
- * time counts, and not whether a timer had its turn.
+ * The upper side pings every interval, where that is wanted, and says when the next ping is due; the lower
+ * side answers each. After two intervals without a ping the lower side gives the link up, and with it what it
+ * was doing; after three pings without an answer the upper side gives the work to others. So the lower side
+ * has stopped before anybody else begins. A lower side that stood still itself (SIGSTOP, a machine without
+ * processor time) must not go on with what it finds in its buffers then: time counts, and not whether a timer
+ * had its turn.
  */
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings/index.js';
@@ -23,7 +25,8 @@ import { MessageChannel, type ChannelHandlers, type ChannelOptions, type LinkOpt
 const PATIENCE = 2;
 /** … and pings without an answer after which the upper side gives up the lower one. */
 const UPPER_PATIENCE = 3;
-/** Share of an interval by which this process may notice late that the time is over; one that notices later stood still. */
+/** Share of an interval by which this process may notice late that the time is over; one that notices later
+ * stood still. */
 const GRACE = 0.25;
 
 const PONG = '<pong/>\n';
@@ -33,7 +36,7 @@ interface LowerOptions extends ChannelOptions {
   firstWordMs?: number | undefined;
 }
 
-/** What the code is told that serves an end. */
+/** Handlers of the code that serves an end. */
 type EndHandlers = Pick<ChannelHandlers, 'closed' | 'ended'>;
 
 export abstract class LowerEnd<H extends EndHandlers> {
@@ -46,7 +49,7 @@ export abstract class LowerEnd<H extends EndHandlers> {
   #intervalMs = 0;
   #dueMs = Infinity;
   #hasGivenUp = false;
-  /** Of the one wait there is: for the first word, or for a ping. */
+  /** Ends the one wait there is: for the first word, or for a ping. */
   #cancel: (() => void) | undefined;
 
   constructor(stream: Duplex, handlers: H, options: LowerOptions) {
@@ -75,15 +78,13 @@ export abstract class LowerEnd<H extends EndHandlers> {
   /** One message that is no ping. @throws LccError what is wrong with it */
   protected abstract message(name: string, attributes: Attributes, text: string): void;
 
-  /** Whether the other side has said something. */
+  /** True if the other side has said something. */
   get heard(): boolean {
     return this.#heard;
   }
 
-  /**
-   * Whether the other side has been silent for so long that what it asked for may be another's, which ends the channel. To be
-   * asked before anything of that is done.
-   */
+  /** True if the other side has been silent for so long that what it asked for may be another's, which ends
+   * the channel. To be asked before anything of that is done. */
   isOver(): boolean {
     if (this.#hasGivenUp) return true;
     if (this.#nowMs() < this.#dueMs || (this.#held && !this.#hasStoodStill())) return false;
@@ -100,7 +101,7 @@ export abstract class LowerEnd<H extends EndHandlers> {
   #awaitWord(timeoutMs: number): void {
     this.#cancel = this.#options.clock.after(timeoutMs, () => {
       if (this.#heard) return;
-      // What it has said may wait to be read.
+      // Words of the peer may wait to be read.
       if (this.#held) this.#awaitWord(timeoutMs);
       else refuseSilent(this.channel, 'has said nothing', timeoutMs);
     });
@@ -119,13 +120,13 @@ export abstract class LowerEnd<H extends EndHandlers> {
     this.#dueMs = this.#nowMs() + intervalMs * PATIENCE;
     this.#cancel = this.#options.clock.after(intervalMs * PATIENCE, () => {
       if (!this.#held || this.#hasStoodStill()) return this.#giveUp();
-      // Its pings lie unread here: it must not take that for silence.
+      // The peer's pings lie unread here: it must not take that for silence.
       this.channel.send(PONG);
       this.#awaitPing(intervalMs);
     });
   }
 
-  /** What is not read then is no excuse any more. */
+  /** Bytes that are not read then are no excuse any more. */
   #hasStoodStill(): boolean {
     return this.#nowMs() > this.#dueMs + GRACE * this.#intervalMs;
   }
@@ -156,7 +157,7 @@ export abstract class UpperEnd<H extends EndHandlers> {
   /** Pings sent since something was heard, and when the first of them was. */
   #unheard = 0;
   #sinceMs = 0;
-  /** Of the one wait there is: for the greeting, or until the next ping. */
+  /** Ends the one wait there is: for the greeting, or until the next ping. */
   #cancel: () => void;
 
   /** @param greeting name of the lower side's first message */
@@ -192,12 +193,14 @@ export abstract class UpperEnd<H extends EndHandlers> {
   /** One message after the greeting. @throws LccError what is wrong with it */
   protected abstract message(name: string, attributes: Attributes, text: string): void;
 
-  /** What is wrong with a message that comes before the greeting. */
+  /** The error for a message that comes before the greeting. */
   protected tooEarly(name: string): LccError {
     return this.channel.violation(`<${name}> before <lococa:${this.#greeting}>`);
   }
 
-  /** For how long a ping has had no answer, from a whole interval on; 0 otherwise, and where none are wanted. */
+  /**
+   * For how long a ping has had no answer, from a whole interval on; 0 otherwise, and where none are wanted.
+   */
   get silentMs(): number {
     return this.#unheard < 2 ? 0 : this.#options.clock.monotonicMs() - this.#sinceMs;
   }

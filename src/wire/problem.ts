@@ -1,4 +1,5 @@
-/** How a reader says that nothing more can be read of a client: the code, and in words that help the author of that client. */
+/** How a reader says that nothing more can be read of a client: the code, and in words that help the author
+ * of that client. */
 import { LccError } from '../lib/errors.js';
 import type { LccCode } from './codes.js';
 
@@ -12,7 +13,7 @@ export interface Problem {
 /** Text that says something: what stands between elements must not. */
 export const STRAY_TEXT = /[^ \t\r\n]/;
 
-/** What the conversation does not allow, for `problemOf`. */
+/** An error of the peer that the conversation does not allow, for `problemOf`. */
 export function violation(what: string): LccError {
   return new LccError('peer.protocol', what);
 }

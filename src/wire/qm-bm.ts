@@ -33,14 +33,15 @@ import {
   type UpkeepResult,
 } from './upkeep.js';
 
-/** What a Bot Manager asks of the code that serves its connection to the source. */
+/** Handlers of a Bot Manager for what its source says. */
 interface SourceHandlers {
   fetch(request: FetchRequest): void;
-  /** What has not begun of the lane must be given back. */
+  /** The urls of the lane that have not begun must be given back. */
   recall(lane: string, begun: boolean): void;
   delete(request: DeleteRequest): void;
   upkeep(request: UpkeepRequest): void;
-  /** A machine below may not be one of this LCC; a Bot Manager is told that by the end of its connection (code 107). */
+  /** A machine below may not be one of this LCC; a Bot Manager is told that by the end of its connection
+   * (code 107). */
   refused(machineId: string, why: string): void;
   closed(reason: LccError | undefined): void;
 }
@@ -52,15 +53,17 @@ export interface Offer {
   slots: number;
   /** The store of each machine, in their order; empty when it was not said. */
   storeIds: readonly string[];
-  /** It passes on what others do. */
+  /** True if the Bot Manager passes on what others do. */
   relays: boolean;
-  /** It does requests for what nobody announced. */
+  /** True if the Bot Manager takes requests for urls that nobody announced. */
   takesUnasked?: boolean;
 }
 
 /** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
 export class SourcePeer extends LowerEnd<SourceHandlers> {
-  /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
+  /**
+   * Says who is here and how much can be done at a time; the first message, and again whenever that changes.
+   */
   hello({ machineIds, slots, storeIds, relays, takesUnasked = false }: Offer): void {
     const store = formatAttribute('store', storeIds.length === 0 ? undefined : storeIds.join(' '));
     const flags = `${relays ? ' relay="yes"' : ''}${takesUnasked ? ' unasked="yes"' : ''}`;
@@ -103,7 +106,7 @@ export class SourcePeer extends LowerEnd<SourceHandlers> {
   }
 }
 
-/** What a source asks of the code that serves a Bot Manager below it. */
+/** Handlers of a source for what a Bot Manager below it says. */
 interface BotManagerHandlers {
   /** First of all, and again whenever it changes. */
   hello(offer: Offer): void;
@@ -125,7 +128,8 @@ export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
     this.#parts.asked(request.id, request);
     this.channel.send(formatFetch(request.id, request));
   }
-  /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it ends. */
+  /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it
+   * ends. */
   recall(lane: string, begun = false): void {
     this.channel.send(formatRecall(lane, begun));
   }
@@ -184,7 +188,7 @@ export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
   }
 }
 
-/** What a status says of a Bot Manager that does not answer. */
+/** The fields of a status for a Bot Manager that does not answer. */
 export function silence({ silentMs }: Pick<BotManagerPeer, 'silentMs'>): { silent_ms?: number } {
   return silentMs === 0 ? {} : { silent_ms: silentMs };
 }

@@ -1,5 +1,6 @@
 /**
- * RS → QM: what a Registration Server asks for, over `run/qm-rs.sock`. A line of JSON each way, answered in order:
+ * RS → QM: what a Registration Server asks for, over `run/qm-rs.sock`. A line of JSON each way, answered in
+ * order:
  *
  *     RS  {"op":"register","id":UUID,"pid":100007,"password":"sha256:…","roots":["http://www.example.org/"],"bandwidth":…,"timeofday":"…"}
  *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
@@ -17,8 +18,8 @@
  *          QM  {"later":"…"}                                     again after a while, under the same id
  *          QM  {"error":"…"} and close: too many connections, or a breach of this
  *
- * The id of a changing operation is remembered with its answer for `REMEMBERED_MS`: sent again, it changes nothing and is answered
- * as before. There are no secrets in answers.
+ * The id of a changing operation is remembered with its answer for `REMEMBERED_MS`: sent again, it changes
+ * nothing and is answered as before. There are no secrets in answers.
  */
 import { hash } from 'node:crypto';
 import { LccError } from '../lib/errors.js';
@@ -38,7 +39,7 @@ export const MAX_RS_ERRORS = 1000;
 export const MAX_URL_LENGTH = 8192;
 const MAX_ROOTS = 1000;
 
-/** What a provider may be given; left out: as it is, or what the Queue Manager gives to new ones. */
+/** Terms of a provider; left out: as they are, or as the Queue Manager gives them to new ones. */
 export interface RsTerms {
   filesmax?: number;
   /** Bytes. */
@@ -63,12 +64,13 @@ export type RsChange =
   | { op: 'leave' | 'stay'; pid: number }
   | { op: RsControl; pid: number };
 
-/** What an operator does to any provider, as lccctl and `lccpidb set --enabled` do it. */
+/** Controls of an operator over any provider, as lccctl and `lccpidb set --enabled` have them. */
 export const RS_CONTROLS = ['pause', 'resume', 'flush', 'want-full', 'disable', 'enable'] as const;
 export type RsControl = (typeof RS_CONTROLS)[number];
 
 export type RsQuestion =
-  /** Providers with a root around a url, `pids`; and, of a directory, those that crawl it or something below it, `crawlers`, and those that announce such, `announcers`. */
+  /** Providers with a root around a url, `pids`; and, of a directory, those that crawl it or something below
+   * it, `crawlers`, and those that announce such, `announcers`. */
   | { op: 'find'; url: string }
   | { op: 'show'; pid: number }
   | { op: 'status' }
@@ -82,7 +84,7 @@ export interface RsErrorsWanted {
   /** Number of the last one that was seen, 0 = none. */
   after: number;
   limit: number;
-  /** Of this code only; of urls that begin so only. */
+  /** Errors of this code only; of urls that begin so only. */
   code?: number;
   prefix?: string;
 }
@@ -110,7 +112,7 @@ export interface KeptError {
 
 /** A change has an id, a question none. */
 export type RsAsk = { id: string; change: RsChange } | { id: undefined; question: RsQuestion };
-/** What may come: a look is a question whose answer takes a while. */
+/** Messages that may come: a look is a question whose answer takes a while. */
 type RsAsked = RsAsk | { look: RsLook };
 
 /** Why a change is refused for good. */
@@ -123,7 +125,7 @@ const RS_REFUSALS = [
   'roots',
   /** More than a provider that registered by itself may be given. */
   'terms',
-  /** It is leaving, or not leaving, or was disabled, or has left. */
+  /** The provider is leaving, or not leaving, or was disabled, or has left. */
   'state',
   /** Another password than the one that would be replaced. */
   'generation',
@@ -145,7 +147,7 @@ export function formatRsAnswer(answer: RsAnswer | { error: string }): string {
   return `${JSON.stringify(answer)}\n`;
 }
 
-/** What an operation says, for comparison with another one of the same id. */
+/** A digest of an operation, for comparison with another one of the same id. */
 export function digestOf(change: RsChange): string {
   const fields = Object.entries(change).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return hash('sha256', JSON.stringify(fields));
@@ -309,7 +311,7 @@ function membersOf(line: string): Readonly<Record<string, unknown>> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {
-    // What a parser says may quote the line.
+    // The words of a parser may quote the line.
   }
   throw breach('a line is no JSON object');
 }

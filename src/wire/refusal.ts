@@ -1,4 +1,5 @@
-/** The end of a conversation that a server decided on: thrown inside a session, told to the client with its code. */
+/** The end of a conversation that a server decided on: thrown inside a session, told to the client with its
+ * code. */
 import { codeText, type LccCode } from './codes.js';
 
 export class Refusal extends Error {

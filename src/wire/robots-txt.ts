@@ -6,13 +6,14 @@
  *     Disallow: /private            the longest rule that matches counts, of equally long ones the one that allows
  *     Allow: /private/*.html$       `*` is anything, `$` at the end the end of the url, and elsewhere itself
  *
- * Groups of one name are one group. Lines that are none of these end no group, whatever they are. Our own, since robots-parser
- * 3.0.1 splits a group at a Sitemap line, takes `%7E` and `~` for two, and forbids /robots.txt itself.
+ * Groups of one name are one group. Lines that are none of these end no group, whatever they are. Our own,
+ * since robots-parser 3.0.1 splits a group at a Sitemap line, takes `%7E` and `~` for two, and forbids
+ * /robots.txt itself.
  */
 
-/** What a site says to one robot. */
+/** Rules of a site for one robot. */
 export interface RobotsRules {
-  /** Whether a url of this origin may be fetched. */
+  /** True if a url of this origin may be fetched. */
   permits(url: string): boolean;
   /** They are of groups that name the robot, not of those for all. */
   isNamed: boolean;
@@ -26,11 +27,13 @@ interface Rule {
   isAllowed: boolean;
   /** Between wildcards, percent-encoding made equal. */
   parts: readonly string[];
-  /** What a path must have somewhere for its parts after the first: hashes of a few characters of them. */
+  /**
+   * Hashes of substrings that a path must contain to match the later parts; a path without them is skipped.
+   */
   grams: readonly number[];
   /** The last part ends the url. */
   isAnchored: boolean;
-  /** Of the pattern: the longer one counts. */
+  /** Length of the pattern: the longer one counts. */
   length: number;
 }
 
@@ -43,20 +46,22 @@ interface Group {
 /** Read of a file; what is beyond counts for nothing. */
 export const MAX_ROBOTS_BYTES = 512_000;
 const LINE = /^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#]*)/;
-/** What stands for itself in a url whether it is encoded or not. */
+/** Characters that stand for themselves in a url whether they are encoded or not. */
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 /** In one form already. */
 const PLAIN = /^[A-Za-z0-9._~/?&=*-]*$/;
-/** What RFC 3986 reserves but for what tells the parts of a url and of a rule apart, and what url parsers encode. */
+/** Characters that RFC 3986 reserves and url parsers encode, without those that tell the parts of a url and
+ * of a rule apart. */
 const TO_ENCODE = /[^A-Za-z0-9._~/?&=*%-]+/g;
 const ENCODED_SLASH = /%2F/g;
 
 /** Wildcards of a rule; what is after them counts for nothing, and an allow with more is none. */
 const MAX_WILDCARDS = 16;
 /**
- * Characters of a path that are searched for the parts of rules; a url for which that does not suffice is forbidden. 20 000
- * rules that share all of their beginnings with a path of 2000 characters would take a fifth of a second.
+ * Characters of a path that are searched for the parts of rules; a url for which that does not suffice is
+ * forbidden. 20 000 rules that share all of their beginnings with a path of 2000 characters would take a
+ * fifth of a second.
  */
 const MAX_SEARCHED = 1_000_000;
 
@@ -166,11 +171,11 @@ function rulesOf(value: string, isAllowed: boolean): Rule[] {
   ];
 }
 
-/** Of a rule: a few tell most rules apart from a path. */
+/** Most hashes of a rule: a few tell most rules apart from a path. */
 const MAX_GRAMS = 8;
 const GRAM = 3;
 
-/** Of the hashes of parts a few: the last one of each part, then those before it. */
+/** A few of the hashes of parts: the last one of each part, then those before it. */
 function telling(hashes: readonly number[][]): number[] {
   const found: number[] = [];
   const longest = Math.max(0, ...hashes.map(({ length }) => length));
@@ -197,7 +202,8 @@ function gramAt(text: string, at: number, length: number): number {
   return gram;
 }
 
-/** Which hashes the path that is compared now has; one table, since clearing it for each would take longer than to fill it. */
+/** Which hashes the path that is compared now has; one table, since clearing it for each would take longer
+ * than to fill it. */
 class Grams {
   readonly #notedAt = new Uint32Array(0x10000);
   #round = 0;
@@ -224,10 +230,8 @@ function pathOf(url: string): string {
   return equalised(path).replaceAll('*', '%2A');
 }
 
-/**
- * A path or a rule in the one form that both are compared in: what needs no encoding decoded, all else encoded in capitals. A
- * slash of a query is one whether it is encoded or not.
- */
+/** A path or a rule in the one form that both are compared in: what needs no encoding decoded, all else
+ * encoded in capitals. A slash of a query is one whether it is encoded or not. */
 function equalised(text: string): string {
   if (PLAIN.test(text)) return text;
   const equal = text

@@ -1,4 +1,5 @@
-/** The roots of a provider, by the lists that name their pages: one for each host, from the directory around its roots. */
+/** The roots of a provider, by the lists that name their pages: one for each host, from the directory around
+ * its roots. */
 
 interface RootsPart {
   host: string;
@@ -8,7 +9,8 @@ interface RootsPart {
 }
 
 /**
- * Of two roots that differ by http and https alone the latter is taken, and of one in the other the outer one.
+ * Of two roots that differ by http and https alone the latter is taken; of one inside the other, the outer
+ * one.
  * @param roots directories, as parsers write them
  */
 export function rootsApart(roots: readonly string[]): RootsPart[] {
@@ -31,7 +33,7 @@ function partOf(host: string, roots: readonly string[]): RootsPart {
   return { host, urlprefix, dirs: roots.map(root => decoded(root.slice(urlprefix.length, -1))) };
 }
 
-/** What is no UTF-8 stays as it is. */
+/** Bytes that are no UTF-8 stay as they are. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

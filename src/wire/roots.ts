@@ -1,7 +1,5 @@
-/**
- * Whether a URL lies below one of a provider's roots. Compared are scheme, host, port and whole path segments; a URL that
- * some server might understand as leading elsewhere is outside, wherever it seems to point.
- */
+/** Compares a URL with a provider's roots: scheme, host, port and whole path segments. A URL that some server
+ * might understand as leading elsewhere is outside, wherever it seems to point. */
 
 import { ambiguityOf } from './ambiguity.js';
 
@@ -9,10 +7,8 @@ import { ambiguityOf } from './ambiguity.js';
 const HOST = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?$|^\[[0-9a-f:.]+\]$/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
-/**
- * What follows a directory so plainly that no parser can leave it: no scheme, no fragment, no odd encoding, nothing that
- * looks like a dot or a slash to those who fold wide forms; then any query.
- */
+/** A rest after a directory that no parser can leave it by: no scheme, no fragment, no odd encoding, nothing
+ * that looks like a dot or a slash to those who fold wide forms; then any query. */
 const PLAIN_REST =
   /^[\w~!$&'()*+,=@/.\u0080-\u1fff\u2070-\ufdff-]*(?:%(?!00|2[5EeFf]|5[Cc]|[CcEeFf]0|[Cc]1|[Ee]2|[Ee][Ff])[0-9A-Fa-f]{2}[\w~!$&'()*+,=@/.\u0080-\u1fff\u2070-\ufdff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
 
@@ -20,10 +16,8 @@ const NOT_OF_LETTERS = /[%\u0080-\uffff]/;
 /** Nothing may be left of it but dots, once what some servers drop has been dropped. */
 const ODD_SEGMENT = /(?:^|\/)(?:%[0-9A-Fa-f]{2}|[.\u0080-\uffff])+(?=[/?]|$)/g;
 
-/**
- * Whether `rest`, appended to a URL that ends with a slash and has no query, certainly stays below it. False means only
- * that it must be looked at closely.
- */
+/** True if `rest`, appended to a URL that ends with a slash and has no query, certainly stays below it. False
+ * means only that it must be looked at closely. */
 export function isPlainRest(rest: string): boolean {
   if (rest.charCodeAt(0) === 0x2e || rest.includes('/.') || !PLAIN_REST.test(rest)) return false;
   return !NOT_OF_LETTERS.test(rest) || !rest.match(ODD_SEGMENT)?.some(segment => segment.includes('.'));
@@ -38,8 +32,8 @@ interface Place {
 
 /**
  * A test of absolute URLs against roots.
- * @param roots absolute http or https URLs; one that ends with a slash is a directory, one that does not is itself or a
- * directory. No root: nothing is inside.
+ * @param roots absolute http or https URLs; one that ends with a slash is a directory, one that does not is
+ * itself or a directory. No root: nothing is inside.
  * @throws TypeError for a root that is no such URL
  */
 export function createRootCheck(roots: readonly string[]): (url: string) => boolean {
@@ -48,7 +42,8 @@ export function createRootCheck(roots: readonly string[]): (url: string) => bool
     if (place === undefined || /[?#]/.test(root)) throw new TypeError(`not usable as a root: ${root}`);
     return place;
   });
-  // A URL that is the text of such a directory followed by a plain rest parses to that directory and the rest.
+  // A URL that is the text of such a directory followed by a plain rest parses to that directory and the
+  // rest.
   const directories = roots.map(root => new URL(root).href).filter(href => href.endsWith('/'));
   return url => {
     for (const directory of directories) {
@@ -59,7 +54,7 @@ export function createRootCheck(roots: readonly string[]): (url: string) => bool
   };
 }
 
-/** What is wrong with a root that somebody gives; undefined when it is usable. */
+/** The fault of a root that somebody gives; undefined when it is usable. */
 export function rootProblem(root: string): string | undefined {
   const ambiguity = ambiguityOf(root);
   if (ambiguity !== undefined) return ambiguity;

@@ -1,6 +1,7 @@
 /**
- * What a Registration Server may see of the whole LCC, for its operators: questions of qm-rs.ts that take a look at the database and at
- * other daemons. Answers have words as lccstat prints them, and numbers; neither logins nor secrets.
+ * The view of a Registration Server on the whole LCC, for its operators: questions of qm-rs.ts that take a
+ * look at the database and at other daemons. Answers have words as lccstat prints them, and numbers; neither
+ * logins nor secrets.
  */
 
 export type RsLook =
@@ -19,18 +20,20 @@ export interface RsOverview {
   /** A line about the queue, and what an operator should know, a sentence each. */
   summary: string;
   reasons: string[];
-  /** Of all providers. */
+  /** Number of all providers. */
   providers: number;
-  /** Of these the ones to look at: first those that something is wrong with, then those that were heard of last. */
+  /**
+   * The providers to look at: first those that something is wrong with, then those that were heard of last.
+   */
   sites: RsProviderRow[];
   queue: RsQueue;
   daemons: RsDaemon[];
-  /** Of all Bot Managers, those that are away last. */
+  /** All Bot Managers, those that are away last. */
   machines: RsMachine[];
 }
 
 export interface RsMachine {
-  /** Its id; of a Bot Manager with several ones, as a relay, all of them. */
+  /** The id of the machine; of a Bot Manager with several machines, as a relay, all of them. */
   name: string;
   isHere: boolean;
   /** Fetches it can do at a time. */
@@ -54,7 +57,7 @@ export interface RsProviderQueue {
   ages: number[];
   /** False: the ages are estimates. */
   exact: boolean;
-  /** What is going on with it, for people. */
+  /** State of the provider, in words for people. */
   state: string;
 }
 
@@ -87,7 +90,7 @@ export interface TakenSet {
   deleted: number;
 }
 
-/** Of each provider. */
+/** Most sets shown of each provider. */
 export const MAX_SETS_SHOWN = 30;
 
 export interface RsProviderRow {
@@ -109,9 +112,9 @@ export interface RsProviderRow {
   connected_ms: number;
   /** When it connected, or a set of it was taken, last. */
   heard_ms: number;
-  /** It is crawled, and announces nothing. */
+  /** True if the provider is crawled, and announces nothing. */
   crawled: boolean;
-  /** Its site does not answer, and is left alone until then; 0: it answers. */
+  /** Time until which a site that does not answer is left alone; 0: it answers. */
   left_alone_until_ms: number;
   /** The last ones, the newest first. */
   sets: TakenSet[];

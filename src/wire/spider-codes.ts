@@ -1,9 +1,8 @@
-/**
- * The two bytes of a spider record that say how a fetch ended (spider-record.ts): its reason, and the HTTP status as an
- * enumeration. lcc-spider(5) has both tables; a test compares them.
- */
+/** The two bytes of a spider record that say how a fetch ended (spider-record.ts): its reason, and the HTTP
+ * status as an enumeration. lcc-spider(5) has both tables; a test compares them. */
 
-/** Number of every reason, in the low six bits of its byte, and what lcc-spider(5) says of it. All other numbers are reserved. */
+/** Number of every reason, in the low six bits of its byte, and what lcc-spider(5) says of it. All other
+ * numbers are reserved. */
 export const SPIDER_REASONS = {
   ok: [0, 'fetched'],
   empty: [2, 'fetched, without any content'],
@@ -50,7 +49,7 @@ const BY_NUMBER = new Map<number, SpiderReason>(
   Object.entries(SPIDER_REASONS).map(([name, [number]]) => [number, name as SpiderReason]),
 );
 
-/** What the reason byte says. */
+/** Meaning of the reason byte. */
 export interface SpiderEnd {
   reason: SpiderReason;
   /** A redirect was followed. */
@@ -70,7 +69,8 @@ export function readReasonByte(byte: number): SpiderEnd | undefined {
   return { reason, redirected: (byte & REDIRECTED) !== 0, cut: (byte & CUT) !== 0 };
 }
 
-/** Per hundred: the first status, the last one in a row from there, the byte of the first, the byte of all others. */
+/** Per hundred: the first status, the last one in a row from there, the byte of the first, the byte of all
+ * others. */
 const ROWS = [
   [100, 103, 1, 9],
   [200, 208, 20, 19],
@@ -97,10 +97,8 @@ export function httpByte(status: SpiderStatus | undefined): number {
   return status <= last ? byte + status - first : others;
 }
 
-/**
- * The status that an HTTP byte stands for as text: `404`; `4xx` for one that has no byte of its own; `0.9`; `other`; `-` for
- * none; `#77` for a byte that stands for nothing.
- */
+/** The status that an HTTP byte stands for as text: `404`; `4xx` for one that has no byte of its own; `0.9`;
+ * `other`; `-` for none; `#77` for a byte that stands for nothing. */
 export function httpText(byte: number): string {
   if (byte === 0) return '-';
   if (byte === HTTP_09) return '0.9';

@@ -7,8 +7,8 @@
  *     server → spider    t1 17 - www.example.org http://www.example.org/
  *     either             ERR text                      for a person to read; never answered
  *
- * One blank between two words; a line ends in LF, and a CR before it is passed over. What is wrong with a line is a value here,
- * and no error: a bad line costs nothing but itself.
+ * One blank between two words; a line ends in LF, and a CR before it is passed over. What is wrong with a
+ * line is a value here, and no error: a bad line costs nothing but itself.
  */
 import { isIP, isIPv6 } from 'node:net';
 import { ByteLines } from '../lib/byte-lines.js';
@@ -23,10 +23,10 @@ export const MAX_CREDIT = 65_535;
 export const MAX_DOC_ID = 0xffff_ffff;
 export const MAX_TRANS_ID_BYTES = 64;
 const MAX_HOST_NAME_BYTES = 255;
-/** Of an ERR that we send. */
+/** Longest text of an ERR that we send. */
 const MAX_ERR_LENGTH = 400;
 
-/** What a URL server reads. */
+/** Lines that a URL server reads. */
 export type SpiderLine =
   | { kind: 'get'; count: number }
   | { kind: 'working' | 'done'; transId: string }
@@ -45,14 +45,12 @@ export interface UrlLine {
   url: string;
 }
 
-/** What a spider reads. */
+/** Lines that a spider reads. */
 export type ServerLine =
   | ({ kind: 'url' } & UrlLine)
   | { kind: 'err'; text: string }
-  /**
-   * It gets an ERR, and with both names a record (reason 50) and a DONE as well. `url` is all that came after the fourth
-   * blank, '' for nothing; `shown` is the beginning of the line, for people.
-   */
+  /** A bad line gets an ERR, and with both names a record (reason 50) and a DONE as well. `url` is all that
+   * came after the fourth blank, '' for nothing; `shown` is the beginning of the line, for people. */
   | { kind: 'bad'; why: string; shown: string; transId?: string; docId?: number; url: string };
 
 const TRANS_ID = /^[\x21-\x7e]{1,64}$/;
@@ -164,12 +162,12 @@ export function hostNameOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Whether a line may have it as HOST_NAME: a name, or an address. */
+/** True if a line may have it as HOST_NAME: a name, or an address. */
 export function isHostName(text: string): boolean {
   return text.length <= MAX_HOST_NAME_BYTES && (isHostIp(text) ? text !== '-' : HOST_NAME.test(text));
 }
 
-/** That the spider looks the address up. */
+/** Addresses with which the spider looks the address up. */
 const UNKNOWN_IPS: readonly string[] = ['-', '0.0.0.0'];
 
 function isHostIp(text: string): boolean {

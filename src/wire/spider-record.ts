@@ -1,6 +1,6 @@
 /**
- * The record that a spider sends to its store servers, one after the other without anything between: a head, and the document.
- * lcc-spider(5) describes it for other programs. All integers are big-endian.
+ * The record that a spider sends to its store servers, one after the other without anything between: a head,
+ * and the document. lcc-spider(5) describes it for other programs. All integers are big-endian.
  *
  *     0  4  doc_id             8  4  milliseconds, saturating     20                    url
  *     4  1  success, 0 or 1   12  2  url_len, 1 to 65535          20 + url_len          new url
@@ -8,17 +8,19 @@
  *     6  1  http              16  4  doc_len
  *     7  1  padding, 0
  *
- * Nothing marks where a record begins, so nothing after a bad byte can be made sense of: a reader stops for good. It checks all
- * that can be checked, that as much as possible of a damaged stream is noticed at its first bad byte.
+ * Nothing marks where a record begins, so nothing after a bad byte can be made sense of: a reader stops for
+ * good. It checks all that can be checked, that as much as possible of a damaged stream is noticed at its
+ * first bad byte.
  */
 import { LccError } from '../lib/errors.js';
 import { readReasonByte, reasonByte, type SpiderEnd } from './spider-codes.js';
 
-/** The first bytes that a store server sends when it acknowledges: after them comes the id of each record that is on disk. */
+/** The first bytes that a store server sends when it acknowledges: after them comes the id of each record
+ * that is on disk. */
 export const STORE_HELLO = 'LCCACK1\n';
 /** Bytes before the url. */
 const RECORD_HEAD_BYTES = 20;
-/** Of a url in a record. */
+/** Most bytes of a url in a record. */
 export const MAX_RECORD_URL_BYTES = 0xffff;
 const MAX_U32 = 0xffff_ffff;
 
@@ -29,9 +31,9 @@ export interface SpiderRecord extends SpiderEnd {
   success: boolean;
   /** As `httpByte` makes it. */
   http: number;
-  /** What the fetch took; more than 4294967295 is written as that. */
+  /** Milliseconds of the fetch; more than 4294967295 is written as that. */
   durationMs: number;
-  /** Its bytes as they were received, a character each: a url of the protocol is ASCII. */
+  /** The bytes of the url as they were received, a character each: a url of the protocol is ASCII. */
   url: string;
   /** The url that should take its place; '' for none. */
   newUrl: string;
@@ -40,7 +42,8 @@ export interface SpiderRecord extends SpiderEnd {
 
 /** A record that breaks the format, or a stream that ends inside of one. */
 export class BadRecord extends LccError {
-  /** Of the first bad byte, from the beginning of the stream; where it ends, of the first that is missing. */
+  /** Offset of the first bad byte from the beginning of the stream; where the stream ends, of the first byte
+   * that is missing. */
   readonly offset: number;
 
   constructor(code: 'data.malformed' | 'data.cut', offset: number, what: string) {
@@ -49,7 +52,8 @@ export class BadRecord extends LccError {
   }
 }
 
-/** What of a url can stand in a record: one that does not begin as urls do is told as `invalid:…`, a longer one is cut. */
+/** A url as it can stand in a record: one that does not begin as urls do is told as `invalid:…`, a longer one
+ * is cut. */
 export function recordUrl(text: string): string {
   const cut = text.slice(0, MAX_RECORD_URL_BYTES);
   return badUrlAt(cut) < 0 ? cut : `invalid:${text}`.slice(0, MAX_RECORD_URL_BYTES);
@@ -88,7 +92,7 @@ export function formatRecordHead(record: SpiderRecord): Buffer {
   return head;
 }
 
-/** What a stream of records consists of: a head, pieces of its document, the end of the record; again and again. */
+/** Parts of a stream of records: a head, pieces of its document, the end of the record; again and again. */
 export type RecordPart =
   /** @param offset of its first byte in the stream @param bytes as received */
   | { kind: 'head'; record: SpiderRecord; bytes: Buffer; offset: number }
@@ -105,7 +109,7 @@ export class RecordReader {
   /** A head that has not come completely, as far as it has. */
   #held = Buffer.alloc(RECORD_HEAD_BYTES);
   #heldBytes = 0;
-  /** Of the document, still to come; undefined: a head is. */
+  /** Bytes of the document that are still to come; undefined: a head is next. */
   #docLeft: number | undefined;
   #offset = 0;
   #isBroken = false;
@@ -124,13 +128,13 @@ export class RecordReader {
     return this.#offset;
   }
 
-  /** Whether a record has begun and not ended. */
+  /** True if a record has begun and not ended. */
   get isInside(): boolean {
     return this.#heldBytes > 0 || this.#docLeft !== undefined;
   }
 
   /**
-   * What the next bytes bring. All of it must be taken before more is pushed.
+   * Parts of the next bytes. All of them must be taken before more is pushed.
    * @throws BadRecord `data.malformed` after all that came before the bad byte; the reader is of no use then
    */
   *read(chunk: Buffer): Generator<RecordPart, void> {
@@ -178,7 +182,7 @@ export class RecordReader {
     const end = this.#hold(chunk, fixedEnd, headBytes);
     if (this.#heldBytes < headBytes) return undefined;
     const part = this.#complete(this.#held.subarray(0, headBytes), start);
-    // Its bytes are given away.
+    // The bytes of the head are given away.
     this.#held = Buffer.alloc(RECORD_HEAD_BYTES);
     this.#heldBytes = 0;
     return { part, end };
@@ -251,7 +255,8 @@ const NOT_PRINTING = /[^!-~]/g;
 const NOT_A_BYTE = /[^\0-\xff]/;
 const SCHEME = /^[a-zA-Z][a-zA-Z0-9+.-]*/;
 
-/** Where a url stops being one: the first character that a scheme does not have; its end where no colon comes; -1 nowhere. */
+/** Where a url stops being one: the first character that a scheme does not have; its end where no colon
+ * comes; -1 nowhere. */
 function badUrlAt(url: string): number {
   const length = SCHEME.exec(url)?.[0].length ?? 0;
   return length > 0 && url[length] === ':' ? -1 : length;

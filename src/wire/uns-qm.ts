@@ -1,5 +1,6 @@
 /**
- * UNS → QM: accepted sets travel to the queue, one after the other on each of a few connections that stay open.
+ * UNS → QM: accepted sets travel to the queue, one after the other on each of a few connections that stay
+ * open.
  *
  *     UNS  <lococa:uns id="uns.3f9a"/>                                     QM  <lococa:qm/>
  *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … newest="19" numbering="3f" after="4711"> <url …/>… </lococa:set>
@@ -10,8 +11,9 @@
  *          QM  <lococa:busy/> and close: come back later
  *          QM  <lococa:error code="106">where: what</lococa:error> and close: too many connections, or a breach of this
  *
- * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; a provider's
- * entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
+ * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; a
+ * provider's entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only
+ * with its end tag.
  */
 import { limitText } from '../config/settings/index.js';
 import type { Conversation } from '../lib/conversation.js';
@@ -27,12 +29,11 @@ import { localName } from './xml-prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
 
-/**
- * Sets of more urls take long enough for others to notice, on either side: a tenth of a second of the Queue Manager's time.
- */
+/** Sets of more urls take long enough for others to notice, on either side: a tenth of a second of the Queue
+ * Manager's time. */
 export const LARGE_SET_URLS = 10_000;
 
-/** What a set is, beside its urls. */
+/** A set, without its urls. */
 export interface SetHead {
   /** The spool entry's id, at most 200 characters. */
   entry: string;
@@ -50,7 +51,8 @@ export interface SetHead {
   ip: string;
   /** When it was accepted, seconds since 1970. */
   atS: number;
-  /** When it was accepted: the provider's newest connection, and which UNSes number connections together; '' = none. */
+  /** When it was accepted: the provider's newest connection, and which UNSes number connections together; ''
+   * = none. */
   newest: number;
   numbering: string;
   /** When it was accepted: the id of the provider's last set in the queue, 0 = none. */
@@ -59,11 +61,11 @@ export interface SetHead {
   deletes?: number;
   /** Digest of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
   digest?: string;
-  /** What it is of, where its owner did not announce it. */
+  /** Source of the set, where its owner did not announce it. */
   origin?: SetOrigin;
 }
 
-/** That a CP was there, and what it has seen. */
+/** A session of a CP, and the errors that it has seen. */
 export type SessionNote = Pick<SetHead, 'pid' | 'seq' | 'ip' | 'errseen'>;
 
 /** An accepted set that can no longer be read: its provider must be asked for a full set. */
@@ -93,7 +95,7 @@ const MAX_REASON = 1000;
 /** The largest uns.max_set_urls: this many places in the queue are set aside for each set. */
 const MAX_SET_URLS = 100_000_000;
 
-// What the UNS says
+// Messages of the UNS
 
 export function unsHello(id: string): string {
   return `<lococa:uns${formatAttributes({ id })}/>\n`;
@@ -118,7 +120,7 @@ export function damageNote(note: DamageNote): string {
   return `<lococa:damaged${formatAttributes({ entry: note.entry, pid: note.pid })}/>\n`;
 }
 
-// What the QM answers
+// Answers of the QM
 
 /** One answer as it is sent. */
 export function formatQmAnswer(answer: QmAnswer): string {
@@ -158,7 +160,7 @@ interface UnsQmOptions {
   xml: XmlLimits;
 }
 
-/** What bounds a UNS that has not said which it is. */
+/** Bounds of a UNS that has not said which it is. */
 interface UnsLinkOptions extends UnsQmOptions {
   /** Bytes it may send before that. */
   maxHelloBytes: number;
@@ -166,9 +168,10 @@ interface UnsLinkOptions extends UnsQmOptions {
 }
 
 /**
- * Hears one UNS until it closes; memory is bounded by one read of the stream. Resolves when it closed in good order.
- * @throws LccError `data.cut` when it ended inside a set, `data.malformed` or `limit` (XmlError), `peer.protocol`, what
- *   a handler threw, or what ended the conversation otherwise
+ * Hears one UNS until it closes; memory is bounded by one read of the stream. Resolves when it closed in good
+ * order.
+ * @throws LccError `data.cut` when it ended inside a set, `data.malformed` or `limit` (XmlError),
+ *   `peer.protocol`, what a handler threw, or what ended the conversation otherwise
  */
 export async function receiveFromUns(
   talk: Conversation,
@@ -251,7 +254,8 @@ export async function receiveFromUns(
   for (let slice; (slice = await talk.next(reading)) !== undefined;) {
     if (!reading.isKnown) await reading.turn(slice.length);
     await read(slice);
-    // A connection that always has more is read many chunks in a row: the other connections wait for all of them.
+    // A connection that always has more is read many chunks in a row: the other connections wait for all of
+    // them.
     if (state.inSet) await talk.turn();
   }
   reader.end();

@@ -1,6 +1,6 @@
 /**
- * What a Queue Manager asks of a machine's store besides deletions: whether the content of a row is still there, and that
- * everything stored so far be put on disk. Part of the conversation of qm-bm.ts.
+ * Questions of a Queue Manager to a machine's store besides deletions: whether the content of a row is still
+ * there, and that everything stored so far be put on disk. Part of the conversation of qm-bm.ts.
  *
  *     down: <check id="21" machineid="m1" fileid="ab/cd/1e.0" md5="…" len="5123"/>   <sync id="22" machineid="m1"/>
  *     up:   <checked id="21" status="ok"/>                                            <synced id="22" status="ok"/>
@@ -31,10 +31,8 @@ export type UpkeepRequest = CheckRequest | SyncRequest;
 export interface UpkeepResult {
   kind: UpkeepRequest['kind'];
   id: number;
-  /**
-   * `bad`: the file is gone or not that content; of a sync: something written since the last one is lost. `unable`: it
-   * could not be done now. `away`: no Bot Manager for that machine is connected.
-   */
+  /** `bad`: the file is gone or not that content; of a sync: something written since the last one is lost.
+   * `unable`: it could not be done now. `away`: no Bot Manager for that machine is connected. */
   status: 'ok' | 'bad' | 'unable' | 'away';
 }
 

@@ -1,4 +1,4 @@
-/** Whether a record makes sense to this LCC: the 3xx codes of the UNS. */
+/** Checks of a record against the rules of this LCC: the 3xx codes of the UNS. */
 import { areRanges } from '../config/hours.js';
 import { ambiguityOf } from './ambiguity.js';
 import { codeText, type LccCode } from './codes.js';
@@ -108,7 +108,7 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
   };
 }
 
-/** It leads elsewhere, or where nobody can say. */
+/** The url leads elsewhere, or where nobody can say. */
 function outside(name: string, url: string): UrlProblem {
   const ambiguity = ambiguityOf(url);
   return problem(304, `${name} ${ambiguity ?? `is ${codeText(304)}`}`);
@@ -139,7 +139,7 @@ function createMimeCheck(patterns: readonly string[]): (mimetype: string) => Url
   };
 }
 
-/** What is wrong with the attributes that are not urls, naming the first. */
+/** The first attribute that is malformed, other than urls, in words. */
 function malformedAttribute(record: UrlRecord): string | undefined {
   const { md5, len, mtime, op, tod, ifabsent, outofroot, hops } = record;
   if (len !== undefined && !(DECIMAL.test(len) && Number(len) <= Number.MAX_SAFE_INTEGER)) {

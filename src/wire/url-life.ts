@@ -1,4 +1,6 @@
-/** All that is known of one url: how it stands at each provider with a root around it, as values and in words. */
+/**
+ * All that is known of one url: how it stands at each provider with a root around it, as values and in words.
+ */
 import { amount } from '../config/words.js';
 
 /** Times are seconds since 1970. */
@@ -6,7 +8,7 @@ export interface UrlLife {
   pid: number;
   /** The root that it lies below; null: none of now. */
   root: string | null;
-  /** What is going on with its provider, for people. */
+  /** State of the provider, in words for people. */
   state: string;
   /** One for each mimetype; none: nothing is known. */
   rows: UrlLifeRow[];
@@ -19,7 +21,8 @@ export interface UrlLifeRow {
   /** `opens`: when the hours of its own begin that it waits for, null = none. */
   waiting: { tries: number; since: number | null; opens: number | null } | null;
   held: { seq: number; bytes: number; since: number } | null;
-  /** Of the last fetch, or of what came before it. `received`: by its CP; `at` is null where that is not known. */
+  /** The last failure, of a fetch or of what came before it. `received`: by its CP; `at` is null where that
+   * is not known. */
   failure: { code: number; text: string; at: number | null; received: boolean } | null;
   gone: { seq: number; at: number } | null;
   /** Nobody announced it, and it was not to be had: no link has it asked for before `until`. */
@@ -42,7 +45,7 @@ interface LifeWords {
   advice: (code: number) => { means: string; todo: string };
 }
 
-/** What a row says: a label and a text each, in the order of its life, and last what to do. */
+/** The facts of a row: a label and a text each, in the order of its life, and last what to do. */
 export function lifeFacts(row: UrlLifeRow, state: string, { time, advice }: LifeWords): [string, string][] {
   const { announced, waiting, held, failure, gone, absent } = row;
   const at = (s: number) => time(s * 1000);

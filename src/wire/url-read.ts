@@ -10,15 +10,16 @@ const SUBTYPE = /^[^:\s]+:./s;
 const UPPER_CASE = /[A-Z]/;
 const LEADING_ZEROS = /^0+(?=\d)/;
 
-/** Whether an element of this name is a url container. */
+/** True if an element of this name is a url container. */
 export function isUrlTag(name: string): boolean {
   return localName(name) === 'url';
 }
 
 /**
- * The record of a url element's attributes, which it may take over as they are. Old names are read as their successors
- * (a successor beside them wins), a subtype not of the form `type:value` is blanked, md5 becomes lower case, len
- * loses leading zeros, mtime takes its printed form. Values that make no sense stay, for url-check.ts to name.
+ * The record of a url element's attributes, which it may take over as they are. Old names are read as their
+ * successors (a successor beside them wins), a subtype not of the form `type:value` is blanked, md5 becomes
+ * lower case, len loses leading zeros, mtime takes its printed form. Values that make no sense stay, for
+ * url-check.ts to name.
  */
 export function recordOf(attributes: Attributes): UrlRecord {
   let record = attributes as unknown as UrlRecord;

@@ -1,7 +1,8 @@
 /**
- * The pipe between filters: `<?lcc …?>`, one `<url …/>` a line, `<?lcc end?>`. A stream that names a part of a site only says
- * so: `set="partial"` at its beginning, or where that is known late, at its end. Read are also streams without the two marks,
- * urls with one root around them, and the one-shot dialect (`<lococa:notify>` with init and set).
+ * The pipe between filters: `<?lcc …?>`, one `<url …/>` a line, `<?lcc end?>`. A stream that names a part of
+ * a site only says so: `set="partial"` at its beginning, or where that is known late, at its end. Read are
+ * also streams without the two marks, urls with one root around them, and the one-shot dialect
+ * (`<lococa:notify>` with init and set).
  */
 import { LccError } from '../lib/errors.js';
 import { formatAttributes } from '../lib/xml/escape.js';
@@ -41,7 +42,8 @@ interface UrlStreamEvents {
   set?(attributes: Attributes): void;
 }
 
-/** What may stand where. `top`: outside every element; `root`: in the first; `set`, `init`: in those of a one-shot. */
+/** Places of an element. `top`: outside every element; `root`: in the first; `set`, `init`: in those of a
+ * one-shot. */
 type Place = 'top' | 'root' | 'set' | 'init' | 'provider';
 
 export class UrlStreamReader {
@@ -76,12 +78,12 @@ export class UrlStreamReader {
     );
   }
 
-  /** Whether the stream has told its end; one without a head never does. */
+  /** True if the stream has told its end; one without a head never does. */
   get sawEnd(): boolean {
     return this.#sawEnd;
   }
 
-  /** Whether its end says that urls of the site are missing. */
+  /** True if its end says that urls of the site are missing. */
   get endsPartial(): boolean {
     return this.#endsPartial;
   }
@@ -91,7 +93,9 @@ export class UrlStreamReader {
     this.#reader.write(chunk);
   }
 
-  /** @throws LccError `data.cut` when the input ends inside an element, or without the end its head promised */
+  /**
+   * @throws LccError `data.cut` when the input ends inside an element, or without the end its head promised
+   */
   end(): void {
     this.#reader.end();
     if (this.#sawHead && !this.#sawEnd) {

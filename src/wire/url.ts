@@ -1,12 +1,14 @@
 /**
  * The `<url>` container: the one record every tool reads and writes (commands.md, "The lingua franca").
  *
- * A record holds attribute values as text, unescaped, under their canonical names. Whether the values make sense is a
- * separate question, answered by `problemOf` (url-check.ts); a filter passes on what it does not understand.
+ * A record holds attribute values as text, unescaped, under their canonical names. Whether the values make
+ * sense is a separate question, answered by `problemOf` (url-check.ts); a filter passes on what it does not
+ * understand.
  */
 import { escapeAttribute, escapeText } from '../lib/xml/escape.js';
 
-/** Attributes a provider may give, in the order in which they are printed. `curl mimetype` first: they are the key. */
+/** Attributes a provider may give, in the order in which they are printed. `curl mimetype` first: they are
+ * the key. */
 export const URL_ATTRIBUTES = [
   'curl',
   'mimetype',
@@ -48,10 +50,8 @@ export const OLD_ATTRIBUTE_NAMES: Readonly<Record<string, UrlAttribute>> = {
   f: 'furl',
 };
 
-/**
- * One url. `curl` and `mimetype` are '' when they were absent. Unknown attributes live in `extra`, in the order read.
- * `text` is the element's content: the message of an error.
- */
+/** One url. `curl` and `mimetype` are '' when they were absent. Unknown attributes live in `extra`, in the
+ * order read. `text` is the element's content: the message of an error. */
 export interface UrlRecord extends Partial<
   Record<Exclude<UrlAttribute, 'curl' | 'mimetype'> | ResultAttribute, string>
 > {
@@ -61,7 +61,7 @@ export interface UrlRecord extends Partial<
   text?: string;
 }
 
-/** Whether the record asks for removal: `op="delete"`, or the documents' empty fetch URL. */
+/** True if the record asks for removal: `op="delete"`, or the documents' empty fetch URL. */
 export function isDelete(record: UrlRecord): boolean {
   return record.op === 'delete' || record.furl === '';
 }

@@ -2,7 +2,7 @@
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 
-/** Whether a URL names its scheme. */
+/** True if a URL names its scheme. */
 export function hasScheme(url: string): boolean {
   return SCHEME.test(url);
 }

@@ -1,6 +1,6 @@
 /**
- * The prefix of the conversations' own elements. It is a fixed text: peers need not declare it, replies never do. Peers that
- * write XML with a library may have another one for the same namespace, and then declare it.
+ * The prefix of the conversations' own elements. It is a fixed text: peers need not declare it, replies never
+ * do. Peers that write XML with a library may have another one for the same namespace, and then declare it.
  */
 export const PREFIX = 'lococa:';
 export const NAMESPACE = 'http://www.lococa.org/1.0';
@@ -16,7 +16,8 @@ export function localName(name: string, attributes?: Attributes): string {
     : name;
 }
 
-/** The prefixes that one peer has declared for the namespace, each up to the end of the element that declares it. */
+/** The prefixes that one peer has declared for the namespace, each up to the end of the element that declares
+ * it. */
 export class DeclaredPrefixes {
   /** With their colon, and the depth of the element. */
   #declared: { prefix: string; depth: number }[] = [];

@@ -1,5 +1,6 @@
 /**
- * What a provider does to itself from the side of the site. Another password stands in `F.new`, synced, before it is in use:
+ * Changes that a provider makes to itself from the side of the site. Another password stands in `F.new`,
+ * synced, before it is in use:
  *
  *     made ──F.new──▶ in use ──F──▶ F.new away
  *       ╰── cut off anywhere: the next run asks which one holds
@@ -47,7 +48,8 @@ export function loginOf({ pid, pwdfile }: Pick<SiteAccount, 'pid' | 'pwdfile'>):
   }
 }
 
-/** Another password into the file of the one before, which is void then. @throws LccError as RegistrationServer; `output.create` */
+/** Another password into the file of the one before, which is void then. @throws LccError as
+ * RegistrationServer; `output.create` */
 export async function changePassword(account: SiteAccount): Promise<Changed> {
   const { server, pid, pwdfile, sleep } = account;
   const path = `${pwdfile}.new`;

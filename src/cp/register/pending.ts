@@ -1,6 +1,7 @@
 /**
- * A pair that is not over, in a file beside the password's: `F.pair`, `F.root` or `F.reset`, for its owner only. It is there from
- * before the file of the secret is put in place until all is done, so that a run that was cut off is gone on with.
+ * A pair that is not over, in a file beside the password's: `F.pair`, `F.root` or `F.reset`, for its owner
+ * only. It is there from before the file of the secret is put in place until all is done, so that a run that
+ * was cut off is gone on with.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,7 +10,8 @@ import { LccError, messageOf } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
 import { hasForm } from './server.js';
 
-/** A new provider, another root of one, or another password in place of a forgotten one; ends the name of the file. */
+/** A new provider, another root of one, or another password in place of a forgotten one; ends the name of the
+ * file. */
 export type PendingKind = 'pair' | 'root' | 'reset';
 
 export interface PendingRegistration {
@@ -62,14 +64,15 @@ export function keepPending(pwdfile: string, kind: PendingKind, pending: Pending
   keepPassword(pwdfile, kind, pending);
 }
 
-/** That of a new provider, as far as it is not there. */
+/** Writes the password of a new provider, as far as it is not there. */
 export function keepPassword(pwdfile: string, kind: PendingKind, { password }: PendingRegistration): void {
   if (kind !== 'pair' || existsSync(pwdfile)) return;
   writeFileDurably(pwdfile, `${password}\n`, SECRET_MODE);
   step('register.password.synced');
 }
 
-/** The password of a reset is in use: it takes the place of the one that was forgotten. @throws LccError `output.create` */
+/** The password of a reset is in use: it takes the place of the one that was forgotten. @throws LccError
+ * `output.create` */
 export function replacePassword(pwdfile: string, { password }: PendingRegistration): void {
   try {
     writeFileDurably(pwdfile, `${password}\n`, SECRET_MODE);
@@ -79,7 +82,7 @@ export function replacePassword(pwdfile: string, { password }: PendingRegistrati
   step('register.reset.synced');
 }
 
-/** It has done what it is for. */
+/** Forgets a pending registration that has done its work. */
 export function forgetPending(pwdfile: string, kind: PendingKind): void {
   rmSync(pendingFileOf(pwdfile, kind), { force: true });
   syncDirectory(dirname(pwdfile));

@@ -1,5 +1,6 @@
 /**
- * A registration from the side of the site, as far as it goes in one run; the next run goes on where this one stopped.
+ * A registration from the side of the site, as far as it goes in one run; the next run goes on where this one
+ * stopped.
  *
  *     pair ──synced──▶ file in place ──▶ checked ──proven──▶ file away ──▶ active: the crontab line
  *                                          │                   ╰──▶ waits for approval: later
@@ -31,11 +32,12 @@ export interface RegisterOptions {
   /** The directory that is applied for. */
   url: string;
   pwdfile: string;
-  /** Where that directory lies here; none: somebody else puts the file in place. A reset has one for each root. */
+  /** Where that directory lies here; none: somebody else puts the file in place. A reset has one for each
+   * root. */
   docroots: readonly string[];
   /** Asks the server for the pair. */
   make: () => Promise<PairMade>;
-  /** Of a reset: roots without the file are taken off. */
+  /** True for a reset in which roots without the file are taken off. */
   givesUp: boolean;
   /** For which approval, or the server, is waited for. */
   waitMs: number;
@@ -46,7 +48,7 @@ export interface RegisterOptions {
 /** How far it has come. */
 export interface Registered {
   status: ExitStatus;
-  /** What is said of it; undefined when it is active. */
+  /** The message about it; undefined when it is active. */
   message: string | undefined;
   pending: PendingRegistration;
   standing: PairStanding | undefined;
@@ -58,10 +60,11 @@ const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 2 * SECOND;
 /** One that is applied for is a provider in a moment, as a rule. */
 const MOMENT_MS = 3 * SECOND;
-/** Between two checks a server wants ten seconds (`rs.check_interval_ms`): nobody has to run this again for that. */
+/** Between two checks a server wants ten seconds (`rs.check_interval_ms`): nobody has to run this again for
+ * that. */
 const CHECK_PAUSE_MS = 11 * SECOND;
 
-/** What is wrong with the file, by the server's code → exit status. */
+/** The fault of the file, by the server's code → exit status. */
 const STATUS_OF_REASON: Readonly<Record<string, ExitStatus>> = {
   missing: EXIT.noinput,
   forbidden: EXIT.noinput,
@@ -74,7 +77,7 @@ const STATUS_OF_REASON: Readonly<Record<string, ExitStatus>> = {
   tls: EXIT.dataerr,
   elsewhere: EXIT.dataerr,
   'catch-all': EXIT.dataerr,
-  // Of a reset: some of the roots have not the file; the number has no such root.
+  // A reset: some of the roots have not the file; the number has no such root.
   roots: EXIT.noinput,
   'not-a-root': EXIT.dataerr,
   status: EXIT.dataerr,
@@ -156,10 +159,8 @@ export function requireSafe(docroot: string, pwdfile: string): void {
     );
 }
 
-/**
- * The directories of this run take the place of those before, which may be wrong; those of a reset are added, as it has several.
- * One that a site was proven by stays.
- */
+/** The directories of this run take the place of those before, which may be wrong; those of a reset are
+ * added, as it has several. One that a site was proven by stays. */
 function moved(
   pending: PendingRegistration,
   options: RegisterOptions,
@@ -290,7 +291,7 @@ function outcome(
   }
 }
 
-/** What is wrong with the file, and what to do. */
+/** The fault of the file, and what to do. */
 function unproven(pending: PendingRegistration, { reason }: PairStanding): string {
   const { file, url, docroots } = pending;
   if (reason === undefined) return `${file}; run this again`;
@@ -302,7 +303,8 @@ function unproven(pending: PendingRegistration, { reason }: PairStanding): strin
     : `${file}: ${what}; ${advice}; then run this again; the file stays at ${paths} until then`;
 }
 
-/** Puts the file of the secret in place, readable for everybody. Its name is random: whatever has it is of an earlier run. */
+/** Puts the file of the secret in place, readable for everybody. Its name is random: whatever has it is of an
+ * earlier run. */
 function place(pending: PendingRegistration): void {
   const text = `${pending.secret}\n`;
   for (const path of pathsOf(pending)) {

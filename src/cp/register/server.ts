@@ -1,4 +1,4 @@
-/** What a Registration Server is asked by a site: its JSON API, from the side that asks. */
+/** The JSON API of a Registration Server, from the side of the site that asks. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { LccError, messageOf } from '../../lib/errors.js';
@@ -47,17 +47,15 @@ export class RegistrationRefused extends LccError {
 }
 
 interface RegistrationServerOptions {
-  /** Its public address. */
+  /** Public address of the server. */
   url: string;
   timeoutMs: number;
   /** Certificates (PEM) trusted instead of the system's. */
   ca: Buffer | undefined;
 }
 
-/**
- * Forms of what a server says that comes to stand in a command, a path or a file here. A server is somebody else's: whatever has
- * another form is refused, and not quoted.
- */
+/** Forms of what a server says that comes to stand in a command, a path or a file here. A server is somebody
+ * else's: whatever has another form is refused, and not quoted. */
 const FORMS = {
   id: /^[\w-]{1,64}$/,
   secret: /^[\w-]{20,64}$/,
@@ -66,7 +64,7 @@ const FORMS = {
   file: /^lcc-[0-9a-f]{1,64}\.txt$/,
 } as const;
 
-/** Whether it has the form that all our servers give it. */
+/** True if it has the form that all our servers give it. */
 export function hasForm(what: keyof typeof FORMS, value: unknown): value is string {
   return typeof value === 'string' && FORMS[what].test(value);
 }
@@ -80,7 +78,8 @@ export class RegistrationServer {
     this.#options = options;
   }
 
-  /** A pair for a new provider. @throws LccError `try.later` when the server does not answer; RegistrationRefused */
+  /** A pair for a new provider. @throws LccError `try.later` when the server does not answer;
+   * RegistrationRefused */
   make(
     url: string,
     wishes: { email?: string; bandwidth?: string; hours?: string; zone?: string },
@@ -93,7 +92,8 @@ export class RegistrationServer {
     return this.#make('me/roots', { url }, login);
   }
 
-  /** A pair for another password, in place of one that was forgotten. @param url one of the roots @throws as `make` */
+  /** A pair for another password, in place of one that was forgotten. @param url one of the roots @throws as
+   * `make` */
   makeReset(pid: number, url: string): Promise<PairMade> {
     return this.#make('forgot', { pid, url });
   }
@@ -107,7 +107,9 @@ export class RegistrationServer {
     return { ...this.#standing(answer), id, secret, password };
   }
 
-  /** Says that the file is there. @param givesUp of a reset: roots without it are taken off @throws as `make` */
+  /**
+   * Says that the file is there. @param givesUp of a reset: roots without it are taken off @throws as `make`
+   */
   async check(id: string, givesUp: boolean): Promise<PairStanding> {
     return this.#standing(await this.ask('POST', `pairs/${id}/check`, givesUp ? { give_up: true } : {}));
   }

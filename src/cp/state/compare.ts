@@ -1,9 +1,9 @@
 /**
  * The site as it is against the site as it was: one pass over sorted sequences.
  *
- * Where the old state's lines can be told from a table in memory they are recognised as they come in (seen.ts) and never
- * sorted; what is left is sorted and merged. Urls in doubt, of which the old state may not say what the UNS has, are sent
- * in any case.
+ * Where the old state's lines can be told from a table in memory they are recognised as they come in
+ * (seen.ts) and never sorted; what is left is sorted and merged. Urls in doubt, of which the old state may
+ * not say what the UNS has, are sent in any case.
  */
 import { LccError } from '../../lib/errors.js';
 import { deletionOf, keyOf, withoutMark } from './lines.js';
@@ -27,7 +27,7 @@ export interface Changes {
 interface Sinks {
   /** A line of the new state, in order. */
   state(line: string): void;
-  /** What has to be sent, in order. */
+  /** A line that must be sent, in order. */
   delta(line: string, why: Why): void;
 }
 
@@ -36,14 +36,12 @@ export type Why = 'new' | 'changed' | 'gone' | 'in doubt';
 interface Before {
   /** Lines of the old state, in order. */
   lines: Iterable<string>;
-  /** Whether a line, the n-th of the old state counted from 0, was recognised. */
+  /** True if a line, the n-th of the old state counted from 0, was recognised. */
   wasTaken(line: string, n: number): boolean;
   /** Keys in doubt, in order, each once. */
   doubtful: Iterable<string>;
-  /**
-   * Given where the input names a part of the site only: then nothing is deleted. What becomes of a line of the old state
-   * that is not named: the line of the new state, or undefined: it is forgotten.
-   */
+  /** Given where the input names a part of the site only: then nothing is deleted. What becomes of a line of
+   * the old state that is not named: the line of the new state, or undefined: it is forgotten. */
   keep?: ((line: string) => string | undefined) | undefined;
 }
 
@@ -88,7 +86,8 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
           changes.ghosts += 1;
           sinks.delta(deletionOf(doubt.line), 'gone');
         } else {
-          // It may be there: asked for again, it is in the state from now on, so that a whole list can miss it.
+          // The url may be there: asked for again, it is in the state from now on, so that a whole list can
+          // miss it.
           changes.kept += 1;
           changes.again += 1;
           sinks.state(`${doubt.line}/>`);
@@ -145,7 +144,7 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
 class LinePosition {
   readonly #lines: Iterator<string>;
   line = '';
-  /** Of `line`. */
+  /** Key of `line`. */
   key = '';
 
   constructor(lines: Iterable<string>) {

@@ -1,11 +1,13 @@
 /**
  * The last connection to a UNS, beside a statefile: `FILE.uns` holds `NUMBERING PID SEQ IDENTITY ANSWERED`.
  *
- * A UNS gives a provider no number twice, and later ones are higher. One that is not above what was given before says that the
- * LCC was put back to an earlier time, with its marks: it lacks what the state counts as delivered, and cannot know that itself.
+ * A UNS gives a provider no number twice, and later ones are higher. One that is not above what was given
+ * before says that the LCC was put back to an earlier time, with its marks: it lacks what the state counts as
+ * delivered, and cannot know that itself.
  *
- * A statefile of another identity than lcccp left was put back itself, or replaced: the LCC has what it does not know of. ANSWERED
- * is 1 while a full set is wanted that this state alone must not be, once all of it was sent.
+ * A statefile of another identity than lcccp left was put back itself, or replaced: the LCC has what it does
+ * not know of. ANSWERED is 1 while a full set is wanted that this state alone must not be, once all of it was
+ * sent.
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -19,7 +21,7 @@ export interface NumberedConnection {
 }
 
 export interface LastConnection extends NumberedConnection {
-  /** Of the statefile; undefined: none is noted. */
+  /** Identity of the statefile; undefined: none is noted. */
   identity: string | undefined;
   isAnswered: boolean;
 }
@@ -45,13 +47,14 @@ export function wentBack(last: NumberedConnection | undefined, now: NumberedConn
   return last?.numbering === now.numbering && last.pid === now.pid && now.seq <= last.seq;
 }
 
-/** Whether a statefile is another file than was left, or that one with another content. */
+/** True if a statefile is another file than was left, or that one with another content. */
 export function wasReplaced(last: LastConnection | undefined, state: string): boolean {
   const now = birthIdentity(state);
   return last?.identity !== undefined && now !== '' && last.identity !== now;
 }
 
-/** With the time of its birth: numbers of files come back, and copies have the times of what they were made of. */
+/** With the time of its birth: numbers of files come back, and copies have the times of what they were made
+ * of. */
 function birthIdentity(state: string): string {
   const stats = statSync(state, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? '' : `${identityOf(stats)}-${stats.birthtimeNs}`;

@@ -1,4 +1,5 @@
-/** The sets in doubt beside a statefile, as lcccpstate reads them: the keys that they name, in order, each once. */
+/** The sets in doubt beside a statefile, as lcccpstate reads them: the keys that they name, in order, each
+ * once. */
 import { closeSync, fchmodSync, fstatSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncDirectory } from '../../lib/durable.js';
@@ -69,7 +70,8 @@ export class Doubt {
     for (const { fd } of this.#sets) closeSync(fd);
   }
 
-  /** Makes one of all that are not under way. What would still have sent one of them finds it gone, and does not. */
+  /** Makes one of all that are not under way. What would still have sent one of them finds it gone, and does
+   * not. */
   #mergeInto(state: string, mode: number): void {
     const idle = this.#sets.filter(({ set }) => !isUnderWay(set));
     if (this.#sets.length - idle.length >= MOST_SETS)

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { errnoOf } from '../../lib/errors.js';
 import { keptSets, statefileId } from './kept.js';
 
-/** What the first line of a stream says of the state that the set in it leads to. */
+/** The state that the set of a stream leads to, as the first line of the stream names it. */
 export interface NamedState {
   /** The statefile, absolute. */
   state: string;
@@ -17,10 +17,8 @@ export interface NamedState {
   host?: string | undefined;
 }
 
-/**
- * Whether a state is on another machine: it is not here, and lcccpstate ran there. Machines may have one name; a folder that
- * is not here settles it.
- */
+/** True if a state is on another machine: it is not here, and lcccpstate ran there. Machines may have one
+ * name; a folder that is not here settles it. */
 export function isElsewhere({ state, id, base, host }: NamedState): boolean {
   if (host === undefined) return false;
   if (!existsSync(dirname(state))) return true;

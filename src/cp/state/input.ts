@@ -1,7 +1,5 @@
-/**
- * The urls of a whole site, as canonical lines. Lines that look canonical are taken as they are; at the first that does
- * not, the XML reader takes over for the rest of the input.
- */
+/** The urls of a whole site, as canonical lines. Lines that look canonical are taken as they are; at the
+ * first that does not, the XML reader takes over for the rest of the input. */
 import { LccError } from '../../lib/errors.js';
 import type { XmlLimits } from '../../lib/xml/types.js';
 import type { Coverage } from '../../wire/coverage.js';
@@ -41,7 +39,9 @@ export class SiteInput {
     return this.#end !== '';
   }
 
-  /** @param seen recognises lines that were canonical last time, cheaper than by their looks, and counts them */
+  /**
+   * @param seen recognises lines that were canonical last time, cheaper than by their looks, and counts them
+   */
   constructor(events: SiteInputEvents, seen: Seen, limits: XmlLimits) {
     this.#events = events;
     this.#seen = seen;
@@ -73,7 +73,7 @@ export class SiteInput {
     return at;
   }
 
-  /** Whether a line is one of those that need no XML reader. */
+  /** True if a line is one of those that need no XML reader. */
   #line(line: string): boolean {
     if (!this.#sawEnd && isPlainLine(line)) this.#events.line(line);
     else if (!this.#sawEnd && this.#head !== '' && ENDS.includes(line)) this.#end = line;
@@ -82,14 +82,18 @@ export class SiteInput {
     return true;
   }
 
-  /** @throws LccError `data.cut` when the stream lacks the end its head promised, or breaks off inside an element */
+  /**
+   * @throws LccError `data.cut` when the stream lacks the end its head promised, or breaks off inside an
+   * element
+   */
   end(): void {
     if (this.#strict === undefined && this.#carry.length > 0) this.#handOver(this.#carry);
     if (this.#strict !== undefined) this.#strict.end();
     else if (this.#head !== '' && !this.#sawEnd) this.#startStrict().end();
   }
 
-  /** How much of the site the stream names: one that begins as a part never names all; known once `end` is done. */
+  /** How much of the site the stream names: one that begins as a part never names all; known once `end` is
+   * done. */
   get coverage(): Coverage {
     const endsPartial = this.#strict?.endsPartial ?? `${this.#end}\n` === PARTIAL_END;
     if (this.#startsPartial || PARTIAL_HEAD.test(this.#head)) return 'window';

@@ -1,6 +1,7 @@
 /**
- * What lies beside a statefile: for every set that may have been accepted, and is not known to have been or not, the set
- * itself and the state that it leads to. docs/design/site-state.md says why, and draws the states of a set.
+ * Files beside a statefile: for every set that may have been accepted, and is not known to have been or not,
+ * the set itself and the state that it leads to. docs/design/site-state.md says why, and draws the states of
+ * a set.
  *
  *     FILE                     the state that the UNS was last known to have
  *     FILE.pending.ID          the state that set ID leads to; ID is that file's identity, which a rename keeps
@@ -66,15 +67,13 @@ export function keptSets(state: string): KeptSet[] {
   });
 }
 
-/** Whether the process that sent a set may still hear that it was accepted, or have bytes of it under way. */
+/** True if the process that sent a set may still hear that it was accepted, or have bytes of it under way. */
 export function isUnderWay({ sender }: KeptSet): boolean {
   return sender !== undefined && isRunning(sender);
 }
 
-/**
- * Sets that the UNS may have accepted. The one that led to the statefile is among them unless it is alone: another that is
- * just being committed could take the statefile's place.
- */
+/** Sets that the UNS may have accepted. The one that led to the statefile is among them unless it is alone:
+ * another that is just being committed could take the statefile's place. */
 export function doubtfulSets(state: string): KeptSet[] {
   const sets = keptSets(state).filter(({ fate }) => fate !== 'unsent');
   const current = statefileId(state);
@@ -96,7 +95,8 @@ export function forget(state: string, { id, path }: KeptSet): boolean {
   return true;
 }
 
-/** Removes what nobody needs: sets that were certainly not accepted, states without a set, files of killed runs. */
+/** Removes what nobody needs: sets that were certainly not accepted, states without a set, files of killed
+ * runs. */
 export function tidy(state: string): void {
   for (const set of keptSets(state)) if (set.fate === 'unsent') forget(state, set);
   forgetCurrent(state);

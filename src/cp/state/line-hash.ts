@@ -1,7 +1,7 @@
 /**
- * A hash of a line of 96 bits, with its end found on the way: four bytes a step, in three lanes that differ in how they mix.
- * Two lines with one hash pass for the same line; with 96 bits, and a seed of each run's own, that will not happen
- * by chance: of a site with three million urls that all changed, one in 10^16 runs.
+ * A hash of a line of 96 bits, with its end found on the way: four bytes a step, in three lanes that differ
+ * in how they mix. Two lines with one hash pass for the same line; with 96 bits, and a seed of each run's
+ * own, that will not happen by chance: of a site with three million urls that all changed, one in 10^16 runs.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -24,7 +24,7 @@ export class LineHasher {
     let next = at;
     for (; next <= last; next += 4) {
       const word = words.getInt32(next, true);
-      // Whether one of the four bytes is a newline: the classic test for a zero byte.
+      // True if one of the four bytes is a newline: the classic test for a zero byte.
       const zero = word ^ 0x0a0a0a0a;
       if (((zero - 0x01010101) & ~zero & 0x80808080) !== 0) break;
       a = Math.imul(a ^ word, 0x9e3779b1);

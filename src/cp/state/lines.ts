@@ -1,13 +1,14 @@
 /**
- * The lines of a statefile: canonical `<url …/>`, as strings of bytes (latin1), so that comparing strings compares
- * bytes and a megabyte of text takes a megabyte.
+ * The lines of a statefile: canonical `<url …/>`, as strings of bytes (latin1), so that comparing strings
+ * compares bytes and a megabyte of text takes a megabyte.
  *
- * The key of a line is its text up to the end of the mimetype attribute. No key is the beginning of another (its last
- * quote could not be inside a value), so lines in order of their bytes are in order of their keys.
+ * The key of a line is its text up to the end of the mimetype attribute. No key is the beginning of another
+ * (its last quote could not be inside a value), so lines in order of their bytes are in order of their keys.
  */
 import { parseMtime, printedOf } from '../../wire/mtime.js';
 
-// What file2url, sitemap2url and feed2url write, and formatUrl would write again: these lines need no XML reader.
+// Lines that file2url, sitemap2url and feed2url write, and formatUrl would write again: these need no XML
+// reader.
 const PLAIN_VALUE = "[!#-%'-;=?-~]";
 const CANONICAL = new RegExp(
   `^<url curl="(?:${PLAIN_VALUE}|&amp;)+" mimetype="${PLAIN_VALUE}+"` +
@@ -20,12 +21,12 @@ const LONGEST_PLAIN_LINE = 8 * 1024;
 const STATE_LINE = /^<url curl="[^"<>]+" mimetype="[^"<>]+"(?: [^\s="'<>&]+="[^"<>]*")*\/>$/;
 const AFTER_CURL = '" mimetype="';
 
-/** Whether a line is known to be canonical from its looks. */
+/** True if a line is known to be canonical from its looks. */
 export function isPlainLine(line: string): boolean {
   return line.length <= LONGEST_PLAIN_LINE && CANONICAL.test(line);
 }
 
-/** Whether a line could stand in a statefile. */
+/** True if a line could stand in a statefile. */
 export function isStateLine(line: string): boolean {
   return STATE_LINE.test(line);
 }
@@ -44,7 +45,8 @@ export function withoutMark(line: string): string {
   return isMarked(line) ? `${line.slice(0, -MARK_LENGTH)}/>` : line;
 }
 
-/** When a list did not name it for the first time since one did: seconds since 1970; undefined for one without a mark. */
+/** When a list did not name it for the first time since one did: seconds since 1970; undefined for one
+ * without a mark. */
 export function unseenSinceOf(line: string): number | undefined {
   return isMarked(line) ? parseMtime(line.slice(UNSEEN.length - MARK_LENGTH, -'"/>'.length)) : undefined;
 }

@@ -1,7 +1,5 @@
-/**
- * What becomes of a set that lcccpstate made, in the hands of what delivers it: accepted (its state becomes the statefile),
- * not accepted (the statefile stays as it was), or in doubt.
- */
+/** The fate of a set that lcccpstate made, in the hands of its deliverer: accepted (its state becomes the
+ * statefile), not accepted (the statefile stays as it was), or in doubt. */
 import { closeSync, openSync, readSync, renameSync } from 'node:fs';
 import { renameDurably } from '../../lib/durable.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
@@ -33,10 +31,8 @@ export class MadeSet {
   /** Sent before, with an outcome that is not known. */
   readonly #wasInDoubt: boolean;
   #path: string;
-  /**
-   * Once it is about to be sent: the statefile it may take the place of, and the sets it settles that were not under way
-   * then, under the names they had: one that has been sent since has another.
-   */
+  /** Once it is about to be sent: the statefile it may take the place of, and the sets it settles that were
+   * not under way then, under the names they had: one that has been sent since has another. */
   #sending: { replaces: string; settled: readonly KeptSet[] } | undefined;
 
   private constructor(state: string, { id, path, fate }: KeptSet) {
@@ -89,7 +85,7 @@ export class MadeSet {
     const isKnown = replaces === base || settles.includes(replaces);
     const sent = sentPath(this.#state, this.#id, ownMark());
     try {
-      // What was called unsent must not be found so called after a power cut.
+      // A set that was called unsent must not be found so called after a power cut.
       renameDurably(this.#path, sent);
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error;
@@ -100,7 +96,9 @@ export class MadeSet {
     step('cp.set.doubtful');
   }
 
-  /** It was certainly not accepted this time. Its state stays, for the same stream to be delivered again. */
+  /**
+   * The set was certainly not accepted this time. Its state stays, for the same stream to be delivered again.
+   */
   notAccepted(): void {
     if (this.#wasInDoubt) return;
     const unsent = setPath(this.#state, 'unsent', this.#id);
@@ -113,8 +111,9 @@ export class MadeSet {
   }
 
   /**
-   * It was accepted: its state becomes the statefile, and what it settles is forgotten.
-   * @returns false when the statefile is not what it was made from any more: it stays in doubt, and the next run settles it
+   * The set was accepted: its state becomes the statefile, and what it settles is forgotten.
+   * @returns false when the statefile is not what it was made from any more: it stays in doubt, and the next
+   * run settles it
    */
   commit(): boolean {
     if (this.#sending === undefined) return false;
@@ -139,8 +138,8 @@ export class MadeSet {
 }
 
 /**
- * The set was accepted, or there was nothing to send: its state is kept, whatever of its urls was rejected or of its removals
- * the LCC holds back (code 205); but not when all urls were rejected.
+ * The set was accepted, or there was nothing to send: its state is kept, whatever of its urls was rejected or
+ * of its removals the LCC holds back (code 205); but not when all urls were rejected.
  * @param sent undefined: nothing was to be sent
  * @returns as `MadeSet.commit`; undefined: the state is on another machine
  * @throws LccError `data.refused` when all urls were rejected

@@ -1,7 +1,5 @@
-/**
- * Makes a set and the state it leads to: both stand complete and synced under their names before a byte of the set leaves
- * us, the set first, so that it is in doubt from the moment it could be sent.
- */
+/** Makes a set and the state it leads to: both stand complete and synced under their names before a byte of
+ * the set leaves us, the set first, so that it is in doubt from the moment it could be sent. */
 import { closeSync, fchmodSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncDirectory } from '../../lib/durable.js';
@@ -12,7 +10,7 @@ import { step } from '../../lib/steps.js';
 import { STREAM_END, streamHead } from '../../wire/url-stream.js';
 import { identityOf, pendingPath, setPath, temporaryPath } from './kept.js';
 
-/** What a set was made from; it stands in the first line of its file. */
+/** The statefile that a set was made from; it stands in the first line of the set's file. */
 export interface Origin {
   /** Identity of the statefile; '' where there was none. */
   base: string;

@@ -1,27 +1,30 @@
 /**
- * Recognises the lines of the old state as they come in. Most lines of most runs are the same as last time: those never
- * become strings, are not sorted and not merged. The old state is read once for it, and of each line a hash is kept
- * (line-hash.ts): 16 bytes a line, so that three million lines take 64 MB.
+ * Recognises the lines of the old state as they come in. Most lines of most runs are the same as last time:
+ * those never become strings, are not sorted and not merged. The old state is read once for it, and of each
+ * line a hash is kept (line-hash.ts): 16 bytes a line, so that three million lines take 64 MB.
  */
 import { giveBack } from '../../lib/memory.js';
 import { LineHasher, wordsOf } from './line-hash.js';
 import type { Statefile } from './statefile.js';
 
-/** Of the table: 64 MB. More lines than fit are left to sorting and merging, which is as right and slower. */
+/** Most places of the table: 64 MB. More lines than fit are left to sorting and merging, which is as right
+ * and slower. */
 const MOST_PLACES = 2 ** 22;
 const FEWEST_PLACES = 2 ** 8;
-/** Numbers of 32 bits in a place: three of the hash, and that of the line, counted from 1, negative once it came in. */
+/** Numbers of 32 bits in a place: three of the hash, and that of the line, counted from 1, negative once it
+ * came in. */
 const STRIDE = 4;
 const STRIDE_BITS = 2;
-/** Of eighths: a fuller table is made larger, or takes no more. */
+/** Eighths that are taken: a fuller table is made larger, or takes no more. */
 const FULLEST = 7;
 /** A smaller table is not worth what giving back takes. */
 const WORTH_GIVING_BACK_BYTES = 8 * 1024 * 1024;
 const TYPICAL_LINE_BYTES = 128;
 
 /**
- * Lines hashed before the table is looked at. Places of a table of 64 MB are in no cache: those of many lines, asked for in one
- * loop, come together, and a url of three million costs hardly more than one of 100 000.
+ * Lines hashed before the table is looked at. Places of a table of 64 MB are in no cache: those of many
+ * lines, asked for in one loop, come together, and a url of three million costs hardly more than one of 100
+ * 000.
  */
 const BATCH = 64;
 
@@ -29,13 +32,13 @@ export class Seen {
   readonly #mostPlaces: number;
   readonly #hasher = new LineHasher();
   #table: Int32Array;
-  /** Of the lines of a batch: hash, and where each ends. */
+  /** Lines of a batch: hash, and where each ends. */
   readonly #a = new Int32Array(BATCH);
   readonly #b = new Int32Array(BATCH);
   readonly #c = new Int32Array(BATCH);
   readonly #ends = new Int32Array(BATCH);
   #count = 0;
-  /** What the batch is of, the next line in it, and where that begins. */
+  /** Bytes of the batch, the next line in it, and where that begins. */
   #bytes: Buffer | undefined;
   #next = 0;
   #at = 0;
@@ -70,7 +73,8 @@ export class Seen {
   }
 
   /**
-   * Takes lines off `bytes`, from `from` on, as long as each is one of the old state's, named for the first time.
+   * Takes lines off `bytes`, from `from` on, as long as each is one of the old state's, named for the first
+   * time.
    * @param bytes must not change as long as it is given again
    * @returns where the first that is not begins, or one without its newline
    */
@@ -93,7 +97,7 @@ export class Seen {
     }
   }
 
-  /** Whether the n-th line of the old state, counted from 0, came in. */
+  /** True if the n-th line of the old state, counted from 0, came in. */
   wasTaken(n: number): boolean {
     return ((this.#taken[n >> 3]! >> (n & 7)) & 1) === 1;
   }
@@ -104,7 +108,7 @@ export class Seen {
     this.#table = new Int32Array(0);
   }
 
-  /** Whether every line of the old state came in. */
+  /** True if every line of the old state came in. */
   get isComplete(): boolean {
     return this.taken === this.total;
   }
@@ -164,7 +168,8 @@ export class Seen {
     this.#table = table;
   }
 
-  /** The number, from 0, of the old line that is the i-th of the batch, and notes that it came in; -1 where none is. */
+  /** The number, from 0, of the old line that is the i-th of the batch, and notes that it came in; -1 where
+   * none is. */
   #find(i: number): number {
     const table = this.#table;
     const mask = table.length - 1;

@@ -35,7 +35,7 @@ export class Statefile {
   get exists(): boolean {
     return this.#fd !== undefined;
   }
-  /** Its identity (kept.ts). */
+  /** Identity of the statefile (kept.ts). */
   get id(): string {
     return this.#stats === undefined ? '' : identityOf(this.#stats);
   }
@@ -48,7 +48,7 @@ export class Statefile {
   }
 
   /**
-   * Its lines as bytes, checked for their order alone.
+   * Reads the lines as bytes, checked for their order alone.
    * @param visit gets the place of a line in `bytes` and gives that of its newline, -1 where there is none
    * @returns how many there are
    * @throws LccError `data.malformed` with the line that is not in order, or cut
@@ -71,7 +71,7 @@ export class Statefile {
       refuseLongLine(filled - at, this.path);
       if (before >= 0) before = 0;
       filled += chunk.copy(buffer, filled);
-      // Of a line of many chunks each is looked at once.
+      // Each chunk of a long line is looked at once.
       if (!chunk.includes(NEWLINE)) continue;
       const bytes = buffer.subarray(0, filled);
       const words = wordsOf(bytes);
@@ -88,7 +88,7 @@ export class Statefile {
   }
 
   /**
-   * Its lines, each checked.
+   * The lines, each checked.
    * @throws LccError `data.malformed` with the line that is not one of a statefile, or not in order
    */
   *lines(): Generator<string, void, undefined> {
@@ -111,7 +111,7 @@ export class Statefile {
     }
   }
 
-  /** Its bytes, unchecked. */
+  /** The bytes, unchecked. */
   *chunks(): Generator<Buffer, void, undefined> {
     if (this.#fd !== undefined) yield* readChunksAt(this.#fd, 0, this.path);
   }
@@ -138,7 +138,7 @@ function problemOf(line: string): string {
   return isStateLine(line) ? NOT_IN_ORDER : NOT_CANONICAL;
 }
 
-/** Whether the line at `a` comes before the one at `b`, which follows it: both have their newline. */
+/** True if the line at `a` comes before the one at `b`, which follows it: both have their newline. */
 function isLess(bytes: Buffer, words: DataView, a: number, b: number): boolean {
   const length = b - a;
   const most = Math.min(length, bytes.length - b) - 4;

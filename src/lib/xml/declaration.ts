@@ -7,7 +7,7 @@ export const DECLARATION_MAX_CHARACTERS = 256;
 const DECLARATION =
   /^<\?xml\s+version\s*=\s*(?:"1\.\d+"|'1\.\d+')(?:\s+encoding\s*=\s*(?:"([\w.-]+)"|'([\w.-]+)'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*\?>$/;
 
-/** What is wrong with a complete declaration, or the encoding it names (undefined: none). */
+/** The fault of a complete declaration, or the encoding it names (undefined: none). */
 export function readDeclaration(
   declaration: string,
 ): { wrong: string } | { encoding: XmlEncoding | undefined } {

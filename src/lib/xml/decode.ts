@@ -1,4 +1,5 @@
-/** Bytes to text for the XML reader: split characters are joined, invalid ones are found to the byte, nothing is guessed. */
+/** Bytes to text for the XML reader: split characters are joined, invalid ones are found to the byte, nothing
+ * is guessed. */
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export type XmlEncoding = 'utf-8' | 'iso-8859-1' | 'us-ascii';
@@ -40,7 +41,7 @@ export class XmlDecoder {
     return this.#encoding;
   }
 
-  /** Whether the bytes so far end inside a character. */
+  /** True if the bytes so far end inside a character. */
   get insideCharacter(): boolean {
     return this.#tail.length > 0;
   }

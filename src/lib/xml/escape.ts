@@ -1,6 +1,7 @@
 /** Escaping for XML 1.0 output. Test first, replace after: nearly every value needs nothing. */
 
-// Also control characters that XML 1.0 forbids (section 2.2) and those that attribute-value normalisation would eat.
+// Also control characters that XML 1.0 forbids (section 2.2) and those that attribute-value normalisation
+// would eat.
 const NEEDS_ATTRIBUTE_ESCAPE = /[&<>"\u0000-\u001f\ufffe\uffff]/;
 const NEEDS_TEXT_ESCAPE = /[&<>\u0000-\u0008\u000b-\u001f\ufffe\uffff]/;
 const SPACE = 0x20;
@@ -17,7 +18,7 @@ export function escapeAttribute(value: string): string {
 
 const ESCAPED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
-/** What `escapeAttribute` was given, but for what XML cannot carry. */
+/** The inverse of `escapeAttribute`, but for what XML cannot carry. */
 export function unescapeAttribute(text: string): string {
   return text.replace(/&(?:#(\d{1,7})|([a-z]+));/g, (all, code?: string, name?: string) =>
     code === undefined ? (ESCAPED[name ?? ''] ?? all) : String.fromCodePoint(Number(code)),
@@ -82,7 +83,9 @@ export function formatAttributes(attributes: Record<string, string | number | un
   return text;
 }
 
-/** ` name="value"`, or nothing for undefined: for elements written so often that an object of values costs. */
+/**
+ * ` name="value"`, or nothing for undefined: for elements written so often that an object of values costs.
+ */
 export function formatAttribute(name: string, value: string | number | undefined): string {
   if (value === undefined) return '';
   return ` ${name}="${typeof value === 'number' ? value : escapeAttribute(value)}"`;

@@ -1,10 +1,10 @@
 /**
  * The fast path: elements that look like one seen before are read by one regular expression.
  *
- * A layout is all of a start tag but its values: the names, their order, the blanks and quotes. It is learnt from an
- * element saxes has accepted, so names, their number and their uniqueness need no second look; its expression admits
- * only values without control characters, and of references only the five predefined. Whatever does not match goes to
- * saxes. Measured (bench/xml.ts): 5 to 8 times as fast as saxes.
+ * A layout is all of a start tag but its values: the names, their order, the blanks and quotes. It is learnt
+ * from an element saxes has accepted, so names, their number and their uniqueness need no second look; its
+ * expression admits only values without control characters, and of references only the five predefined.
+ * Whatever does not match goes to saxes. Measured (bench/xml.ts): 5 to 8 times as fast as saxes.
  */
 import type { Attributes } from './types.js';
 
@@ -34,17 +34,18 @@ interface Layout {
   attributeNames: readonly string[];
   /** The whole element: one group for each value, one for the text. */
   expression: RegExp;
-  /** Its start tag alone. */
+  /** Pattern of the start tag alone. */
   startTag: RegExp;
   /** All attributes, so that copies share one hidden class. */
   template: Attributes;
   /** Length of `</name>`; 0 where it is empty. */
   endTagLength: number;
-  /** What followed it last time: the first guess this time, so that layouts may alternate. */
+  /** The layout that followed last time: the first guess this time, so that layouts may alternate. */
   next: Layout | undefined;
 }
 
-/** What readers of the same kind of input, under the same limits, begin with: the layouts one of them came to know. */
+/** Layouts that readers of the same kind of input, under the same limits, begin with: those that one of them
+ * came to know. */
 export class SharedLayouts {
   known: readonly Layout[] = [];
 }
@@ -54,7 +55,7 @@ export class Layouts {
   #last: Layout | undefined;
   #learnt = 0;
 
-  /** What the layout found last has matched, references resolved but in the whole. */
+  /** Match of the layout found last, references resolved but in the whole. */
   match: RegExpExecArray | undefined;
   /** The length of the last group, references as they were written. */
   contentLength = 0;
@@ -68,7 +69,8 @@ export class Layouts {
     if (this.#learnt > 0) shared.known = this.#layouts.map(layout => ({ ...layout, next: undefined }));
   }
 
-  /** The layout of the whole element that begins at `at`; `match` is set and `expression.lastIndex` is after it. */
+  /** The layout of the whole element that begins at `at`; `match` is set and `expression.lastIndex` is after
+   * it. */
   find(text: string, at: number): Layout | undefined {
     const guess = this.#last?.next;
     if (guess !== undefined && this.#matches(guess, text, at)) return this.#found(guess);
@@ -132,13 +134,14 @@ export function attributesOf(layout: Layout, match: RegExpExecArray): Attributes
   return attributes;
 }
 
-/** Whether all of `tag` is a start tag of the layout. */
+/** True if all of `tag` is a start tag of the layout. */
 function isStartTag({ startTag }: Layout, tag: string): boolean {
   startTag.lastIndex = 0;
   return startTag.test(tag) && startTag.lastIndex === tag.length;
 }
 
-/** The expression for tags like this one; undefined where lines end between its attributes, which nobody would count. */
+/** The expression for tags like this one; undefined where lines end between its attributes, which nobody
+ * would count. */
 function expressionFor(tag: string): string | undefined {
   let source = '';
   let from = 0;
@@ -155,10 +158,8 @@ function literal(text: string): string {
   return text.replace(SPECIAL_IN_EXPRESSION, '\\$&');
 }
 
-/**
- * The value without its references; undefined when one of them is not predefined. Every etag has two: an expression that
- * looks for them, and a callback for each, took 0.8 µs.
- */
+/** The value without its references; undefined when one of them is not predefined. Every etag has two: an
+ * expression that looks for them, and a callback for each, took 0.8 µs. */
 function resolved(value: string): string | undefined {
   let at = value.indexOf('&');
   if (at < 0) return value;

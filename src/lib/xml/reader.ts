@@ -1,12 +1,14 @@
 /**
  * The one XML reader: bytes are pushed in, events come out, and every limit is checked while bytes arrive.
  *
- * It reads a sequence of top-level elements, as conversations are; white space, comments and XML declarations may stand
- * between them. Refused wherever they appear: document types, CDATA sections, entities but the five predefined,
- * processing instructions nobody asked for, and text outside every element. Prefixes need no declaration.
+ * It reads a sequence of top-level elements, as conversations are; white space, comments and XML declarations
+ * may stand between them. Refused wherever they appear: document types, CDATA sections, entities but the five
+ * predefined, processing instructions nobody asked for, and text outside every element. Prefixes need no
+ * declaration.
  *
- * The reader cuts the input into markup and text, and saxes judges each piece (strict.ts), unless the element looks
- * like one before (layouts.ts). The two ways report the same, a fuzzer says (test/lib/xml/differential.test.ts).
+ * The reader cuts the input into markup and text, and saxes judges each piece (strict.ts), unless the element
+ * looks like one before (layouts.ts). The two ways report the same, a fuzzer says
+ * (test/lib/xml/differential.test.ts).
  */
 import { LccError } from '../errors.js';
 import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
@@ -43,7 +45,8 @@ export class XmlReader {
   #error: unknown;
   #started = false;
 
-  /** What is being read. `#held` is an end that could not be judged yet; it is read again in front of what follows. */
+  /** The element being read. `#held` is an end that could not be judged yet; it is read again in front of
+   * what follows. */
   #text = '';
   #held = '';
 
@@ -86,7 +89,8 @@ export class XmlReader {
   }
 
   /**
-   * At most `bytes` are read from here on before this is called again, be they comments, declarations or white space.
+   * At most `bytes` are read from here on before this is called again, be they comments, declarations or
+   * white space.
    * @param limit the bound as the refusal names it
    */
   allow(bytes: number, limit = ''): void {
@@ -105,8 +109,8 @@ export class XmlReader {
   }
 
   /**
-   * Reads the next bytes, however they were cut; all events they complete have been reported when it returns. Strings
-   * in events may keep the text of the whole chunk in memory.
+   * Reads the next bytes, however they were cut; all events they complete have been reported when it returns.
+   * Strings in events may keep the text of the whole chunk in memory.
    * @throws XmlError, or what an event handler threw; every later call throws the same again
    */
   write(chunk: Uint8Array): void {

@@ -1,7 +1,5 @@
-/**
- * `&…;` in text and attribute values. saxes would look for the `;` as far as the input goes; a reference longer than
- * any real one is refused where it begins.
- */
+/** `&…;` in text and attribute values. saxes would look for the `;` as far as the input goes; a reference
+ * longer than any real one is refused where it begins. */
 
 /** The five predefined, and the numeric with room for zeros in front. */
 const REFERENCE = /&#?[A-Za-z0-9]{0,10}(;?)/y;
@@ -17,7 +15,7 @@ export function endOfReferences(text: string, from: number, to: number): number 
   return to;
 }
 
-/** Whether the unfinished reference at `at` is unfinished only because `text` ends. */
+/** True if the unfinished reference at `at` is unfinished only because `text` ends. */
 export function mayBecomeReference(text: string, at: number): boolean {
   REFERENCE.lastIndex = at;
   return REFERENCE.test(text) && REFERENCE.lastIndex === text.length;

@@ -1,13 +1,13 @@
 /**
- * saxes, held on a short leash: the reader hands it one piece of markup or text at a time and believes it only once the
- * piece was read without complaint. Left alone, saxes reports a wrong end tag as the end of the element it does not
- * match, and goes on after errors.
+ * saxes, held on a short leash: the reader hands it one piece of markup or text at a time and believes it
+ * only once the piece was read without complaint. Left alone, saxes reports a wrong end tag as the end of the
+ * element it does not match, and goes on after errors.
  */
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { XmlError, type XmlLimits } from './types.js';
 
-// A fragment may have several roots. Version 1.1 would admit control characters. xmlns costs a third of the speed and
-// is quadratic in the depth.
+// A fragment may have several roots. Version 1.1 would admit control characters. xmlns costs a third of the
+// speed and is quadratic in the depth.
 const OPTIONS = {
   fragment: true,
   xmlns: false,
@@ -36,7 +36,8 @@ export class StrictParser {
     this.#limits = limits;
     this.#where = where;
     this.#saxes = new SaxesParser(OPTIONS);
-    // No more handlers than these: with a few more, V8 turns the parser into a dictionary and reads 5 times slower.
+    // No more handlers than these: with a few more, V8 turns the parser into a dictionary and reads 5 times
+    // slower.
     this.#saxes.on('text', onText);
     this.#saxes.on('opentag', tag => {
       this.#tag = tag;
@@ -62,7 +63,7 @@ export class StrictParser {
     try {
       this.#saxes.write(piece);
     } catch (error) {
-      // What saxes itself throws is a plain Error.
+      // Errors of saxes itself are plain Errors.
       if (!(error instanceof Error) || error.constructor !== Error) throw error;
       const what = error.message.replace(/\.$/, '');
       this.#fail(

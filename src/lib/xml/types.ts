@@ -1,13 +1,11 @@
-/** What an XML reader reports and what bounds it. */
+/** Events of an XML reader, and its bounds. */
 import { LccError } from '../errors.js';
 
 export type Attributes = Record<string, string>;
 
 export interface XmlEvents {
-  /**
-   * A start tag. `empty`: it was `<name …/>` and no `close` follows. `raw` is the tag as it came, so that validated
-   * input can be passed on without writing it again.
-   */
+  /** A start tag. `empty`: it was `<name …/>` and no `close` follows. `raw` is the tag as it came, so that
+   * validated input can be passed on without writing it again. */
   open(name: string, attributes: Attributes, empty: boolean, raw: string): void;
   close(name: string): void;
   /** Character data inside elements, entities resolved; may come in pieces. White space is reported too. */

@@ -1,14 +1,13 @@
-/** Records as lines of text: all of a record but its document, of which there is a checksum. lcc-spider(5) describes both. */
+/** Records as lines of text: all of a record but its document, of which there is a checksum. lcc-spider(5)
+ * describes both. */
 import { httpText, SPIDER_REASONS } from '../../wire/spider-codes.js';
 import { urlText, type SpiderRecord } from '../../wire/spider-record.js';
 
 /** @param crc32 of the document, as gzip(1) has it */
 export type RecordFormat = (record: SpiderRecord, offset: number, crc32: number) => string;
 
-/**
- * Fields separated by tabs: doc_id, success, number of the reason, `r` redirected and `c` cut or `-`, HTTP status,
- * milliseconds, length and CRC-32 of the document, url, new url.
- */
+/** Fields separated by tabs: doc_id, success, number of the reason, `r` redirected and `c` cut or `-`, HTTP
+ * status, milliseconds, length and CRC-32 of the document, url, new url. */
 export const formatTsv: RecordFormat = (record, _offset, crc32) => {
   const { docId, success, reason, redirected, cut, http, durationMs, docBytes, url, newUrl } = record;
   const flags = `${redirected ? 'r' : ''}${cut ? 'c' : ''}` || '-';

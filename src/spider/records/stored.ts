@@ -1,6 +1,7 @@
 /**
- * What a store holds as a stream of records, in the order of their ids: of each document the record that brought it, and after
- * that the last one, where that was a failure. Sent to an empty store server it makes the same store.
+ * The contents of a store as a stream of records, in the order of their ids: of each document the record that
+ * brought it, and after that the last one, where that was a failure. Sent to an empty store server it makes
+ * the same store.
  */
 import { join } from 'node:path';
 import { StoreDatabase } from '../../db/spider/database.js';
@@ -16,7 +17,8 @@ const TRIES = 10;
 
 /**
  * @param docId of one document alone
- * @throws LccError `input.missing` when there is no store, `data.malformed` when a file of it is damaged; system errors of the disk
+ * @throws LccError `input.missing` when there is no store, `data.malformed` when a file of it is damaged;
+ * system errors of the disk
  */
 export function* storedRecords(dir: string, docId?: number): Generator<Buffer, void> {
   const db = StoreDatabase.openForReading(join(dir, 'store.db'));
@@ -61,7 +63,7 @@ function* recordsOf(db: StoreDatabase, files: RecordFiles, found: DocumentRow): 
 /** The last record where it brought no document. */
 function* laterFailure(row: DocumentRow, record: Buffer): Generator<Buffer, void> {
   const head = headOf(row);
-  // Of a failure with a document the record itself is the last one, unless another came after it.
+  // The record of a failure with a document is the last one itself, unless another came after it.
   const isItself = record.subarray(0, 12).equals(head.subarray(0, 12));
   if (!isItself) yield head;
 }

@@ -1,4 +1,5 @@
-/** md5 of the documents of a group: of several at a time where there are several, which takes a fifth of the time of one after the other. */
+/** md5 of the documents of a group: of several at a time where there are several, which takes a fifth of the
+ * time of one after the other. */
 import { hash } from 'node:crypto';
 import { Md5Lanes } from '../../lib/md5-lanes.js';
 import type { Item } from './what-counts.js';

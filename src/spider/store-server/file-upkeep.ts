@@ -1,7 +1,7 @@
 /**
- * The room that replaced documents leave: a file nothing of which is needed is removed, and of one of which less than half is
- * what is left is put into a new file with the next records. So a store takes at most about twice what it holds.
- * Which file is such a one, `spareFile` decides (db/spider/documents.ts).
+ * The room that replaced documents leave: a file nothing of which is needed is removed, and of one of which
+ * less than half is what is left is put into a new file with the next records. So a store takes at most about
+ * twice what it holds. Which file is such a one, `spareFile` decides (db/spider/documents.ts).
  */
 import type { StoreDatabase } from '../../db/spider/database.js';
 import type { DocumentFile } from '../../db/spider/documents.js';

@@ -30,7 +30,7 @@ export interface RecordPlace {
   storedBytes: number;
 }
 
-/** Whether an error says that the disk is full: what was meant to be written may be so later. */
+/** True if an error says that the disk is full: what was meant to be written may be so later. */
 export function isFull(error: unknown): boolean {
   return isNoRoom(error) || (error instanceof LccError && error.code === 'io.full');
 }
@@ -125,7 +125,7 @@ export class GroupWriter {
     );
   }
 
-  /** What is committed cannot be taken back: a disk that does not sync it is one to stop at, also when it is full. */
+  /** A commit cannot be taken back: a disk that does not sync it is one to stop at, also when it is full. */
   async #synced(): Promise<void> {
     const { db } = this.#parts;
     try {
@@ -172,7 +172,7 @@ async function writeAside(draft: Draft, pieces: Buffer[]): Promise<void> {
   }
 }
 
-/** What a write that took `written` bytes has left. */
+/** The pieces that a write of `written` bytes has left. */
 function rest(pieces: Buffer[], written: number): Buffer[] {
   let taken = written;
   for (const [index, piece] of pieces.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Keeps records: those that come at about the same time together, in the order in which they came, and acknowledges them when
- * they are on disk (group.ts).
+ * Keeps records: those that come at about the same time together, in the order in which they came, and
+ * acknowledges them when they are on disk (group.ts).
  *
  *     resting ──a record──▶ gathering ──rest over, or much has come──▶ keeping ──▶ resting, or gathering
  *                                                     │  ▲
@@ -18,12 +18,12 @@ import type { Content } from './received-record.js';
 import { changesOf, type Item } from './what-counts.js';
 import { GroupWriter, isFull, type GroupParts } from './group-writer.js';
 
-/** Of a group: bytes at which nothing more is added, and rows of its commit. */
+/** Bounds of a group: bytes at which nothing more is added, and rows of its commit. */
 const GROUP_BYTES = 16 * 1024 * 1024;
 const GROUP_RECORDS = 4096;
-/** Of what waits: so much is worth a round of syncs at once. */
+/** Bytes that wait and are worth a round of syncs at once. */
 const WORTH_BYTES = 1024 * 1024;
-/** What a record takes in memory besides its bytes. */
+/** Bytes that a record takes in memory besides its own. */
 const RECORD_BYTES = 1024;
 /** Between two tries on a disk that is full. */
 const RETRY_MS = 500;
@@ -109,7 +109,7 @@ export class Keeper {
     }
   }
 
-  /** What comes in the same turn of the event loop is kept together. */
+  /** Records of the same turn of the event loop are kept together. */
   #begin(): void {
     this.#endRest?.();
     this.#endRest = undefined;

@@ -1,8 +1,9 @@
 /**
- * A start of the store server: store.db and the files are made to agree. Files that store.db does not know are read back, and never
- * removed: a kill before a commit leaves some, whose records were not acknowledged yet and may be kept all the same; a store.db that
- * is older, empty or new does not know many, on which all depends that was acknowledged. A file that it knows and that is not there
- * takes its documents with it. Failures and empty documents are in no file.
+ * A start of the store server: store.db and the files are made to agree. Files that store.db does not know
+ * are read back, and never removed: a kill before a commit leaves some, whose records were not acknowledged
+ * yet and may be kept all the same; a store.db that is older, empty or new does not know many, on which all
+ * depends that was acknowledged. A file that it knows and that is not there takes its documents with it.
+ * Failures and empty documents are in no file.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -19,12 +20,14 @@ import type { ReceivedRecord } from './received-record.js';
 import type { RecordFiles } from './record-files.js';
 import { changesOf } from './what-counts.js';
 
-/** Of a file, read at a time; the longest compressed part of a file is shorter than the largest. */
+/**
+ * Bytes of a file that are read at a time; the longest compressed part of a file is shorter than the largest.
+ */
 const CHUNK_BYTES = 1024 * 1024;
 const LARGEST_CHUNK_BYTES = 64 * CHUNK_BYTES;
 /** Files that are looked for in one go. */
 const PAGE_FILES = 1000;
-/** Of a compressed part as gzip(1) writes it: a header without names, and its checksum and length at the end. */
+/** A compressed part as gzip(1) writes it: a header without names, and the checksum and length at the end. */
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0]);
 const GZIP_HEAD_BYTES = 10;
 const GZIP_END_BYTES = 8;
@@ -41,7 +44,8 @@ interface Found {
   place: RecordPlace;
 }
 
-/** Resolves when every document that is in a file is in a row. @throws LccError as `write` of the database; system errors of the disk */
+/** Resolves when every document that is in a file is in a row. @throws LccError as `write` of the database;
+ * system errors of the disk */
 export async function readBack({ db, files, log }: ReadBackParts): Promise<void> {
   const counts = { files: 0, documents: 0, missing_files: 0, lost_documents: 0 };
   for (let after = 0, page: DocumentFile[]; (page = db.documents.files(after, PAGE_FILES)).length > 0;) {
@@ -101,7 +105,8 @@ function readFile(
   });
 }
 
-/** Reads all records of a file. @returns its length @throws LccError `data.malformed` or `data.cut` after those that are whole */
+/** Reads all records of a file. @returns its length @throws LccError `data.malformed` or `data.cut` after
+ * those that are whole */
 function readRecords(path: string, file: Omit<DocumentFile, 'bytes'>, found: Found[]): number {
   const reader = new RecordReader();
   const records = new RecordsOf(file.id, found);
@@ -139,7 +144,7 @@ function readParts(fd: number, path: string, reader: RecordReader, records: Reco
       records.take(reader, part.content, () => end);
     }
     if (taken === 0) {
-      // It goes on beyond what was read, unless it is none.
+      // The part goes on beyond what was read, unless it is none.
       if (read < chunk.length || chunk.length >= LARGEST_CHUNK_BYTES)
         throw new LccError('data.malformed', `${path}: byte ${at}: no part of a compressed file`);
       chunk = Buffer.allocUnsafeSlow(chunk.length * 4);
@@ -148,7 +153,8 @@ function readParts(fd: number, path: string, reader: RecordReader, records: Reco
   }
 }
 
-/** What stands compressed at the beginning of some bytes, and its size there; undefined: no whole part does. */
+/** The content of a compressed part at the beginning of some bytes, and its size there; undefined: there is
+ * no whole part. */
 function partAt(bytes: Buffer): { content: Buffer; size: number } | undefined {
   if (!bytes.subarray(0, GZIP_HEAD.length).equals(GZIP_HEAD)) return undefined;
   const { content, consumed } = inflated(bytes.subarray(GZIP_HEAD_BYTES)) ?? {};

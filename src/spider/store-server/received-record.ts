@@ -1,6 +1,6 @@
 /**
- * A record on its way into the store. A short one is held in memory until others come along with it into one file; a long one
- * has a file of its own, and goes there as it comes.
+ * A record on its way into the store. A short one is held in memory until others come along with it into one
+ * file; a long one has a file of its own, and goes there as it comes.
  *
  *     coming ──end of the record──▶ whole ──keeper──▶ kept: acknowledged
  *       ╰── discard: the connection is over, or the disk is full
@@ -31,7 +31,7 @@ export interface ReceivedRecord {
   kind: 'received';
   last: Omit<LastRecord, 'atMs'>;
   docBytes: number;
-  /** Of the document; '' of a short one until its group is kept (checksums.ts). */
+  /** The md5 of the document; '' of a short one until its group is kept (checksums.ts). */
   md5: string;
   content: Content;
   /** As received. */
@@ -47,14 +47,14 @@ export class IncomingRecord {
   readonly #head: Buffer;
   readonly #files: RecordFiles;
   readonly #isCompressed: boolean;
-  /** Of a short one. */
+  /** Document of a short record. */
   #doc: Buffer | undefined;
   #filled = 0;
-  /** Of a long one. */
+  /** Hash of a long record. */
   #hash: Hash | undefined;
   #draft: Draft | undefined;
   #storedBytes = 0;
-  /** What is compressed next, as gzip(1) has several members in one file. */
+  /** Bytes that are compressed next, as gzip(1) has several members in one file. */
   #slice: Buffer[] = [];
   #sliceBytes = 0;
 

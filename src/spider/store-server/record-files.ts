@@ -1,6 +1,7 @@
 /**
- * The files of a store: each is a stream of whole records as they were received (wire/spider-record.ts), or of them compressed.
- * `docs/000012/000012345.rec` has the number 12345; a higher number is a later file. What is being written is in `tmp/`.
+ * The files of a store: each is a stream of whole records as they were received (wire/spider-record.ts), or
+ * of them compressed. `docs/000012/000012345.rec` has the number 12345; a higher number is a later file. What
+ * is being written is in `tmp/`.
  */
 import {
   closeSync,
@@ -34,7 +35,7 @@ export interface Draft {
   /** Undefined: closed. */
   fd: number | undefined;
   isSynced: boolean;
-  /** Its sync has failed. */
+  /** True once the sync of the file has failed. */
   isLost: boolean;
 }
 
@@ -94,7 +95,8 @@ export class RecordFiles {
     draft.isSynced = true;
   }
 
-  /** Gives drafts that are on disk their names; resolves when these are on disk, too. @throws system errors of the disk */
+  /** Gives drafts that are on disk their names; resolves when these are on disk, too. @throws system errors
+   * of the disk */
   async name(drafts: ReadonlyMap<Omit<DocumentFile, 'bytes'>, Draft>): Promise<void> {
     const folders = new Set([...drafts.keys()].map(({ id }) => join(this.#docs, folderOf(id))));
     for (const folder of folders) makeDirectoryDurably(folder, 0o750);
@@ -119,8 +121,8 @@ export class RecordFiles {
 
   /**
    * The record of a document, as it was received.
-   * @throws LccError `data.malformed` when the file is shorter than it was; system errors of the disk: ENOENT also where the
-   *   document was replaced since its row was read
+   * @throws LccError `data.malformed` when the file is shorter than it was; system errors of the disk:
+   *   ENOENT also where the document was replaced since its row was read
    */
   recordOf(file: Omit<DocumentFile, 'bytes'>, held: HeldDocument): Buffer {
     const path = this.pathOf(file);
@@ -168,7 +170,7 @@ function readPart(path: string, position: number, size: number): Buffer {
   }
 }
 
-/** Whether a file was not there. */
+/** True if a file was not there. */
 export function isGone(error: unknown): boolean {
   return errnoOf(error) === 'ENOENT';
 }

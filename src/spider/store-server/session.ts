@@ -18,7 +18,7 @@ import type { Keeper } from './keeper.js';
 import type { StoredOptions } from './options.js';
 import type { RecordFiles } from './record-files.js';
 
-/** What a spider may still send after we have stopped reading. */
+/** Bytes that a spider may still send after we have stopped reading. */
 const PARTING_BYTES = 128 * 1024;
 const PARTING_MS = 2000;
 
@@ -120,7 +120,7 @@ export class StoreSession {
   }
 
   #end(): Promise<void> | undefined {
-    // What sends a whole record is a spider.
+    // A peer that sends a whole record is a spider.
     this.#reading.known();
     const record = this.#record;
     if (record === undefined) throw new Error('a record that has not begun ends');

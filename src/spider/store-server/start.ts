@@ -24,13 +24,13 @@ const PLACES: Bound = {
   key: 'spider.store_max_connections',
   whose: 'spiders',
   machines: true,
-  // It must not take this server for one that does not acknowledge.
+  // The spider must not take this server for one that does not acknowledge.
   say: () => STORE_HELLO,
 };
 
 /**
- * @throws LccError `usage` where no endpoint is given, `peer.unavailable` when another process has the store, as
- *   StoreDatabase.open
+ * @throws LccError `usage` where no endpoint is given, `peer.unavailable` when another process has the
+ *   store, as StoreDatabase.open
  */
 export async function startStore(services: Services): Promise<Running> {
   const endpoints = endpointsToListen(
@@ -139,7 +139,8 @@ async function openStore(services: Services): Promise<OpenStore> {
   };
 }
 
-/** Makes rows and files agree, and says so where the database is not the one served last. @returns the marks beside it */
+/** Makes rows and files agree, and says so where the database is not the one served last. @returns the marks
+ * beside it */
 async function agreed(db: StoreDatabase, files: RecordFiles, services: Services): Promise<Marks> {
   const { clock, log } = services;
   try {

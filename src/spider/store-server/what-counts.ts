@@ -1,7 +1,5 @@
-/**
- * What records that are kept together change. Of each document the last record counts, but a document that was fetched well
- * stays until another one is: a failure says only what became of the last attempt.
- */
+/** Changes of records that are kept together. Of each document the last record counts, but a document that
+ * was fetched well stays until another one is: a failure says only what became of the last attempt. */
 import type { DocumentRow, HeldDocument } from '../../db/spider/documents.js';
 import type { ReceivedRecord, Content } from './received-record.js';
 
@@ -21,7 +19,7 @@ export type Item = ReceivedRecord | Move;
 export interface RowChange {
   row: DocumentRow;
   before: DocumentRow | undefined;
-  /** What goes into a file; `row.held` says where only when it has one. */
+  /** Content that goes into a file; `row.held` says where only when there is one. */
   content: Content | undefined;
 }
 
@@ -70,12 +68,12 @@ function rowAfter(
   return { ...last, atMs: nowMs, held };
 }
 
-/** Whether the document of a record takes the place of one that is held. */
+/** True if the document of a record takes the place of one that is held. */
 function takesPlace({ last, docBytes }: ReceivedRecord, held: HeldDocument | undefined): boolean {
   return last.success === 1 || (docBytes > 0 && held?.isGood !== 1);
 }
 
-/** Whether the record was kept before: one that is sent again, because its acknowledgement was lost. */
+/** True if the record was kept before: one that is sent again, because its acknowledgement was lost. */
 function isSame(received: ReceivedRecord, current: DocumentRow): boolean {
   const { last, docBytes, md5 } = received;
   const { held } = current;

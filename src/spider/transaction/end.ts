@@ -1,11 +1,12 @@
-/** How a fetch ended, in the words of a record: its success, its reason, the last status that was seen, the url to use instead. */
+/** How a fetch ended, in the words of a record: its success, its reason, the last status that was seen, the
+ * url to use instead. */
 import type { FetchFailure, PlainKind } from '../../fetch/failure.js';
 import { HTTP_0_9 } from '../../fetch/head.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { httpByte, type SpiderReason } from '../../wire/spider-codes.js';
 import { MAX_RECORD_URL_BYTES, type SpiderRecord } from '../../wire/spider-record.js';
 
-/** What of a record the fetch decides. */
+/** The fields of a record that the fetch decides. */
 export type FetchEnd = Pick<
   SpiderRecord,
   'success' | 'reason' | 'redirected' | 'cut' | 'http' | 'durationMs' | 'newUrl'

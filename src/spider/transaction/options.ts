@@ -57,7 +57,8 @@ export function spiderEngineOptions(spider: Settings['spider']): Omit<EngineOpti
   };
 }
 
-/** How many urls may be under way in a process that may have `openFiles` open: a connection each, and some a file. */
+/** How many urls may be under way in a process that may have `openFiles` open: a connection each, and some a
+ * file. */
 export function slotsFor(openFiles: number): number {
   return Math.max(1, Math.floor((openFiles - OTHER_FILES) / 1.5));
 }

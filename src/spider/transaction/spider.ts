@@ -1,9 +1,10 @@
 /**
- * The spider: urls of a URL server in, fetches in a number of slots, records out to store servers, one DONE for each url. It
- * queues nothing: it asks for as many urls as it has slots, and for one more for each that is over.
+ * The spider: urls of a URL server in, fetches in a number of slots, records out to store servers, one DONE
+ * for each url. It queues nothing: it asks for as many urls as it has slots, and for one more for each that
+ * is over.
  *
- * A slot is taken from the url line until its record is stored, so that all that is in memory, or waits for a store server
- * that is away, is what the slots hold.
+ * A slot is taken from the url line until its record is stored, so that all that is in memory, or waits for a
+ * store server that is away, is what the slots hold.
  */
 import { isIP } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
@@ -271,7 +272,7 @@ export class Spider {
   }
 }
 
-/** What can be asked for, or why nothing can. */
+/** The url to ask for, or the reason against it. */
 function targetOf(url: string): URL | SpiderReason {
   if (url.length > MAX_RECORD_URL_BYTES) return 'long-url';
   let parsed: URL;

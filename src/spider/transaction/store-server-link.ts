@@ -1,16 +1,16 @@
 /**
- * The connection to one store server: records go out one after the other, in the order in which their fetches ended, and are
- * confirmed in that order.
+ * The connection to one store server: records go out one after the other, in the order in which their fetches
+ * ended, and are confirmed in that order.
  *
  *     away ──connected──▶ greeting ──hello──▶ confirming
  *       ▲                    │ ╰──nothing──▶ silent ──hello──▶ confirming
  *       ╰────────lost────────┴──────────────────╯
  *
  * `confirming`: it acknowledges each record, and none counts as stored before. `silent`: it does not know of
- * acknowledgements; a record is stored when the system has taken all of it. While it is `greeting`, records go out, and none
- * is stored. Whatever begins with anything but the hello is no store server, and its connection is closed. A server that has
- * once said hello, or something else, is never taken for a silent one. What was not confirmed on a lost connection goes out
- * again on the next, whole records in their order.
+ * acknowledgements; a record is stored when the system has taken all of it. While it is `greeting`, records
+ * go out, and none is stored. Whatever begins with anything but the hello is no store server, and its
+ * connection is closed. A server that has once said hello, or something else, is never taken for a silent
+ * one. What was not confirmed on a lost connection goes out again on the next, whole records in their order.
  */
 import type { Socket } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
@@ -243,7 +243,7 @@ export class StoreServer {
     });
   }
 
-  /** Whether the hello has come. */
+  /** True if the hello has come. */
   #isGreeted(): boolean {
     const begun = this.#heard.subarray(0, HELLO.length);
     if (!HELLO.subarray(0, begun.length).equals(begun)) {
@@ -258,7 +258,8 @@ export class StoreServer {
     return true;
   }
 
-  /** It is no store server: nobody knows what it does with records. Logged once, for it is asked again and again. */
+  /** The peer is no store server: nobody knows what it does with records. Logged once, for it is asked again
+   * and again. */
   #turnAway(): void {
     const { log, name } = this.#options;
     const event = `${name} is no store server, and gets no records: correct --store, or start lccstored there`;

@@ -1,7 +1,5 @@
-/**
- * The store servers: the record of document DOC_ID goes to server number DOC_ID mod N, counted from 0 in the order in which
- * they are named. So the last record of a document is with the same server as those before.
- */
+/** The store servers: the record of document DOC_ID goes to server number DOC_ID mod N, counted from 0 in the
+ * order in which they are named. So the last record of a document is with the same server as those before. */
 import type { OutgoingRecord, StoreServer } from './store-server-link.js';
 
 export class StoreServers {

@@ -8,8 +8,8 @@
  * `fetching ──dropped──▶ over`: the spider stops and has given it up. It has no record and no DONE, so its URL server has it
  * fetched by another spider.
  *
- * A line that asks for nothing that can be fetched is `queued` at once. The URL server may go meanwhile: the transaction is
- * an orphan then, is carried on to its end, and its end is told to nobody.
+ * A line that asks for nothing that can be fetched is `queued` at once. The URL server may go meanwhile: the
+ * transaction is an orphan then, is carried on to its end, and its end is told to nobody.
  */
 import type { SpoolSink } from '../../fetch/spool-sink.js';
 import { transitions } from '../../lib/states.js';
@@ -25,7 +25,7 @@ const enter = transitions<SpiderTransactionState>('transaction', {
   over: [],
 });
 
-/** What it is about, as the URL server says. */
+/** The task of a transaction, in the words of the URL server. */
 interface SpiderTask {
   transId: string;
   docId: number;
@@ -37,7 +37,7 @@ interface SpiderTask {
 export interface TransactionOwner {
   /** A line with its end. */
   say(line: string): void;
-  /** What is odd, for a person. */
+  /** An oddity, for a person. */
   remark(what: string): void;
   remove(transaction: SpiderTransaction): void;
 }
@@ -83,7 +83,7 @@ export class SpiderTransaction {
     return this.head.length + this.content.length;
   }
 
-  /** Its fetch has ended, or there was none. */
+  /** The fetch has ended, or there was none. */
   ended(end: FetchEnd): void {
     this.#enter('queued');
     if (!end.success) this.content.discard();
@@ -97,7 +97,7 @@ export class SpiderTransaction {
     this.#enter('written');
   }
 
-  /** What has gone there may be lost. */
+  /** Bytes that have gone there may be lost. */
   unwritten(): void {
     this.#enter('queued');
   }
@@ -109,7 +109,7 @@ export class SpiderTransaction {
     this.#over(this);
   }
 
-  /** It is given up, without a record. */
+  /** The transaction is given up, without a record. */
   dropped(): void {
     this.#enter('over');
     this.content.discard();

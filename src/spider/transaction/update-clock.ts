@@ -9,7 +9,10 @@ export class UpdateClock<T> {
   readonly #members = new Map<T, number>();
   #cancel: (() => void) | undefined;
 
-  /** @param due gets those that are due together; they are due again a period later unless they are removed meanwhile */
+  /**
+   * @param due gets those that are due together; they are due again a period later unless they are removed
+   * meanwhile
+   */
   constructor(periodMs: number, clock: Clock, due: (members: T[]) => void) {
     this.#periodMs = periodMs;
     this.#clock = clock;

@@ -1,7 +1,5 @@
-/**
- * One connection to a URL server: its urls, the credit it has, what it is told. A server may say its last word and still
- * listen: it hears of what it has asked for, and the connection ends with the last of that.
- */
+/** One connection to a URL server: its urls, the credit it has, what it is told. A server may say its last
+ * word and still listen: it hears of what it has asked for, and the connection ends with the last of that. */
 import type { Socket } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
@@ -80,7 +78,7 @@ export class UrlServerSession implements TransactionOwner {
     this.say(formatGet(count));
   }
 
-  /** Whether a transaction of this name is under way. */
+  /** True if a transaction of this name is under way. */
   has(transId: string): boolean {
     return this.#transactions.has(transId);
   }
@@ -89,7 +87,7 @@ export class UrlServerSession implements TransactionOwner {
     this.#transactions.set(transaction.task.transId, transaction);
   }
 
-  /** Its end has been told. */
+  /** The end of the transaction has been told. */
   remove({ task }: SpiderTransaction): void {
     this.#transactions.delete(task.transId);
     this.#endIfDone();

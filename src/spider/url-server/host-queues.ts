@@ -1,13 +1,14 @@
 /**
- * Urls that wait, by host, for politeness: a host with as many urls under way as allowed is skipped, and nothing waits for it.
+ * Urls that wait, by host, for politeness: a host with as many urls under way as allowed is skipped, and
+ * nothing waits for it.
  *
  *     a host:  idle ──add──▶ ready ──take──▶ (ready, while it has more and may have more under way)
  *                ▲             ▲ ╰──▶ busy ──ended──▶ resting ──its pause is over──╮
  *                ╰─────────────┼───────────────────────────────────────────────────┤
  *                              ╰───────────────────────────────────────────────────╯
  *
- * `busy`: its places are taken, or all that waits does so for a robots.txt. An idle host, with nothing that waits, is
- * forgotten when its pause is over.
+ * `busy`: its places are taken, or all that waits does so for a robots.txt. An idle host, with nothing that
+ * waits, is forgotten when its pause is over.
  */
 import { DueQueue } from '../../lib/due-queue.js';
 import { Fifo } from '../../lib/fifo.js';
@@ -46,9 +47,9 @@ interface Host {
   /** The robots.txt of their origins is asked for. */
   readonly asked: Fifo<SpiderUrl>;
   restsUntilMs: number;
-  /** It is in the line of those that are ready, or were. */
+  /** True if the host is, or was, in the line of those that are ready. */
   isListed: boolean;
-  /** It is among those that rest, or rested. */
+  /** True if the host is, or was, among those that rest. */
   isTimed: boolean;
 }
 
@@ -94,7 +95,7 @@ export class HostQueues {
     }
     for (let host; (host = this.#ready.shift()) !== undefined;) {
       host.isListed = false;
-      // It may have ceased to be ready since it was put there.
+      // The host may have ceased to be ready since it was put there.
       if (host.state !== 'ready') continue;
       const url = host.again.shift() ?? host.urls.shift();
       if (url === undefined) continue;
@@ -129,7 +130,8 @@ export class HostQueues {
     this.ended(url, nowMs, false);
   }
 
-  /** Of one of its origins: what waits for another is asked about again. */
+  /** Robots.txt of one of the host's origins was read: urls that wait for another origin are asked about
+   * again. */
   heard(hostName: string, nowMs: number): void {
     const host = this.#hosts.get(hostName);
     if (host === undefined) return;

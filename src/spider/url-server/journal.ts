@@ -1,6 +1,6 @@
 /**
- * The journal of a list of urls, `F.done`: which of its lines have ended, so that a URL server that was killed goes on where it
- * was. Lines of text:
+ * The journal of a list of urls, `F.done`: which of its lines have ended, so that a URL server that was
+ * killed goes on where it was. Lines of text:
  *
  *     lccurld 1 d41d8cd98f00b204e9800998ecf8427e     first of all: the md5 of the list's first line
  *     17                                             line 17 is done
@@ -10,8 +10,9 @@
  *     ~ 1001 d41d8cd98f00b204e9800998ecf8427e        line 1001 was the last, without its end
  *     - 1001                                         it has grown since: what ended was another line
  *
- * What ended is written in the same turn of the event loop, so that a kill costs a few urls a second fetch, and synced after
- * `syncLines` lines or `syncMs`, which is what a power cut may cost. A line without its end is that of a kill: it is cut off.
+ * What ended is written in the same turn of the event loop, so that a kill costs a few urls a second fetch,
+ * and synced after `syncLines` lines or `syncMs`, which is what a power cut may cost. A line without its end
+ * is that of a kill: it is cut off.
  */
 import { closeSync, fdatasync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -58,10 +59,10 @@ export class Journal {
   readonly #ended = new NumberRanges();
   /** Last lines without their ends, by number: their md5. */
   readonly #unfinished = new Map<number, string>();
-  /** Of the ended ones those that are other lines now, and have not ended. */
+  /** Ended lines that are other lines now, and have not ended. */
   readonly #reopened = new Set<number>();
   #read = { lines: 0, digest: '' };
-  /** What was read is not in the journal yet: it goes there with the next line that ends. */
+  /** Lines that were read are not in the journal yet: they go there with the next line that ends. */
   #unnoted = '';
   #written = '';
   #unsynced = 0;
@@ -71,8 +72,8 @@ export class Journal {
   /**
    * Opens or makes it.
    * @param failed is told of each line that failed before
-   * @throws LccError `try.later` while another process has it, `data.refused` when it is another list's, `data.malformed` where
-   *   a line makes no sense, and system errors
+   * @throws LccError `try.later` while another process has it, `data.refused` when it is another list's,
+   *   `data.malformed` where a line makes no sense, and system errors
    */
   constructor(options: JournalOptions, failed: (line: FailedLine) => void) {
     this.#options = options;
@@ -97,7 +98,7 @@ export class Journal {
     return this.#options.path;
   }
 
-  /** Whether a line of the list has ended in an earlier life. */
+  /** True if a line of the list has ended in an earlier life. */
   has(number: number): boolean {
     return this.#ended.has(number) && !this.#reopened.has(number);
   }
@@ -115,7 +116,7 @@ export class Journal {
     this.#put(`~ ${number} ${digest}\n`);
   }
 
-  /** Whether the digest of a line matters: it had no end in an earlier life. */
+  /** True if the digest of a line matters: it had no end in an earlier life. */
   wasUnfinished(number: number): boolean {
     return this.#unfinished.has(number);
   }
@@ -167,7 +168,7 @@ export class Journal {
     this.#written += line;
   }
 
-  /** What has ended is known by numbers alone. */
+  /** Lines that have ended are known by numbers alone. */
   #refuseChanged(): void {
     const { path, digestOf } = this.#options;
     const { lines, digest } = this.#read;

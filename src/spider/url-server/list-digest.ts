@@ -1,4 +1,4 @@
-/** What tells the lines of a list that were read from others: their md5. */
+/** A digest of the lines of a list that were read: their md5. */
 import { createHash } from 'node:crypto';
 
 export class ListDigest {
@@ -9,7 +9,7 @@ export class ListDigest {
     this.#hash.update(`${line ?? '\0'}\n`, 'latin1');
   }
 
-  /** Of all lines so far. */
+  /** Digest of all lines so far. */
   get hex(): string {
     return this.#hash.copy().digest('hex');
   }

@@ -4,7 +4,7 @@ import { utf8Of } from '../../lib/byte-lines.js';
 import { hostNameOf, isHostName, MAX_DOC_ID } from '../../wire/spider-lines.js';
 import type { UrlTerms } from './spider-url.js';
 
-/** What a record has room for. */
+/** Most bytes of a url in a record. */
 const MAX_URL_BYTES = 65_535;
 /** A url that can be sent as it stands. */
 const CLEAN = /^https?:\/\/[\x21-\x7e]+$/i;
@@ -52,7 +52,8 @@ export function readListLine(line: string | undefined, number: number): UrlTerms
     : { number, docId, url, hostName };
 }
 
-/** UTF-8 as text; of a line that is none, every byte beyond ASCII percent-encoded as it is: its server knows the encoding. */
+/** UTF-8 as text; of a line that is none, every byte beyond ASCII percent-encoded as it is: its server knows
+ * the encoding. */
 function asciiOrUtf8(line: string): string {
   if (isUtf8(Buffer.from(line, 'latin1'))) return utf8Of(line);
   return line.replace(BEYOND_ASCII, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);

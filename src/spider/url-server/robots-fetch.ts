@@ -1,4 +1,5 @@
-/** Asks sites for their robots.txt: what the status and failures mean is that of RFC 9309, but 429 is trouble, too. */
+/** Asks sites for their robots.txt: what the status and failures mean is that of RFC 9309, but 429 is
+ * trouble, too. */
 import { familyOf } from '../../fetch/failure.js';
 import { FetchEngine, type EngineOptions } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';

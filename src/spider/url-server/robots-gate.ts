@@ -1,11 +1,12 @@
 /**
- * What robots.txt of each origin permits, asked for before the first of its urls is sent, and again when that is too old.
+ * The gate of robots.txt: each origin is asked for it before the first of its urls is sent, and again when
+ * that is too old.
  *
  *     an origin:  asked ──answered──▶ known ──too old──▶ asked
  *                   ╰──no answer: asked again after a while; in vain: nothing is permitted──▶ known
  *
- * While it is asked its urls wait, and no others. Rules are kept for a number of origins and bytes; the ones that were read
- * longest ago go first, and are asked for again when they are needed.
+ * While it is asked its urls wait, and no others. Rules are kept for a number of origins and bytes; the ones
+ * that were read longest ago go first, and are asked for again when they are needed.
  */
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
@@ -13,16 +14,15 @@ import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../..
 import type { Judgement } from './scheduler.js';
 import type { SpiderUrl } from './spider-url.js';
 
-/**
- * `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon; `isSilent`: nobody is there
- * to be left alone, and the next try may come sooner.
- */
+/** `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon;
+ * `isSilent`: nobody is there to be left alone, and the next try may come sooner. */
 export type RobotsAnswer =
   | { kind: 'rules'; content: Uint8Array }
   | { kind: 'none' }
   | { kind: 'trouble'; why: string; isLasting?: boolean; isSilent?: boolean };
 
-/** A host that cannot be reached is asked again after this part of the wait: urls of others may wait behind its own. */
+/** A host that cannot be reached is asked again after this part of the wait: urls of others may wait behind
+ * its own. */
 const SOONER = 10;
 
 export interface RobotsOptions {
@@ -39,7 +39,7 @@ export interface RobotsOptions {
   maxBytes: number;
   clock: Clock;
   log: Log;
-  /** It is known what a host permits. */
+  /** Called when the rules of a host are known. */
   heard: (hostName: string) => void;
 }
 
@@ -47,7 +47,7 @@ interface Origin {
   readonly hostName: string;
   state: 'asked' | 'known';
   rules: RobotsRules;
-  /** Its robots.txt was read, or there is none. */
+  /** True once robots.txt was read, or found missing. */
   isRead: boolean;
   untilMs: number;
 }

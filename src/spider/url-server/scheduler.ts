@@ -1,8 +1,9 @@
 /**
- * Which url goes to which spider, and what becomes of it: credits, politeness, silence, connections that are lost. Knows no
- * socket and no clock: times are passed in, urls go out through `send`.
+ * Which url goes to which spider, and what becomes of it: credits, politeness, silence, connections that are
+ * lost. Knows no socket and no clock: times are passed in, urls go out through `send`.
  *
- * A spider is sent as many urls as it has asked for and never more. One that was silent about a url is sent nothing until it
+ * A spider is sent as many urls as it has asked for and never more. One that was silent about a url is sent
+ * nothing until it
  * says something: `talking ──silent transaction──▶ silent ──any line──▶ talking`.
  */
 import { Fifo } from '../../lib/fifo.js';
@@ -12,13 +13,13 @@ import { HostQueues, type Politeness } from './host-queues.js';
 import type { SpiderUrl, UrlFailure } from './spider-url.js';
 import { Transactions } from './transactions.js';
 
-/** What may be done with a url now: it goes, has failed, or waits, it alone, until its host has been `heard`. */
+/** Judgement on a url now: it goes, has failed, or waits, it alone, until its host has been `heard`. */
 export type Judgement = 'go' | 'asked' | UrlFailure;
 
 export interface SchedulerOptions extends Politeness {
   /** Silence about a url after which it is another spider's. */
   silenceMs: number;
-  /** Such silences after which it has failed. */
+  /** Silent spiders in a row after which the url fails. */
   maxTries: number;
   /** Connections lost with it after which it has failed. */
   maxLosses: number;
@@ -125,7 +126,7 @@ export class Scheduler {
     return spider;
   }
 
-  /** Its connection is closed: what it had is others'. */
+  /** The connection of a spider is closed: its urls are given to others. */
   leave(spider: ConnectedSpider, nowMs: number): void {
     spider.become('gone');
     this.#spiders.delete(spider);
@@ -136,14 +137,14 @@ export class Scheduler {
     }
   }
 
-  /** It has room for more. What is beyond the largest credit counts for nothing. */
+  /** The spider has room for more urls. Credit beyond the largest counts for nothing. */
   get(spider: ConnectedSpider, count: number): void {
     this.heard(spider);
     this.#charge(spider, Math.min(count, MAX_CREDIT - spider.credit));
     this.#list(spider);
   }
 
-  /** It has said something. @returns whether it may be sent urls again because of that */
+  /** The spider has said something. @returns true if it may be sent urls again because of that */
   heard(spider: ConnectedSpider): boolean {
     if (spider.state !== 'silent') return false;
     spider.become('talking');
@@ -151,7 +152,7 @@ export class Scheduler {
     return true;
   }
 
-  /** It takes bytes again. */
+  /** The spider takes bytes again. */
   drained(spider: ConnectedSpider): void {
     this.#list(spider);
   }
@@ -174,7 +175,7 @@ export class Scheduler {
     return true;
   }
 
-  /** It is known what robots.txt of a host says. */
+  /** The rules of a host's robots.txt are known. */
   robotsHeard(hostName: string, nowMs: number): void {
     this.#queues.heard(hostName, nowMs);
   }

@@ -10,20 +10,20 @@ import type { SpiderUrl } from './spider-url.js';
 import type { SpiderLink } from './scheduler.js';
 
 interface SessionHandlers {
-  /** It has room for more urls. */
+  /** The spider has room for more urls. */
   get(count: number): void;
   working(transId: string): void;
   done(transId: string): void;
-  /** It says, for a person to read. */
+  /** Text of the spider, for a person to read. */
   remark(text: string): void;
   bad(): void;
   /** Any line. */
   heard(): void;
-  /** It takes bytes again. */
+  /** The spider takes bytes again. */
   drained(): void;
 }
 
-/** What a spider may still send after our last word. */
+/** Bytes that a spider may still send after our last word. */
 const PARTING_BYTES = 128 * 1024;
 const PARTING_MS = 1000;
 
@@ -60,7 +60,8 @@ export class SpiderSession implements SpiderLink {
     this.#say(formatUrl({ transId, docId, hostIp: undefined, hostName, url }));
   }
 
-  /** Holds the conversation until the spider or we have left. @returns why, where that is somebody's fault; never rejects but for a bug */
+  /** Holds the conversation until the spider or we have left. @returns why, where that is somebody's fault;
+   * never rejects but for a bug */
   async run(): Promise<LccError | undefined> {
     const lines = new SpiderLineReader();
     try {

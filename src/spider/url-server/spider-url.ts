@@ -19,7 +19,7 @@ const urlBecomes = transitions<UrlState>('url', {
 
 /** A url of the list. */
 export interface UrlTerms {
-  /** Of its line. */
+  /** Number of the url's line. */
   readonly number: number;
   readonly docId: number;
   /** Absolute, http or https, printable. */

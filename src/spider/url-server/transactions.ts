@@ -5,8 +5,8 @@
  *      ├──no line for three periods──▶ silent
  *      ╰──the connection is closed──▶ lost
  *
- * Only the first is an end of the url; after the others it is another spider's, under another name, and what the first one
- * still says of it counts for nothing.
+ * Only the first is an end of the url; after the others it is another spider's, under another name, and what
+ * the first one still says of it counts for nothing.
  */
 import { transitions } from '../../lib/states.js';
 import type { SpiderUrl } from './spider-url.js';
@@ -40,7 +40,7 @@ export class Transactions<Owner> {
     this.#silenceMs = silenceMs;
   }
 
-  /** That are out. */
+  /** Number of transactions that are out. */
   get size(): number {
     return this.#out.size;
   }

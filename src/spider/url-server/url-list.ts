@@ -1,6 +1,7 @@
 /**
- * A list of urls, a line each, from a file or a pipe: read as far as there is room for more, whatever its length. What has ended
- * goes into the journal of a file; what has failed is reported, as `DOCUMENT TAB URL TAB WHY`.
+ * A list of urls, a line each, from a file or a pipe: read as far as there is room for more, whatever its
+ * length. What has ended goes into the journal of a file; what has failed is reported, as `DOCUMENT TAB URL
+ * TAB WHY`.
  */
 import { closeSync, openSync } from 'node:fs';
 import { ByteLines } from '../../lib/byte-lines.js';
@@ -109,7 +110,8 @@ export function reportLine({ docId, url, why }: FailedLine): string {
   return `${docId}\t${url}\t${why}\n`;
 }
 
-/** What tells a list from another: the md5 of its first line. @throws LccError `input.missing` where it cannot be opened, `io` */
+/** The mark of a list, which differs from that of another: the md5 of its first line. @throws LccError
+ * `input.missing` where it cannot be opened, `io` */
 export function markOf(file: string): string {
   const fd = opened(file);
   try {

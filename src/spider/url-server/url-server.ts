@@ -1,5 +1,6 @@
 /**
- * The URL server as a whole: urls come from a list as far as there is room for them, go to spiders, and come to their end.
+ * The URL server as a whole: urls come from a list as far as there is room for them, go to spiders, and come
+ * to their end.
  *
  *     reading ──the list has no more──▶ ending ──every url has ended──▶ over
  *        ╰──────── told to stop ──────────▶ stopping ──nothing is under way, or the grace is over──▶ over
@@ -45,7 +46,7 @@ export class UrlServer {
   readonly #share = new FairShare();
   readonly #counts = { sent: 0, done: 0, failed: 0, again: 0, unknown: 0, bad: 0 };
   #state: ServerState = 'reading';
-  /** Of urls that have not ended. */
+  /** Number of held urls that have not ended. */
   #heldUrls = 0;
   #heldBytes = 0;
   #hasStirred = false;

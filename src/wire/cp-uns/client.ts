@@ -3,8 +3,8 @@
  *
  *     start ─<init_accepted>…─▶ open ─<set_result>…─▶ done        start ─<init_rejected>─▶ done
  *
- * Replies carry no namespace declaration. Unknown attributes and elements inside a reply are passed over, so that a
- * later UNS may say more; anything else that is not as agreed is a breach of protocol.
+ * Replies carry no namespace declaration. Unknown attributes and elements inside a reply are passed over, so
+ * that a later UNS may say more; anything else that is not as agreed is a breach of protocol.
  */
 import { formatAttributes } from '../../lib/xml/escape.js';
 import { XmlReader } from '../../lib/xml/reader.js';
@@ -16,7 +16,7 @@ import { isUrlTag, UrlAssembler } from '../url-read.js';
 import type { UrlRecord } from '../url.js';
 import { TRUTH_FIELDS, type SetKind } from './names.js';
 
-// What is sent
+// Messages that are sent
 
 export function initMessage(pid: string, password: string): string {
   const provider = formatAttributes({ id: pid, passwd: password });
@@ -37,9 +37,9 @@ export function setStart(set: SetKind, urlprefix: string): string {
 
 export const SET_END = `</${PREFIX}set>\n`;
 
-// What is answered
+// Messages that are answered
 
-/** What a UNS reports about a provider. Amounts are undefined where it does not say: there is no limit then. */
+/** A UNS's report about a provider. Amounts are undefined where it does not say: there is no limit then. */
 export interface ProviderReport {
   seq: number;
   /** Numbers of connections with the same one can be compared. */
@@ -57,7 +57,7 @@ export interface ProviderReport {
   errors: number;
   /** Urls still waiting to be fetched. */
   processing: number;
-  /** What its announcements are worth, by the names of `TRUTH_FIELDS`; undefined: it is not said. */
+  /** Worth of its announcements, by the names of `TRUTH_FIELDS`; undefined: it is not said. */
   truth?: Readonly<Record<string, number>>;
 }
 export interface Amount {
@@ -103,7 +103,9 @@ export class UnsReader {
     );
   }
 
-  /** @throws LccError `peer.protocol` for what was not agreed, `data.malformed` or `limit` from the XML reader */
+  /**
+   * @throws LccError `peer.protocol` for what was not agreed, `data.malformed` or `limit` from the XML reader
+   */
   write(chunk: Uint8Array): void {
     this.#reader.write(chunk);
   }

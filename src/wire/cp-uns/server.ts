@@ -1,11 +1,13 @@
 /**
- * CP ↔ UNS, the UNS's side: bytes of a CP in, events out; replies as text. The order of what each side may say:
+ * CP ↔ UNS, the UNS's side: bytes of a CP in, events out; replies as text. The order of what each side may
+ * say:
  *
  *     start ─<init>─▶ <provider/> ─</init>─▶ between ─<set>─▶ <url/>… ─</set>─▶ done
  *     start ─<notify>─▶ <init> … </init> <set> … </set> ─</notify>─▶ done          (one document, the client of 2002)
  *     start ─<set>─▶ <url/>… ─</set>─▶ start                                       (the spider door)
  *
- * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown elements are not.
+ * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown
+ * elements are not.
  */
 import { limitText } from '../../config/settings/index.js';
 import { LccError } from '../../lib/errors.js';
@@ -94,7 +96,7 @@ export class CpReader {
     this.#reader.share(layouts);
   }
 
-  /** What the next bytes say, in order. A `problem` is the last event there will be. */
+  /** Events of the next bytes, in order. A `problem` is the last event there will be. */
   read(chunk: Uint8Array): CpEvent[] {
     return this.#collect(() => this.#reader.write(chunk));
   }
@@ -237,14 +239,16 @@ function hintFor(name: string): string {
 
 // Replies
 
-/** How truthful a provider's announcements are; counts are of days, the older the less they count, and whole here. */
+/** How truthful a provider's announcements are; counts are of days, the older the less they count, and whole
+ * here. */
 export type Truthfulness = Record<(typeof TRUTH_FIELDS)[number], number>;
 
 export interface InitAccepted {
   seq: number;
   /** Numbers with the same one can be compared; undefined: it is not said. */
   numbering?: string | undefined;
-  /** No set of the provider was ever accepted: what it has sent to another LCC, or before it was added again, is not here. */
+  /** No set of the provider was ever accepted: what it has sent to another LCC, or before it was added again,
+   * is not here. */
   isNew: boolean;
   lastIp: string;
   mimes: readonly string[];
@@ -255,7 +259,7 @@ export interface InitAccepted {
   /** How many there are; `shown` may be fewer. */
   errors: number;
   processing: number;
-  /** What its announcements are worth; undefined: nothing is known. */
+  /** Worth of its announcements; undefined: nothing is known. */
   truth?: Truthfulness | undefined;
   /** `attrs` as printed: ` curl="…" mimetype="…"`. */
   shown: readonly { code: number; text: string; attrs: string }[];
