@@ -82,3 +82,40 @@ test('stilted turns of phrase only become fewer', () => {
     assert.ok(atMost - rate <= SLACK, `${kind}: ${rate} a thousand words: lower the number (${atMost})`);
   }
 });
+
+/** Comments of src that begin with one of these have no noun as their subject. */
+const HEADLESS = /^(?:What|Whether|Of|Its?|That|Such)\b/;
+const LONGEST_COLUMN = 110;
+/** Comments without a subject, and lines of comments that are too long. Lower a number when it has fallen, never raise one. */
+const IN_SOURCES = { headless: 1210, long: 1310 };
+
+/** First lines of the comments of a source; lines of `//` one after the other are one comment. */
+function beginningsOf(source: string): string[] {
+  return [...source.matchAll(COMMENT)].flatMap(({ 0: comment, index }) => {
+    const isFurtherLine = /^[ \t]*\/\/.*\n[ \t]*$/m.test(
+      source.slice(0, index).split('\n').slice(-2).join('\n'),
+    );
+    return isFurtherLine ? [] : [comment.replace(/^\/(?:\*\*?|\/)[\s*]*/, '')];
+  });
+}
+
+test('comments without a subject, and lines of comments that are too long, only become fewer', () => {
+  const sources = projectFiles('src').filter(path => path.endsWith('.ts'));
+  const found = { headless: [] as string[], long: [] as string[] };
+  for (const path of sources) {
+    const source = readProjectFile(path);
+    for (const text of beginningsOf(source))
+      if (HEADLESS.test(text)) found.headless.push(`${path}: ${text.split('\n')[0]}`);
+    source.split('\n').forEach((line, index) => {
+      if (line.length > LONGEST_COLUMN && /^\s*(?:\/\*|\*|\/\/)/.test(line))
+        found.long.push(`${path}:${index + 1}`);
+    });
+  }
+  for (const [kind, places] of Object.entries(found)) {
+    const atMost = IN_SOURCES[kind as keyof typeof IN_SOURCES];
+    assert.ok(
+      places.length <= atMost,
+      `${kind}: ${places.length} comments, at most ${atMost}:\n${places.join('\n')}`,
+    );
+  }
+});
