@@ -15,7 +15,7 @@
 import type { CacheReader } from '../db/cache/read.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { ConsumerGone, type Consumer, type ConsumerProgram } from './consumer.js';
-import { advanceCursor, dropNext, offerNext, type CursorPlace, type FileCursor } from './cursor.js';
+import { advanceCursor, cursorAt, dropNext, offerNext, type CursorPlace, type FileCursor } from './cursor.js';
 import type { QueryResult, QueryTalk } from './query.js';
 import type { StreamSink } from './sink.js';
 
@@ -88,8 +88,9 @@ export async function intoConsumer(
   return result;
 }
 
-function cursorOf({ storeId }: CacheReader, { reachedSeq }: QueryResult, { of }: CursorPlace): FileCursor {
-  return { storeId, seq: reachedSeq, ...(of === undefined ? {} : { of }) };
+function cursorOf({ storeId }: CacheReader, { reachedSeq }: QueryResult, place: CursorPlace): FileCursor {
+  const { of, began = 0 } = place;
+  return { ...cursorAt(storeId, reachedSeq, began), ...(of === undefined ? {} : { of }) };
 }
 
 /** The exit status of an answer that was taken. */

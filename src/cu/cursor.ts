@@ -4,6 +4,8 @@
  *     lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 48213
  *     of --pid=7
  *
+ * A third value is there as long as a consumer reads everything for the first time: where the sequence was when it began. It has
+ * nothing of what was deleted before, so that those deletions may be forgotten.
  * The second line is there where the consumer was given a selection only: for another one changes before it are missing.
  * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves
  * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time. Where FILE is a symbolic
@@ -40,9 +42,11 @@ export interface FileCursor extends Cursor {
 export interface CursorPlace {
   file: string;
   of: string | undefined;
+  /** As `beganOf` has it; of no use to who begins with the next change. */
+  began?: number | undefined;
 }
 
-const TEXT = /^lcc-cursor 1 ([0-9a-f-]{36}) (\d{1,15})\n(?:of (.+)\n)?$/;
+const TEXT = /^lcc-cursor 1 ([0-9a-f-]{36}) (\d{1,15})(?: (\d{1,15}))?\n(?:of (.+)\n)?$/;
 
 /** A selection by which changes are left out for good, as options of lccq; undefined: none. */
 export function selectionText(selection: Pick<Selection, 'pid' | 'prefix' | 'mime'>): string | undefined {
@@ -113,14 +117,14 @@ export function readCursor(file: string): FileCursor | undefined {
     if (errnoOf(error) === 'ENOENT') return undefined;
     throw error instanceof LccError ? error : unreadable(file, error);
   }
-  const [, storeId, seq, of] = TEXT.exec(text) ?? [];
+  const [, storeId, seq, began, of] = TEXT.exec(text) ?? [];
   if (storeId === undefined) {
     throw new LccError(
       'data.malformed',
       `${file}:1:1: not a cursor (lcc-cursor 1 STORE SEQ); check the name; where it was one, full resync needed: remove it to start over`,
     );
   }
-  return { storeId, seq: Number(seq), ...(of === undefined ? {} : { of }) };
+  return { ...cursorAt(storeId, Number(seq), Number(began ?? 0)), ...(of === undefined ? {} : { of }) };
 }
 
 function textOf(file: string): string {
@@ -136,6 +140,17 @@ function unreadable(file: string, cause: unknown): LccError {
   return new LccError('io', `cursor ${file}: ${reasonOf(cause)}`, { cause });
 }
 
+/** Where the sequence was when the consumer began with everything; 0 where that no longer matters. */
+export const beganOf = (cursor: Cursor | undefined, { highWater }: Pick<StoreState, 'highWater'>): number =>
+  cursor === undefined ? highWater : (cursor.began ?? 0);
+
+/** @param began as `beganOf` has it */
+export const cursorAt = (storeId: string, seq: number, began: number): Cursor => ({
+  storeId,
+  seq,
+  ...(began > seq && { began }),
+});
+
 /**
  * Where a stream begins: after this number of the change sequence.
  * @throws LccError `data.refused` when the changes since the cursor cannot be told any more: full resync needed
@@ -148,7 +163,7 @@ export function startOf(file: string, cursor: Cursor | undefined, store: StoreSt
     throw refuse(`cursor of another store (${cursor.storeId}, this is ${store.storeId})`);
   if (cursor.seq > store.highWater)
     throw refuse(`cursor at ${cursor.seq} is ahead of the store, which is at ${store.highWater}`);
-  if (cursor.seq < store.purged)
+  if (Math.max(cursor.seq, beganOf(cursor, store)) < store.purged)
     throw refuse(`cursor at ${cursor.seq} is older than the deletions remembered, from ${store.purged} on`);
   return cursor.seq;
 }
@@ -217,11 +232,11 @@ export function commitNext(file: string): FileCursor {
   return cursor;
 }
 
-function write(file: string, { storeId, seq, of }: FileCursor): void {
+function write(file: string, { storeId, seq, began, of }: FileCursor): void {
   try {
     writeFileDurably(
       placeOf(file),
-      `lcc-cursor 1 ${storeId} ${seq}\n${of === undefined ? '' : `of ${of}\n`}`,
+      `lcc-cursor 1 ${storeId} ${seq}${began === undefined ? '' : ` ${began}`}\n${of === undefined ? '' : `of ${of}\n`}`,
     );
   } catch (error) {
     // Only what is said of names names them.

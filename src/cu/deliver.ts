@@ -3,7 +3,7 @@ import { CacheReader } from '../db/cache/read.js';
 import { EXIT } from '../lib/errors.js';
 import type { Lock } from '../lib/lock.js';
 import { countOf } from './count.js';
-import { adviceOnSelection, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
+import { adviceOnSelection, beganOf, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
 import { runForEach } from './consumer.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { follow, inBatches, type Following } from './follow.js';
@@ -36,13 +36,14 @@ export async function deliver(
     }
     const cursor = file === undefined ? undefined : readCursor(file);
     const sinceSeq = file === undefined ? 0 : startOf(file, cursor, reader);
-    const query: Query = { ...delivery.query, selection: { ...delivery.query.selection, sinceSeq } };
+    const began = beganOf(cursor, reader);
+    const query: Query = { ...delivery.query, began, selection: { ...delivery.query.selection, sinceSeq } };
     if (delivery.count) {
       await stdout.write(`${countOf(reader, query)}\n`);
       await stdout.flush();
       return EXIT.ok;
     }
-    const place = file === undefined ? undefined : { file, of: selectionText(query.selection) };
+    const place = file === undefined ? undefined : { file, of: selectionText(query.selection), began };
     const advice = place && adviceOnSelection(place, cursor);
     if (advice !== undefined) talk.note(advice);
     const { consumer } = delivery;

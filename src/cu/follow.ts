@@ -285,7 +285,7 @@ class Stream {
     const query = this.#query;
     const reader = this.#reader;
     const limit = (query.limit ?? Infinity) - this.#records;
-    const range: Range = { since: this.#reachedSeq, to, limit };
+    const range: Range = { since: this.#reachedSeq, to, limit, began: query.began ?? 0 };
     const { writer } = this.answer;
     const selection = selectionOf(query);
     return 'template' in writer

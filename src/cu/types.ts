@@ -6,6 +6,8 @@ import type { Asked, Format } from './formats/types.js';
 
 export interface Query extends Asked {
   selection: Selection;
+  /** Where the sequence was when its reader began with everything: deletions up to there may be forgotten. */
+  began?: number | undefined;
   format: Format;
   /** At most that many records. */
   limit?: number | undefined;

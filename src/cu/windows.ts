@@ -24,26 +24,26 @@ export interface Window<T> {
   reachedSeq: number;
 }
 
-/** Numbers of the change sequence: after `since`, up to `to`; at most `limit` rows. */
+/** Numbers of the change sequence: after `since`, up to `to`; at most `limit` rows. `began`: as `beganOf` has it. */
 export interface Range {
   since: number;
   to: number;
   limit: number;
+  began: number;
 }
 
 /** `read` looks at the beginning of a range, within one snapshot, and says how far it came. */
 function* windows<T>(
   reader: CacheReader,
-  { since, to, limit }: Range,
-  read: (range: Range) => Window<T>,
+  { since, to, limit, began }: Range,
+  read: (range: Omit<Range, 'began'>) => Window<T>,
 ): Generator<Window<T>, void> {
   let left = limit;
   for (let at = since; at < to && left > 0;) {
     reader.renew();
     let window: Window<T>;
     try {
-      // Deletions forgotten meanwhile can only matter to somebody who holds something.
-      if (since > 0 && reader.purged > at)
+      if (reader.purged > Math.max(at, began))
         throw new LccError(
           'data.refused',
           'deletions were forgotten before they were read; full resync needed',

@@ -17,10 +17,11 @@ import type { LccCode } from './codes.js';
 import { localName, NAMESPACE } from './xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
-/** How far a content user has come: written `STORE:SEQ`. */
+/** How far a content user has come: written `STORE:SEQ`, or `STORE:SEQ:BEGAN` while it reads everything for the first time. */
 interface CuCursor {
   storeId: string;
   seq: number;
+  began?: number;
 }
 
 export interface CuQuery {
@@ -47,7 +48,7 @@ export interface CuQuery {
 export type CuEvent =
   { kind: 'reader'; name: string; password: string } | { kind: 'query'; query: CuQuery } | Problem;
 
-const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})$/;
+const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})(?::(\d{1,15}))?$/;
 const NUMBER = /^[1-9]\d{0,14}$/;
 /** Most bytes of a glob; SQLite takes none of 50 000 bytes. */
 const MAX_MIME_LENGTH = 1000;
@@ -165,12 +166,13 @@ function cursorOf(text: string): CuCursor {
 
 /** undefined for a text that is none. */
 export function parseCuCursor(text: string): CuCursor | undefined {
-  const [, storeId, seq] = CURSOR.exec(text) ?? [];
-  return storeId === undefined ? undefined : { storeId, seq: Number(seq) };
+  const [, storeId, seq, began] = CURSOR.exec(text) ?? [];
+  if (storeId === undefined) return undefined;
+  return { storeId, seq: Number(seq), ...(began !== undefined && { began: Number(began) }) };
 }
 
-export function formatCuCursor({ storeId, seq }: CuCursor): string {
-  return `${storeId}:${seq}`;
+export function formatCuCursor({ storeId, seq, began }: CuCursor): string {
+  return began === undefined ? `${storeId}:${seq}` : `${storeId}:${seq}:${began}`;
 }
 
 function wrong(name: string, value: string, wanted: string): LccError {

@@ -98,7 +98,7 @@ describe('lccd-cu', () => {
     assert.deepEqual(curlsOf(first), [`${SITE}a`, `${SITE}b`]);
     assert.equal(cursorOf(first), '', 'how far a limited answer goes is told at its end');
     const limited = /<limited cursor="([^"]+)"\/>/.exec(first)?.[1];
-    assert.equal(limited, `${storeOf(cache)}:2`);
+    assert.equal(limited, `${storeOf(cache)}:2:3`);
     const second = await ask(unix, `<query cursor="${limited}"/>`);
     assert.deepEqual(curlsOf(second), [`${SITE}c`]);
     cache.remove(`${SITE}a`);
@@ -107,6 +107,19 @@ describe('lccd-cu', () => {
     assert.deepEqual(curlsOf(third), [`${SITE}a`, `${SITE}b`]);
     assert.match(third, /a" mimetype="text\/html" op="delete"/);
     assert.deepEqual(curlsOf(await ask(unix, `<query cursor="${cursorOf(third)}"/>`)), []);
+  });
+
+  it('gives everything in parts although deletions were forgotten before', async () => {
+    const cache = newCache();
+    for (const name of ['a', 'b', 'c']) cache.put({ curl: SITE + name });
+    cache.remove(`${SITE}c`);
+    cache.forgetDeletions();
+    const { unix } = await served(cache);
+    const first = await ask(unix, '<query limit="1"/>');
+    const limited = /<limited cursor="([^"]+)"\/>/.exec(first)?.[1];
+    const second = await ask(unix, `<query cursor="${limited}"/>`);
+    assert.deepEqual([first, second].map(curlsOf), [[`${SITE}a`], [`${SITE}b`]]);
+    assert.equal(cursorOf(second), `${storeOf(cache)}:4`);
   });
 
   it('refuses cursors of another store, ahead of it, or older than its deletions', async () => {

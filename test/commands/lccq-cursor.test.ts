@@ -66,6 +66,35 @@ describe('lccq --cursor -- CMD', () => {
     assert.equal(read().status, 65);
   });
 
+  for (const way of [
+    ['--batch=2'],
+    ['--limit=2'],
+    ['--follow', '--batch=2', '--limit=2'],
+    ['--follow', '--limit=2'],
+  ])
+    it(`reads everything in parts although deletions were forgotten before: ${way.join(' ')}`, () => {
+      cache.fill(5, i => `http://x/${i}`);
+      cache.remove('http://x/5');
+      cache.forgetDeletions();
+      const some = [`--cursor=${cursor}`, '--format=urls', ...way, '--', 'cat'];
+      const told: string[] = [];
+      for (let run = 0; run < 2; run++) {
+        const { status, stdout, stderr } = lccq(some);
+        assert.equal(status, 0, stderr);
+        told.push(...stdout.trim().split('\n'));
+      }
+      assert.deepEqual(told.slice(0, 4), ['http://x/1', 'http://x/2', 'http://x/3', 'http://x/4']);
+    });
+
+  it('refuses a first reading in parts where a deletion since its beginning is forgotten', () => {
+    cache.fill(4, i => `http://x/${i}`);
+    const some = [`--cursor=${cursor}`, '--format=urls', '--limit=2', '--', 'cat'];
+    assert.equal(lccq(some).status, 0);
+    cache.remove('http://x/1');
+    cache.forgetDeletions();
+    assert.equal(lccq(some).status, 65);
+  });
+
   it('leaves nothing beside a cursor where there is no LCC', () => {
     const { status } = lccq([`--cursor=${cursor}`], { LCC_HOME: join(cache.home, 'nothing') });
     assert.deepEqual([status, existsSync(`${cursor}.lock`)], [66, false]);

@@ -16,6 +16,7 @@ import { after, describe, it } from 'node:test';
 import {
   advanceCursor,
   commitNext,
+  cursorAt,
   dropNext,
   lockCursor,
   offerNext,
@@ -107,6 +108,19 @@ describe('a cursor', () => {
         message: new RegExp(`${what}.*full resync needed`),
       }));
   }
+
+  it('of a first reading that goes on bears deletions from before it began to be forgotten, and no others', () => {
+    const file = newFile();
+    const cursor = { storeId: STORE, seq: 4, began: 7 };
+    advanceCursor(file, { ...cursor, of: '--pid=7' });
+    assert.equal(readFileSync(file, 'utf8'), `lcc-cursor 1 ${STORE} 4 7\nof --pid=7\n`);
+    assert.deepEqual(readCursor(file), { ...cursor, of: '--pid=7' });
+    assert.equal(startOf('f', cursor, { storeId: STORE, highWater: 9, purged: 7 }), 4);
+    assert.throws(() => startOf('f', cursor, { storeId: STORE, highWater: 9, purged: 8 }), {
+      code: 'data.refused',
+    });
+    assert.deepEqual(cursorAt(STORE, 7, 7), { storeId: STORE, seq: 7 });
+  });
 
   it("exactly at the store's bounds is good", () => {
     const store = { storeId: STORE, highWater: 9, purged: 5 };

@@ -22,7 +22,7 @@ function told(since: number, between: () => void = () => undefined): { pages: st
     reader.rest();
     const pages: string[][] = [];
     const selection = { sides: ['held', 'gone'] as const };
-    const range = { since, to, limit: Infinity };
+    const range = { since, to, limit: Infinity, began: since === 0 ? to : 0 };
     for (const { items } of rowWindows(reader, selection, range, ['op', 'burl', 'id'], 'pages')) {
       pages.push(...items.map(([, ...values]) => values.map(String)));
       between();

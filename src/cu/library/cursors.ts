@@ -1,10 +1,10 @@
 /** Cursors as text and in files, for programs. */
 import { LccError } from '../../lib/errors.js';
 import { formatCuCursor, parseCuCursor } from '../../wire/cu.js';
-import { advanceCursor, lockCursor, readCursor, type FileCursor } from '../cursor.js';
+import { advanceCursor, cursorAt, lockCursor, readCursor, type FileCursor } from '../cursor.js';
 import type { Cursor } from './types.js';
 
-/** `STORE:SEQ`, as lccd-cu(8) has it. */
+/** `STORE:SEQ`, as lccd-cu(8) has it; `STORE:SEQ:BEGAN` while everything is read for the first time. */
 export function formatCursor(cursor: Cursor): string {
   return formatCuCursor(cursor);
 }
@@ -41,10 +41,10 @@ export function openCursor(file: string): CursorFile {
   }
   return {
     get cursor() {
-      return cursor && { storeId: cursor.storeId, seq: cursor.seq };
+      return cursor && cursorAt(cursor.storeId, cursor.seq, cursor.began ?? 0);
     },
     save(reached) {
-      const moved = { ...cursor, ...reached };
+      const moved = { ...(cursor?.of !== undefined && { of: cursor.of }), ...reached };
       advanceCursor(file, moved);
       cursor = moved;
     },

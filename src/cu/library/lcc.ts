@@ -6,7 +6,7 @@ import { storageError } from '../../db/sqlite/open.js';
 import { DatabaseWatch } from '../../db/sqlite/watch.js';
 import { systemClock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
-import { startOf } from '../cursor.js';
+import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
@@ -96,6 +96,7 @@ export class Lcc {
     const given = typeof cursor === 'string' ? parseCursor(cursor) : cursor;
     const { storeId, highWater, purged } = this.#looked();
     let since = given === undefined ? 0 : startOf('cursor', given, { storeId, highWater, purged });
+    const began = beganOf(given, { highWater });
     let left = options.limit ?? Infinity;
     const stop = AbortSignal.any([this.#closed.signal, ...(signal === undefined ? [] : [signal])]);
     const watch = follow
@@ -106,10 +107,10 @@ export class Lcc {
         this.#mustBeOpen();
         const seen = this.#reader.dataVersion();
         const to = this.#looked().highWater;
-        for await (const window of this.#windows(options, { since, to, limit: left })) {
+        for await (const window of this.#windows(options, { since, to, limit: left, began })) {
           for (const row of window.items) {
             signal?.throwIfAborted();
-            const change = this.#changeOf(row);
+            const change = this.#changeOf(row, began);
             keepOrigin(change, this.#origin);
             yield change;
             this.#mustBeOpen();
@@ -118,7 +119,7 @@ export class Lcc {
           since = window.reachedSeq;
         }
         if (since === to) {
-          await options.caughtUp?.({ storeId, seq: since });
+          await options.caughtUp?.(cursorAt(storeId, since, began));
           this.#mustBeOpen();
         }
         signal?.throwIfAborted();
@@ -163,7 +164,7 @@ export class Lcc {
     if (this.#closed.signal.aborted) throw new LccError('usage', 'this LCC was closed; open it again');
   }
 
-  #changeOf([seq, ...values]: readonly ColumnValue[]): Change {
+  #changeOf([seq, ...values]: readonly ColumnValue[], began: number): Change {
     const [
       op,
       id,
@@ -201,7 +202,7 @@ export class Lcc {
       time: new Date(Number(fetched ?? deleted) * 1000),
       machineId: machineId ?? null,
       file: file === null || file === undefined ? null : `${this.#store}/${String(file)}`,
-      cursor: { storeId: this.storeId, seq: Number(seq) },
+      cursor: cursorAt(this.storeId, Number(seq), began),
     };
   }
 }

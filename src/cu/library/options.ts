@@ -79,8 +79,10 @@ export function checkValue(name: string, value: unknown, kind: Kind | undefined)
 
 function isCursor(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const { storeId, seq } = value as Record<string, unknown>;
-  return typeof storeId === 'string' && Number.isSafeInteger(seq) && Number(seq) >= 0;
+  const { storeId, seq, began = 0 } = value as Record<string, unknown>;
+  return (
+    typeof storeId === 'string' && [seq, began].every(each => Number.isSafeInteger(each) && Number(each) >= 0)
+  );
 }
 
 const MOST_SHOWN = 60;

@@ -7,6 +7,8 @@
 export interface Cursor {
   readonly storeId: string;
   readonly seq: number;
+  /** While everything is read for the first time: where the store was when that began. */
+  readonly began?: number;
 }
 
 /** Which changes are wanted; what is left out does not restrict. Any other name, and a value that is none, is refused. */

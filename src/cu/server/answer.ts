@@ -5,7 +5,7 @@ import { nameOf } from '../../db/names/naming.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
 import { Batch } from '../batch.js';
-import { startOf } from '../cursor.js';
+import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { USUAL_FIELDS } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
@@ -44,7 +44,8 @@ export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answer
   const since =
     query.cursor === undefined ? 0 : startOf('cursor', query.cursor, { storeId, highWater, purged });
   const selection = selectionOf(query, parts.nowMs);
-  const range: Range = { since, to: highWater, limit: query.limit ?? Infinity };
+  const began = beganOf(query.cursor, reader);
+  const range: Range = { since, to: highWater, limit: query.limit ?? Infinity, began };
   const writing = new Writing(query, selection, range, parts);
   const batch = new Batch(() => Promise.resolve(parts.sink));
   await batch.add(resultStart(storeId, query.limit === undefined ? { storeId, seq: highWater } : undefined));
@@ -52,7 +53,7 @@ export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answer
     const written = batch.add(part);
     if (written !== undefined) await written;
   }
-  if (query.limit !== undefined) await batch.add(resultLimited({ storeId, seq: writing.reachedSeq }));
+  if (query.limit !== undefined) await batch.add(resultLimited(cursorAt(storeId, writing.reachedSeq, began)));
   await batch.add(RESULT_END);
   await batch.flush();
   return { urls: writing.urls, omitted: writing.omitted };

@@ -145,6 +145,20 @@ describe('the library', () => {
     assert.deepEqual(curls(await all({ limit: 1 })), ['upsert old']);
   });
 
+  it('goes on with what was not read the first time, although deletions were forgotten before', async () => {
+    for (const name of ['a', 'b', 'c']) cache.put({ curl: `${SITE}${name}` });
+    cache.remove(`${SITE}c`);
+    cache.forgetDeletions();
+    const [first] = await all({ limit: 1 });
+    assert.ok(first);
+    assert.deepEqual(curls(await all({ cursor: formatCursor(first.cursor) })), ['upsert b']);
+    const [last] = await all({ cursor: first.cursor });
+    assert.ok(last);
+    cache.remove(`${SITE}a`);
+    cache.forgetDeletions();
+    await assert.rejects(all({ cursor: first.cursor }), { code: 'data.refused' });
+  });
+
   it('tells how far it has come, past what is not selected, when there is no more', async () => {
     const reached: number[] = [];
     const caughtUp = ({ storeId, seq }: Cursor) => {
