@@ -73,8 +73,12 @@ export class Embedder {
     return vectors;
   }
 
+  /** @returns when it has ended */
   close() {
     this.#failure ??= new Failure(75, 'the embedder was closed');
+    const { exitCode, signalCode } = this.#child;
+    const ended = exitCode === null && signalCode === null && new Promise(resolve => this.#child.once('exit', resolve));
     this.#child.kill();
+    return ended;
   }
 }

@@ -11,6 +11,9 @@ const [file] = positionals;
 if (file === undefined) end(64, "usage: vectors.mjs FILE [--embed='CMD ARGS']");
 const db = openTable(file);
 const count = { pages: 0, embedded: 0, taken: 0 };
+const lccq = process.ppid;
+// Where lccq is gone the input ends as well.
+process.stdout.on('error', () => {});
 
 function end(status, message) {
   process.stderr.write(`vectors: ${message}\n`);
@@ -86,7 +89,9 @@ async function page(pieces, { doc, from }) {
 
 try {
   let pieces = [];
+  let last = '';
   for await (const line of createInterface({ input: process.stdin })) {
+    last = line;
     if (line === '') {
       process.stdout.write('ok\n');
       continue;
@@ -99,11 +104,11 @@ try {
       pieces = [];
     }
   }
-  db.exec('DELETE FROM kept');
+  await embedder.close();
+  // A run that was cut, or whose lccq was killed, has not told all pages: the next one goes on.
+  if (last === '' && process.ppid === lccq) db.exec('DELETE FROM kept');
   process.stderr.write(`${count.pages} pages: ${count.embedded} embedded, ${count.taken} taken over\n`);
 } catch (error) {
   end(error.status ?? 70, error.message);
-} finally {
-  embedder.close();
-  db.close();
 }
+db.close();

@@ -1,23 +1,16 @@
-/** The example of a table of vectors: it is what a table loaded afresh would be, whatever happens on the way. */
+/** The example of a table of vectors: what it embeds, finds, and does after an embedder that fails. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { PGlite } from '@electric-sql/pglite';
-import { vector } from '@electric-sql/pglite-pgvector';
-import Database from 'better-sqlite3';
-import fc from 'fast-check';
-import { load } from 'sqlite-vec';
 import { TestCache } from '../support/cache.js';
 import { runProgram } from '../support/command.js';
 import { lccqSays } from '../support/lccq.js';
-import { isLong } from '../support/long.js';
-import { ROOT } from '../support/tree.js';
+import { openPostgres, postgresStatements, sqliteRows, VECTORS } from '../support/vector-table.js';
 
-const EXAMPLE = join(ROOT, 'examples/vectors');
 const SENTENCE = 'Water rises and falls with the moon. ';
 
 let cache: TestCache;
@@ -46,7 +39,7 @@ function fill(name: string, args: string[] = [], lccq: string[] = ['--batch=7', 
     ...lccq,
     '--',
     process.execPath,
-    join(EXAMPLE, 'vectors.mjs'),
+    join(VECTORS, 'vectors.mjs'),
     join(folder, `${name}.db`),
     ...args,
   ]);
@@ -54,25 +47,7 @@ function fill(name: string, args: string[] = [], lccq: string[] = ['--batch=7', 
   return { status, embedded: Number(embedded ?? 0), taken: Number(taken ?? 0), stderr };
 }
 
-/** All that is in a table, but for the numbers of its rows. */
-function contents(name: string): unknown[] {
-  const db = new Database(join(folder, `${name}.db`));
-  load(db);
-  // Nothing was ever embedded.
-  if (db.prepare("SELECT 1 FROM meta WHERE key = 'size'").get() === undefined) return [];
-  const rows = db
-    .prepare(
-      `SELECT doc, n, url, chunks.title, headings, markdown, chunks.text, hash, hex(vector) AS vector, words.text AS words
-       FROM chunks LEFT JOIN vectors ON vectors.rowid = chunks.rowid LEFT JOIN words ON words.rowid = chunks.rowid ORDER BY doc, n`,
-    )
-    .all();
-  const [others, words] = ['vectors', 'words'].map(table =>
-    db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
-  );
-  db.close();
-  assert.deepEqual([others, words], [rows.length, rows.length], 'no vector and no word without a piece');
-  return rows;
-}
+const contents = (name: string) => sqliteRows(join(folder, `${name}.db`));
 
 const page = (words: string, parts = 3) =>
   `<title>T</title>${Array.from({ length: parts }, (_, i) => `<h2>Part ${i}</h2><p>${words} ${SENTENCE.repeat(4)}`).join('')}<footer>F</footer>`;
@@ -102,65 +77,11 @@ describe('the table of vectors', () => {
     cache.put({ curl: 'https://h/moon', content: `<h1>Tides</h1><p>${SENTENCE}` });
     fill('v');
     const search = (...args: string[]) =>
-      runProgram(process.execPath, [join(EXAMPLE, 'search.mjs'), join(folder, 'v.db'), ...args]);
+      runProgram(process.execPath, [join(VECTORS, 'search.mjs'), join(folder, 'v.db'), ...args]);
     const found = search('how do I restore a dump?').stdout.toString();
     assert.match(found, /^Backup\n {2}https:\/\/h\/dump\n {2}How to restore/);
     const [first] = JSON.parse(search('--json', 'moon').stdout.toString()) as { url: string }[];
     assert.equal(first?.url, 'https://h/moon');
-  });
-
-  const histories = (runs: number) => {
-    const step = fc.record({
-      what: fc.constantFrom('put', 'put', 'shorten', 'remove', 'type', 'hide', 'cursor', 'other', 'cut'),
-      page: fc.integer({ min: 1, max: 6 }),
-      words: fc.constantFrom('one', 'two', 'three'),
-    });
-    fc.assert(
-      fc.property(fc.array(step, { minLength: 3, maxLength: 12 }), steps => {
-        cache.close();
-        cache = new TestCache();
-        let number = 0;
-        const held = new Set<string>();
-        const name = `h${Math.random()}`;
-        for (const { what, page: i, words } of steps) {
-          const curl = `https://h/${i}`;
-          if (what === 'remove') {
-            if (held.delete(curl)) cache.remove(curl);
-          } else if (what === 'cursor') rmSync(join(folder, `${name}.cursor`), { force: true });
-          else if (what === 'other') {
-            cache.close();
-            cache = new TestCache();
-            held.clear();
-            rmSync(join(folder, `${name}.cursor`), { force: true });
-          } else {
-            held.add(curl);
-            cache.put({
-              curl,
-              content: page(words, what === 'shorten' ? 1 : 3),
-              ...(what === 'hide' ? { burl: '' } : {}),
-            });
-          }
-          if (what === 'type') {
-            held.delete(curl);
-            cache.remove(curl);
-            cache.put({ curl, mimetype: 'text/plain', content: words });
-          }
-          // A reader that dies: the next one goes on.
-          if (what === 'cut') cache.put({ curl: `https://h/new/${number}`, content: page(String(number)) });
-          if (what === 'cut') assert.notEqual(fill(name, [`--embed=${join(folder, 'dies')}`]).status, 0);
-          if (++number % 2 === 0) assert.equal(fill(name).status, 0);
-        }
-        assert.equal(fill(name).status, 0);
-        const fresh = `f${name}`;
-        assert.equal(fill(fresh).status, 0);
-        assert.deepEqual(contents(name), contents(fresh));
-      }),
-      { numRuns: runs, endOnFailure: true },
-    );
-  };
-  it('is what a table loaded afresh would be, after any history', () => {
-    writeFileSync(join(folder, 'dies'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });
-    histories(isLong ? 15 : 3);
   });
 
   for (const [what, code, status, message] of [
@@ -224,7 +145,7 @@ describe('the table of vectors', () => {
     const { port } = server.address() as AddressInfo;
     const { execFile } = await import('node:child_process');
     const args = [
-      join(EXAMPLE, 'embed-http.mjs'),
+      join(VECTORS, 'embed-http.mjs'),
       `--url=http://127.0.0.1:${port}/v1/embeddings`,
       '--model=abc',
     ];
@@ -242,16 +163,10 @@ describe('the table of vectors', () => {
 
 describe('the statements for PostgreSQL', () => {
   it('as the README prints them keep the pieces of a page, and find the nearest', async () => {
-    const readme = readFileSync(join(EXAMPLE, 'README.md'), 'utf8');
-    const section = readme.slice(readme.indexOf('## PostgreSQL'), readme.indexOf('## LangChain'));
-    const statements = [...section.matchAll(/^ {4}(.*;)$/gm)].map(([, statement = '']) => statement);
-    assert.equal(statements.length, 7);
-    const [extension = '', table = '', index = '', reset = '', there = '', upsert = '', remove = ''] =
-      statements;
-    const search = /`(SELECT url, text[^`]*)`/.exec(section)?.[1] ?? '';
-    const db = await PGlite.create({ extensions: { vector } });
+    const { schema, reset, there, upsert, remove, search } = postgresStatements();
+    const db = await openPostgres();
     try {
-      for (const statement of [extension, table, index]) await db.exec(statement);
+      for (const statement of schema) await db.exec(statement);
       const of = (first: number) => JSON.stringify([first, 1, ...Array<number>(254).fill(0)]);
       const put = (n: number, words: string, first: number) =>
         db.query(upsert, [1, n, 'https://h/1', 'T', words, `hash of ${words}`, of(first)]);

@@ -1,13 +1,14 @@
 /** Programs that make text of documents: real ones, and those that do what they should not. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../../src/lib/clock.js';
 import { Converter, type Converted } from '../../../src/text/convert/converter.js';
+import { pdfOf, skip } from '../../support/converters.js';
 
 const MB = 1024 * 1024;
 const notes: string[] = [];
@@ -33,34 +34,6 @@ const made = (converted: Converted): string =>
 const of = (program: Converter, bytes: Buffer | string = 'x', type = 'x/y') =>
   program.convert(type, () => [Buffer.from(bytes)]).then(made);
 
-/** A PDF of two pages, as a program of other hands would write it. */
-const PDF = (() => {
-  const page = (words: string) => `BT /F1 24 Tf 72 700 Td (${words}) Tj ET`;
-  const objects = [
-    '<< /Type /Catalog /Pages 2 0 R >>',
-    '<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>',
-    ...[6, 7].map(
-      i =>
-        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${i} 0 R /Resources << /Font << /F1 5 0 R >> >> >>`,
-    ),
-    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
-    ...['First page', 'Second page'].map(
-      words => `<< /Length ${page(words).length} >>\nstream\n${page(words)}\nendstream`,
-    ),
-  ];
-  let pdf = '%PDF-1.4\n';
-  const at = objects.map((object, i) => {
-    const offset = pdf.length;
-    pdf += `${i + 1} 0 obj\n${object}\nendobj\n`;
-    return offset;
-  });
-  const table = at.map(offset => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
-  return `${pdf}xref\n0 ${at.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${at.length + 1} /Root 1 0 R >>\nstartxref\n${pdf.length}\n%%EOF\n`;
-})();
-
-const needed = ['/usr/bin/bwrap', '/usr/bin/pdftotext', '/usr/bin/pandoc'].filter(file => !existsSync(file));
-const skip = needed.length > 0 && process.env['CI'] !== 'true' && `no ${needed.join(', ')}`;
-
 describe('documents are made into text', { skip }, () => {
   let folder: string;
   before(() => (folder = mkdtempSync(join(tmpdir(), 'lcc-convert-test-'))));
@@ -73,7 +46,10 @@ describe('documents are made into text', { skip }, () => {
 
   it('by pdftotext, page by page', async () => {
     const pdf = converter(['application/pdf text/plain pdftotext -enc UTF-8 - -']);
-    assert.match(await of(pdf, PDF, 'application/pdf'), /^First page\s*\f\s*Second page\s*\f\s*$/);
+    assert.match(
+      await of(pdf, pdfOf('First page', 'Second page'), 'application/pdf'),
+      /^First page\s*\f\s*Second page\s*\f\s*$/,
+    );
     assert.equal(pdf.takes('application/pdf'), true);
     assert.equal(pdf.takes('image/png'), false);
     assert.match(
