@@ -170,7 +170,7 @@ const history = (length: number) =>
       batch: fc.integer({ min: 1, max: 50 }),
       kill,
     }),
-    { minLength: 2, maxLength: length },
+    { minLength: Math.min(2, length), maxLength: length },
   );
 type History = ReturnType<typeof history> extends fc.Arbitrary<infer T> ? T : never;
 type Change = History[number]['changes'][number];
@@ -298,11 +298,12 @@ class Life {
       );
     assert.deepEqual(asked, expected, 'what the model is asked for');
     this.#model.over(status === 0);
-    assert.deepEqual(
-      shown(await this.#store.rows(table)),
-      this.#model.rows(),
-      'after each run, what was taken of it',
-    );
+    if (lines.length > 0)
+      assert.deepEqual(
+        shown(await this.#store.rows(table)),
+        this.#model.rows(),
+        'after each run, what was taken of it',
+      );
     return status;
   }
 
@@ -340,8 +341,8 @@ async function lives(store: Store, runs: number, length: number): Promise<void> 
           assert.equal(await life.run(batch, ''), 0);
       }
       assert.equal(await life.run(50, ''), 0);
+      assert.equal(await life.run(50, ''), 0, 'nothing is left to be told');
       await life.check();
-      assert.equal(await life.run(50, ''), 0, 'nothing to be told, nothing embedded');
     } finally {
       life.close();
     }
@@ -359,7 +360,7 @@ for (const [name, store] of [
   ['PostgreSQL', POSTGRES],
 ] as const)
   describe(`a table of vectors in ${name}`, () => {
-    const [runs, length] = isLong ? [15, 8] : store === SQLITE ? [2, 4] : [1, 2];
+    const [runs, length] = isLong ? [15, 8] : store === SQLITE ? [1, 4] : [1, 1];
     it('is after any history, whichever side is killed at any line, what the pages are', () =>
       lives(store, runs, length));
 
