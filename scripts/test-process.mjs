@@ -8,7 +8,7 @@ import { join } from 'node:path';
  * After this a process is killed and counted as a failure: a hang must not hold up the others for ever. A file that takes a
  * minute takes several on a machine whose processors are somebody else's most of the time.
  */
-const TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 300_000);
+const timeoutMs = () => Number(process.env.LCC_TEST_TIMEOUT_MS ?? 300_000);
 
 /** Free bytes below which temporary files do not go into memory. */
 const ROOM_BYTES = 4 * 2 ** 30;
@@ -95,7 +95,7 @@ export function runFiles(root, files, print) {
       killGroup(child);
       // A process that has left the group may hold the other ends.
       for (const stream of child.stdio) stream?.destroy();
-    }, TIMEOUT_MS);
+    }, timeoutMs());
     child.on('error', reject);
     child.on('exit', () => killGroup(child));
     child.on('close', (status, signal) => {
@@ -139,7 +139,7 @@ function problemOf({ timedOut, status, signal }, hasEnded, begun, open = []) {
   if (timedOut) {
     const where = begun === undefined ? '' : `, in “${begun}”`;
     const kept = open.length === 0 ? '' : `; open: ${[...new Set(open)].join(', ')}`;
-    return `killed after ${TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)${where}${kept}`;
+    return `killed after ${timeoutMs() / 1000} s (LCC_TEST_TIMEOUT_MS)${where}${kept}`;
   }
   if (signal !== null) return `ended by ${signal}`;
   return hasEnded ? undefined : `ended before its tests, with status ${status}`;
