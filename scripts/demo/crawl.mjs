@@ -138,6 +138,14 @@ export async function showCrawl(scene) {
     ...SHOP.filter(name => name !== 'tea').map(name => `/${name}.html 304`),
     '/tea.html 200',
   ]);
+  await later(
+    11 * 60,
+    'At what had changed it looks again within ten minutes: a page may have a clock in it.',
+  );
+  for (let isAsked = false; !isAsked; isAsked = shop.requests.length > 0)
+    await sh('lccstat --until-idle=60', { quiet: true });
+  await sh('lccstat --until-idle=60');
+  expectAsked(shop, ['/tea.html 304']);
   await later(HOUR_S + 1, 'What is not announced within an hour is silent:');
   await untilSettled(scene);
   await sh('lccstat --truth');

@@ -8,7 +8,8 @@ try {
   db.exec(`BEGIN IMMEDIATE;
     UPDATE lccurl SET fetched_time = fetched_time - ${seconds};
     UPDATE visit SET checked = checked - ${seconds}, failsince = failsince - ${seconds};
-    UPDATE audit SET began = began - ${seconds}, asked = asked - ${seconds}, again = again - ${seconds};
+    UPDATE audit SET began = began - ${seconds}, asked = asked - ${seconds}, again = again - ${seconds},
+      second = second - ${seconds};
     COMMIT`);
 } finally {
   db.close();
