@@ -7,7 +7,7 @@ const AWAY =
 export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'one fetch of a provider at a time',
-    edits: [edit('this.#mayFetch(provider) && provider.lanes.size < most', 'this.#mayFetch(provider)')],
+    edits: [edit('mayFetch(provider) && provider.lanes.size < most', 'mayFetch(provider)')],
   },
   {
     without: 'giving back what a lost Bot Manager was doing',

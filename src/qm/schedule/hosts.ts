@@ -8,22 +8,14 @@
  *     parked ──a place at its host──▶ in the line ──a slot──▶ in a lane (lanes.ts)
  *        ▲─────a higher priority comes────╯
  */
-import { agedPriority } from './ageing.js';
-import { ANY_HOST, isGroup, type Lane } from './lane.js';
-import { WaitingLine, type First } from './waiting.js';
+import { ANY_HOST, isGroup, restate, type Lane, type Place, type ProviderLanes } from './lane.js';
+import { agedPriority, WaitingLine, type First } from './waiting.js';
 
 export interface HostLimits {
   /** Lanes at one host, and of one group, which counts as a host of its own. */
   perHost: number;
   perGroup: number;
   ageingMs: number;
-}
-
-interface Place {
-  host: string;
-  priority: number;
-  sinceMs: number;
-  parked: boolean;
 }
 
 interface Host {
@@ -37,7 +29,8 @@ export class HostedLine {
   readonly #limits: HostLimits;
   readonly #line: WaitingLine;
   readonly #hosts = new Map<string, Host>();
-  readonly #places = new Map<number, Place>();
+  /** Providers with a place. */
+  readonly #providers = new Map<number, ProviderLanes>();
   #nowMs = 0;
 
   constructor(limits: HostLimits) {
@@ -52,11 +45,7 @@ export class HostedLine {
 
   /** Providers that wait for a place at their host. */
   get parked(): number {
-    return this.#places.size - this.#line.size;
-  }
-
-  isParked(pid: number): boolean {
-    return this.#places.get(pid)?.parked === true;
+    return this.#providers.size - this.#line.size;
   }
 
   first(nowMs: number): First | undefined {
@@ -77,27 +66,29 @@ export class HostedLine {
    * Begins to wait; a provider that waits already goes on, maybe at another host.
    * @returns whether it is parked now, and was not before
    */
-  add({ pid, priority, host }: { pid: number; priority: number; host: string }, nowMs: number): boolean {
+  add(provider: ProviderLanes, nowMs: number): boolean {
     this.#nowMs = nowMs;
-    const before = this.#places.get(pid);
+    const { pid, priority, host, place: before } = provider;
     if (before?.host === host && before.priority === priority) return false;
-    if (before !== undefined) this.remove(pid);
+    this.remove(provider);
     const place: Place = { host, priority, sinceMs: before?.sinceMs ?? nowMs, parked: true };
-    this.#places.set(pid, place);
+    provider.place = place;
+    this.#providers.set(pid, provider);
     const of = this.#hostOf(host);
     if (of.parked === undefined && this.#hasPlace(host, of)) {
-      this.#enter(of, pid, place);
+      this.#enter(of, provider, place);
     } else {
-      this.#park(of, pid, place);
+      this.#park(of, provider, place);
       this.#balance(host, of);
     }
     return place.parked;
   }
 
-  remove(pid: number): void {
-    const place = this.#places.get(pid);
+  remove(provider: ProviderLanes): void {
+    const { pid, place } = provider;
     if (place === undefined) return;
-    this.#places.delete(pid);
+    provider.place = undefined;
+    this.#providers.delete(pid);
     const host = this.#hostOf(place.host);
     if (place.parked) host.parked?.remove(pid, place.priority);
     else this.#leave(host, pid, place);
@@ -107,7 +98,7 @@ export class HostedLine {
   /** A provider in the line has got a lane; it may go on waiting for another one. */
   opened(lane: Lane): void {
     this.#hostOf(lane.host).lanes.push(lane);
-    this.remove(lane.pid);
+    this.remove(lane.provider);
   }
 
   closed(lane: Lane): void {
@@ -167,11 +158,11 @@ export class HostedLine {
       if (!this.#hasPlace(name, host)) {
         const least = this.#leastOf(host);
         if (least === undefined || least.priority >= best.priority) break;
-        const place = this.#placeOf(least.pid);
+        const [provider, place] = this.#placed(least.pid);
         this.#leave(host, least.pid, place);
-        this.#park(host, least.pid, place);
+        this.#park(host, provider, place);
       }
-      this.#enter(host, best.pid, this.#placeOf(best.pid));
+      this.#enter(host, ...this.#placed(best.pid));
       best = host.parked?.first(this.#nowMs);
     }
     this.#forget(name, host);
@@ -181,7 +172,7 @@ export class HostedLine {
   #leastOf({ inLine }: Host): First | undefined {
     let least: (First & { sinceMs: number }) | undefined;
     for (const pid of inLine) {
-      const { priority: base, sinceMs } = this.#placeOf(pid);
+      const [, { priority: base, sinceMs }] = this.#placed(pid);
       const priority = agedPriority(base, sinceMs, this.#nowMs, this.#limits.ageingMs);
       if (
         least === undefined ||
@@ -193,11 +184,13 @@ export class HostedLine {
     return least;
   }
 
-  #enter(host: Host, pid: number, place: Place): void {
+  #enter(host: Host, provider: ProviderLanes, place: Place): void {
+    const { pid } = provider;
     host.parked?.remove(pid, place.priority);
     place.parked = false;
     host.inLine.push(pid);
     this.#line.add(pid, place.priority, place.sinceMs);
+    restate(provider);
   }
 
   #leave(host: Host, pid: number, { priority }: Place): void {
@@ -205,16 +198,17 @@ export class HostedLine {
     this.#line.remove(pid, priority);
   }
 
-  #park(host: Host, pid: number, place: Place): void {
+  #park(host: Host, provider: ProviderLanes, place: Place): void {
     place.parked = true;
     host.parked ??= new WaitingLine(this.#limits.ageingMs);
-    host.parked.add(pid, place.priority, place.sinceMs);
+    host.parked.add(provider.pid, place.priority, place.sinceMs);
+    restate(provider);
   }
 
-  #placeOf(pid: number): Place {
-    const place = this.#places.get(pid);
-    if (place === undefined) throw new Error(`provider ${pid} is at a host and nowhere`);
-    return place;
+  #placed(pid: number): [ProviderLanes, Place] {
+    const provider = this.#providers.get(pid);
+    if (provider?.place === undefined) throw new Error(`provider ${pid} is at a host and nowhere`);
+    return [provider, provider.place];
   }
 
   #hostOf(name: string): Host {

@@ -1,4 +1,4 @@
-/** What lanes are made of: the rules, a provider's wishes, a lane and its states, leave to send. */
+/** What lanes are made of: the rules, a provider and its states, a lane and its states, leave to send. */
 import { transitions } from '../../lib/states.js';
 import type { SetClass } from '../../wire/origin.js';
 import type { DelayRules } from './delays.js';
@@ -84,6 +84,7 @@ export interface Lane {
   /** What requests of this lane carry: `pid`, or `pid.n` for the further ones of a parallel provider. */
   name: string;
   pid: number;
+  provider: ProviderLanes;
   worker: number;
   /** Where its urls are fetched from: of one host at a time. */
   host: string;
@@ -96,12 +97,42 @@ export interface Lane {
   state: LaneState;
 }
 
+/**
+ * The states of a provider; lanes.ts says what moves each, docs/design/states.md what is left of it after a restart. One that
+ * may have several lanes can have a place in the line while it is in a lane.
+ */
+export type ProviderState = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
+
+const providerBecomes = transitions<ProviderState>('provider', {
+  resting: ['waiting', 'parked', 'delayed', 'hindered'],
+  waiting: ['in-lane', 'parked', 'delayed', 'hindered', 'resting'],
+  parked: ['waiting', 'delayed', 'hindered', 'resting'],
+  'in-lane': ['waiting', 'parked', 'delayed', 'hindered', 'resting'],
+  delayed: ['waiting', 'parked', 'hindered', 'resting'],
+  hindered: ['waiting', 'parked', 'delayed', 'in-lane', 'resting'],
+});
+
+/** A place in the line for slots, or beside it: `parked` until the host has a place. */
+export interface Place {
+  host: string;
+  priority: number;
+  sinceMs: number;
+  parked: boolean;
+}
+
 /** A provider as its lanes see it. */
 export interface ProviderLanes extends LaneProvider {
+  state: ProviderState;
   /** Of its next url, as far as that is known. */
   host: string;
   hasUrls: boolean;
   hindrances: Set<Hindrance>;
+  /** No url is sent before a time: because of a delay of its own, … */
+  isDelayed: boolean;
+  /** … or so that others get on. */
+  makesRoom: boolean;
+  /** Undefined while it wants no further lane. */
+  place: Place | undefined;
   /** Send one url only and see: the site did not answer last time. */
   probing: boolean;
   /** It has a large set, and others are there. */
@@ -111,8 +142,25 @@ export interface ProviderLanes extends LaneProvider {
   lanes: Map<string, Lane>;
 }
 
-/** The states of a provider, as lanes.ts draws them; docs/design/states.md describes each. */
-export type ProviderState = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
+/** Whether a url of it may be sent, in a lane that it has or gets. */
+export function mayFetch({ hasUrls, hindrances, isDelayed, makesRoom }: ProviderLanes): boolean {
+  return hasUrls && hindrances.size === 0 && !isDelayed && !makesRoom;
+}
+
+/** Something of the provider has changed: it enters the state that this means. @throws Error for a transition that is none */
+export function restate(provider: ProviderLanes): void {
+  const state = meantBy(provider);
+  if (state !== provider.state) provider.state = providerBecomes(provider.state, state, provider.pid);
+}
+
+/** The first that fits holds. */
+function meantBy(provider: ProviderLanes): ProviderState {
+  if (provider.hindrances.size > 0) return 'hindered';
+  if (provider.lanes.size > 0) return 'in-lane';
+  if (!provider.hasUrls) return 'resting';
+  if (!mayFetch(provider)) return 'delayed';
+  return provider.place?.parked === true ? 'parked' : 'waiting';
+}
 
 /** Leave to send up to `room` urls of a provider into a lane. */
 export interface Grant {
@@ -135,9 +183,13 @@ export function newProvider({ pid, priority, parallel, window, host }: LaneProvi
     priority,
     parallel,
     window,
+    state: 'resting',
     host: host ?? ANY_HOST,
     hasUrls: false,
     hindrances: new Set(),
+    isDelayed: false,
+    makesRoom: false,
+    place: undefined,
     probing: false,
     yielding: false,
     share: Infinity,
@@ -147,15 +199,17 @@ export function newProvider({ pid, priority, parallel, window, host }: LaneProvi
 
 /** A further lane of the provider, at its host. */
 export function newLane(
-  { pid, host, lanes }: ProviderLanes,
+  provider: ProviderLanes,
   worker: number,
   { turn, priority, state }: { turn: number; priority: number; state: 'overbooked' | 'in-slot' },
 ): Lane {
+  const { pid, host, lanes } = provider;
   let n = 0;
   while (lanes.has(laneName(pid, n))) n++;
   return {
     name: laneName(pid, n),
     pid,
+    provider,
     worker,
     host,
     inFlight: 0,
@@ -164,4 +218,25 @@ export function newLane(
     priority,
     state,
   };
+}
+
+/** Urls read from the queue at a time, so few that the others do not wait for it. */
+const REFILL_URLS = 128;
+
+/**
+ * How many urls are on their way in a lane at a time. Few lanes have large windows: a Queue Manager that writes results must
+ * not leave them without urls meanwhile. A lane beyond the slots has one url.
+ * @param lanesBeside lanes at its Bot Manager, its own included
+ * @param sharedWindow urls on their way to a Bot Manager that its lanes share when that makes their windows larger
+ */
+export function windowOf({ state, provider }: Lane, lanesBeside: number, sharedWindow: number): number {
+  const { window, yielding, share } = provider;
+  if (state === 'overbooked' || window === 1) return 1;
+  return Math.min(share, yielding ? window : Math.max(window, Math.floor(sharedWindow / lanesBeside)));
+}
+
+/** Whether it is worth reading urls for the lane. */
+export function isHungry({ inFlight, provider }: Lane, window: number): boolean {
+  if (provider.yielding) return inFlight === 0;
+  return 2 * (window - inFlight) >= Math.min(window, 2 * REFILL_URLS);
 }

@@ -17,9 +17,13 @@
  */
 import {
   enter,
+  isHungry,
   LOWEST,
+  mayFetch,
   newLane,
   newProvider,
+  restate,
+  windowOf,
   type Grant,
   type Hindrance,
   type Lane,
@@ -28,10 +32,9 @@ import {
   type ProviderLanes,
   type ProviderState,
 } from './lane.js';
+import { DelayTable } from './delays.js';
 import { HostedLine } from './hosts.js';
-import { Pauses } from './pauses.js';
 import { RunningLanes } from './running-lanes.js';
-import { isHungry, windowOf } from './windows.js';
 import { isDueTo, WorkerSlots } from './worker-slots.js';
 
 export class LaneTable {
@@ -44,7 +47,9 @@ export class LaneTable {
   readonly #running = new RunningLanes();
   readonly #recalled = new Set<Lane>();
   #toRecall: Lane[] = [];
-  readonly #pauses: Pauses;
+  readonly #delayed: DelayTable<ProviderLanes>;
+  /** Those that make room for others. */
+  readonly #resting: DelayTable<ProviderLanes>;
   readonly #waitingUrls: (pid: number, most: number) => number;
   #nowMs = 0;
 
@@ -54,7 +59,8 @@ export class LaneTable {
     this.#waitingUrls = waitingUrls;
     this.#workers = new WorkerSlots(rules.overbookPercent);
     this.#waiting = new HostedLine(rules);
-    this.#pauses = new Pauses(rules.delays);
+    this.#delayed = new DelayTable(rules.delays);
+    this.#resting = new DelayTable(rules.delays);
   }
 
   /** A Bot Manager is there, or its slots changed. */
@@ -74,7 +80,7 @@ export class LaneTable {
       return;
     }
     if (known.priority !== settings.priority) {
-      this.#waiting.remove(settings.pid);
+      this.#waiting.remove(known);
       for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
     }
     const kept = [...known.lanes.values()].filter(({ state }) => state !== 'recalled');
@@ -89,8 +95,9 @@ export class LaneTable {
   removeProvider(pid: number): void {
     const provider = this.#providers.get(pid);
     if (provider === undefined || provider.lanes.size > 0) return;
-    this.#waiting.remove(pid);
-    this.#pauses.delete(pid);
+    this.#waiting.remove(provider);
+    this.#delayed.delete(provider);
+    this.#resting.delete(provider);
     this.#providers.delete(pid);
   }
 
@@ -128,7 +135,11 @@ export class LaneTable {
 
   /** No url is sent before `untilMs` (monotonic). */
   delay(pid: number, untilMs: number): void {
-    this.#change(pid, () => this.#pauses.delay(pid, untilMs, this.#nowMs));
+    this.#change(pid, provider => {
+      provider.isDelayed = untilMs > this.#nowMs;
+      if (provider.isDelayed) this.#delayed.set(provider, untilMs);
+      else this.#delayed.delete(provider);
+    });
   }
 
   /** Only one url at a time until told otherwise. */
@@ -144,18 +155,24 @@ export class LaneTable {
 
   /** No url is sent before `untilMs` (monotonic), so that others get on; its delay is another matter. */
   rest(pid: number, untilMs: number): void {
-    this.#change(pid, () => this.#pauses.rest(pid, untilMs));
+    this.#change(pid, provider => {
+      provider.makesRoom = true;
+      this.#resting.set(provider, untilMs);
+    });
   }
 
   /** Lets providers go on after the end of their delay or rest. */
   wake(nowMs: number): void {
     this.#nowMs = nowMs;
-    for (const pid of this.#pauses.due(nowMs)) this.#change(pid, () => undefined);
+    const [delayed, resting] = [this.#delayed.due(nowMs), this.#resting.due(nowMs)];
+    for (const provider of delayed) provider.isDelayed = false;
+    for (const provider of resting) provider.makesRoom = false;
+    for (const provider of [...delayed, ...resting]) this.#settle(provider);
   }
 
   /** When `wake` is worth calling again; Infinity when nobody is delayed or rests. */
   nextWakeMs(): number {
-    return this.#pauses.nextMs();
+    return Math.min(this.#delayed.nextMs() ?? Infinity, this.#resting.nextMs() ?? Infinity);
   }
 
   /** The next lane that may take urls; undefined when there is none. The caller answers with `sent`. */
@@ -180,8 +197,8 @@ export class LaneTable {
    * @param isEmpty nothing is on its way in it
    */
   mayCarry(lane: Lane, host: string, isEmpty: boolean): boolean {
-    const provider = this.#providers.get(lane.pid);
-    if (provider === undefined || lane.host === host) return true;
+    const { provider } = lane;
+    if (lane.host === host) return true;
     provider.host = host;
     return isEmpty && this.#waiting.move(lane, host);
   }
@@ -189,10 +206,9 @@ export class LaneTable {
   /** So many urls were sent into the lane; `more`: the provider has others that could go now. */
   sent(grant: Grant, urls: number, more: boolean): void {
     const { lane } = grant;
+    const { provider } = lane;
     lane.inFlight += urls;
     lane.turnLeft -= urls;
-    const provider = this.#providers.get(lane.pid);
-    if (provider === undefined) return;
     provider.hasUrls = more;
     // Its Bot Manager may have gone meanwhile.
     if (lane.inFlight === 0 && lane.state !== 'closed') this.#close(lane);
@@ -205,7 +221,7 @@ export class LaneTable {
     lane.inFlight--;
     lane.done++;
     // A provider with limited bandwidth has a turn of one url: it waits with the others for the next.
-    if (lane.inFlight === 0 && this.#providers.get(lane.pid)?.window === 1) this.#close(lane);
+    if (lane.inFlight === 0 && lane.provider.window === 1) this.#close(lane);
     else if (this.#isHungry(lane)) this.#hungry.add(lane);
   }
 
@@ -233,27 +249,18 @@ export class LaneTable {
       lanes_unasked: this.#running.unasked,
       providers_waiting: this.#waiting.size,
       providers_parked: this.#waiting.parked,
-      providers_delayed: this.#pauses.delayed,
+      providers_delayed: this.#delayed.size,
     };
   }
 
   /** The state of a provider; undefined where the provider is not known here. */
   stateOf(pid: number): ProviderState | undefined {
-    const provider = this.#providers.get(pid);
-    return provider && this.#stateOf(provider);
-  }
-
-  #stateOf(provider: ProviderLanes): ProviderState {
-    if (provider.hindrances.size > 0) return 'hindered';
-    if (provider.lanes.size > 0) return 'in-lane';
-    if (!provider.hasUrls) return 'resting';
-    if (this.#pauses.has(provider.pid)) return 'delayed';
-    return this.#waiting.isParked(provider.pid) ? 'parked' : 'waiting';
+    return this.#providers.get(pid)?.state;
   }
 
   #room(lane: Lane): number {
-    const provider = this.#providers.get(lane.pid);
-    if (provider === undefined || lane.state === 'recalled' || !this.#mayFetch(provider)) return 0;
+    const { provider } = lane;
+    if (lane.state === 'recalled' || !mayFetch(provider)) return 0;
     if (this.#workers.isOverfull(lane) || lane.host !== provider.host) return 0;
     if (provider.probing) return lane.inFlight === 0 && provider.lanes.size === 1 ? 1 : 0;
     if (this.#mustYield(lane) || (provider.yielding && lane.inFlight > 0)) return 0;
@@ -304,15 +311,9 @@ export class LaneTable {
     }
   }
 
-  #mayFetch(provider: ProviderLanes): boolean {
-    const { pid, hasUrls, hindrances } = provider;
-    return hasUrls && hindrances.size === 0 && !this.#pauses.has(pid);
-  }
-
   #open(provider: ProviderLanes, worker: number, priority: number): Lane {
-    const standing = this.#stateOf(provider);
-    if (standing !== 'waiting' && standing !== 'in-lane')
-      throw new Error(`provider ${provider.pid}: a lane is opened while it is ${standing}`);
+    if (provider.state !== 'waiting' && provider.state !== 'in-lane')
+      throw new Error(`provider ${provider.pid}: a lane is opened while it is ${provider.state}`);
     const state = this.#workers.stateOfNext(worker);
     const lane = newLane(provider, worker, { turn: this.#rules.turn, priority, state });
     provider.lanes.set(lane.name, lane);
@@ -331,9 +332,8 @@ export class LaneTable {
     this.#running.delete(lane);
     this.#waiting.closed(lane);
     for (const promoted of this.#workers.closed(lane)) this.#hungry.add(promoted);
-    const provider = this.#providers.get(lane.pid);
-    provider?.lanes.delete(lane.name);
-    if (provider !== undefined) this.#settle(provider);
+    lane.provider.lanes.delete(lane.name);
+    this.#settle(lane.provider);
   }
 
   #change(pid: number, change: (provider: ProviderLanes) => void): void {
@@ -343,29 +343,25 @@ export class LaneTable {
     this.#settle(provider);
   }
 
-  /** Puts the provider among those waiting, or takes it from there, as its state demands; wakes its lanes. */
+  /** Puts the provider in the line, or takes it from there, and enters the state that it has now; wakes its lanes. */
   #settle(provider: ProviderLanes): void {
     const most = provider.probing ? 1 : provider.parallel;
     // safeguard: one fetch of a provider at a time
-    const isWaiting = this.#mayFetch(provider) && provider.lanes.size < most;
-    if (!isWaiting) this.#waiting.remove(provider.pid);
+    const isWaiting = mayFetch(provider) && provider.lanes.size < most;
+    if (!isWaiting) this.#waiting.remove(provider);
     else if (this.#waiting.add(provider, this.#nowMs))
       for (const lane of this.#waiting.displaced(provider.host, this.#nowMs)) this.recall(lane);
+    restate(provider);
     for (const lane of provider.lanes.values()) {
       if (this.#isHungry(lane)) this.#hungry.add(lane);
     }
   }
 
   #isHungry(lane: Lane): boolean {
-    return isHungry(lane, this.#providers.get(lane.pid), this.#windowOf(lane));
+    return isHungry(lane, this.#windowOf(lane));
   }
 
   #windowOf(lane: Lane): number {
-    return windowOf(
-      lane,
-      this.#providers.get(lane.pid),
-      this.#workers.lanesBeside(lane),
-      this.#rules.sharedWindow,
-    );
+    return windowOf(lane, this.#workers.lanesBeside(lane), this.#rules.sharedWindow);
   }
 }

@@ -1,6 +1,7 @@
 /** A set that is being fetched: its state, how far it has been read, and what of it is where. */
 import { transitions } from '../../lib/states.js';
 import { rankOf, type SetClass } from '../../wire/origin.js';
+import type { SetSource } from './untouched.js';
 
 /** What the order needs to know of a row. */
 export interface PlacedRow {
@@ -16,6 +17,18 @@ export interface OrderedSet {
   slot: number;
   firstpos: number;
   lastpos: number;
+}
+
+/** Where rows come from: QueueReader, or an array in a test. */
+export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends SetSource<S> {
+  /** Rows after a place that have not failed. */
+  next(set: S, afterPos: number, limit: number): R[];
+  at(pos: number): R | undefined;
+  leastTries(psetid: number): number | undefined;
+  bad(psetid: number, tries: number, afterPos: number, limit: number): R[];
+  /** Number of rows after a place that have not failed, counted as far as `most`. */
+  count(set: S, afterPos: number, most: number): number;
+  hasRows(set: S): boolean;
 }
 
 /** The states of a set that is begun, as url-order.ts draws them. */

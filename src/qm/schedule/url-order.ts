@@ -25,11 +25,11 @@ import {
   type BegunSetState,
   type OrderedSet,
   type PlacedRow,
+  type RowSource,
   type SetProgress,
   type Taken,
 } from './progress.js';
 import { Reading } from './reading.js';
-import type { RowSource } from './row-source.js';
 import { Untouched } from './untouched.js';
 
 /** Places of a set; to read past this many takes less than a millisecond. */
@@ -37,7 +37,7 @@ const MANY_PLACES = 1000;
 /** Sets gone through in one `take`: sets without urls may follow each other by the million. */
 const MAX_GONE_THROUGH = 64;
 
-export type { RowSource } from './row-source.js';
+export type { RowSource } from './progress.js';
 
 export interface OrderOptions {
   pid: number;

@@ -1,9 +1,8 @@
 /**
  * The providers that wait for a slot: higher priorities first, among equals the one that has waited longest. A provider
- * counts more the longer it has waited (ageing.ts). Within one priority the first has waited longest, so
+ * counts more the longer it has waited. Within one priority the first has waited longest, so
  * the first of all is one of five.
  */
-import { agedPriority } from './ageing.js';
 import { LOWEST, PRIORITIES } from './lane.js';
 
 export interface First {
@@ -144,4 +143,12 @@ class PriorityLine {
 
 function isBefore(a: Entry, b: Entry): boolean {
   return a.sinceMs < b.sinceMs || (a.sinceMs === b.sinceMs && a.order < b.order);
+}
+
+/** The priority that a provider counts as by now: one higher for every `ageingMs` that it has waited since it came. */
+export function agedPriority(priority: number, sinceMs: number, nowMs: number, ageingMs: number): number {
+  // What nobody announced never counts as much as what was.
+  const most = priority < 0 ? -1 : PRIORITIES - 1;
+  // safeguard: ageing
+  return Math.min(most, priority + Math.floor((nowMs - sinceMs) / ageingMs));
 }
