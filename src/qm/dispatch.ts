@@ -3,34 +3,24 @@
  * on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back (docs/design/queue-manager.md says why).
  */
 import type { WaitingSet } from '../db/queue/sets.js';
-import type { Outcome } from '../db/queue/results.js';
 import type { FetchResult } from '../wire/fetch.js';
 import { patienceOf } from '../wire/left-alone.js';
-import { FetchCounts } from './fetch-counts.js';
-import { FinishedSets } from './finished-sets.js';
-import { flush } from './flush.js';
 import type { GateOptions } from './robots-gate/gate.js';
-import { WaitingOrigins } from './robots-gate/waiting-origins.js';
 import { Unasked } from './robots-gate/unasked.js';
-import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
-import { LargeSets, type LargeSetOptions } from './large-sets.js';
-import { Outdated } from './outdated.js';
 import { Pump, type PumpOptions } from './pump.js';
 import { RefusedLogins } from './refused-logins.js';
-import { ResultBatch, type Arrival } from './results.js';
+import { ResultBatch, type Arrival, type Settled } from './results.js';
 import { Retries, type RetryOptions } from './retries.js';
 import type { LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
 import { Sending } from './sending.js';
-import { settle } from './settle.js';
-import { SiteNews } from './site-news.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
-import { Workers, type FetchWorker } from './workers.js';
+import { Workers, type FetchWorker, type Request } from './workers.js';
 
 export interface DispatchOptions
-  extends KnownOptions, RetryOptions, LargeSetOptions, GateOptions, Pick<PumpOptions, 'atReturn'> {
+  extends KnownOptions, RetryOptions, GateOptions, Pick<PumpOptions, 'atReturn'> {
   lanes: LaneRules;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
@@ -49,17 +39,10 @@ export class Dispatcher {
   readonly #slots: TimeSlots;
   readonly #providers: KnownProviders;
   readonly #workers: Workers;
-  readonly #inFlight = new InFlight();
-  readonly #outdated: Outdated;
   readonly #refusedLogins: RefusedLogins;
-  readonly #site: SiteNews;
-  readonly #finished: FinishedSets;
   readonly #sending: Sending;
-  readonly #large: LargeSets;
   readonly #retries: Retries;
   readonly #unasked: Unasked;
-  readonly #waitingOrigins: WaitingOrigins;
-  readonly #counts = new FetchCounts();
   readonly #soon: Pump;
   #lastId = 0;
   #cancelWake: (() => void) | undefined;
@@ -71,7 +54,6 @@ export class Dispatcher {
     const orderOf = (pid: number) => this.#providers.get(pid)?.order;
     this.#table = new LaneTable(options.lanes, (pid, most) => orderOf(pid)?.waiting(most) ?? 0);
     this.#retries = new Retries(options, orderOf);
-    this.#large = new LargeSets(options, this.#table);
     this.#waits = new Waits(options, this.#table);
     this.#slots = new TimeSlots({
       store: options.store,
@@ -89,24 +71,17 @@ export class Dispatcher {
       waits: this.#waits,
       slots: this.#slots,
     });
-    this.#workers = new Workers(this.#table, options.log);
-    this.#outdated = new Outdated(this.#inFlight, options.store.queue);
+    this.#workers = new Workers(this.#table, options.log, options.store.queue);
     this.#refusedLogins = new RefusedLogins(options);
-    this.#unasked = new Unasked(options);
-    this.#site = new SiteNews(this.#waits, this.#refusedLogins, this.#table);
-    this.#waitingOrigins = new WaitingOrigins(options.lanes.delays, this.#table, orderOf);
-    this.#finished = new FinishedSets(options);
+    this.#unasked = new Unasked({ ...options, table: this.#table, orderOf });
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
       postpone: (taken, hours) => this.#slots.postpone(taken, hours),
       learn: news => this.#unasked.gate.write(news),
       alongside: arrival => this.#waits.note(this.#providers.get(arrival.sent.pid), arrival),
-      close: () => {
-        this.#waits.close();
-        this.#finished.remove();
-      },
-      committed: (arrivals, outcomes, tookMs) => this.#committed(arrivals, outcomes, tookMs),
+      close: () => this.#waits.close(),
+      committed: (results, tookMs) => this.#committed(results, tookMs),
       failed: options.failed,
     });
     this.#sending = new Sending({
@@ -117,10 +92,8 @@ export class Dispatcher {
       slots: this.#slots,
       waits: this.#waits,
       retries: this.#retries,
-      inFlight: this.#inFlight,
       batch: this.#batch,
-      gate: this.#unasked.gate,
-      waitingOrigins: this.#waitingOrigins,
+      unasked: this.#unasked,
       nextId: () => this.nextId(),
       nowS: () => Math.floor(options.clock.nowMs() / 1000),
       finish: known => this.#finishSets([known]),
@@ -146,27 +119,26 @@ export class Dispatcher {
     this.#soon.stop();
     this.#slots.stop();
     this.#cancelWake?.();
-    this.#batch.flush();
-    this.#finished.flush();
+    this.#batch.stop();
   }
 
   /** A set is complete. */
   addSet(set: WaitingSet): void {
     this.#providers.addNew(set);
-    this.#large.added(set);
+    this.#waits.added(set);
     this.pump();
   }
 
   /** Something was absorbed: urls that wait for their hours may have others now. @param haveChanged some that waited */
   resubmitted(pid: number, haveChanged: boolean): void {
     this.#slots.resubmitted();
-    if (!haveChanged || this.#inFlight.size === 0) return;
-    this.#outdated.note(pid);
+    if (!haveChanged || !this.isFetching) return;
+    this.#workers.changed(pid);
     this.pump();
   }
 
   get isFetching(): boolean {
-    return this.#inFlight.size > 0;
+    return this.#workers.requests > 0;
   }
 
   setWorker(id: number, worker: FetchWorker, slots: number, takesUnasked = false): void {
@@ -176,49 +148,62 @@ export class Dispatcher {
 
   /** A Bot Manager is gone: its urls are given to another. */
   removeWorker(id: number): void {
-    this.#workers.remove(id);
     const nowMs = this.#options.clock.monotonicMs();
     // safeguard: giving back what a lost Bot Manager was doing
-    for (const request of this.#inFlight.takeAll(id)) {
-      const known = this.#providers.get(request.lane.pid);
+    for (const request of this.#workers.remove(id)) {
       // safeguard: giving back what a lost Bot Manager was expected to receive
-      this.#waits.lost(known, request.expected, request.sentMs, nowMs);
-      this.#waits.ended(request.lane.pid, known, { endedMs: nowMs, tookMs: 0 });
+      this.#waits.lost(this.#providers.get(request.lane.pid), request, nowMs);
       this.#putBack(request);
     }
     this.pump();
   }
 
-  /** A result. @returns false when it was not asked of this Bot Manager */
+  /**
+   * A result is taken apart here: what it says of its lane, its Bot Manager and its site counts at once, what becomes of its
+   * url when it is committed.
+   * @returns false when it was not asked of this Bot Manager
+   */
   fetched(workerId: number, result: FetchResult): boolean {
-    const request = this.#inFlight.take(result.id, workerId);
+    const request = this.#workers.take(result.id, workerId);
     if (request === undefined) return false;
-    const { lane, arrival, expected } = request;
+    const { lane, arrival } = request;
     const known = this.#providers.get(lane.pid);
-    const nowMs = this.#options.clock.monotonicMs();
     this.#table.finished(lane);
-    this.#large.returned(arrival.set, lane.inFlight === 0);
+    this.#waits.returned(arrival.set, lane.inFlight === 0);
     if (result.status === 'recalled') {
-      this.#waits.recalled(known, expected);
+      this.#waits.recalled(known, request.expected);
       this.#putBack(request);
       this.pump();
       return true;
     }
-    this.#waits.ended(lane.pid, known, { endedMs: nowMs, tookMs: result.elapsedMs });
-    this.#counts.arrived(result, this.#options.clock.nowMs());
-    this.#waits.arrived(known, { expected, len: arrival.len }, result.wireBytes, nowMs);
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#batch.arrived(result);
+    this.#waits.answered(known, request, result, nowMs);
     const terms = { pid: lane.pid, nowMs, restMs: this.#options.backoff.minMs };
     if (result.status !== 'inline' && this.#workers.heed(workerId, result, terms)) {
       this.#putBack(request);
     } else {
       const taken = this.#unasked.arrivalOf(request, result, known);
-      this.#site.heard(request, taken, known);
+      if (known !== undefined) this.#heard(request, taken, known);
       // What it has not begun it hands back by itself, and waits to hear that this is known.
       if (patienceOf(result) > 0) this.#workers.get(workerId)?.recall(lane.name);
       this.#batch.add(taken, lane.inFlight === 0 && known?.order.isRead(arrival.set) === true);
     }
     this.pump();
     return true;
+  }
+
+  /** What a result says of its site, besides what comes of its url: who waits for it now. */
+  #heard({ lane, arrival, url, login }: Request, { result, news }: Arrival, known: Known): void {
+    if (result !== undefined || news?.robots?.failures === 0) known.silent.heard(url, result);
+    if (login !== undefined && result !== undefined && login === known.terms.login)
+      this.#refusedLogins.heard(lane.pid, login, result);
+    // What nobody announced waits by itself (robots-gate/waiting-origins.ts).
+    // safeguard: calling back what has not begun where an origin does not answer
+    if (news?.pause !== undefined) this.#table.recallAll(lane.pid);
+    // safeguard: what nobody announced delaying nothing that an owner did
+    if (result?.status === 'error' && arrival.set.class === 0)
+      this.#waits.heed(known, arrival.backoffs, result, url);
   }
 
   /** A file without a row has been deleted. */
@@ -237,8 +222,8 @@ export class Dispatcher {
   /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {
     this.#unasked.gate.reload();
-    this.#waitingOrigins.end(pid);
-    flush({ providers: this.#providers, table: this.#table, waits: this.#waits }, pid);
+    this.#unasked.origins.end(pid);
+    this.#providers.forgetDelays(pid);
     this.pump();
   }
 
@@ -249,7 +234,7 @@ export class Dispatcher {
 
   /** Providers with urls on their way, and how many, at most `limit`. */
   fetching(limit: number): [number, number][] {
-    return this.#inFlight.providers(limit);
+    return this.#workers.providers(limit);
   }
 
   /** Providers that are left alone, with the code and the host of the last failure where it is known, at most `limit`. */
@@ -259,12 +244,12 @@ export class Dispatcher {
 
   /** Providers that could be fetched from, what they wait for, and until when (ms since 1970), at most `limit`. */
   waiting(limit: number): [number, WaitsFor, number | null][] {
-    return this.#providers.waiting(limit, pid => this.#waitingOrigins.untilMs(pid));
+    return this.#providers.waiting(limit, pid => this.#unasked.origins.untilMs(pid));
   }
 
   /** Providers with urls waiting that a delay keeps from being fetched from: one, or all. */
   delayed(pid?: number): number[] {
-    return [...this.#providers.delayed(pid), ...this.#waitingOrigins.of(pid)];
+    return [...this.#providers.delayed(pid), ...this.#unasked.origins.of(pid)];
   }
 
   /** Until when the bandwidth of all providers together is used up (ms since 1970); null when it is not. */
@@ -279,7 +264,7 @@ export class Dispatcher {
 
   status() {
     const { isBusy, ...queued } = this.#providers.status();
-    const inFlight = this.#inFlight.size + this.#batch.size;
+    const inFlight = this.#workers.requests + this.#batch.size;
     return {
       /** Something could be done before the next hour begins. */
       isBusy: isBusy || inFlight > 0 || this.#slots.isBusy,
@@ -292,7 +277,7 @@ export class Dispatcher {
       retry_at_ms: this.#retries.soonestAtMs(),
       bandwidth_due_at_ms: this.wholeDueAtMs,
       ...this.#table.counts,
-      ...this.#counts.all,
+      ...this.#batch.counts,
       ...this.#unasked.gate.counts,
     };
   }
@@ -306,14 +291,14 @@ export class Dispatcher {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
     if (this.#slots.look()) this.#hoursChanged();
-    this.#waits.look();
+    this.#waits.times.look();
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
-    this.#waitingOrigins.wake(nowMs);
+    this.#unasked.origins.wake(nowMs);
     if (!this.#batch.stuck) this.#sendAll(nowMs);
     // safeguard: calling back what has changed on its way
-    for (const outdated of this.#outdated.lanes(nowMs)) this.#table.recall(outdated);
+    for (const outdated of this.#workers.outdated(nowMs)) this.#table.recall(outdated);
     // safeguard: recalling lanes
     for (const lane of this.#table.recalls()) this.#workers.get(lane.worker)?.recall(lane.name);
     this.#planWake(nowMs);
@@ -322,7 +307,7 @@ export class Dispatcher {
   #hoursChanged(): void {
     this.#providers.hoursChanged();
     // safeguard: taking back urls whose own hours end
-    for (const lane of this.#inFlight.closing(hours => this.#slots.permits(hours))) this.#table.recall(lane);
+    for (const lane of this.#workers.closing(hours => this.#slots.permits(hours))) this.#table.recall(lane);
   }
 
   #sendAll(nowMs: number): void {
@@ -345,7 +330,7 @@ export class Dispatcher {
       .filter(({ sets }) => sets.length > 0);
     if (over.length === 0) return;
     const sets = over.flatMap(({ sets }) => sets);
-    this.#finished.add(sets, this.#inFlight.size > 0 && !this.#stopped);
+    this.#batch.finish(sets, this.isFetching && !this.#stopped);
     for (const { known } of over) {
       if (known.order.hasSets) continue;
       this.#retries.delete(known.provider.pid);
@@ -353,27 +338,37 @@ export class Dispatcher {
     }
   }
 
-  #committed(arrivals: readonly Arrival[], outcomes: readonly Outcome[], tookMs: number): void {
-    this.#finished.removed();
+  /** Everything that a commit changes in memory follows from what it returned. */
+  #committed(results: readonly Settled[], tookMs: number): void {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#large.took(arrivals, tookMs);
     const touched = new Set<Known>();
-    arrivals.forEach((arrival, index) => {
-      const { sent, result } = arrival;
-      const outcome = outcomes[index] ?? 'done';
-      for (const pid of this.#unasked.over(arrival, outcome)) this.#table.setHasUrls(pid, true);
-      if (result !== undefined) this.#counts.committed(result, outcome === 'done');
+    for (const settled of results) {
+      const { sent } = settled.arrival;
+      this.#waits.took(sent.set, tookMs / results.length);
+      for (const pid of this.#unasked.over(settled)) this.#table.setHasUrls(pid, true);
       const known = this.#providers.get(sent.pid);
-      if (known === undefined) return;
+      if (known === undefined) continue;
       touched.add(known);
-      // safeguard: the wait before a retry
-      const dueMs = (tries: number) => nowMs + this.#retries.waitMs(tries, result);
-      if (settle(known, sent, outcome, dueMs)) this.#table.setHasUrls(sent.pid, true);
-    });
+      if (settled.isAnswer) this.#waits.recovered(known);
+      if (this.#settle(known, settled, nowMs)) this.#table.setHasUrls(sent.pid, true);
+    }
     this.#finishSets(touched);
     for (const known of touched) this.#retries.plan(known);
     this.#options.committed();
     this.pump();
+  }
+
+  /** What the end of a fetch means for the order of its provider's urls. @returns whether the url may be taken again at once */
+  #settle({ order, silent }: Known, { arrival, outcome }: Settled, nowMs: number): boolean {
+    const { set, pos, tries } = arrival.sent;
+    // safeguard: the wait before a retry
+    const dueMs = (failed: number) => nowMs + this.#retries.waitMs(failed, arrival.result);
+    if (outcome === 'done') order.done(set, pos);
+    else if (outcome === 'bad') order.bad(set, pos, tries + 1, dueMs(tries + 1));
+    // Its host does not answer, others of its provider may. One that has failed otherwise waits with its like.
+    else if (outcome === 'site' && silent.isSpread && tries > 0) order.bad(set, pos, tries, dueMs(tries));
+    else if (outcome === 'again' || !silent.isSpread || !order.behind(set, pos)) order.again(set, pos);
+    return outcome === 'again' || outcome === 'site';
   }
 
   #putBack(request: Request): void {
@@ -387,12 +382,11 @@ export class Dispatcher {
     const dueMs = Math.min(
       this.#table.nextWakeMs(),
       this.#retries.nextMs() ?? Infinity,
-      this.#waitingOrigins.nextMs() ?? Infinity,
+      this.#unasked.origins.nextMs() ?? Infinity,
       this.#workers.nextWakeMs(),
       // Nothing else may happen by then.
       this.#waits.wholeDueMs > nowMs ? this.#waits.wholeDueMs : Infinity,
       nowMs + this.#slots.nextLookMs(),
-      this.#outdated.dueMs,
     );
     this.#cancelWake?.();
     this.#cancelWake = this.#options.clock.after(Math.max(1, dueMs - nowMs), () => this.pump());

@@ -19,7 +19,7 @@ import {
 } from '../config/hours.js';
 import { hostOf } from './hosts-of.js';
 import type { SetClass } from '../wire/origin.js';
-import { hostOfGroup, priorityOf } from './schedule/lane.js';
+import { hostOfGroup, priorityOf, type ProviderLanes } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/url-order.js';
@@ -27,7 +27,9 @@ import { SilentHosts } from './silent-hosts.js';
 import { SparingCount } from './sparing-count.js';
 import type { Delay, Paced, WaitOptions, Waits } from './waits.js';
 
+/** A provider: settings, order, waits, and in `lanes` its state and what it has of the schedule. */
 export interface Known extends Paced {
+  lanes: ProviderLanes;
   terms: SiteTerms;
   /** Whether an absolute URL lies below its roots, which may be others than when the url was accepted. */
   isInside: (url: string) => boolean;
@@ -160,6 +162,20 @@ export class KnownProviders {
     for (const lost of this.#lost) if (this.#options.store.providers.has(lost)) this.addStored(lost);
   }
 
+  /**
+   * Asks now, whatever delays there are (`lccctl flush`); what is written of them is forgotten already.
+   * @param pid left out: all that have urls waiting, and what the LCC as a whole owes
+   */
+  forgetDelays(pid?: number): void {
+    if (pid === undefined) this.#waits.forgetWhole();
+    for (const known of this.oneOrAll(pid)) {
+      known.order.forgetDelays();
+      known.silent.clear();
+      this.#waits.forget(known);
+      this.#table.setHasUrls(known.provider.pid, true);
+    }
+  }
+
   /** It is another hour. */
   hoursChanged(): void {
     for (const known of this.#known.values()) this.#openOrClose(known);
@@ -209,7 +225,7 @@ export class KnownProviders {
     const found: [number, WaitsFor, number | null][] = [];
     for (const [pid, known] of this.#known) {
       if (found.length >= limit) break;
-      const state = this.#table.stateOf(pid);
+      const { state } = known.lanes;
       const untilMs = state === 'resting' ? waitsUntilMs(pid) : undefined;
       if (untilMs !== undefined) found.push([pid, 'unasked', wallMs(untilMs)]);
       if (state === 'parked') found.push([pid, 'host', null]);
@@ -235,9 +251,9 @@ export class KnownProviders {
     let neverOpen = 0;
     let isBusy = false;
     let isMore = false;
-    for (const { provider, order, hours } of this.#known.values()) {
+    for (const { lanes, order, hours } of this.#known.values()) {
       sets += order.setsHere;
-      const isClosed = this.#table.isHindered(provider.pid, 'closed');
+      const isClosed = lanes.hindrances.has('closed');
       if (isClosed) closed++;
       if (isNever(hours)) neverOpen++;
       if (!isClosed && (order.setsHere > 0 || !order.areAllHere)) isBusy = true;
@@ -263,6 +279,7 @@ export class KnownProviders {
     });
     const fresh: Known = {
       ...this.#waits.begin(provider, () => (order.nextClass() ?? 0) !== 0),
+      lanes: this.#table.provider(pid),
       terms: { roots: [], accept: [] },
       isInside: () => false,
       order,

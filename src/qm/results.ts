@@ -3,14 +3,19 @@
  * page it touched. A batch is written when it is large, or a moment after its first result, or, while results keep
  * coming and none of them ends its set, at the end of a window. Between two commits is time that grows with what they take,
  * so that they fill no more than a fifth of it, or a third when somebody waits for the end of a set; one that took long
- * among short ones does not make others wait. A disk that is full is tried again later; nothing is lost but time.
+ * among short ones does not make others wait. A disk that is full is tried again later; nothing is lost but time. What a
+ * commit made of the results is returned by it, and changes what is in memory only then (dispatch.ts).
+ *
+ * Sets of which nothing is left ride on the same transaction: with many small sets one of their own would be made as often
+ * again as for results. A set that a crash leaves there is found empty by the next start.
  */
 import type { SentRequest, Outcome } from '../db/queue/results.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
-import type { FetchDone } from '../wire/fetch.js';
+import { UNPERMITTED } from '../wire/codes.js';
+import type { FetchDone, FetchRecalled, FetchResult } from '../wire/fetch.js';
 import type { Hours } from '../config/hours.js';
 import type { OriginNews } from './robots-gate/gate.js';
 
@@ -30,6 +35,14 @@ export interface Arrival {
   isNeedless?: boolean;
 }
 
+/** What a commit made of a result. */
+export interface Settled {
+  arrival: Arrival;
+  outcome: Outcome;
+  /** It ends an outage of its provider's site. */
+  isAnswer: boolean;
+}
+
 export interface ResultBatchOptions {
   store: QueueStore;
   clock: Clock;
@@ -37,12 +50,12 @@ export interface ResultBatchOptions {
   postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
   /** Inside the transaction: writes what is known of an origin. */
   learn: (news: OriginNews) => void;
-  /** Inside the transaction, for each result: what else it changes in the database. */
-  alongside: (arrival: Arrival) => void;
+  /** Inside the transaction, for each result: writes what it says of its provider's site. @returns whether it ends an outage */
+  alongside: (arrival: Arrival) => boolean;
   /** Inside the transaction, after all results. */
   close: () => void;
   /** The transaction is committed. */
-  committed: (arrivals: readonly Arrival[], outcomes: readonly Outcome[], tookMs: number) => void;
+  committed: (results: readonly Settled[], tookMs: number) => void;
   /** The transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }
@@ -58,9 +71,27 @@ const SHARE = 4;
 const AWAITED_SHARE = 2;
 const LONGEST_DELAY_MS = 100;
 const RETRY_MS = 1000;
+/** Longest wait of a finished set for results. */
+const LONGEST_SET_WAIT_MS = 100;
+
+/** An error is one when its provider is told; until then it is tried again, and counted as `retries`. */
+const COUNTED_AS = { ok: 'stored', unchanged: 'unchanged', redirect: 'redirects', error: 'errors' } as const;
 
 export class ResultBatch {
   readonly #options: ResultBatchOptions;
+  readonly #counts = {
+    stored: 0,
+    unchanged: 0,
+    redirects: 0,
+    errors: 0,
+    retries: 0,
+    unpermitted: 0,
+    wire_bytes: 0,
+  };
+  #unpermittedAtMs: number | null = null;
+  /** Sets of which nothing is left. */
+  #finished: WaitingSet[] = [];
+  #cancelFinish: (() => void) | undefined;
   #pending: Arrival[] = [];
   #deletedFids: number[] = [];
   #cancel: (() => void) | undefined;
@@ -90,6 +121,19 @@ export class ResultBatch {
     return this.#stuck;
   }
 
+  /** Fetches since the start, by what came of them. */
+  get counts() {
+    return { ...this.#counts, unpermitted_at_ms: this.#unpermittedAtMs };
+  }
+
+  /** Something came over the wire, of a page or a robots.txt; it is counted. */
+  arrived(result: Exclude<FetchResult, FetchRecalled>): void {
+    this.#counts.wire_bytes += result.wireBytes;
+    if (result.status !== 'error' || result.code !== UNPERMITTED) return;
+    this.#counts.unpermitted++;
+    this.#unpermittedAtMs = this.#options.clock.nowMs();
+  }
+
   /** @param endsSet nothing else of its set is on its way, nor waits to be sent */
   add(arrival: Arrival, endsSet = false): void {
     this.#pending.push(arrival);
@@ -103,30 +147,34 @@ export class ResultBatch {
     this.#schedule();
   }
 
+  /** Nothing is left of these sets. @param resultsFollow there will be a transaction of results soon, or it is likely */
+  finish(sets: readonly WaitingSet[], resultsFollow: boolean): void {
+    this.#finished.push(...sets);
+    if (!resultsFollow) this.#removeFinished();
+    else this.#cancelFinish ??= this.#options.clock.after(LONGEST_SET_WAIT_MS, () => this.#removeFinished());
+  }
+
   /** Writes everything now. */
+  stop(): void {
+    this.flush();
+    this.#removeFinished();
+  }
+
+  /** Writes the results now. */
   flush(): void {
     this.#cancel?.();
     this.#cancel = undefined;
     if (this.#pending.length === 0 && this.#deletedFids.length === 0) return;
-    const { store, clock, postpone, learn, alongside, close, committed, failed } = this.#options;
+    const { store, clock, close, committed, failed } = this.#options;
     const startedMs = clock.monotonicMs();
     const nowS = Math.floor(clock.nowMs() / 1000);
-    let outcomes: Outcome[];
+    let results: Settled[];
     try {
-      outcomes = store.transaction(() => {
+      results = store.transaction(() => {
         for (const fid of this.#deletedFids) store.freed.remove(fid);
-        const each = this.#pending.map(arrival => {
-          const { sent, result, hours, news, isNeedless } = arrival;
-          let outcome: Outcome;
-          if (news !== undefined) learn(news);
-          if (news !== undefined && result === undefined) outcome = 'again';
-          else if (isNeedless === true) outcome = store.results.needless(sent);
-          else if (hours !== undefined) outcome = postpone(sent, hours);
-          else outcome = store.results.apply(sent, result, nowS);
-          alongside(arrival);
-          return outcome;
-        });
+        const each = this.#pending.map(arrival => this.#write(arrival, nowS));
         close();
+        this.#removeSets();
         return each;
       });
     } catch (error) {
@@ -140,11 +188,57 @@ export class ResultBatch {
     const tookMs = this.#committedMs - startedMs;
     this.#commitsMs = [this.#commitsMs[1], tookMs];
     this.#isAwaited = false;
-    const arrivals = this.#pending;
     this.#pending = [];
     this.#deletedFids = [];
     this.#seen = 0;
-    committed(arrivals, outcomes, tookMs);
+    for (const { arrival, outcome } of results) this.#count(arrival.result, outcome);
+    this.#setsRemoved();
+    committed(results, tookMs);
+  }
+
+  #write(arrival: Arrival, nowS: number): Settled {
+    const { store, postpone, learn, alongside } = this.#options;
+    const { sent, result, hours, news, isNeedless } = arrival;
+    let outcome: Outcome;
+    if (news !== undefined) learn(news);
+    if (news !== undefined && result === undefined) outcome = 'again';
+    else if (isNeedless === true) outcome = store.results.needless(sent);
+    else if (hours !== undefined) outcome = postpone(sent, hours);
+    else outcome = store.results.apply(sent, result, nowS);
+    return { arrival, outcome, isAnswer: alongside(arrival) };
+  }
+
+  #count(result: FetchDone | undefined, outcome: Outcome): void {
+    if (result === undefined) return;
+    const isRetry = result.status === 'error' && outcome !== 'done';
+    this.#counts[isRetry ? 'retries' : COUNTED_AS[result.status]]++;
+  }
+
+  /** Removes finished sets in a transaction of their own. */
+  #removeFinished(): void {
+    if (this.#finished.length === 0) return;
+    const { store, failed } = this.#options;
+    try {
+      store.transaction(() => this.#removeSets());
+    } catch (error) {
+      // Only empty entries of qpsdb remain; they are found empty after the next start.
+      failed(error);
+    }
+    this.#setsRemoved();
+  }
+
+  #removeSets(): void {
+    const { queue } = this.#options.store;
+    // Rows may be back in their set by now, because their hours have come.
+    for (const set of this.#finished) if (!queue.hasRows(set)) queue.removeSet(set);
+  }
+
+  #setsRemoved(): void {
+    this.#cancelFinish?.();
+    this.#cancelFinish = undefined;
+    if (this.#finished.length === 0) return;
+    this.#finished = [];
+    step('qm.set.finished');
   }
 
   #schedule(): void {

@@ -3,13 +3,12 @@
  * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import { isGated, isNeedless, isRefreshOnly, UNASKED, type WaitingRow } from '../db/queue/row.js';
+import { isGated, isNeedless, isRefreshOnly, rowStateOf, UNASKED, type WaitingRow } from '../db/queue/row.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
-import type { Gate, Passage } from './robots-gate/gate.js';
-import type { WaitingOrigins } from './robots-gate/waiting-origins.js';
-import type { InFlight } from './in-flight.js';
+import type { Passage } from './robots-gate/gate.js';
+import type { Unasked } from './robots-gate/unasked.js';
 import type { Known, KnownProviders } from './known-providers.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
 import type { ResultBatch } from './results.js';
@@ -19,7 +18,6 @@ import type { Lane } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 import type { Taken } from './schedule/progress.js';
 import type { TimeSlots } from './time-slots.js';
-import { turnOf, type Turn } from './turn.js';
 import type { Waits } from './waits.js';
 import type { FetchWorker, Workers } from './workers.js';
 
@@ -31,9 +29,7 @@ export interface SendingParts {
   slots: TimeSlots;
   waits: Waits;
   retries: Retries;
-  gate: Gate;
-  waitingOrigins: WaitingOrigins;
-  inFlight: InFlight;
+  unasked: Unasked;
   batch: ResultBatch;
   /** Ids of requests. */
   nextId: () => number;
@@ -51,6 +47,13 @@ interface Way {
   nowMs: number;
 }
 
+/**
+ * A url whose turn has come, and that may have been deleted, or its provider changed, since it was announced: one to fetch, or one
+ * that leaves its place without a request (docs/design/states.md). `later`: its own hours do not include
+ * the present.
+ */
+type Turn = 'fetch' | 'cancelled' | 'outside-roots' | 'later';
+
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
 /** Until a provider is looked at again whose urls an old robot would be given. */
@@ -67,7 +70,7 @@ export class Sending {
 
   /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
   fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
-    const { table, providers, workers, waits, retries, finish, gate, waitingOrigins } = this.#parts;
+    const { table, providers, workers, waits, retries, finish, unasked } = this.#parts;
     const known = providers.get(lane.pid);
     const worker = workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
@@ -104,11 +107,11 @@ export class Sending {
           continue;
         }
         if (passage === 'closed') {
-          const againMs = gate.againMs(row);
+          const againMs = unasked.gate.againMs(row);
           const url = { set, pos: row.pos };
           // safeguard: one origin that is left alone not holding up another
-          if (known.silent.isSpread && waitingOrigins.setAside(lane.pid, url, againMs)) continue;
-          waitingOrigins.wait(lane.pid, againMs);
+          if (known.silent.isSpread && unasked.origins.setAside(lane.pid, url, againMs)) continue;
+          unasked.origins.wait(lane.pid, againMs);
         }
         if (passage === 'wait' || passage === 'later' || passage === 'closed') {
           for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
@@ -147,7 +150,8 @@ export class Sending {
     row: WaitingRow,
     { known, worker, nowMs }: { known: Known; worker: number; nowMs: number },
   ): Passage | 'later' {
-    const { gate, waits, workers, table } = this.#parts;
+    const { unasked, waits, workers, table } = this.#parts;
+    const { gate } = unasked;
     const { terms } = known;
     const passage = gate.passageOf(row, terms);
     if ((passage !== 'go' && passage !== 'ask') || !isGated(row)) return passage;
@@ -168,7 +172,11 @@ export class Sending {
     this.#parts.batch.add({
       sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
       result:
-        turn === 'outside-roots' ? OUTSIDE : turn === 'forbidden' ? this.#parts.gate.forbidden() : undefined,
+        turn === 'outside-roots'
+          ? OUTSIDE
+          : turn === 'forbidden'
+            ? this.#parts.unasked.gate.forbidden()
+            : undefined,
       hours: turn === 'later' ? hours : undefined,
       isNeedless: turn === 'needless',
     });
@@ -180,12 +188,12 @@ export class Sending {
     hours: Hours,
     asksRobots: boolean,
   ): void {
-    const { store, inFlight, waits, nextId, gate } = this.#parts;
+    const { store, workers, waits, nextId, unasked } = this.#parts;
     const id = nextId();
     const { backoffs } = known.provider;
     if (asksRobots) {
-      const request = gate.request(row, { id, lane: lane.name, terms: known.terms });
-      inFlight.add(id, {
+      const request = unasked.gate.request(row, { id, lane: lane.name, terms: known.terms });
+      workers.sent(id, {
         worker: lane.worker,
         lane,
         arrival: sentOf(row, set, { conditional: false, held: false, backoffs }),
@@ -205,7 +213,7 @@ export class Sending {
         : undefined;
     const validators = validatorsOf(row, held, known.terms.enforce === true);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
-    inFlight.add(id, {
+    workers.sent(id, {
       worker: lane.worker,
       lane,
       arrival: sentOf(row, set, { conditional, held: held !== undefined, backoffs }),
@@ -218,4 +226,12 @@ export class Sending {
     const isLastTry = store.results.isLastTry(row);
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms, isLastTry }, validators));
   }
+}
+
+function turnOf(row: WaitingRow, known: Known, hours: Hours, slots: TimeSlots): Turn {
+  if (rowStateOf(row) === 'cancelled') return 'cancelled';
+  // safeguard: the roots a provider has when the turn of a url comes
+  if (!known.isInside(row.furl ?? row.curl)) return 'outside-roots';
+  // safeguard: the hours of a url
+  return slots.permits(hours) ? 'fetch' : 'later';
 }

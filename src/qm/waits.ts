@@ -1,23 +1,28 @@
 /**
  * How long sites are left alone: because they did not answer, because they asked for it, because of the bandwidth they or
  * the LCC as a whole may use. What a restart must not forget is written with the results that made it so.
+ *
+ * Large sets, which take long enough for others to notice, make room while they are fetched and others are there
+ * (lib/duty-cycle.ts): a lane gets a window of urls, and the next one when all of that is back and the provider has rested
+ * for as long as the results took. So a set that comes in between has at most one window in front of it, at every process.
  */
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
-import type { QueueStore } from '../db/queue/store.js';
-import type { Clock } from '../lib/clock.js';
+import type { WaitingSet } from '../db/queue/sets.js';
+import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { Log } from '../lib/log.js';
-import type { FetchFailed } from '../wire/fetch.js';
-import { backoffMs, type BackoffRules } from './backoff.js';
+import type { FetchDone, FetchFailed, FetchInline } from '../wire/fetch.js';
+import { LARGE_SET_URLS } from '../wire/uns-qm.js';
+import { backoffMs } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { LastEnds, Pace, type LastFetch } from './schedule/pace.js';
 import { AllAnnounced, type Announced } from './schedule/announced.js';
 import { Meter, NO_CHARGE, type Charge } from './schedule/bandwidth.js';
+import type { Request } from './workers.js';
+import { WallTimes, type WallTimesOptions } from './wall-times.js';
 
-/** The wall clock was set when it has moved by more than this beside the one that only counts. */
-const JUMP_MS = 1000;
-/** Until what could not be written is tried again. */
-const RETRY_MS = 1000;
+/** Longest rest of a large set. */
+const LONGEST_REST_MS = 50;
 
 /** Why a provider that could be fetched from is not, and until when (monotonic). */
 export interface Delay {
@@ -25,11 +30,10 @@ export interface Delay {
   untilMs: number;
 }
 
-export interface WaitOptions {
-  store: QueueStore;
-  clock: Clock;
+export interface WaitOptions extends WallTimesOptions {
   log: Log;
-  backoff: BackoffRules;
+  /** Providers with large sets in work, and the others. */
+  duty: DutyCycle<number>;
   /** Of all providers together; 0 = unlimited. */
   bandwidthBytesPerS: number;
   /** Of one fetch, as far as robots are configured as this Queue Manager: what is announced beyond it never comes. */
@@ -38,8 +42,6 @@ export interface WaitOptions {
   paceMs: number;
   /** 0 to 1, for jitter. */
   random: () => number;
-  /** A transaction failed; true: try again later. */
-  failed: (error: unknown) => boolean;
 }
 
 /** A provider, and for how long it waits. */
@@ -73,52 +75,31 @@ export class Waits {
   readonly #moved = new Set<Paced>();
   /** A back-off was written in this transaction. */
   #isWritten = false;
-  /** The wall clock beside the monotonic one, as it was when what is written was. */
-  #offsetMs: number;
-  #lookAgainMs = -Infinity;
+  readonly times: WallTimes;
+  /** By provider: time spent on results of its large sets since it last rested. */
+  readonly #workedMs = new Map<number, number>();
 
   /** @param table is told who has to wait */
   constructor(options: WaitOptions, table: LaneTable) {
     this.#options = options;
     this.#table = table;
-    const { clock } = options;
-    this.#offsetMs = clock.nowMs() - clock.monotonicMs();
-    this.#ends = new LastEnds(clock.monotonicMs());
+    this.times = new WallTimes(options);
+    this.#ends = new LastEnds(options.clock.monotonicMs());
     this.pace = new Pace(options.paceMs);
-    this.#takeUp();
-    const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
+    const dueMs = this.times.read(options.store.providers.wholeDueMs);
     this.#whole = new Meter(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
-  }
-
-  /** Looks whether the wall clock was set: what is written is by it, and waits are as long as they were. */
-  look(): void {
-    const { store, clock, failed } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const offsetMs = clock.nowMs() - nowMs;
-    const byMs = offsetMs - this.#offsetMs;
-    if (Math.abs(byMs) < JUMP_MS || nowMs < this.#lookAgainMs) return;
-    try {
-      store.transaction(() => {
-        store.providers.moveDelays(byMs);
-        store.providers.setDelaysWrittenAt(clock.nowMs());
-      });
-    } catch (error) {
-      if (failed(error)) this.#lookAgainMs = nowMs + RETRY_MS;
-      return;
-    }
-    this.#offsetMs = offsetMs;
   }
 
   /** What was written of the provider. */
   begin(provider: ScheduledProvider, isNextUnasked: () => boolean): Paced {
     return {
       provider,
-      meter: new Meter(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
+      meter: new Meter(provider.bandwidth, this.times.read(provider.dueat), this.#options.backoff.maxMs),
       announced: this.#announced.of(provider.pid),
       last: this.#ends.of(provider.pid),
       isNextUnasked,
       wishMs: 0,
-      backoffUntilMs: this.#fromWall(provider.backoffuntil * 1000),
+      backoffUntilMs: this.times.read(provider.backoffuntil * 1000),
     };
   }
 
@@ -161,18 +142,18 @@ export class Waits {
     return { own, whole };
   }
 
-  /** A content took `bytes`. @param len announced */
-  arrived(
+  /** A request is answered. */
+  answered(
     paced: Paced | undefined,
-    { expected, len }: { expected: Charge; len: number | null },
-    bytes: number,
+    { expected, arrival: { len } }: Request,
+    { wireBytes, elapsedMs }: FetchDone | FetchInline,
     nowMs: number,
   ): void {
-    this.#whole.received(expected.whole, bytes, nowMs);
+    this.#whole.received(expected.whole, wireBytes, nowMs);
     if (paced === undefined) return;
-    paced.announced.heard(len === null ? null : this.#most(paced, len), bytes);
-    paced.meter.received(expected.own, bytes, nowMs);
-    this.#tell(paced);
+    paced.announced.heard(len === null ? null : this.#most(paced, len), wireBytes);
+    paced.meter.received(expected.own, wireBytes, nowMs);
+    this.#ended(paced, { endedMs: nowMs, tookMs: elapsedMs });
   }
 
   /** It came back as if it had never been sent. */
@@ -183,11 +164,11 @@ export class Waits {
     this.#tell(paced);
   }
 
-  /** A fetch of the provider has ended, or nobody knows more of it. */
-  ended(pid: number, paced: Paced | undefined, last: LastFetch): void {
-    if (paced === undefined || !this.pace.isKept(paced.provider)) return;
-    this.#ends.note(pid, last);
-    paced.last = last;
+  #ended(paced: Paced, last: LastFetch): void {
+    if (this.pace.isKept(paced.provider)) {
+      this.#ends.note(paced.provider.pid, last);
+      paced.last = last;
+    }
     this.#tell(paced);
   }
 
@@ -212,12 +193,12 @@ export class Waits {
     return this.pace.untilMs(provider, last, { isUnasked, wishMs });
   }
 
-  /** Its Bot Manager is gone. */
-  lost(paced: Paced | undefined, expected: Charge, sentMs: number, nowMs: number): void {
+  /** The Bot Manager of a request is gone. */
+  lost(paced: Paced | undefined, { expected, sentMs }: Request, nowMs: number): void {
     this.#whole.lost(expected.whole, sentMs, nowMs);
     if (paced === undefined) return;
     paced.meter.lost(expected.own, sentMs, nowMs);
-    this.#tell(paced);
+    this.#ended(paced, { endedMs: nowMs, tookMs: 0 });
   }
 
   /** What keeps the provider from being fetched from for longest. */
@@ -283,26 +264,38 @@ export class Waits {
     this.#tell(paced);
   }
 
-  /** Notes what a result says of its provider's site. Inside the transaction of the result. */
-  note(paced: Paced | undefined, { sent, result }: Arrival): void {
-    if (paced === undefined || result === undefined) return;
+  /**
+   * Writes what a result says of its provider's site, inside the transaction of the result; what is in memory changes when
+   * that is committed.
+   * @returns whether it ends an outage, which `recovered` must be told then
+   */
+  note(paced: Paced | undefined, { sent, result }: Arrival): boolean {
+    if (paced === undefined || result === undefined) return false;
     if (paced.meter.isLimited || this.#whole.isLimited) this.#moved.add(paced);
     const { provider } = paced;
     const { providers } = this.#options.store;
     const answered = result.status !== 'error' || result.reach !== 'provider';
     const asksForPatience = result.status === 'error' && result.retryAfterMs !== undefined;
     // Only what was sent after the last failure shows that the site answers again.
-    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
-      // safeguard: a Retry-After that ends an outage
-      if (asksForPatience) provider.backoffs = 0;
-      else this.#forgetBackoff(paced);
-      this.#tell(paced);
-    } else if (answered && !asksForPatience) {
-      return;
-    }
+    const isOver = answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs;
+    if (answered && !isOver && !asksForPatience) return false;
+    const untilS = isOver && !this.#isPatient(paced) ? 0 : this.#writtenUntilS(paced);
     // safeguard: writing down that a site does not answer
-    providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));
+    providers.setBackoff(provider.pid, isOver ? 0 : provider.backoffs, untilS);
     this.#isWritten = true;
+    return isOver;
+  }
+
+  /** It is committed that the site answers again; as far as it asked to be left alone, it is. */
+  recovered(paced: Paced): void {
+    // safeguard: a Retry-After that ends an outage
+    if (!this.#isPatient(paced)) this.#forgetBackoff(paced);
+    paced.provider.backoffs = 0;
+    this.#tell(paced);
+  }
+
+  #isPatient({ patienceUntilMs = -Infinity }: Paced): boolean {
+    return patienceUntilMs > this.#options.clock.monotonicMs();
   }
 
   /** Notes what the results of a transaction have moved. Inside it, after them. */
@@ -311,13 +304,38 @@ export class Waits {
     const { store, clock } = this.#options;
     const { providers } = store;
     const nowMs = clock.monotonicMs();
-    providers.setDelaysWrittenAt(this.#toWall(nowMs));
+    providers.setDelaysWrittenAt(this.times.write(nowMs));
     this.#isWritten = false;
     // safeguard: due times being written
     for (const { provider, meter } of this.#moved)
-      if (meter.isLimited) providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));
-    if (this.#whole.isLimited) providers.setWholeDue(this.#toWall(this.#whole.settledMs(nowMs)));
+      if (meter.isLimited) providers.setDue(provider.pid, this.times.write(meter.settledMs(nowMs)));
+    if (this.#whole.isLimited) providers.setWholeDue(this.times.write(this.#whole.settledMs(nowMs)));
     this.#moved.clear();
+  }
+
+  /** A set is complete. */
+  added(set: WaitingSet): void {
+    if (isLarge(set)) this.#yieldIfNeeded(set);
+  }
+
+  /** A url of the set is back. @param isLast nothing else of its lane is on its way */
+  returned(set: WaitingSet, isLast: boolean): void {
+    this.#yieldIfNeeded(set);
+    const { pid } = set;
+    const workedMs = isLast ? this.#workedMs.get(pid) : undefined;
+    if (workedMs === undefined) return;
+    this.#workedMs.delete(pid);
+    const { clock, duty } = this.#options;
+    if (duty.mustYield(pid)) this.#table.rest(pid, clock.monotonicMs() + Math.min(LONGEST_REST_MS, workedMs));
+  }
+
+  /** A result of the set took so long to commit. */
+  took(set: WaitingSet, ms: number): void {
+    if (isLarge(set)) this.#workedMs.set(set.pid, (this.#workedMs.get(set.pid) ?? 0) + ms);
+  }
+
+  #yieldIfNeeded(set: WaitingSet): void {
+    this.#table.setYielding(set.pid, isLarge(set) && this.#options.duty.mustYield(set.pid));
   }
 
   /** The operator wants it to be asked now; what is written of it is forgotten already. */
@@ -353,41 +371,17 @@ export class Waits {
     this.#table.setProbing(provider.pid, provider.backoffs > 0);
   }
 
-  /**
-   * Takes up the waits written before the start. A clock that shows an earlier time than that of the writing has been set back
-   * since, at least by the difference: every wait is moved back by it, and shortened to the longest that can be.
-   */
-  #takeUp(): void {
-    const { store, clock, backoff } = this.#options;
-    const { providers } = store;
-    store.transaction(() => {
-      const nowMs = clock.nowMs();
-      const aheadMs = (providers.delaysWrittenAtMs ?? nowMs) - nowMs;
-      if (aheadMs > 0) {
-        providers.moveDelays(-aheadMs);
-        providers.setDelaysWrittenAt(nowMs);
-      }
-      providers.shortenDelays(nowMs + backoff.maxMs);
-    });
-  }
-
   /** Until when the provider is left alone, as it is written; seconds since 1970, 0 = not at all. */
   #writtenUntilS({ backoffUntilMs, writtenUntilMs = backoffUntilMs }: Paced): number {
     return writtenUntilMs <= this.#options.clock.monotonicMs()
       ? 0
-      : Math.ceil(this.#toWall(writtenUntilMs) / 1000);
+      : Math.ceil(this.times.write(writtenUntilMs) / 1000);
   }
+}
 
-  /** Nobody waits longer than any may. */
-  #fromWall(atMs: number): number {
-    const { clock, backoff } = this.#options;
-    return Math.min(atMs - this.#offsetMs, clock.monotonicMs() + backoff.maxMs);
-  }
-
-  /** By the wall clock of the last look, as all that is written. */
-  #toWall(atMs: number): number {
-    return atMs + this.#offsetMs;
-  }
+/** By the places it was given: it may have fewer rows by now. */
+function isLarge({ firstpos, lastpos }: WaitingSet): boolean {
+  return lastpos - firstpos >= LARGE_SET_URLS;
 }
 
 function hostOf(url: string): string {

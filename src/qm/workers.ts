@@ -1,7 +1,15 @@
-/** The Bot Managers connected; those with a full store are left without work for a while. */
+/**
+ * The Bot Managers connected, and the requests on their way to each, in memory only: every one is answered, or put back when its
+ * Bot Manager is gone. One with a full store is left without work for a while.
+ */
+import type { Hours } from '../config/hours.js';
+import type { QueueReader } from '../db/queue/sets.js';
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
+import type { Arrival } from './results.js';
+import type { Charge } from './schedule/bandwidth.js';
+import type { Lane } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 
 /** A Bot Manager as the dispatcher sees it. */
@@ -11,10 +19,29 @@ export interface FetchWorker {
   recall(lane: string): void;
 }
 
+/** A url on its way to a Bot Manager. */
+export interface Request {
+  worker: number;
+  lane: Lane;
+  arrival: Arrival['sent'];
+  /** Bytes charged for the request, and when (monotonic). */
+  expected: Charge;
+  sentMs: number;
+  /** Hours of its url alone. */
+  hours: Hours;
+  url: string;
+  /** Login that the request was sent with. */
+  login: string | undefined;
+  /** The robots.txt of its origin was asked for in its place. */
+  isRobots?: boolean;
+}
+
 /** Contents without room in a row from which on a store counts as full. */
 const MAX_ROOMLESS = 8;
 /** Longest rest of a store that says itself that it has room, in shortest ones. */
 const MAX_REST = 32;
+/** Time between two looks for requests that the queue has otherwise by now: a look reads a row for each. */
+const OUTDATED_PAUSE_MS = 200;
 
 interface Entry {
   worker: FetchWorker;
@@ -35,11 +62,18 @@ export class Workers {
   readonly #table: LaneTable;
   readonly #log: Log;
   readonly #workers = new Map<number, Entry>();
+  readonly #queue: Pick<QueueReader, 'generation'>;
+  /** Requests on their way, by id, the oldest first. */
+  readonly #requests = new Map<number, Request>();
+  /** Providers with urls that were announced again or deleted, maybe after they were sent ahead. */
+  readonly #changed = new Set<number>();
+  #changedDueMs = -Infinity;
 
   /** @param table is told the slots of each */
-  constructor(table: LaneTable, log: Log) {
+  constructor(table: LaneTable, log: Log, queue: Pick<QueueReader, 'generation'>) {
     this.#table = table;
     this.#log = log;
+    this.#queue = queue;
   }
 
   get(id: number): FetchWorker | undefined {
@@ -57,9 +91,66 @@ export class Workers {
     this.#table.setWorker(id, restUntilMs > 0 ? 0 : slots);
   }
 
-  remove(id: number): void {
+  /** It is gone. @returns what was on its way to it */
+  remove(id: number): Request[] {
     this.#workers.delete(id);
     this.#table.removeWorker(id);
+    return [...this.#requests]
+      .filter(([request]) => this.take(request, id) !== undefined)
+      .map(([, request]) => request);
+  }
+
+  /** Requests on their way. */
+  get requests(): number {
+    return this.#requests.size;
+  }
+
+  sent(id: number, request: Request): void {
+    this.#requests.set(id, request);
+  }
+
+  /** A request is answered. @returns undefined when it is not on its way to this Bot Manager */
+  take(id: number, worker: number): Request | undefined {
+    const request = this.#requests.get(id);
+    if (request?.worker !== worker) return undefined;
+    this.#requests.delete(id);
+    return request;
+  }
+
+  /** Lanes with urls that their hours do not permit any more. */
+  *closing(permits: (hours: Hours) => boolean): Generator<Lane> {
+    for (const { lane, hours } of this.#requests.values()) if (!permits(hours)) yield lane;
+  }
+
+  /** Providers with urls on their way, and how many, at most `limit`. */
+  providers(limit: number): [number, number][] {
+    const urls = new Map<number, number>();
+    for (const { lane } of this.#requests.values()) urls.set(lane.pid, (urls.get(lane.pid) ?? 0) + 1);
+    return [...urls].slice(0, limit);
+  }
+
+  /** Urls of the provider that waited have changed: what comes of those that are on their way is not believed. */
+  changed(pid: number): void {
+    this.#changed.add(pid);
+  }
+
+  /**
+   * Lanes with urls that have changed and that nobody has begun, once it is time for a look: they are called back, so that
+   * each page is asked for once.
+   */
+  outdated(nowMs: number): Set<Lane> {
+    const lanes = new Set<Lane>();
+    if (this.#changed.size === 0 || nowMs < this.#changedDueMs) return lanes;
+    const begun = new Set<Lane>();
+    for (const { lane, arrival } of this.#requests.values()) {
+      if (!this.#changed.has(lane.pid) || lane.state === 'recalled') continue;
+      // The oldest of a lane is being fetched: it is too late for that one.
+      if (!begun.has(lane)) begun.add(lane);
+      else if (!lanes.has(lane) && this.#queue.generation(arrival.pos) !== arrival.gen) lanes.add(lane);
+    }
+    this.#changed.clear();
+    this.#changedDueMs = nowMs + OUTDATED_PAUSE_MS;
+    return lanes;
   }
 
   /**
@@ -107,9 +198,9 @@ export class Workers {
     }
   }
 
-  /** When the next rest ends, Infinity when none is running. */
+  /** When the next rest ends, or the next look at changed urls is due; Infinity when there is none. */
   nextWakeMs(): number {
-    let least = Infinity;
+    let least = this.#changed.size === 0 ? Infinity : this.#changedDueMs;
     for (const { restUntilMs } of this.#workers.values())
       if (restUntilMs > 0) least = Math.min(least, restUntilMs);
     return least;

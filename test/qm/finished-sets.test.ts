@@ -2,21 +2,31 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { onStep } from '../../src/lib/steps.js';
-import { FinishedSets } from '../../src/qm/finished-sets.js';
+import { ResultBatch } from '../../src/qm/results.js';
 import { Bench, url, setsOf } from './support.js';
 
 let bench: Bench;
-let finished: FinishedSets;
+let batch: ResultBatch;
 let failures: unknown[];
+/** The transaction of results fails. */
+let isFull: boolean;
 let steps: string[];
 
 beforeEach(async () => {
   bench = new Bench();
   failures = [];
   steps = [];
-  finished = new FinishedSets({
+  isFull = false;
+  batch = new ResultBatch({
     store: bench.store,
     clock: bench.clock,
+    postpone: () => 'again',
+    learn: () => undefined,
+    alongside: () => false,
+    close() {
+      if (isFull) throw new Error('full');
+    },
+    committed: () => undefined,
     failed: error => failures.push(error) > 0,
   });
   for (const pid of [1, 2]) {
@@ -39,45 +49,46 @@ function emptied(pid: number): WaitingSet {
   return set;
 }
 
+/** Something is committed, as with results. */
+function commit(): void {
+  batch.deleted(1);
+  batch.flush();
+}
+
 test('sets that are finished go with the next results', () => {
-  finished.add([emptied(1)], true);
-  finished.add([emptied(2)], true);
+  batch.finish([emptied(1)], true);
+  batch.finish([emptied(2)], true);
   assert.deepEqual(ordered(), [1, 2]);
-  bench.store.transaction(() => finished.remove());
-  finished.removed();
-  assert.deepEqual([ordered(), steps], [[], ['qm.set.finished']]);
+  commit();
+  assert.deepEqual([ordered(), steps], [[], ['qm.result.committed', 'qm.set.finished']]);
   bench.clock.advance(1000);
-  finished.removed();
-  assert.deepEqual(steps, ['qm.set.finished']);
+  commit();
+  assert.deepEqual(steps.slice(2), ['qm.result.committed']);
 });
 
 test('without results they go by themselves, at once or after a moment', () => {
-  finished.add([emptied(1)], true);
+  batch.finish([emptied(1)], true);
   bench.clock.advance(99);
   assert.deepEqual(ordered(), [1, 2]);
   bench.clock.advance(1);
   assert.deepEqual(ordered(), [2]);
-  finished.add([emptied(2)], false);
+  batch.finish([emptied(2)], false);
   assert.deepEqual([ordered(), steps], [[], ['qm.set.finished', 'qm.set.finished']]);
 });
 
 test('a set that has urls again stays', () => {
   const set = bench.sets.find(({ pid }) => pid === 1) ?? assert.fail();
-  finished.add([set], false);
+  batch.finish([set], false);
   assert.deepEqual(ordered(), [1, 2]);
 });
 
 test('those of a transaction that failed go with the next one', () => {
-  finished.add([emptied(1)], true);
-  assert.throws(() =>
-    bench.store.transaction(() => {
-      finished.remove();
-      throw new Error('full');
-    }),
-  );
-  finished.add([emptied(2)], true);
-  assert.deepEqual(ordered(), [1, 2]);
-  bench.store.transaction(() => finished.remove());
-  finished.removed();
-  assert.deepEqual([ordered(), failures], [[], []]);
+  batch.finish([emptied(1)], true);
+  isFull = true;
+  commit();
+  batch.finish([emptied(2)], true);
+  assert.deepEqual([ordered(), failures.length], [[1, 2], 1]);
+  isFull = false;
+  commit();
+  assert.deepEqual([ordered(), failures.length], [[], 1]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ResultBatch } from '../../src/qm/results.js';
 import { Simulation } from './simulation.js';
-import { Bench, ok, url } from './support.js';
+import { Bench, failure, ok, url } from './support.js';
 
 const PID = 7;
 let bench: Bench;
@@ -21,9 +21,9 @@ beforeEach(async () => {
     clock: bench.clock,
     postpone: () => 'again',
     learn: () => 'again',
-    alongside: () => undefined,
+    alongside: () => false,
     close: () => bench.clock.advance(commitMs),
-    committed: arrivals => commits.push(arrivals.length),
+    committed: results => commits.push(results.length),
     failed: error => {
       throw error;
     },
@@ -181,6 +181,36 @@ test('a small set is done while a large one of another provider is being fetched
     for (; rows(2) === 0 && tookMs < 100; tookMs++) await sim.pass(1);
     assert.ok(tookMs <= 12, `${tookMs} ms`);
     assert.ok(rows(1) < 200, 'the large one is still being fetched');
+  } finally {
+    sim.close();
+  }
+});
+
+test('an outage that ends in a transaction that fails is over when that is made again, also for the next Queue Manager', async () => {
+  const answers = [failure(601, 'provider'), ok('x')];
+  const sim = new Simulation({ site: () => ({ result: answers.shift() ?? ok('x'), tookMs: 1 }) });
+  try {
+    sim.bench.provider(1);
+    sim.start();
+    await sim.send(1, [url('x')]);
+    await sim.pass(5000);
+    const backoffs = () => sim.bench.value('SELECT backoffs FROM pidb WHERE pid = 1');
+    assert.equal(backoffs(), 1);
+    sim.failure = new Error('disk full');
+    const { store } = sim.bench;
+    const transaction = store.transaction.bind(store);
+    let failures = 0;
+    store.transaction = change =>
+      transaction(() => {
+        const value = change();
+        if (sim.failure !== undefined && ++failures <= 3) throw sim.failure;
+        return value;
+      });
+    await sim.pass(60_000);
+    assert.deepEqual(
+      [failures > 3, sim.bench.value('SELECT count(*) FROM lccurl'), backoffs()],
+      [true, 1, 0],
+    );
   } finally {
     sim.close();
   }

@@ -11,7 +11,12 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'giving back what a lost Bot Manager was doing',
-    edits: [edit('for (const request of this.#inFlight.takeAll(id))', 'for (const request of [])')],
+    edits: [
+      edit(
+        'for (const request of this.#workers.remove(id))',
+        'for (const request of (this.#workers.remove(id), []))',
+      ),
+    ],
   },
   {
     without: 'leaving alone a site that does not answer',
@@ -24,7 +29,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'writing down that a site does not answer',
-    edits: [edit('providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));', '')],
+    edits: [edit('providers.setBackoff(provider.pid, isOver ? 0 : provider.backoffs, untilS);', '')],
   },
   {
     without: 'trying such a site with one url',
@@ -37,7 +42,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the wait before a retry',
-    edits: [edit('nowMs + this.#retries.waitMs(tries, result)', 'nowMs')],
+    edits: [edit('nowMs + this.#retries.waitMs(failed, arrival.result)', 'nowMs')],
   },
   {
     without: 'the pause of a provider',
@@ -95,7 +100,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'due times being written',
-    edits: [edit('providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));', '{}')],
+    edits: [edit('providers.setDue(provider.pid, this.times.write(meter.settledMs(nowMs)));', '{}')],
     by: {
       file: 'qm/bandwidth',
       test: 'a crash neither forgets what was fetched nor charges it twice',
@@ -127,7 +132,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'giving back what a lost Bot Manager was expected to receive',
-    edits: [edit('this.#waits.lost(known,', 'void (known,')],
+    edits: [edit('this.#waits.lost(', 'void (')],
     by: {
       file: 'qm/bandwidth',
       test: 'what a lost Bot Manager had costs the provider the time for which it had it',
@@ -189,7 +194,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'calling back what has not begun where an origin does not answer',
-    edits: [edit('this.#table.recallAll(pid)', '{}')],
+    edits: [edit('this.#table.recallAll(lane.pid)', '{}')],
     by: { file: 'qm/unasked-away', test: AWAY },
   },
   {
@@ -291,7 +296,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'a Retry-After that ends an outage',
-    edits: [edit('if (asksForPatience)\n', 'if (false)\n')],
+    edits: [edit('if (!this.#isPatient(paced))', 'if (true)')],
     by: {
       file: 'qm/model',
       test: 'a site that answers after an outage that it is busy is left alone as it asks',

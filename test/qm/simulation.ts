@@ -183,6 +183,8 @@ export class Simulation {
   readonly clock: ManualClock;
   readonly bench: Bench;
   site: Site;
+  /** Of transactions that are to be tried again. */
+  failure: Error | undefined;
   readonly fetches: Fetch[] = [];
   onBegin: (fetch: Fetch) => void = () => undefined;
   onEnd: (fetch: Fetch) => void = () => undefined;
@@ -232,6 +234,7 @@ export class Simulation {
       log: this.#log,
       failed: error => {
         if (life.dead) return false;
+        if (error === this.failure) return true;
         throw error;
       },
       committed: nothing,

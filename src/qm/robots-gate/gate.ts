@@ -160,13 +160,17 @@ export class Gate {
     // safeguard: writing down that an origin does not answer what nobody announced
     if (robots !== undefined) store.robots.note(origin, robots, forgottenBefore(this.#nowS()));
     else if (pause !== undefined) store.robots.pause(origin, pause, this.#nowS());
-    this.#rules.forget(origin);
   }
 
-  /** It was written, or came back: those that wait for it have their turn. @returns the providers */
+  /** It is committed. @returns providers that waited for it */
+  written({ origin, robots }: OriginNews): Iterable<number> {
+    this.#rules.forget(origin);
+    return robots === undefined ? [] : this.over(origin);
+  }
+
+  /** A robots.txt has come, or the request came back: those that wait for it have their turn. @returns the providers */
   over(url: string): Iterable<number> {
     const origin = hostOf(url);
-    this.#rules.forget(origin);
     const waiting = this.#asked.get(origin) ?? new Set<number>();
     this.#asked.delete(origin);
     return waiting;

@@ -1,24 +1,34 @@
 /** Results of urls that nobody announced, and of the requests for a robots.txt in their place, on their way to the database. */
-import type { Outcome } from '../../db/queue/results.js';
-import type { FetchDone, FetchInline } from '../../wire/fetch.js';
-import type { Request } from '../in-flight.js';
-import type { Arrival } from '../results.js';
+import type { FetchDone, FetchInline, FetchRedirect } from '../../wire/fetch.js';
+import type { Arrival, Settled } from '../results.js';
+import type { Request } from '../workers.js';
 import { Gate, type GateOptions } from './gate.js';
-import { ReportedRedirects } from './reported-redirects.js';
+import { WaitingOrigins, type WaitingOriginsParts } from './waiting-origins.js';
+
+/** A site may lead on and on, each time elsewhere: redirects that are followed one after the other. */
+const MAX_CHAIN = 10;
+/** Places with redirects that are remembered. */
+const MAX_CHAINS = 100_000;
+
+/** The roots of a provider; undefined: it is gone. */
+type Roots = { isInside: (url: string) => boolean } | undefined;
 
 export class Unasked {
   readonly gate: Gate;
-  readonly #redirects = new ReportedRedirects();
+  readonly origins: WaitingOrigins;
+  /** Redirects so far, by place in the queue: where one leads takes the place of the url, so that each is asked for once. */
+  readonly #chains = new Map<number, number>();
 
-  constructor(options: GateOptions) {
+  constructor(options: GateOptions & WaitingOriginsParts) {
     this.gate = new Gate(options);
+    this.origins = new WaitingOrigins(options);
   }
 
-  /** What is to be taken up of a result. @param known the provider's roots; undefined: it is gone */
+  /** What is to be taken up of a result. */
   arrivalOf(
     { arrival: sent, url, isRobots }: Request,
     result: FetchDone | FetchInline,
-    known: { isInside: (url: string) => boolean } | undefined,
+    known: Roots,
   ): Arrival {
     if (isRobots === true || result.status === 'inline') {
       return { sent, result: undefined, news: this.gate.news(url, result) };
@@ -29,18 +39,25 @@ export class Unasked {
     // safeguard: what nobody announced delaying nothing that an owner did
     if (result.status === 'error' && result.reach === 'provider') return { sent, result: undefined, news };
     return result.status === 'redirect'
-      ? { sent: this.#redirects.sentOf(sent, result, known), result, news }
+      ? { sent: this.#redirected(sent, result, known), result, news }
       : { sent, result, news };
   }
 
   /** It is committed. @returns providers whose urls waited for it */
-  over({ news, sent }: Arrival, outcome: Outcome): Iterable<number> {
-    if (outcome === 'done') this.#redirects.forget(sent.pos);
-    return news?.robots === undefined ? [] : this.gate.over(news.origin);
+  over({ arrival: { news, sent }, outcome }: Settled): Iterable<number> {
+    if (outcome === 'done') this.#chains.delete(sent.pos);
+    return news === undefined ? [] : this.gate.written(news);
   }
 
   /** It came back as if it had never been sent. @returns providers whose urls waited for it */
   cameBack({ isRobots, url }: Request): Iterable<number> {
     return isRobots === true ? this.gate.over(url) : [];
+  }
+
+  #redirected(sent: Arrival['sent'], { location }: FetchRedirect, known: Roots): Arrival['sent'] {
+    const length = (this.#chains.get(sent.pos) ?? 0) + 1;
+    const mayFollow = length <= MAX_CHAIN && known?.isInside(location) === true;
+    if (mayFollow && this.#chains.size < MAX_CHAINS) this.#chains.set(sent.pos, length);
+    return { ...sent, mayFollow };
   }
 }

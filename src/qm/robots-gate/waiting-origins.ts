@@ -19,18 +19,20 @@ interface Aside {
   pos: number;
 }
 
+export interface WaitingOriginsParts {
+  lanes: { delays: DelayRules };
+  table: Pick<LaneTable, 'setHasUrls'>;
+  orderOf: (pid: number) => Order | undefined;
+}
+
 export class WaitingOrigins {
   readonly #times: DelayTable<number>;
   readonly #aside = new Map<number, Aside[]>();
   readonly #table: Pick<LaneTable, 'setHasUrls'>;
   readonly #orderOf: (pid: number) => Order | undefined;
 
-  constructor(
-    delays: DelayRules,
-    table: Pick<LaneTable, 'setHasUrls'>,
-    orderOf: (pid: number) => Order | undefined,
-  ) {
-    this.#times = new DelayTable(delays);
+  constructor({ lanes, table, orderOf }: WaitingOriginsParts) {
+    this.#times = new DelayTable(lanes.delays);
     this.#table = table;
     this.#orderOf = orderOf;
   }

@@ -8,7 +8,7 @@
  *     parked ──a place at its host──▶ in the line ──a slot──▶ in a lane (lanes.ts)
  *        ▲─────a higher priority comes────╯
  */
-import { ANY_HOST, isGroup, restate, type Lane, type Place, type ProviderLanes } from './lane.js';
+import { ANY_HOST, isGroup, restate, type Lane, type LinePlace, type ProviderLanes } from './lane.js';
 import { agedPriority, WaitingLine, type First } from './waiting.js';
 
 export interface HostLimits {
@@ -71,7 +71,7 @@ export class HostedLine {
     const { pid, priority, host, place: before } = provider;
     if (before?.host === host && before.priority === priority) return false;
     this.remove(provider);
-    const place: Place = { host, priority, sinceMs: before?.sinceMs ?? nowMs, parked: true };
+    const place: LinePlace = { host, priority, sinceMs: before?.sinceMs ?? nowMs, parked: true };
     provider.place = place;
     this.#providers.set(pid, provider);
     const of = this.#hostOf(host);
@@ -184,7 +184,7 @@ export class HostedLine {
     return least;
   }
 
-  #enter(host: Host, provider: ProviderLanes, place: Place): void {
+  #enter(host: Host, provider: ProviderLanes, place: LinePlace): void {
     const { pid } = provider;
     host.parked?.remove(pid, place.priority);
     place.parked = false;
@@ -193,19 +193,19 @@ export class HostedLine {
     restate(provider);
   }
 
-  #leave(host: Host, pid: number, { priority }: Place): void {
+  #leave(host: Host, pid: number, { priority }: LinePlace): void {
     remove(host.inLine, pid);
     this.#line.remove(pid, priority);
   }
 
-  #park(host: Host, provider: ProviderLanes, place: Place): void {
+  #park(host: Host, provider: ProviderLanes, place: LinePlace): void {
     place.parked = true;
     host.parked ??= new WaitingLine(this.#limits.ageingMs);
     host.parked.add(provider.pid, place.priority, place.sinceMs);
     restate(provider);
   }
 
-  #placed(pid: number): [ProviderLanes, Place] {
+  #placed(pid: number): [ProviderLanes, LinePlace] {
     const provider = this.#providers.get(pid);
     if (provider?.place === undefined) throw new Error(`provider ${pid} is at a host and nowhere`);
     return [provider, provider.place];

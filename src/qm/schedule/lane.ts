@@ -113,7 +113,7 @@ const providerBecomes = transitions<ProviderState>('provider', {
 });
 
 /** A place in the line for slots, or beside it: `parked` until the host has a place. */
-export interface Place {
+export interface LinePlace {
   host: string;
   priority: number;
   sinceMs: number;
@@ -132,7 +132,7 @@ export interface ProviderLanes extends LaneProvider {
   /** … or so that others get on. */
   makesRoom: boolean;
   /** Undefined while it wants no further lane. */
-  place: Place | undefined;
+  place: LinePlace | undefined;
   /** Send one url only and see: the site did not answer last time. */
   probing: boolean;
   /** It has a large set, and others are there. */
@@ -176,15 +176,15 @@ function laneName(pid: number, n: number): string {
   return n === 0 ? String(pid) : `${pid}.${n}`;
 }
 
-/** Property by property: spread makes objects of another shape, and all code that reads them is compiled twice. */
-export function newProvider({ pid, priority, parallel, window, host }: LaneProvider): ProviderLanes {
+/** One that nothing is known of yet. Property by property: spread makes objects of another shape, and all code that reads them is compiled twice. */
+export function newProvider(pid: number): ProviderLanes {
   return {
     pid,
-    priority,
-    parallel,
-    window,
+    priority: 0,
+    parallel: 1,
+    window: 1,
     state: 'resting',
-    host: host ?? ANY_HOST,
+    host: ANY_HOST,
     hasUrls: false,
     hindrances: new Set(),
     isDelayed: false,

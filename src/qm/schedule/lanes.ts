@@ -73,12 +73,15 @@ export class LaneTable {
     for (const lane of this.#workers.remove(id)) this.#close(lane);
   }
 
+  /** The one object of a provider, as long as that is not removed. */
+  provider(pid: number): ProviderLanes {
+    const known = this.#providers.get(pid) ?? newProvider(pid);
+    this.#providers.set(pid, known);
+    return known;
+  }
+
   setProvider(settings: LaneProvider): void {
-    const known = this.#providers.get(settings.pid);
-    if (known === undefined) {
-      this.#providers.set(settings.pid, newProvider(settings));
-      return;
-    }
+    const known = this.provider(settings.pid);
     if (known.priority !== settings.priority) {
       this.#waiting.remove(known);
       for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
@@ -127,10 +130,6 @@ export class LaneTable {
     this.#running.delete(lane);
     this.#recalled.add(lane);
     this.#toRecall.push(lane);
-  }
-
-  isHindered(pid: number, why: Hindrance): boolean {
-    return this.#providers.get(pid)?.hindrances.has(why) ?? false;
   }
 
   /** No url is sent before `untilMs` (monotonic). */
