@@ -191,7 +191,6 @@ function repairsOf(db: Db, { errorsKept, nowMs }: FsckOptions): Repairs {
   const nowS = () => Math.floor(nowMs() / 1000);
   const store = new QueueStore(db, {
     errorsKept,
-    retries: 0,
     mtimeOf: text => text,
     nowS,
   });

@@ -1,4 +1,5 @@
-/** How long urls that failed wait, and when they are tried again, by provider: for the dispatcher, and for people. */
+/** How often urls that failed are tried again, how long they wait, and when they are, by provider: for the dispatcher, and for people. */
+import type { RetryRule } from '../db/queue/results.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
@@ -21,6 +22,18 @@ export interface RetryOptions {
 
 /** Longest wait for room, in first waits: some minutes. */
 const ROOMLESS_WAITS = 32;
+
+/** Tries after the first for a url that failed temporarily (`qm.retries`). */
+export function retryRule(retries: number): RetryRule {
+  const isLast = (tries: number) => tries >= retries;
+  return {
+    isLast,
+    isTriedAgain: (tries, { reach, code }) =>
+      // That there is no room for it says nothing of the url: it waits for as long as it takes.
+      // safeguard: the limit of retries
+      reach === 'url' && (!isLast(tries) || code === STORE_FULL),
+  };
+}
 
 export class Retries {
   readonly #options: RetryOptions;

@@ -223,7 +223,7 @@ export class Sending {
       url: row.furl ?? row.curl,
       login: known.terms.login,
     });
-    const isLastTry = store.results.isLastTry(row);
+    const isLastTry = store.results.retries.isLast(row.tries);
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms, isLastTry }, validators));
   }
 }

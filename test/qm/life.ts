@@ -9,6 +9,7 @@ import { Deletions } from '../../src/qm/deletions.js';
 import { Dispatcher } from '../../src/qm/dispatch.js';
 import { Intake } from '../../src/qm/intake.js';
 import { Housekeeping } from '../../src/qm/housekeeping.js';
+import { retryRule } from '../../src/qm/retries.js';
 import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
@@ -45,7 +46,7 @@ export class Life {
       this.crashed = true;
       return false;
     };
-    this.store = new QueueStore(db, { errorsKept, retries, mtimeOf, nowS });
+    this.store = new QueueStore(db, { errorsKept, retries: retryRule(retries), mtimeOf, nowS });
     const duty = new DutyCycle<number>(own);
     this.dispatcher = new Dispatcher({
       duty,

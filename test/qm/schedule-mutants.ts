@@ -37,7 +37,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the limit of retries',
-    edits: [edit('!this.isLastTry(row)', 'row.tries <= this.#rules.retries')],
+    edits: [edit('!isLast(tries)', 'tries <= retries')],
     by: { file: 'qm/model', test: 'a url is tried as often as it may, and then reported' },
   },
   {

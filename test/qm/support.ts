@@ -15,6 +15,7 @@ import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
 import { GonePages } from '../../src/qm/gone-pages-fuse.js';
+import { retryRule } from '../../src/qm/retries.js';
 import type { SetRefusal } from '../../src/qm/set-absorption.js';
 import type { FetchDone, FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
@@ -65,7 +66,7 @@ export class Bench {
     this.db = openDatabase(this.path);
     this.store = new QueueStore(this.db, {
       errorsKept: this.#options.errorsKept ?? 1000,
-      retries: this.#options.retries ?? 3,
+      retries: retryRule(this.#options.retries ?? 3),
       ...(this.#options.knownUrls !== undefined && { knownUrls: this.#options.knownUrls }),
       ...(this.#options.failuresKept !== undefined && { failuresKept: this.#options.failuresKept }),
       mtimeOf,

@@ -8,6 +8,7 @@ import { openOrSalvage } from '../../src/db/sqlite/salvage.js';
 import { noteFailure } from '../../src/db/sqlite/suspicion.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
+import { retryRule } from '../../src/qm/retries.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
 
 const PAGE_BYTES = 4096;
@@ -70,7 +71,7 @@ export class Flips {
 export function storeOf(db: Db): QueueStore {
   return new QueueStore(db, {
     errorsKept: 1000,
-    retries: 1,
+    retries: retryRule(1),
     mtimeOf,
     nowS: () => 1,
   });

@@ -8,6 +8,7 @@
  */
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
+import { quotaText } from '../../wire/codes.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { isSameUrl, UNASKED, type QueuedUrl } from './row.js';
 
@@ -163,9 +164,7 @@ export class IntakeQuota {
   }
 
   textOf(code: 202 | 203): string {
-    return code === 202
-      ? `file quota exceeded: ${this.#use.filesmax} files allowed`
-      : `space quota exceeded: ${this.#use.spacemax} bytes allowed`;
+    return quotaText(code, this.#use);
   }
 
   /** The url is queued. */

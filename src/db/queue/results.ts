@@ -4,7 +4,7 @@
  * anything, is fetched again.
  */
 import { canonicalUrl } from '../../wire/canonical-url.js';
-import { OUTSIDE_ROOTS, ROBOTS_FORBID, STORE_FULL, UNPERMITTED } from '../../wire/codes.js';
+import { OUTSIDE_ROOTS, quotaText, ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';
 import type { ErrorReach, FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
@@ -12,7 +12,7 @@ import { beliefConfirmed } from '../cache/as-announced.js';
 import type { Arrived, ContentStore, Held, Said } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Failure } from '../cache/failures.js';
-import type { Tally } from '../cache/tally.js';
+import type { ProviderUse, Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import {
@@ -55,11 +55,15 @@ export interface SentRequest {
  */
 export type Outcome = 'done' | 'again' | 'bad' | 'site';
 
-interface ResultRules {
-  /** Tries after the first for a url that failed temporarily. */
-  retries: number;
-  mtimeOf: (text: string) => string | undefined;
+/** How often a url that failed is tried again. */
+export interface RetryRule {
+  /** Whether a url that has failed so often, and fails once more, has failed for good. */
+  isLast: (tries: number) => boolean;
+  /** Whether it is tried again after this failure. */
+  isTriedAgain: (tries: number, failure: Pick<FetchFailed, 'reach' | 'code'>) => boolean;
 }
+
+const NO_RETRIES: RetryRule = { isLast: () => true, isTriedAgain: () => false };
 
 const LEAVES_ROOTS = 609;
 /** What is held of a page that nobody announced goes when robots.txt has forbidden it for so long. */
@@ -78,7 +82,9 @@ export class ResultWriter extends SqlStore {
   readonly #tally: Tally;
   readonly #known: AbsentPagesStore;
   readonly #observer: Observer;
-  readonly #rules: ResultRules;
+  /** Left out: none is. */
+  readonly retries: RetryRule;
+  readonly #mtimeOf: (text: string) => string | undefined;
   readonly #countTry = this.sql.run<[pos: number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
 
   constructor(
@@ -91,7 +97,7 @@ export class ResultWriter extends SqlStore {
       known: AbsentPagesStore;
       observer: Observer;
     },
-    rules: ResultRules,
+    { retries = NO_RETRIES, mtimeOf }: { retries?: RetryRule; mtimeOf: (text: string) => string | undefined },
   ) {
     super(db);
     this.#queue = stores.queue;
@@ -100,7 +106,8 @@ export class ResultWriter extends SqlStore {
     this.#tally = stores.tally;
     this.#known = stores.known;
     this.#observer = stores.observer;
-    this.#rules = rules;
+    this.retries = retries;
+    this.#mtimeOf = mtimeOf;
   }
 
   /**
@@ -173,9 +180,9 @@ export class ResultWriter extends SqlStore {
       this.#free(result);
       // safeguard: the quota of files when content arrives
     } else if (held === undefined && before === undefined && use.filesused + 1 > use.filesmax) {
-      this.#refused(row, result, 202, `file quota exceeded: ${use.filesmax} files allowed`);
+      this.#refused(row, result, 202, use);
     } else if (growth > 0 && use.spaceused + growth > use.spacemax) {
-      this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
+      this.#refused(row, result, 203, use);
       if (before !== undefined) this.#content.stamp(before, row.named);
     } else {
       const arrived = this.#arrived(result, row.mtime);
@@ -231,16 +238,9 @@ export class ResultWriter extends SqlStore {
     return 'done';
   }
 
-  /** Whether a url that fails once more has failed for good. */
-  isLastTry({ tries }: Pick<QueueRow, 'tries'>): boolean {
-    return tries >= this.#rules.retries;
-  }
-
   #failed(row: QueueRow, result: FetchFailed, nowS: number): Outcome {
     if (result.reach === 'provider') return 'site';
-    // That there is no room for it says nothing of the url: it waits for as long as it takes.
-    // safeguard: the limit of retries
-    if (result.reach === 'url' && (!this.isLastTry(row) || result.code === STORE_FULL)) {
+    if (this.retries.isTriedAgain(row.tries, result)) {
       this.#countTry(row.pos);
       if ((row.flags & UNASKED) === 0) this.#errors.addForNow(row.pid, row, failureOf(row, result));
       return 'bad';
@@ -335,10 +335,10 @@ export class ResultWriter extends SqlStore {
   }
 
   /** Over quota: earlier content stays, what has arrived goes. */
-  #refused(row: QueueRow, result: FetchOk, code: number, text: string): void {
+  #refused(row: QueueRow, result: FetchOk, code: 202 | 203, use: ProviderUse): void {
     this.#free(result);
     if ((row.flags & UNASKED) !== 0) return;
-    this.#errors.add(row.pid, recordOfRow(row), code, text, row.named);
+    this.#errors.add(row.pid, recordOfRow(row), code, quotaText(code, use), row.named);
   }
 
   /** @param mtime as the CP said */
@@ -347,7 +347,7 @@ export class ResultWriter extends SqlStore {
     return {
       md5: result.md5,
       len: result.len,
-      mtime: mtime ?? (lastModified === undefined ? null : (this.#rules.mtimeOf(lastModified) ?? null)),
+      mtime: mtime ?? (lastModified === undefined ? null : (this.#mtimeOf(lastModified) ?? null)),
       isOlder:
         mtime !== null && lastModified !== undefined && this.#servedMs(lastModified) < Date.parse(mtime),
       etag: result.etag ?? null,
@@ -363,7 +363,7 @@ export class ResultWriter extends SqlStore {
 
   /** NaN for what is no time. What ends like an HTTP date is read by V8 in an eighth of the time: this is done for every url. */
   #servedMs(text: string): number {
-    return Date.parse(text.endsWith(' GMT') ? text : (this.#rules.mtimeOf(text) ?? ''));
+    return Date.parse(text.endsWith(' GMT') ? text : (this.#mtimeOf(text) ?? ''));
   }
 
   #free({ machineId, fileId }: FetchOk): void {

@@ -21,7 +21,7 @@ import { TruthReader, type ProviderTruth } from '../truth/reader.js';
 import { VisitStore } from '../truth/visits.js';
 import { Reconciler } from './reconcile.js';
 import { Refetcher } from './refetch.js';
-import { ResultWriter } from './results.js';
+import { ResultWriter, type RetryRule } from './results.js';
 import { RobotsStore } from './robots-txt.js';
 import { QueueReader } from './sets.js';
 import { SlotStore } from './slots.js';
@@ -33,8 +33,8 @@ interface StoreRules {
   failuresKept?: number;
   /** Urls of a provider that are known not to be had; the oldest go. Left out: a million. */
   knownUrls?: number;
-  /** Tries after the first for a url that failed temporarily. */
-  retries: number;
+  /** Left out: no url is tried again. */
+  retries?: RetryRule;
   /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
   mtimeOf: (text: string) => string | undefined;
   nowS: () => number;

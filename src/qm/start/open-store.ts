@@ -15,6 +15,7 @@ import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Db } from '../../lib/sqlite.js';
 import { FullDisk } from '../full-disk.js';
 import { GonePages } from '../gone-pages-fuse.js';
+import { retryRule } from '../retries.js';
 import { SetPlaces } from '../housekeeping/set-places.js';
 import { mtimeOf } from '../../wire/mtime.js';
 
@@ -79,7 +80,7 @@ export function openStore(
       marks.committed();
     },
     errorsKept: settings.qm.errorsKept,
-    retries: settings.qm.retries,
+    retries: retryRule(settings.qm.retries),
     knownUrls: settings.spider.knownUrls,
     gone: gonePages,
     mtimeOf,

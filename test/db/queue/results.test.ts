@@ -194,7 +194,7 @@ test('a failure for now is tried again as often as configured, then real', async
   assert.equal(bench.answer(rowOf('a'), failure(503, 'url')), 'bad');
   assert.equal(rowOf('a').tries, 2);
   assert.deepEqual(
-    [rowOf('a'), { tries: 1 }].map(row => bench.store.results.isLastTry(row)),
+    [rowOf('a').tries, 1].map(tries => bench.store.results.retries.isLast(tries)),
     [true, false],
   );
   assert.equal(bench.answer(rowOf('a'), failure(503, 'url')), 'done');
