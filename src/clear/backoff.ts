@@ -1,4 +1,5 @@
-/** The wait before another try of one page on one rail: doubled each time, spread so that a crowd does not come back together. */
+/** The wait before another try of one page on one rail: doubled each time, spread so that a crowd does not
+ * come back together. */
 
 interface BackoffLimits {
   minMs: number;

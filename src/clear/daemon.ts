@@ -1,4 +1,6 @@
-/** What lccd-hard and lccd-soft have in common: lock, database, what is done again and again, logins, the end. */
+/**
+ * The common part of lccd-hard and lccd-soft: lock, database, what is done again and again, logins, the end.
+ */
 import { startLocked } from '../daemon/locked.js';
 import type { Running, Services } from '../daemon/types.js';
 import { ClearDatabase } from '../db/clear/database.js';
@@ -13,7 +15,7 @@ import { Commits, PASSING } from './rails/commits.js';
 import type { Fleet } from './rails/fleet.js';
 import { readSecrets, type Secrets } from './rails/secrets.js';
 
-/** What a daemon of cache clearing is made of. */
+/** Parts of a daemon of cache clearing. */
 export interface ClearParts {
   services: Services;
   options: ClearOptions;
@@ -27,7 +29,8 @@ export interface ClearParts {
 
 /**
  * Holds the lock of a daemon and its database until `stop`.
- * @throws LccError `peer.unavailable` when another process has the lock; as ClearDatabase.open, and whatever `run` throws
+ * @throws LccError `peer.unavailable` when another process has the lock; as ClearDatabase.open, and whatever
+ * `run` throws
  */
 export async function startClearing(
   services: Services,
@@ -63,7 +66,8 @@ export async function startClearing(
   });
 }
 
-/** Marks of how far the database has come are written by one daemon: lccd-hard, without which nothing is cleared. */
+/** Marks of how far the database has come are written by one daemon: lccd-hard, without which nothing is
+ * cleared. */
 function marksOf(db: ClearDatabase, services: Services): Marks {
   const { clock, log } = services;
   const failed = (error: unknown) => {
@@ -76,7 +80,7 @@ function marksOf(db: ClearDatabase, services: Services): Marks {
   return marks;
 }
 
-/** What a daemon does until its end. */
+/** Tasks that a daemon repeats until its end. */
 export class Rounds {
   readonly #parts: ClearParts;
   readonly #ending = new AbortController();

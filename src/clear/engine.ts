@@ -1,7 +1,5 @@
-/**
- * The fetch engine as cache clearing needs it: servers that stand where the administrator says, also inside of a network, asked
- * once each; no redirects, nothing that takes longer than its deadlines.
- */
+/** The fetch engine as cache clearing needs it: servers that stand where the administrator says, also inside
+ * of a network, asked once each; no redirects, nothing that takes longer than its deadlines. */
 import { lookup } from 'node:dns';
 import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
 import type { Clock } from '../lib/clock.js';

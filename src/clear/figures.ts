@@ -105,7 +105,7 @@ function describeRails(rails: readonly Status[]): string {
   return `${up} of ${amount(rails.length, 'rail')} up`;
 }
 
-/** What an operator should know of a rail. */
+/** Reasons about a rail that an operator should know. */
 function ofRail(
   { name, state, reason, changed_ms: changedMs, backlog, dead, last_error: error, ...line }: Status,
   nowMs: number,

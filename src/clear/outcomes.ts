@@ -1,4 +1,4 @@
-/** What an answer of a rail, or none, means for the page that was sent: one table by what had to be done. */
+/** Meaning of a rail's answer, or of none, for the page that was sent: one table by what had to be done. */
 import { familyOf, type FetchFailure } from '../fetch/failure.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 
@@ -17,7 +17,7 @@ export type RailOutcome =
   | { kind: 'no-folder'; error: string }
   /** No connection could be made. */
   | { kind: 'unreachable'; error: string }
-  /** It took the request and did not answer in time. */
+  /** The rail took the request and did not answer in time. */
   | { kind: 'unanswered'; error: string };
 
 type Kind = 'done' | 'retry' | 'config' | 'dead' | 'no-folder';
@@ -26,7 +26,7 @@ type Kind = 'done' | 'retry' | 'config' | 'dead' | 'no-folder';
 export const MAX_RETRY_AFTER_MS = 300_000;
 
 const DONE: Readonly<Record<PageVerb, readonly number[]>> = {
-  // What is not there has been removed.
+  // A page that is not there has been removed.
   remove: [200, 202, 204, 404, 410],
   put: [200, 201, 202, 204],
   refresh: [200, 203, 204],
@@ -42,7 +42,7 @@ export function outcomeOf(
   if (answer.status === 'ok') return ofStatus(answer.http, verb, done, undefined);
   const { failure, http = 0 } = answer;
   if (failure.kind === 'status') return ofStatus(failure.status, verb, done, failure.retryAfterMs);
-  // What follows the head of an answer matters to nobody, unless it is the page, which the rail gets itself.
+  // The body of an answer matters to nobody, unless it is the page, which the rail gets itself.
   const isHeadEnough = verb !== 'refresh' && ['broken', 'size'].includes(familyOf(failure.kind));
   return isHeadEnough && done.includes(http) ? { kind: 'done' } : ofFailure(failure, verb);
 }
@@ -80,7 +80,8 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
     case 'silence':
       return { kind: 'unanswered', error };
     case 'total-timeout':
-      // A rail that hangs meets a timeout above, which is the shorter one (config/agreeing-settings.ts): a long page was coming.
+      // A rail that hangs meets a timeout above, which is the shorter one (config/agreeing-settings.ts): a
+      // long page was coming.
       return { kind: verb === 'refresh' ? 'retry' : 'unanswered', error };
     case 'bad-url':
       return { kind: 'dead', error };

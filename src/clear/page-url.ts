@@ -1,6 +1,7 @@
 /**
- * What may be asked of a rail: ids of contents, and paths of pages. Rails delete what they are told to, and a server follows
- * `..` into the neighbour's folder and takes `DELETE /folder/` for all that is in it; so only plain paths of pages are sent.
+ * Names that a rail may be asked for: ids of contents, and paths of pages. Rails delete what they are told
+ * to, and a server follows `..` into the neighbour's folder and takes `DELETE /folder/` for all that is in
+ * it; so only plain paths of pages are sent.
  */
 
 import { ambiguityOf } from '../wire/ambiguity.js';
@@ -9,11 +10,13 @@ const MAX_ID_BYTES = 512;
 const MAX_URL_BYTES = 2048;
 /** Words separated by slashes, none of which begins with a dot, a dash or a tilde. */
 const CONTENT_ID = /^[A-Za-z0-9_][A-Za-z0-9._~-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$/;
-/** What a path may have as it is: RFC 3986, without what servers and shells give a meaning of their own. */
+/** Characters that a path may have as they are: RFC 3986, without what servers and shells give a meaning of
+ * their own. */
 const PLAIN = /^(?:[A-Za-z0-9._~!$&'()+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
 /** A slash, a backslash or a control character in disguise. */
 const HIDDEN = /%(?:2f|5c|7f|[01][0-9a-f])/i;
-/** Of a text that may be of any script: what ends a path, is no character, or stands for others. */
+/** Characters that a text of any script may not have: those that end a path, are no character, or stand for
+ * others. */
 const NOT_IN_TEXT = /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}\\?#*%"<>^`{|}[\]]/u;
 
 /**

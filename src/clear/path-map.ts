@@ -3,7 +3,8 @@ import type { PathRow } from '../db/clear/targets.js';
 import { isBelow, spellingsOf } from './page-url.js';
 import { INDEX_TYPE, type TargetMap } from './target-map.js';
 
-/** Its own paths, else those of the target that was asked for, else those of the nearest group above that has any. */
+/** The content type's own paths, else those of the target that was asked for, else those of the nearest group
+ * above that has any. */
 export function pathsFor(
   map: TargetMap,
   contentType: string,
@@ -16,7 +17,7 @@ export function pathsFor(
   return [];
 }
 
-/** Whether a page is below a path of an elementary target, or of a group above it, of any type. */
+/** True if a page is below a path of an elementary target, or of a group above it, of any type. */
 export function isOnPath(map: TargetMap, elementary: string, url: string): boolean {
   return [elementary, ...map.groupsAbove(elementary)].some(name =>
     map.allPathsOf(name).some(path => isBelow(url, path)),

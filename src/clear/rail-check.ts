@@ -1,6 +1,7 @@
 /**
- * Whether a rail does what it is asked, and only for those who may ask: a file of ours is put there, read, and removed, and
- * the same is tried without a login. Caches, which hold no files, are only asked to clear a page that they do not have.
+ * Checks that a rail does what it is asked, and only for those who may ask: a file of ours is put there,
+ * read, and removed, and the same is tried without a login. Caches, which hold no files, are only asked to
+ * clear a page that they do not have.
  */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -34,9 +35,9 @@ interface Reply {
 }
 
 const CONTENT = 'lccrail check\n';
-/** What a server answers to those who may not. */
+/** Statuses for those who may not. */
 const REFUSED = [401, 403, 405];
-/** What caches say of an answer that they had. */
+/** Words of caches for an answer that they had. */
 const FROM_CACHE = /^(?:HIT|STALE|UPDATING|REVALIDATED)/i;
 
 /**
@@ -156,7 +157,8 @@ class RailProbe {
     if (this.#rail.authRef === null || own.status === undefined) return;
     const stranger = await this.#send(job, false);
     const what = `${method}${purpose} without a login`;
-    // Some servers refuse with a 404; where the login has that answer, too, nothing says that strangers are refused.
+    // Some servers refuse with a 404; where the login has that answer, too, nothing says that strangers are
+    // refused.
     const isRefused = !isCleared(stranger) || (isMissing(stranger) && !isMissing(own));
     if (isRefused) this.#find(what, 'ok', textOf(stranger));
     else this.#find(what, 'open', `${textOf(stranger)}${isMissing(stranger) ? ', as with the login' : ''}`);
@@ -197,7 +199,7 @@ class RailProbe {
   }
 }
 
-/** Of an answer that broke off, too: what it says is in its head. */
+/** The status counts of an answer that broke off, too: it is in its head. */
 function statusOf(outcome: FetchOutcome): number | undefined {
   if (outcome.status !== 'error') return outcome.status === 'ok' ? outcome.http : undefined;
   const { failure, http = 0 } = outcome;

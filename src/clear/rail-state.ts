@@ -1,5 +1,5 @@
 /**
- * Whether a rail is sent anything.
+ * The state that decides if a rail is sent anything.
  *
  *     up ──no connection──▶ suspect ──no connection, 200 ms later──▶ down
  *      ▲ ▲                     │                                      │
@@ -8,8 +8,9 @@
  *      │     up, suspect ──administrator──▶ down                      │
  *      ╰──────────────────administrator───────────────────────────────╯
  *
- * `rail_status` has UP or DOWN with the time of the change; a daemon writes DOWN only, and nobody but the administrator
- * makes a rail UP. A stored change counts here when it is strictly later than the last one known.
+ * `rail_status` has UP or DOWN with the time of the change; a daemon writes DOWN only, and nobody but the
+ * administrator makes a rail UP. A stored change counts here when it is strictly later than the last one
+ * known.
  */
 import type { RailStored } from '../db/clear/rails.js';
 import { transitions } from '../lib/states.js';
@@ -62,7 +63,7 @@ export class RailState {
     return this.#probeAtMs;
   }
 
-  /** What the table says. @returns what that makes of the rail; undefined: nothing */
+  /** Takes the state in the table. @returns the change of the rail by it; undefined: none */
   refresh({ state, changeTimeMs }: StoredState): 'up' | 'down' | undefined {
     if (this.#changedMs >= changeTimeMs) return undefined;
     const isDown = this.#state === 'down';
@@ -88,7 +89,7 @@ export class RailState {
       this.#probeAtMs = nowMs + this.#limits.suspectMs;
       return this.#become('suspect');
     }
-    // Of those that were under way already nothing new is learnt.
+    // Requests that were under way already say nothing new.
     if (this.#state === 'suspect' && triedAtMs >= this.#probeAtMs) return this.#become('down');
     return undefined;
   }
@@ -99,7 +100,7 @@ export class RailState {
     return this.#become('down');
   }
 
-  /** It was found to be down at this time, and that is to be stored. */
+  /** The rail was found down at this time, and that must be stored. */
   noted(atMs: number): void {
     this.#changedMs = atMs;
   }

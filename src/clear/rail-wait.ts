@@ -4,7 +4,8 @@ import type { Clock } from '../lib/clock.js';
 
 const POLL_MS = 50;
 
-/** What a rail still lacks: pages of its backlog, pages not published yet, and requests that are not carried out. */
+/** Work that a rail still lacks: pages of its backlog, pages not published yet, and requests that are not
+ * carried out. */
 interface RailLack {
   pages: number;
   published: number;
@@ -12,7 +13,8 @@ interface RailLack {
 }
 
 /**
- * Waits until a rail lacks nothing: its backlog is empty, and what was queued or published before the call is on it.
+ * Waits until a rail lacks nothing: its backlog is empty, and what was queued or published before the call is
+ * on it.
  * @param sleep resolves after a time in milliseconds, and keeps the process alive until then
  * @returns what it still lacks when the time is over; undefined when it lacks nothing
  */

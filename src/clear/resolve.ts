@@ -1,4 +1,5 @@
-/** From a request to the pages it is about: on each elementary target below the one that was named, path + id + extension. */
+/** From a request to the pages it is about: on each elementary target below the one that was named, path + id
+ * + extension. */
 import type { RequestKey } from '../db/clear/queue.js';
 import { isFolder, pathOfContentId, problemOfPage, problemOfUrl } from './page-url.js';
 import { indexesOf, isOnPath, pathsFor } from './path-map.js';
@@ -7,7 +8,7 @@ import type { TargetMap } from './target-map.js';
 /** A page of an elementary target. */
 export interface TargetPage {
   target: string;
-  /** Its path on the rails. */
+  /** Path of the page on the rails. */
   url: string;
 }
 
@@ -65,7 +66,8 @@ function asUrl(map: TargetMap, { contentId: url, target: asked }: RequestKey): U
   };
 }
 
-/** The page of a folder is a file, or, where rails have no files, what it is called; none where that is not known. */
+/** The page of a folder is a file, or, where rails have no files, what it is called; none where that is not
+ * known. */
 function pagesAt(map: TargetMap, url: string, scope: { elementary: string; asked: string }): string[] {
   if (!isFolder(url)) return [url];
   const files = indexesOf(map, url, scope);

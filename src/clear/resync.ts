@@ -24,7 +24,7 @@ export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, now
     const rows = db.write(() => {
       const some = db.journal.since(rail.target, sinceMs, after, SLICE_ROWS);
       for (const { url, contentId, op } of some) {
-        // What was put is generated again, for all rails of the target.
+        // A page that was put is generated again, for all rails of the target.
         if (op === 'P') db.soft.publish({ url, target: rail.target, contentId }, nowMs);
         else
           for (const each of urlsOn(map, rail, url)) db.backlog.park(againOn(name, each, contentId), nowMs);
@@ -39,7 +39,8 @@ export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, now
   }
 }
 
-/** A page as a rail is asked for it: a cache also in other ways, such as its folder, which a rail with files never is. */
+/** A page as a rail is asked for it: a cache also in other ways, such as its folder, which a rail with files
+ * never is. */
 function urlsOn(map: TargetMap, rail: RailSetup, url: string): string[] {
   if (isPutOn(rail)) return isFolder(url) ? [] : [url];
   return [url, ...alsoOnCaches(map, rail.target, url)];

@@ -1,4 +1,5 @@
-/** What is remarkable of a rail that is up. It changes nothing about what the rail is sent; the log and the status have it. */
+/** Remarkable slowness or delay of a rail that is up. It changes nothing about what the rail is sent; the log
+ * and the status have it. */
 
 /** Entered above the limit, left below this share of it. */
 const SLOW_END = 0.8;
@@ -20,7 +21,7 @@ export class Slowness {
     this.#limitMs = limitMs;
   }
 
-  /** Of the last requests; undefined when there was none. */
+  /** Mean time of the last requests; undefined when there was none. */
   get meanMs(): number | undefined {
     const counted = Math.min(this.#count, this.#lasted.length);
     return counted === 0 ? undefined : this.#sumMs / counted;
@@ -48,7 +49,10 @@ export class Lag {
     this.#limit = limit;
   }
 
-  /** @param waiting for this rail @param least for any rail of its target that is up; undefined when it is the only one */
+  /**
+   * @param waiting for this rail @param least for any rail of its target that is up; undefined when it is the
+   * only one
+   */
   look(waiting: number, least: number | undefined): MarkChange {
     const { isDelayed } = this;
     const ahead = least === undefined ? 0 : waiting - least;

@@ -1,4 +1,6 @@
-/** What the rules of soft clearing say of a page: whether it is replaced softly, and so not cleared hard, and how often. */
+/**
+ * Rules of soft clearing for a page: whether it is replaced softly, and so not cleared hard, and how often.
+ */
 import type { PageKey, SoftRule } from '../db/clear/soft.js';
 import { compileGlob, type PathTest } from '../lib/glob.js';
 import type { TargetMap } from './target-map.js';
@@ -25,14 +27,15 @@ export class SoftRules {
     }
   }
 
-  /** Whether an enabled rule of the page's target, or of a group above it, names the page. */
+  /** True if an enabled rule of the page's target, or of a group above it, names the page. */
   isSoft(page: PageKey): boolean {
     return this.#of(page).some(({ enabled }) => enabled === 1);
   }
 
   /**
-   * The shortest time between two generations of a page, the longest that a rule of its target or a group above it says; 0 for a
-   * page that no rule names: it was published by name. `disabled`: it has rules, and none of them is enabled.
+   * The shortest time between two generations of a page, the longest that a rule of its target or a group
+   * above it says; 0 for a page that no rule names: it was published by name. `disabled`: it has rules, and
+   * none of them is enabled.
    */
   intervalMs(page: PageKey): number | 'disabled' {
     const found = this.#of(page);

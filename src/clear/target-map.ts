@@ -1,9 +1,11 @@
-/** Targets, groups and paths as they are set up, read at once and then looked up often. Never changed: a new one is made. */
+/** Targets, groups and paths as they are set up, read at once and then looked up often. Never changed: a new
+ * one is made. */
 import type { ClearDatabase } from '../db/clear/database.js';
 import type { MemberRow, PathRow, TargetRow } from '../db/clear/targets.js';
 import { isPutOn } from './drivers/index.js';
 
-/** The content type whose paths say which file the page of a folder is: what stands after the path is its name. */
+/** The content type whose paths say which file the page of a folder is: what stands after the path is its
+ * name. */
 export const INDEX_TYPE = '@index';
 
 export class TargetMap {
@@ -60,17 +62,18 @@ export class TargetMap {
     return found;
   }
 
-  /** Where contents of a type lie on a target, those of its groups left out; undefined where nothing is set up. */
+  /** Where contents of a type lie on a target, those of its groups left out; undefined where nothing is set
+   * up. */
   pathsOf(contentType: string, name: string): readonly PathRow[] | undefined {
     return this.#paths.get(keyOf(contentType, name));
   }
 
-  /** Whether any folder has a file for its page. */
+  /** True if any folder has a file for its page. */
   get hasIndexes(): boolean {
     return this.#hasIndexes;
   }
 
-  /** Whether an elementary target has no rail with files, and any other. */
+  /** True if an elementary target has no rail with files, and any other. */
   isOfCaches(name: string): boolean {
     return this.#ofCaches.has(name);
   }

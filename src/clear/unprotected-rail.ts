@@ -1,4 +1,5 @@
-/** `lccrail` refuses a rail whose pages anybody may change when it is set up; one that fails, or does not answer, is reported. */
+/** `lccrail` refuses a rail whose pages anybody may change when it is set up; one that fails, or does not
+ * answer, is reported. */
 import { LccError } from '../lib/errors.js';
 import type { ProbeFinding } from './rail-check.js';
 

@@ -7,13 +7,14 @@ import { Conversation } from '../lib/conversation.js';
 import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf } from '../lib/errors.js';
 import { Lines } from '../lib/lines.js';
 
-/** What every daemon says of itself, and what it adds. */
+/** Status of a daemon: fields that all have, and its own. */
 export interface DaemonStatus {
   daemon: string;
   pid: number;
   up_s: number;
   rss_bytes: number;
-  /** When the certificate ends that it shows, since 1970; null: it shows none; undefined: it is of another version. */
+  /** When the certificate ends that it shows, since 1970; null: it shows none; undefined: it is of another
+   * version. */
   tls_until_ms?: number | null;
   /** Nothing is spooled, queued (other than for later) or being done. */
   idle: boolean;
@@ -47,8 +48,8 @@ export async function lookAt(
 
 /**
  * The status of one daemon.
- * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer, `peer.protocol` when the
- *   answer makes no sense
+ * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer,
+ *   `peer.protocol` when the answer makes no sense
  */
 export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<DaemonStatus> {
   const status = await tell(socketPath, 'status', timeoutMs);
@@ -62,9 +63,9 @@ export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_M
 
 /**
  * Says one line to a daemon and gives what it answers.
- * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time or ends before it has
- *   answered (it may have done as it was told, or may yet), `peer.protocol` when the answer makes no sense or the daemon
- *   does not know the word, else what the daemon says is wrong
+ * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time or
+ *   ends before it has answered (it may have done as it was told, or may yet), `peer.protocol` when the
+ *   answer makes no sense or the daemon does not know the word, else what the daemon says is wrong
  */
 export async function tell(
   socketPath: string,

@@ -1,7 +1,7 @@
 /**
- * The control socket of a daemon, `$LCC_HOME/run/NAME.ctl.sock`: a line in (`status`, or a control with operands), one
- * line of JSON out: `{"ok":…}` or `{"error":"…","code":"…"}` (an ErrorCode). Local and trusted: the directory keeps others
- * away.
+ * The control socket of a daemon, `$LCC_HOME/run/NAME.ctl.sock`: a line in (`status`, or a control with
+ * operands), one line of JSON out: `{"ok":…}` or `{"error":"…","code":"…"}` (an ErrorCode). Local and
+ * trusted: the directory keeps others away.
  */
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
@@ -21,7 +21,9 @@ export const CONTROL_PLACES: Bound = {
   say: ({ message, code }) => `${JSON.stringify({ error: message, code })}\n`,
 };
 
-/** Serves one connection of the control socket: a line a turn of the event loop. Never rejects but for a bug. */
+/**
+ * Serves one connection of the control socket: a line a turn of the event loop. Never rejects but for a bug.
+ */
 export async function serveControl(
   { socket, peer }: Connection,
   controls: Record<string, Control>,

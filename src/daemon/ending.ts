@@ -1,4 +1,5 @@
-/** When a daemon ends: told by a signal, or because its parent, lccd, has ended. SIGHUP has it read files again. */
+/** When a daemon ends: told by a signal, or because its parent, lccd, has ended. SIGHUP has it read files
+ * again. */
 import { Socket } from 'node:net';
 import type { Log } from '../lib/log.js';
 

@@ -1,13 +1,15 @@
 /**
- * One row per figure of a daemon. Each stage has its rows in `figures.ts`; from them follow the fields of its status (control
- * socket, `lccstat --json`), its metrics, and what lccstat says of it. lccstat(1) and lcc-metrics(5) are compared with them.
+ * One row per figure of a daemon. Each stage has its rows in `figures.ts`; from them follow the fields of its
+ * status (control socket, `lccstat --json`), its metrics, and what lccstat says of it. lccstat(1) and
+ * lcc-metrics(5) are compared with them.
  *
- * The key of a row is the name of the field. It ends in the unit (`_bytes`, `_ms`, `_s`), or names what is counted. Words and
- * reasons are printed in the order of the rows: of reasons the most serious ones stand first.
+ * The key of a row is the name of the field. It ends in the unit (`_bytes`, `_ms`, `_s`), or names what is
+ * counted. Words and reasons are printed in the order of the rows: of reasons the most serious ones stand
+ * first.
  */
 import { amount } from '../config/words.js';
 
-/** What a daemon reports of itself. One of another version may lack fields. */
+/** Status of a daemon. One of another version may lack fields. */
 export type Status = Readonly<Record<string, unknown>>;
 
 /** A metric for Prometheus, read from one field. */
@@ -28,7 +30,7 @@ export interface Figure<T = unknown> {
   /** @param away daemons that do not answer */
   word?: Word;
   /**
-   * What an operator should know unasked: a sentence each, false for nothing.
+   * Reasons that an operator should know unasked: a sentence each, false for nothing.
    * @param queued urls in the queue, from the database where that can be read
    */
   reasons?: (status: Status, nowMs: number, queued: number) => readonly string[] | string | false;

@@ -17,7 +17,8 @@ export async function listenAll(
   return { listens, close: () => listeners.forEach(listener => void listener.close()) };
 }
 
-/** The endpoints of a setting that has no default. @throws LccError `usage` where none is given; as `parseEndpoint` */
+/** The endpoints of a setting that has no default. @throws LccError `usage` where none is given; as
+ * `parseEndpoint` */
 export function endpointsToListen(
   key: SettingKey,
   texts: readonly string[],

@@ -18,12 +18,14 @@ import type { Connection, Entrance, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Silence after which the kernel asks whether the peer is still there, ten times, a second apart: a link may be cut. */
+/** Silence after which the kernel asks whether the peer is still there, ten times, a second apart: a link may
+ * be cut. */
 export const KEEP_ALIVE_MS = 15_000;
 
 /**
- * What each connection of this process reads ahead, on every Node the same: the bounds of strangers and the memory of many
- * connections rest on it, and Node 22 reads four times as much. A TLS server takes no such option.
+ * Bounds the bytes that each connection of this process reads ahead, on every Node the same: the bounds of
+ * strangers and the memory of many connections rest on it, and Node 22 reads four times as much. A TLS server
+ * takes no such option.
  */
 export function boundReadAhead(): void {
   setDefaultHighWaterMark(false, READ_AHEAD_BYTES);
@@ -40,9 +42,9 @@ interface ListenContext {
 
 /**
  * Listens on an endpoint.
- * @throws LccError `config` for plain text beyond loopback that was not asked for, TLS without a certificate, or machines from
- *   beyond loopback that need not show who they are;
- *   `peer.unavailable` when the address is taken
+ * @throws LccError `config` for plain text beyond loopback that was not asked for, TLS without a
+ *   certificate, or machines from beyond loopback that need not show who they are; `peer.unavailable` when
+ *   the address is taken
  */
 export async function listenOn(
   endpoint: Endpoint,
@@ -86,7 +88,8 @@ function refusePlainOutside(endpoint: Endpoint, context: ListenContext): void {
   context.log.warn('listening without TLS beyond loopback', { endpoint: where });
 }
 
-/** A socket file of a dead process is in the way of its successor; one that answers belongs to a running process. */
+/** A socket file of a dead process is in the way of its successor; one that answers belongs to a running
+ * process. */
 async function removeStaleSocket(path: string): Promise<void> {
   const error = await new Promise<unknown>(resolve => {
     const probe = netConnect(path, () => {
@@ -147,8 +150,9 @@ function tlsServer(
 }
 
 /**
- * Connections that have not spoken TLS yet are nobody's, and count nowhere: when there are too many, the one that has waited
- * longest goes, so that a crowd of them takes neither all files nor the places of those that do speak.
+ * Connections that have not spoken TLS yet are nobody's, and count nowhere: when there are too many, the one
+ * that has waited longest goes, so that a crowd of them takes neither all files nor the places of those that
+ * do speak.
  */
 function boundHandshakes(server: TlsServer): void {
   const most = placesAtDoor(openFilesLimit());

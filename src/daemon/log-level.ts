@@ -1,4 +1,4 @@
-/** What a daemon logs: all but details; -q leaves errors only, -v adds the details. */
+/** Level of a daemon's log: all but details; -q leaves errors only, -v adds the details. */
 import type { Level } from '../lib/log.js';
 
 export function logLevelOf({ quiet, verbose }: { quiet: boolean; verbose: boolean }): Level {

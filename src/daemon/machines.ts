@@ -1,7 +1,8 @@
 /**
- * Machines of one LCC know each other by certificates of its own authority (`net.peer_ca`): who connects shows one, and
- * believes that authority alone. What comes from a machine is believed, so a listener for machines beyond loopback is refused
- * without it. Unix sockets have the modes of their files, and loopback is for the users of one machine.
+ * Machines of one LCC know each other by certificates of its own authority (`net.peer_ca`): who connects
+ * shows one, and believes that authority alone. What comes from a machine is believed, so a listener for
+ * machines beyond loopback is refused without it. Unix sockets have the modes of their files, and loopback is
+ * for the users of one machine.
  */
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -17,7 +18,7 @@ import { describe } from './connection.js';
 import { TurnedAway } from './turned-away.js';
 import type { Entrance } from './types.js';
 
-/** Of one address the log hears no more often. */
+/** Milliseconds after which the log hears of one address again. */
 const TOLD_AGAIN_MS = 3_600_000;
 /** Addresses remembered for that. */
 const MAX_TOLD = 1000;
@@ -30,7 +31,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether anybody could connect to a listener for machines, as the operator has allowed.
+ * True if anybody could connect to a listener for machines, as the operator has allowed.
  * @throws LccError `config` when that is not allowed
  */
 export function mayBeStrangers(endpoint: Endpoint, net: Settings['net']): boolean {
@@ -45,7 +46,8 @@ export function mayBeStrangers(endpoint: Endpoint, net: Settings['net']): boolea
   );
 }
 
-/** What this machine shows to others, and what it believes. @throws LccError `config` */
+/** The certificate that this machine shows to others, and the authorities that it believes. @throws LccError
+ * `config` */
 export function peerIdentity(net: Settings['net']): { identity: Identity; ca: Buffer } {
   const named = (name: 'cert' | 'key') => {
     const [own, shown] = name === 'cert' ? [net.peerCert, net.tlsCert] : [net.peerKey, net.tlsKey];
@@ -62,7 +64,8 @@ export function peerIdentity(net: Settings['net']): { identity: Identity; ca: Bu
   };
 }
 
-/** What a `tls:` connection to another machine shows and believes; files are read each time. @throws LccError `config` */
+/** The certificates of a `tls:` connection to another machine, ours and those believed; files are read each
+ * time. @throws LccError `config` */
 export function trustOf(net: Settings['net'], certified?: Certified): Trust {
   if (net.peerCa !== '') {
     const { identity, ca } = peerIdentity(net);
@@ -102,7 +105,7 @@ export function knownMachines(
   };
 }
 
-/** What is wrong with the certificate of a peer. */
+/** The fault of the certificate of a peer. */
 function strangeness(socket: TLSSocket): string | undefined {
   if (socket.authorized) return undefined;
   const { subject } = socket.getPeerCertificate();

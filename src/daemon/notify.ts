@@ -1,7 +1,5 @@
-/**
- * sd_notify(3): readiness, the watchdog, stopping. Node cannot send datagrams on Unix sockets, so systemd's own
- * systemd-notify(1) does; units need NotifyAccess=all for it (examples/systemd).
- */
+/** sd_notify(3): readiness, the watchdog, stopping. Node cannot send datagrams on Unix sockets, so systemd's
+ * own systemd-notify(1) does; units need NotifyAccess=all for it (examples/systemd). */
 import { spawn } from 'node:child_process';
 import type { Log } from '../lib/log.js';
 

@@ -1,6 +1,7 @@
 /**
- * Places for connections of one kind, whichever listeners they come to, in all and of one address: a peer without a place
- * learns the limit, and goes. The log hears of it once, and again only after half of the places were free.
+ * Places for connections of one kind, whichever listeners they come to, in all and of one address: a peer
+ * without a place learns the limit, and goes. The log hears of it once, and again only after half of the
+ * places were free.
  *
  *     ──admit──▶ stranger ──known──▶ known ──closed──▶
  *        │          ╰── its place is needed, it has waited for a while, and it may be told to go ──▶
@@ -60,7 +61,7 @@ export class Places {
     return this.#members.size;
   }
 
-  /** Of these the ones that have said who they are. */
+  /** Number of connections that have said who they are. */
   get known(): number {
     return this.#members.size - this.#strangers.size;
   }
@@ -146,7 +147,7 @@ function tooMany(whose: string, { key, most }: { key: NumberKey; most: number })
   );
 }
 
-/** What is counted there; undefined: nothing. */
+/** The bound of an entrance; undefined: nothing is counted there. */
 export function boundOf(entrance: Entrance | Bound | undefined): Bound | undefined {
   return entrance !== undefined && 'key' in entrance ? entrance : undefined;
 }

@@ -1,4 +1,6 @@
-/** Connections to upper servers that come back by themselves: "any process that is restarted is found again". */
+/**
+ * Connections to upper servers that come back by themselves: "any process that is restarted is found again".
+ */
 import type { Socket } from 'node:net';
 import type { Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
@@ -26,25 +28,29 @@ export interface ConnectContext {
   log: Log;
   /** By endpoint, shared by all connections of a daemon. */
   servers: Map<string, Server>;
-  /** What the other side is to this daemon, for the log; left out where there is one kind only. */
+  /** Role of the other side for this daemon, for the log; left out where there is one kind only. */
   role?: string | undefined;
   certified?: Certified;
 }
 
-/** What has been said of a server to which there may be many connections: it comes, goes and stays away as one. */
+/**
+ * State in the log of a server to which there may be many connections: it comes, goes and stays away as one.
+ */
 interface Server {
   /** Connections that are up. */
   up: number;
-  /** Whether it was logged that it cannot be reached, or closes at once, since it last was as it should be. */
+  /**
+   * True if it was logged that it cannot be reached, or closes at once, since it last was as it should be.
+   */
   missed: boolean;
-  /** Whether its last connection was closed soon, and none has lived since. */
+  /** True if its last connection was closed soon, and none has lived since. */
   brief: boolean;
 }
 
 /**
- * Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. Logged
- * at debug, except for the first connection to a server and the loss of the last; of a server that closes at once these are
- * logged once, until a connection lives.
+ * Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to
+ * 5 s. Logged at debug, except for the first connection to a server and the loss of the last; of a server
+ * that closes at once these are logged once, until a connection lives.
  * @throws LccError `config` when a file of `[net]` cannot be read; later it may be missing for a while
  */
 export function keepConnected(
@@ -59,7 +65,7 @@ export function keepConnected(
   let closed = false;
   let connected = false;
   let failures = 0;
-  /** Of these the last ones that were of one kind: not connected, or closed soon. */
+  /** Number of the last attempts that were of one kind: not connected, or closed soon. */
   let alike = 0;
   let wasOpened = false;
   let socket: Socket | undefined;
@@ -117,8 +123,8 @@ export function keepConnected(
       wasOpened = isOpened;
       const delayMs =
         Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
-      // A server that ends closes its connections, in good order or because it was killed: what matters is whether it
-      // comes back.
+      // A server that ends closes its connections, in good order or because it was killed: what matters is
+      // whether it comes back.
       if (isOpened) {
         const isNews = server.up === 0 && !server.brief;
         log[!isNews ? 'debug' : cause === '' ? 'info' : 'warn']('connection lost', {

@@ -1,10 +1,10 @@
 /**
- * The skeleton of every daemon: configuration, log, listeners, peers, readiness, signals, control socket, the end.
- * A daemon itself is a `DaemonSpec`: what to start with the services given, and what it says of itself.
+ * The skeleton of every daemon: configuration, log, listeners, peers, readiness, signals, control socket, the
+ * end. A daemon itself is a `DaemonSpec`: what to start with the services given, and what it says of itself.
  *
- * Environment: `LCC_PARENT_FD=N` names an inherited pipe; when its other end closes (the supervisor died, however) the
- * daemon stops as on SIGTERM. `LCC_INSTANCE=TEXT` tells apart several daemons of one kind on one machine: `lccbot` logs
- * and listens for controls as `lccbot-TEXT`.
+ * Environment: `LCC_PARENT_FD=N` names an inherited pipe; when its other end closes (the supervisor died,
+ * however) the daemon stops as on SIGTERM. `LCC_INSTANCE=TEXT` tells apart several daemons of one kind on one
+ * machine: `lccbot` logs and listens for controls as `lccbot-TEXT`.
  */
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -33,7 +33,7 @@ interface Closing {
 }
 
 export interface DaemonOptions {
-  /** What is open beside the daemon once it has started, until it stops: its metrics. */
+  /** Opens services beside the daemon once it has started, until it stops: its metrics. */
   beside?: (services: Services, running: Running, instance: string) => Promise<Closing | undefined>;
   env: NodeJS.ProcessEnv;
   configFile?: string | undefined;
@@ -54,7 +54,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const instance = options.env['LCC_INSTANCE'] ?? spec.instance ?? '';
   const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
   const log = openLog(name, options);
-  // What lccd gives its children it has said itself.
+  // Settings that lccd gives its children are in its own log.
   if (options.env['LCC_PARENT_FD'] === undefined)
     for (const { key, value } of config.replaced)
       log.warn('an option replaces a setting', {
@@ -80,7 +80,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     });
     process.exit(exitStatusOf(error));
   };
-  // What Node has to say would be text among lines of JSON.
+  // Warnings of Node would be text among lines of JSON.
   process.removeAllListeners('warning');
   process.on('warning', warning =>
     log.warn('Node warning', { warning: warning.name, reason: warning.message }),
@@ -102,7 +102,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   let beside: Closing | undefined;
   let control: Closing;
   try {
-    // What is read while it starts may have been read before it was told to read it again.
+    // Files read while the daemon starts may have been read before it was told to read them again.
     let isToldEarly = false;
     const early = () => void (isToldEarly = true);
     reloads.add(early);
@@ -161,7 +161,7 @@ function firstOf(ending: Promise<string>, running: Running, log: Log): Promise<E
   return Promise.race([told, ended]);
 }
 
-/** What is left (idle sockets, timers) must not keep a stopped daemon alive. */
+/** Idle sockets and timers must not keep a stopped daemon alive. */
 function endProcess(status: ExitStatus): ExitStatus {
   setImmediate(() => process.exit(status));
   return status;
@@ -242,7 +242,7 @@ function whereLinked(path: string): string {
   return isLink ? resolve(dirname(path), readlinkSync(path)) : path;
 }
 
-/** Whether the promise settled in time; its failure is the caller's to have logged. */
+/** True if the promise settled in time; its failure is the caller's to have logged. */
 async function withTimeout(work: Promise<unknown>, limitMs = STOP_TIMEOUT_MS): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), limitMs)));

@@ -35,7 +35,7 @@ export class TurnedAway {
     };
   }
 
-  /** Whether nobody may linger any more. */
+  /** True if nobody may linger any more. */
   get isFull(): boolean {
     return this.#count >= this.#options.most;
   }

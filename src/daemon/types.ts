@@ -1,4 +1,4 @@
-/** What a daemon is to the skeleton, and what the skeleton gives it. */
+/** The contract between a daemon and the skeleton. */
 import type { Socket } from 'node:net';
 import type { Home } from '../config/home.js';
 import type { Config } from '../config/types.js';
@@ -31,7 +31,8 @@ export interface Peer {
 
 /** Who may come in at a listener. */
 export interface Entrance {
-  /** Only machines of this LCC connect here: where they come over a network, they show who they are (machines.ts). */
+  /** Only machines of this LCC connect here: where they come over a network, they show who they are
+   * (machines.ts). */
   machines?: true;
   /** The mode of a Unix socket's file; left out: 0660. */
   mode?: number;
@@ -39,11 +40,14 @@ export interface Entrance {
   say: (why: LccError) => string;
 }
 
-/** How many connections of one kind there may be at a time, over all listeners that are given the same bound. */
+/**
+ * How many connections of one kind there may be at a time, over all listeners that are given the same bound.
+ */
 export interface Bound extends Entrance {
   /** The setting that says so. */
   key: NumberKey;
-  /** The setting that says how many of them may be of one address; `except` is for addresses that speak for others. */
+  /** The setting that says how many of them may be of one address; `except` is for addresses that speak for
+   * others. */
   ofAddress?: { key: NumberKey; except?: (address: string) => boolean };
   /** Plural name of the peers this bound counts, for log lines, e.g. `UNSes`. */
   whose: string;
@@ -51,9 +55,10 @@ export interface Bound extends Entrance {
   evict?: { fromMs: number; end: (connection: Connection, why: LccError, mayLinger: boolean) => void };
 }
 
-/** What a connection has until it closes or its place is another's. */
+/** The place of a connection, until it closes or the place is another's. */
 export interface Place {
-  /** It has said who it is, or all that it wants: nobody takes its place any more. @returns whether it still had it */
+  /** The peer has said who it is, or all that it wants: nobody takes its place any more. @returns true if it
+   * still had it */
   known(): boolean;
 }
 
@@ -73,9 +78,11 @@ export interface Services {
    * @param role what the other side is, for the log, where there are several kinds
    */
   connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role?: string): Peer;
-  /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all the same. */
+  /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all
+   * the same. */
   told: AbortSignal;
-  /** Ends the daemon because of an error it cannot go on with (a failed fsync): logged, exit status from the error. */
+  /** Ends the daemon because of an error it cannot go on with (a failed fsync): logged, exit status from the
+   * error. */
   fail(error: unknown): void;
 }
 
@@ -88,20 +95,23 @@ export interface Running {
   status(): { idle: boolean; [name: string]: unknown };
   /** Finishes what is begun, within a few seconds, and releases everything. */
   stop(): Promise<void>;
-  /** What `stop` may take, where that is set and not a few seconds. */
+  /** Milliseconds that `stop` may take, where that is set and not a few seconds. */
   stopTimeoutMs?: number;
-  /** Resolves when nothing is left to do: then it is stopped, and ends with this status. Left out: there is always more. */
+  /** Resolves when nothing is left to do: then it is stopped, and ends with this status. Left out: there is
+   * always more. */
   finished?: Promise<ExitStatus>;
-  /** What the line of the log says besides when it has finished. */
+  /** Further fields of the log line when it has finished. */
   summary?(): Record<string, number>;
-  /** Told by SIGHUP to read again what it reads from files; certificates of listeners are read again without it. */
+  /** Told by SIGHUP to read again what it reads from files; certificates of listeners are read again without
+   * it. */
   reload?(): void;
   controls?: Record<string, Control>;
 }
 
 export interface DaemonSpec {
   name: string;
-  /** Whatever ends the daemon before it was told to end: to note what its next start must know. @returns what is said of it */
+  /** Whatever ends the daemon before it was told to end: to note what its next start must know. @returns what
+   * is said of it */
   failed?(error: unknown, config: Config): unknown;
   /** Tells it apart from others of its kind on this machine, unless `$LCC_INSTANCE` does. */
   instance?: string | undefined;

@@ -7,8 +7,8 @@
  *     any ──dies, and no other start would mend it──▶ stopped ──reload(), where it is beside the others──▶ starting
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
  *
- * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and stop. They are
- * process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
+ * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and
+ * stop. They are process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
  */
 import { execa } from 'execa';
 import type { Clock } from '../lib/clock.js';
@@ -31,15 +31,17 @@ interface ChildContext {
   log: Log;
   restartMinMs: number;
   restartMaxMs: number;
-  /** Whether the process with this id is up and answering. */
+  /** True if the process with this id is up and answering. */
   isReady: (pid: number) => Promise<boolean>;
-  /** Why a child that has ended with this status is not started again for now; it is asked again and again. */
+  /**
+   * Why a child that has ended with this status is not started again for now; it is asked again and again.
+   */
   notNow?: ((status: number | undefined) => string | undefined) | undefined;
   /** The process has died: `lastEnd` says how. @returns whether to start it again */
   died: () => boolean;
 }
 
-/** What is needed of a running process. */
+/** The parts of a running process that are needed. */
 interface Running {
   readonly pid?: number | undefined;
   kill(signal: NodeJS.Signals): boolean;
@@ -98,7 +100,7 @@ export class Child {
     return this.#spec.isBeside === true;
   }
 
-  /** It is beside the others, and down, for now or for good. */
+  /** True for a child beside the others that is down, for now or for good. */
   get isMissed(): boolean {
     return this.isBeside && this.#state !== 'ready' && this.lastEnd !== undefined;
   }
@@ -153,10 +155,8 @@ export class Child {
     });
   }
 
-  /**
-   * Passes SIGHUP on; to one that is only starting, which may have read its files and listens to no signal yet, when it is ready. One
-   * that stayed down is started: what it lacked may be there now.
-   */
+  /** Passes SIGHUP on; to one that is only starting, which may have read its files and listens to no signal
+   * yet, when it is ready. One that stayed down is started: what it lacked may be there now. */
   reload(): void {
     if (this.#state === 'ready') this.#process?.kill('SIGHUP');
     else if (this.#state === 'starting') this.#isToReload = true;

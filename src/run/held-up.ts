@@ -3,7 +3,9 @@ import type { Home } from '../config/home.js';
 import { roomlessness } from '../lib/disk-room.js';
 import { EXIT } from '../lib/errors.js';
 
-/** Why a child that ended with this status is not started for now: without room no daemon opens a database. */
+/**
+ * Why a child that ended with this status is not started for now: without room no daemon opens a database.
+ */
 export function heldUp(
   status: number | undefined,
   { dir, unsSpool }: Pick<Home, 'dir' | 'unsSpool'>,

@@ -1,19 +1,21 @@
 /**
- * The kinds of daemons of a whole LCC: what lccd starts of each, in which order it stops them, and in which order all are asked
- * what they do. Which kind a name is of: there may be several of a kind, `lccd-uns` and `lccd-uns-west`.
+ * The kinds of daemons of a whole LCC: what lccd starts of each, in which order it stops them, and in which
+ * order all are asked what they do. Which kind a name is of: there may be several of a kind, `lccd-uns` and
+ * `lccd-uns-west`.
  */
 import type { Settings } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 
-/** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared comes last. */
+/** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared
+ * comes last. */
 const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing'] as const;
 
 /** Without these urls are taken and fetched all the same. */
 export const BESIDE: readonly (typeof PHASES)[number][] = ['readers', 'clearing'];
 
 interface DaemonKind {
-  /** Of its command, its control socket and in logs. */
+  /** Name of the command, of the control socket, and in logs. */
   name: string;
   phase: (typeof PHASES)[number];
   /** The options of each child of this kind that lccd starts; of several, each has its number in its name. */
@@ -110,13 +112,15 @@ export const KINDS: readonly DaemonKind[] = [
   },
 ];
 
-/** Daemons that lccd does not start: they may be anywhere, and a URL server ends when there is nothing left to do. */
+/** Daemons that lccd does not start: they may be anywhere, and a URL server ends when there is nothing left
+ * to do. */
 export const ALONE: readonly string[] = ['lccspider', 'lccstored', 'lccurld'];
 
 const namesOf = (phases: readonly string[]) =>
   phases.flatMap(phase => KINDS.filter(kind => kind.phase === phase).map(({ name }) => name));
 
-/** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its way. */
+/** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its
+ * way. */
 export const FLOW: readonly string[] = namesOf(PHASES.filter(phase => phase !== 'readers'));
 
 /** Upstream first: what has been handed on can still be taken. */
@@ -133,7 +137,7 @@ export function rankOf(name: string, kinds: readonly string[]): number {
   return at < 0 ? kinds.length : at;
 }
 
-/** Whether it is the name of a UNS. */
+/** True if it is the name of a UNS. */
 export function isUns(name: string): boolean {
   return isOfKind(name, 'lccd-uns');
 }

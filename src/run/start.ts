@@ -1,4 +1,5 @@
-/** A whole LCC put together: one lccd for each home, its children, how they are called, and who answers for them. */
+/** A whole LCC put together: one lccd for each home, its children, how they are called, and who answers for
+ * them. */
 import { join } from 'node:path';
 import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
@@ -11,9 +12,9 @@ import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
 import { Supervisor } from './supervisor.js';
 
 /**
- * Each daemon collects its young garbage with one thread. V8 would have four threads search together for the few objects
- * that live on; beside five other busy processes their help costs more than it gives: 10 µs of 215 µs CPU a url (one
- * provider alone, two cores).
+ * Each daemon collects its young garbage with one thread. V8 would have four threads search together for the
+ * few objects that live on; beside five other busy processes their help costs more than it gives: 10 µs of
+ * 215 µs CPU a url (one provider alone, two cores).
  */
 const NODE_FLAGS = ['--no-parallel-scavenge'];
 

@@ -22,9 +22,11 @@ export interface SupervisorOptions {
   isReady: (name: string, pid: number) => Promise<boolean>;
   /** A child has come to an end that no other start will mend, and all have been stopped. */
   failed: (error: LccError) => void;
-  /** Why a child that has ended with this status is not started again for now: it would end in the same way. */
+  /**
+   * Why a child that has ended with this status is not started again for now: it would end in the same way.
+   */
   notNow?: (status: number | undefined) => string | undefined;
-  /** Whether any process answers under this name. */
+  /** True if any process answers under this name. */
   answers: (name: string) => Promise<boolean>;
 }
 
@@ -43,7 +45,8 @@ export class Supervisor {
   /** The clock's timers do not keep a process alive; a supervisor must live while all its children wait. */
   #alive: NodeJS.Timeout | undefined;
   #isUp = false;
-  /** Those that were shut out while nobody answered under their name, and how often each had been started again by then. */
+  /** Those that were shut out while nobody answered under their name, and how often each had been started
+   * again by then. */
   readonly #unanswered = new Map<Child, number>();
   #stopped: Promise<void> | undefined;
   /** Ends a pause of `start`: the clock's timer may never come once nothing else keeps the process alive. */
@@ -71,9 +74,10 @@ export class Supervisor {
   }
 
   /**
-   * Starts all children; resolves when every one has become ready, or is held up (`notNow`: it starts when that is over), or is
-   * beside the others and has ended, or when all are stopped because `stop` was called.
-   * @throws LccError when one cannot be started (its own message is on stderr) or the time is up; all are stopped then
+   * Starts all children; resolves when every one has become ready, or is held up (`notNow`: it starts when
+   * that is over), or is beside the others and has ended, or when all are stopped because `stop` was called.
+   * @throws LccError when one cannot be started (its own message is on stderr) or the time is up; all are
+   * stopped then
    */
   async start(): Promise<void> {
     if (this.#stopped !== undefined) return this.#stopped;
@@ -106,9 +110,9 @@ export class Supervisor {
   }
 
   /**
-   * A child that wants what another process has. It is tried again as long as an orphan of an earlier supervisor answers under
-   * its name: that one is about to stop. One that answers no longer may have been there when the child tried, so the last try
-   * is one that began after nobody had answered.
+   * A child that wants what another process has. It is tried again as long as an orphan of an earlier
+   * supervisor answers under its name: that one is about to stop. One that answers no longer may have been
+   * there when the child tried, so the last try is one that began after nobody had answered.
    */
   async #shutOut(): Promise<Child | undefined> {
     for (const child of this.#children) {
@@ -116,13 +120,14 @@ export class Supervisor {
       if (child.isBeside || state !== 'waiting' || !IN_USE.includes(lastEnd?.status)) continue;
       if (await this.#options.answers(child.name)) this.#unanswered.delete(child);
       else if (restarts > (this.#unanswered.get(child) ?? Infinity)) return child;
-      // It may have been started again meanwhile: that try began before there was no answer.
+      // The child may have been started again meanwhile: that try began before there was no answer.
       else if (!this.#unanswered.has(child)) this.#unanswered.set(child, child.restarts);
     }
     return undefined;
   }
 
-  /** Stops all for a child that no other start will mend; while they start, `start` does. @returns whether one may */
+  /** Stops all for a child that no other start will mend; while they start, `start` does. @returns whether
+   * one may */
   #childDied(name: string): boolean {
     const child = this.#children.find(each => each.name === name);
     if (child === undefined || !(this.#isUp ? HOPELESS : PERMANENT).includes(child.lastEnd?.status))
@@ -139,7 +144,8 @@ export class Supervisor {
     for (const child of this.#children) child.reload();
   }
 
-  /** Stops the children in their order, one after the other; those of one name together. Also while they start. */
+  /** Stops the children in their order, one after the other; those of one name together. Also while they
+   * start. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();
     this.#wake();

@@ -5,7 +5,8 @@
  *     …
  *     {"document":"http://www.example.org/sitemap.xml","coverage":"all","etag":"\"1\"",…}
  *
- * What is not known before a document has been read stands at the end. A file without that line counts as none. Its time is that of the last good reading: a 304 confirms it.
+ * What is not known before a document has been read stands at the end. A file without that line counts as
+ * none. Its time is that of the last good reading: a 304 confirms it.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -35,17 +36,17 @@ const COPY_NAME = /^[0-9a-f]{40}(\.|$)/;
 /** The last line. */
 interface Facts extends Validators, Making {
   document: string;
-  /** What was read out of the document. */
+  /** The readings that were taken out of the document. */
   reads: string;
   coverage: Coverage;
   left: number;
 }
 
-/** What a document lists, in a file. */
+/** The list of a document, in a file. */
 export interface Listed extends Making {
   /** A part where it lists what could not be taken. */
   coverage: Coverage;
-  /** What the document lists and could not be taken. */
+  /** Number of entries that could not be taken. */
   left: number;
   path: string;
 }
@@ -89,7 +90,7 @@ export class Copies {
     utimesSync(copy.path, nowMs / 1000, nowMs / 1000);
   }
 
-  /** Its entries are used. */
+  /** The entries of a copy are used. */
   keep(copy: Copy): void {
     this.#used.add(copy.path);
   }
@@ -174,7 +175,7 @@ export class CopyWriter {
     this.#out.write(`${entryLine(entry)}\n`);
   }
 
-  /** What was read, of a document that failed then. */
+  /** Entries that were read of a document that failed then. */
   *entries(): Generator<Entry, void, undefined> {
     this.#out.flush();
     for (const line of readLinesAt(this.#fd, 0, this.#temporary)) {

@@ -1,9 +1,11 @@
 /**
- * Lines of which each has a key, and of those with one key the one of the highest rank, in the order in which they came. They
- * wait in a file; in memory are a hash of 96 bits a key, and a bit a line. Of more keys than the table may hold a part is
- * looked at at a time, and the file is read for each part: memory is bounded, whatever comes.
+ * Lines of which each has a key, and of those with one key the one of the highest rank, in the order in which
+ * they came. They wait in a file; in memory are a hash of 96 bits a key, and a bit a line. Of more keys than
+ * the table may hold a part is looked at at a time, and the file is read for each part: memory is bounded,
+ * whatever comes.
  *
- * Two keys with one hash pass for one; with 96 bits, and a seed of each run's own, that will not happen by chance.
+ * Two keys with one hash pass for one; with 96 bits, and a seed of each run's own, that will not happen by
+ * chance.
  */
 import { randomFillSync } from 'node:crypto';
 import { closeSync, openSync, unlinkSync } from 'node:fs';
@@ -16,12 +18,12 @@ export interface KeyOfLine {
   rank: number;
 }
 
-/** Of the table: 80 MB. */
+/** Most places of the table: 80 MB. */
 const MOST_PLACES = 2 ** 22;
 const FEWEST_PLACES = 2 ** 12;
 /** Numbers of 32 bits in a place: three of the hash, the rank, and the number of the line, counted from 1. */
 const STRIDE = 5;
-/** Of eighths: a fuller table is made larger. */
+/** Eighths that are taken: a fuller table is made larger. */
 const FULLEST = 7;
 const NEWLINE = 0x0a;
 
@@ -116,7 +118,7 @@ export class DistinctLines {
     this.#place(rank, number);
   }
 
-  /** Of the key hashed last. */
+  /** The place of the key hashed last. */
   #place(rank: number, number: number): void {
     const [a, b, c] = this.#hash as unknown as [number, number, number];
     const table = this.#table;

@@ -8,7 +8,7 @@ import { TextList } from './text-list.js';
 import { decoded, unpacked, type Packing } from './unpack.js';
 
 interface DocumentOptions {
-  /** Its url, for relative ones in feeds. */
+  /** Url of the document, for relative ones in feeds. */
   where: string | undefined;
   extras: Extras;
   limits: SourceLimits;
@@ -94,7 +94,7 @@ class XmlDocument implements Reader {
   readonly #found: Found;
   readonly #options: DocumentOptions;
   readonly #xml: SitemapXml;
-  /** What has come, until the root is known. */
+  /** The text that has come, until the root is known. */
   #begun = '';
   #format: 'sitemap' | 'feed' | undefined;
   #feed: FeedReader | undefined;
@@ -126,7 +126,9 @@ class XmlDocument implements Reader {
     if (this.#kind() === undefined) throw new LccError('data.malformed', 'it has no element');
   }
 
-  /** Undefined until the root has come. @throws LccError `data.malformed` for another root than those of lists */
+  /**
+   * Undefined until the root has come. @throws LccError `data.malformed` for another root than those of lists
+   */
   #kind(): 'sitemap' | 'feed' | undefined {
     const { root } = this.#xml;
     if (this.#format !== undefined || root === undefined) return this.#format;

@@ -1,16 +1,14 @@
-/**
- * What lists name, a line each: `CURL LASTMOD MARK`, `-` where there is none; for another list `CURL - list`. Urls have no
- * blanks.
- */
+/** Entries of lists, a line each: `CURL LASTMOD MARK`, `-` where there is none; for another list `CURL -
+ * list`. Urls have no blanks. */
 
 export interface Entry {
   /** As `pageUrl` has it: ASCII. */
   curl: string;
   /** Printed form, as the list has it. */
   lastmod?: string | undefined;
-  /** What makes a change where no time does: an md5. */
+  /** A sign of change where there is no time: an md5. */
   mark?: string | undefined;
-  /** It is a document, whose entries count as well, and no page. */
+  /** True for a document, whose entries count as well, and which is no page. */
   isList?: boolean;
 }
 

@@ -1,4 +1,5 @@
-/** Reads feeds: RSS, Atom, RDF, JSON Feed. What makes a change of an item is what it says: its dates do not move with edits. */
+/** Reads feeds: RSS, Atom, RDF, JSON Feed. What makes a change of an item is what it says: its dates do not
+ * move with edits. */
 import { createHash } from 'node:crypto';
 import { parseFeed } from 'feedsmith';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -11,7 +12,7 @@ type Feed<F extends Parsed['format']> = Extract<Parsed, { format: F }>['feed'];
 
 interface Item {
   url: string | undefined;
-  /** Its `xml:base`. */
+  /** The `xml:base` of the item. */
   base?: string | undefined;
   facts: readonly unknown[];
   enclosures: readonly { url: string | undefined; facts: readonly unknown[] }[];
@@ -45,11 +46,12 @@ export function readFeed(
   }
 }
 
-/** In front of a link stands the base of its own element, which the parser does not tell; a character that no url has is between. */
+/** In front of a link stands the base of its own element, which the parser does not tell; a character that no
+ * url has is between. */
 const BASE_MARK = '\ue000';
 const LINK_WITH_BASE = /<(?:[\w.-]+:)?link\s[^<>]*\bxml:base\s*=[^<>]*>/gi;
 const BASE_ATTRIBUTE = /\sxml:base\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')/i;
-/** Of that element neither. */
+/** The base of the channel counts neither. */
 const CHANNEL_BASE = /<channel(?:\s[^<>]*)?\sxml:base\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')/i;
 const HREF_ATTRIBUTE = /\shref\s*=\s*["']/i;
 
@@ -57,7 +59,7 @@ function withInnerBases(text: string): string {
   if (!text.includes('xml:base')) return text;
   return text.replace(LINK_WITH_BASE, tag => {
     const base = `${valueIn(BASE_ATTRIBUTE.exec(tag)) ?? ''}${BASE_MARK}`;
-    // Of RSS the link is the text that follows.
+    // The link of RSS is the text that follows.
     if (!HREF_ATTRIBUTE.test(tag)) return tag.endsWith('/>') ? tag : `${tag}${base}`;
     return tag.replace(HREF_ATTRIBUTE, begin => `${begin}${base}`);
   });
@@ -69,10 +71,10 @@ function valueIn(found: RegExpExecArray | null): string | undefined {
 
 /** The end of the root: the parser makes the best of a feed that is cut. */
 const ROOT_END = /<\/(?:[\w.-]+:)?(?:rss|feed|rdf)\s*>/gi;
-/** What does not follow it: caches and plugins write scripts and comments there. */
+/** Tags of a feed, which do not follow its root: caches and plugins write scripts and comments there. */
 const OF_A_FEED = /<\/?(?:[\w.-]+:)?(?:item|entry|channel)[\s/>]/i;
 
-/** Whether the root has an end that is one, and nothing of the feed follows. */
+/** True if the root has an end that is one, and nothing of the feed follows. */
 function isWhole(text: string): boolean {
   let last: RegExpExecArray | undefined;
   for (const end of text.matchAll(ROOT_END)) last = end;
@@ -173,7 +175,7 @@ function jsonItems(feed: Feed<'json'>): Item[] {
   }));
 }
 
-/** Of what is there: fields that are missing are null. */
+/** The md5 of all facts that are there: fields that are missing are null. */
 function md5Of(facts: readonly unknown[]): string {
   return createHash('md5').update(JSON.stringify(facts)).digest('hex');
 }

@@ -1,7 +1,5 @@
-/**
- * Gets documents, one at a time: from public addresses, and from the hosts that were named by the user. A site that asks
- * for patience gets it, for as long as is worth waiting for.
- */
+/** Gets documents, one at a time: from public addresses, and from the hosts that were named by the user. A
+ * site that asks for patience gets it, for as long as is worth waiting for. */
 import { createReadStream } from 'node:fs';
 import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
 import type { FetchFailure } from '../fetch/failure.js';

@@ -1,4 +1,4 @@
-/** What readers of documents report. */
+/** Reports of the readers of documents. */
 
 export interface Found {
   /** A page, or something else that is listed with it. */

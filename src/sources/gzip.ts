@@ -1,7 +1,5 @@
-/**
- * Gzip, member by member: each is checked by its own CRC and length. What follows the last member is told from it, which
- * zlib's own streams take for a damaged member.
- */
+/** Gzip, member by member: each is checked by its own CRC and length. What follows the last member is told
+ * from it, which zlib's own streams take for a damaged member. */
 import { once } from 'node:events';
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -55,12 +53,13 @@ const CRC = 2;
 const EXTRA = 4;
 const NAME = 8;
 const COMMENT = 16;
-/** Of the name or the comment of a member. */
+/** Longest name or comment of a member, in bytes. */
 const LONGEST_TEXT = 64 * 1024;
-/** Given to the decompressor at a time: what comes of it is in memory at once, a thousand times as much at most. */
+/** Given to the decompressor at a time: what comes of it is in memory at once, a thousand times as much at
+ * most. */
 const PIECE_BYTES = 16 * 1024;
 
-/** Whether gzip begins here. */
+/** True if gzip begins here. */
 export async function isGzip(feed: ByteFeed): Promise<boolean> {
   return (await feed.has(2)) && feed.held[0] === 0x1f && feed.held[1] === 0x8b;
 }

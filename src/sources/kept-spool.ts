@@ -7,7 +7,7 @@ export class KeptSpool extends SpoolSink {
     // See `release`.
   }
 
-  /** What has come, in pieces. */
+  /** The bytes that have come, in pieces. */
   async *pieces(): AsyncGenerator<Uint8Array, void, undefined> {
     if (!this.isSpooled) return yield* this.chunks;
     for (let at = 0; at < this.length;) {

@@ -19,7 +19,8 @@ const UTC = /^(?:z|utc|[+-]00:?00)?$/i;
 /** Last days of months that not all months have. */
 const RARE_DAYS = ['29', '30', '31'];
 
-/** The time as it is printed everywhere: `2026-11-20T10:13:01Z`; without a zone it is UTC. Undefined for what is no time. */
+/** The time as it is printed everywhere: `2026-11-20T10:13:01Z`; without a zone it is UTC. Undefined for what
+ * is no time. */
 export function lastmodOf(text: string): string | undefined {
   const isMidnight = MIDNIGHT.test(text);
   const printed = printedTime(isMidnight ? text.replace(MIDNIGHT, '$1$200:00:00') : text);

@@ -1,4 +1,4 @@
-/** What reading lists is bounded by. */
+/** Bounds of reading lists. */
 import { limitIn, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
 
 /** A bound, and how the message that refuses names it. */

@@ -1,4 +1,6 @@
-/** sitemap2url and feed2url: lists in, one stream of urls out. Nothing is written before all has been read. */
+/**
+ * sitemap2url and feed2url: lists in, one stream of urls out. Nothing is written before all has been read.
+ */
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,7 +89,7 @@ export async function writeLists(out: Output, options: ListOptions): Promise<Lis
   }
 }
 
-/** What is read out of documents, for copies: a reading for less has not all. */
+/** The readings for a copy: a reading for fewer extras has not all. */
 function readsOf(extras: Extras): string {
   return Object.entries(extras)
     .filter(([, isRead]) => isRead)

@@ -4,7 +4,10 @@ import type { SourceLimit } from './limits.js';
 
 const OUTER_CONTROLS = /^[\0-\x20]+|[\0-\x20]+$/g;
 
-/** @param text as it stands in the list; blanks around it do not count @param base that a relative one is resolved by */
+/**
+ * @param text as it stands in the list; blanks around it do not count @param base that a relative one is
+ * resolved by
+ */
 export function pageUrl(
   text: string,
   most: SourceLimit,

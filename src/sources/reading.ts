@@ -1,4 +1,4 @@
-/** What one document lists, checked and counted as it is found. */
+/** Entries of one document, checked and counted as they are found. */
 import { amount } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
 import type { Coverage } from '../wire/coverage.js';
@@ -20,7 +20,7 @@ const NAMED = 5;
 /** By its protocol a sitemap is not to be larger; many are. */
 const USUAL_ENTRIES = 50_000;
 const USUAL_BYTES = 50 * 1024 * 1024;
-/** Of left-out entries that are named. */
+/** Longest part of a left-out entry that is named. */
 const SHOWN_LENGTH = 200;
 
 interface DocumentReadingSinks {
@@ -88,7 +88,7 @@ export class DocumentReading implements Found {
       this.#options.complain(`${this.#name}: ${what}; left out`);
   }
 
-  /** What of the document was read, once it has been read to its end. */
+  /** The part of the document that was read, once it has been read to its end. */
   get coverage(): Coverage {
     return this.leftOut > 0 ? 'part' : this.isWindow ? 'window' : 'all';
   }

@@ -3,7 +3,7 @@ import { MAX_ROBOTS_BYTES } from '../wire/robots-txt.js';
 
 const LINE = /^[ \t]*sitemap[ \t]*:([^\r\n]*)/i;
 
-/** What its `Sitemap:` lines say, as it stands there, and whether all of them could be read. */
+/** The `Sitemap:` lines of a robots.txt, as they stand there, and whether all of them could be read. */
 interface SitemapLines {
   named: string[];
   isWhole: boolean;

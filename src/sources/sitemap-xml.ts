@@ -1,8 +1,9 @@
 /**
- * Reads `<url>` and `<sitemap>`, wherever they stand in an `<urlset>` or a `<sitemapindex>`. Names count without their namespace,
- * which real sitemaps spell in many ways or leave out; what tells the location of a page from that of an image is where it stands,
- * and that its prefix is that of its `<url>`. A location, or text, that stands elsewhere is left out with a word: it may be what
- * somebody meant. DOCTYPE is skipped, and no entity but XML's own is expanded. What follows the root is not read.
+ * Reads `<url>` and `<sitemap>`, wherever they stand in an `<urlset>` or a `<sitemapindex>`. Names count
+ * without their namespace, which real sitemaps spell in many ways or leave out; what tells the location of a
+ * page from that of an image is where it stands, and that its prefix is that of its `<url>`. A location, or
+ * text, that stands elsewhere is left out with a word: it may be what somebody meant. DOCTYPE is skipped, and
+ * no entity but XML's own is expanded. What follows the root is not read.
  */
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -15,7 +16,7 @@ import { readPlainUrls } from './plain-urls.js';
 const MOST_DEEP = 64;
 const URL_START = '<url>';
 const URL_END = '</url>';
-/** What begins markup in which tags are none. */
+/** Beginnings of markup in which tags are none. */
 const OTHER_MARKUP = /<[!?]/;
 const UNKNOWN_ENTITY = 'undefined entity';
 const WRONG_END = 'unexpected close tag';
@@ -57,11 +58,13 @@ export class SitemapXml {
   #after: string | undefined;
   /** Something came after it. */
   #isBehind = false;
-  /** Of the element that is being read, where its text matters. */
+  /** Text of the element that is being read, where it matters. */
   #text: string | undefined;
   /** Characters given to the parser since it found something. */
   #silent = 0;
-  /** Plain entries may be read without the parser; not any more once there was markup in which tags are none. */
+  /**
+   * Plain entries may be read without the parser; not any more once there was markup in which tags are none.
+   */
   #isPlain = true;
   /** Markup in which an & is one has been seen since the root. */
   #sawOther = false;
@@ -121,7 +124,8 @@ export class SitemapXml {
     return this.#root === 'urlset' || this.#root === 'sitemapindex';
   }
 
-  /** Gives what stands in front of the first entry to the parser. @returns where that begins; -1 where it has not come */
+  /** Gives what stands in front of the first entry to the parser. @returns where that begins; -1 where it has
+   * not come */
   #begin(text: string): number {
     const at = text.indexOf(URL_START);
     const head = text.slice(0, at < 0 ? undefined : at);
@@ -167,7 +171,8 @@ export class SitemapXml {
       throw new LccError('limit', `it has a piece of markup or text of more than ${this.#mostToken.text}`);
   }
 
-  /** Where an & stands for itself, for the parser would look for its `;` as far as the document goes; -1: nowhere. */
+  /** Where an & stands for itself, for the parser would look for its `;` as far as the document goes; -1:
+   * nowhere. */
   #bareAmpersand(text: string): number {
     this.#sawOther ||= OTHER_MARKUP.test(text);
     if (this.#sawOther) return -1;
@@ -175,7 +180,7 @@ export class SitemapXml {
     return at < text.length && !mayBecomeReference(text, at) ? at : -1;
   }
 
-  /** What follows the root may be anything that a cache or a plugin writes there, but not more of the list. */
+  /** After the root may stand anything that a cache or a plugin writes there, but not more of the list. */
   #passOver(text: string): void {
     const seen = `${this.#after ?? ''}${text}`;
     this.#after = seen.slice(-TAG_LENGTH);
@@ -256,7 +261,7 @@ export class SitemapXml {
     else if (level === 1 && local === 'link' && this.#extras.alternates) alternate(attributes, entry);
   }
 
-  /** Whether an element holds the location of an image or a video that is asked for. */
+  /** True if an element holds the location of an image or a video that is asked for. */
   #isOther({ depth }: Entry, level: number, local: string): boolean {
     if (level !== 2) return false;
     const [, parent] = split(this.#names[depth] ?? '');

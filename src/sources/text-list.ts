@@ -4,7 +4,8 @@ import type { Found } from './found.js';
 import type { SourceLimit } from './limits.js';
 
 const HTTP = /^https?:/i;
-/** Where a column begins after a url: anything after a tab, and what no url has after a blank. A blank alone may belong to it. */
+/** Where a column begins after a url: anything after a tab, and what no url has after a blank. A blank alone
+ * may belong to it. */
 const COLUMN =
   /\t|\s(?=(?:https?:\S*|\d{4}-\d\d[-\dTtZz:.+]*|[01]?\.\d+|[01]|always|hourly|daily|weekly|monthly|yearly|never)(?:\s|$))/i;
 
@@ -19,7 +20,10 @@ export class TextList {
     this.#mostToken = mostToken;
   }
 
-  /** @throws LccError `data.malformed` when its first line is no url: it is something else; `limit` for a line too long */
+  /**
+   * @throws LccError `data.malformed` when its first line is no url: it is something else; `limit` for a line
+   * too long
+   */
   write(text: string): void {
     const lines = (this.#carry + text).split(/\r\n|\n|\r(?!$)/);
     this.#carry = lines.pop() ?? '';

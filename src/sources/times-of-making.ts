@@ -1,7 +1,5 @@
-/**
- * Notices lists whose times are those of their making: one time for nearly all urls, and another one at the next reading. Such
- * times say nothing of the pages, and every page would be fetched every time.
- */
+/** Notices lists whose times are those of their making: one time for nearly all urls, and another one at the
+ * next reading. Such times say nothing of the pages, and every page would be fetched every time. */
 
 /** Fewer urls may well have changed together. */
 const FEWEST = 20;
@@ -33,11 +31,14 @@ export function isCommon(ofThese: number, urls: number): boolean {
 export interface Making {
   /** The time that nearly all urls have; '' where there is none. */
   common: string;
-  /** It is the time at which the list was made. */
+  /** True if the time is the one at which the list was made. */
   isMaking: boolean;
 }
 
-/** @param before of the last reading; it stays so as long as nearly all have one time, be it the same as last time */
+/**
+ * @param before of the last reading; it stays so as long as nearly all have one time, be it the same as last
+ * time
+ */
 export function makingOf(common: string, before: Making | undefined): Making {
   const hasMoved = before !== undefined && before.common !== '' && before.common !== common;
   return { common, isMaking: common !== '' && (before?.isMaking === true || hasMoved) };

@@ -1,4 +1,5 @@
-/** Documents as they come: packed up to twice with gzip, whatever their name says, in the encoding that they say. */
+/** Documents as they come: packed up to twice with gzip, whatever their name says, in the encoding that they
+ * say. */
 import { LccError } from '../lib/errors.js';
 import { ByteFeed, gunzipped, isGzip } from './gzip.js';
 import type { SourceLimit } from './limits.js';
@@ -6,9 +7,9 @@ import type { SourceLimit } from './limits.js';
 type Pieces = AsyncIterable<Uint8Array>;
 type Decoder = InstanceType<typeof TextDecoder>;
 
-/** What was found about the packing of a document, once it has been read. */
+/** The packing of a document, once it has been read. */
 export interface Packing {
-  /** Its end is that of its gzip, which says so. */
+  /** The end of the document is that of its gzip, which says so. */
   isPacked: boolean;
   /** Something else follows the gzip. */
   hasRest: boolean;
@@ -53,8 +54,8 @@ async function* bounded(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffe
 }
 
 /**
- * The document as text: by its byte order mark, else what its declaration says, else UTF-8. Bytes that are no characters become
- * U+FFFD. The mark and blanks in front of the first character are left out.
+ * The document as text: by its byte order mark, else what its declaration says, else UTF-8. Bytes that are no
+ * characters become U+FFFD. The mark and blanks in front of the first character are left out.
  * @throws LccError `data.malformed` for an encoding that is not known
  */
 export async function* decoded(pieces: Pieces): AsyncGenerator<string, void, undefined> {
@@ -89,7 +90,7 @@ function decoderFor(head: Uint8Array): Decoder {
   const isMarked = a === 0xef && b === 0xbb;
   const text = Buffer.from(head.subarray(0, DECLARATION_BYTES)).toString('latin1');
   const name = (isMarked ? undefined : DECLARED.exec(text)?.[1]) ?? 'utf-8';
-  // It was read byte by byte: what it says of two bytes a character is not true.
+  // The document was read byte by byte: a claim of two bytes a character is not true.
   if (/^utf-?16|^ucs-?2/i.test(name)) return new TextDecoder('utf-8');
   try {
     return new TextDecoder(name);

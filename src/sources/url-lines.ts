@@ -1,7 +1,5 @@
-/**
- * Entries of all lists as `<url>` elements, each url once: of several the one with the latest time; where none has one the mark
- * is that of all.
- */
+/** Entries of all lists as `<url>` elements, each url once: of several the one with the latest time; where
+ * none has one the mark is that of all. */
 import { crc32 } from 'node:zlib';
 import type { Output } from '../lib/stdio.js';
 import { escapeAttribute } from '../lib/xml/escape.js';
@@ -14,7 +12,7 @@ export interface UrlLineOptions {
   types: ReadonlyMap<string, string>;
   /** Times that lists give are not written. */
   ignoresLastmod: boolean;
-  /** What has no time that counts changes that often; undefined: never. */
+  /** Interval at which a url without a time that counts changes; undefined: never. */
   revisitMs: number | undefined;
   dropsOutside: boolean;
   nowMs: number;
@@ -28,7 +26,8 @@ const MARK = ' entry="';
 /** The last second that a rank can be. */
 const MOST_RANK = 2 ** 32 - 1;
 const MARKED_RANK = 1;
-/** Pages whose marks wait for more of their items; beyond, those that come later make pages of their own to the mark. */
+/** Pages whose marks wait for more of their items; beyond, those that come later make pages of their own to
+ * the mark. */
 const MOST_MARKED = 2 ** 17;
 const MARK_SPACE = 2n ** 128n;
 
@@ -111,7 +110,8 @@ function rankOf(mtime: string | undefined, isMarked: boolean): number {
   return Math.min(Math.max(secondsOfPrinted(mtime), MARKED_RANK + 1), MOST_RANK);
 }
 
-/** The number of the period in which a url is now; each url's begin at a time of its own, so that they are spread evenly. */
+/** The number of the period in which a url is now; each url's begin at a time of its own, so that they are
+ * spread evenly. */
 function turnOf(curl: string, periodMs: number, nowMs: number): number {
   return Math.floor((nowMs + (crc32(curl) % periodMs)) / periodMs);
 }

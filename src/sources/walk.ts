@@ -1,7 +1,5 @@
-/**
- * Reads documents and what they list, one after the other, to the end. What cannot be read is made up for by the last good
- * reading, if that is not too old; otherwise what is read in all is a part.
- */
+/** Reads documents and what they list, one after the other, to the end. What cannot be read is made up for by
+ * the last good reading, if that is not too old; otherwise what is read in all is a part. */
 import { amount, formatDuration } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
 import { entriesOf, type Copies, type Copy, type CopyWriter, type Listed } from './copies.js';
@@ -186,11 +184,11 @@ export class Walk {
     } catch (error) {
       if (content.failure === undefined) throw error;
     }
-    // What came came to an end because the transfer did.
+    // The content ended because the transfer did.
     throw content.failure;
   }
 
-  /** What was read of a document that is not whole. */
+  /** Takes the entries that were read of a document that is not whole. */
   #takeRest(task: Task, writer: CopyWriter | undefined, reading: DocumentReading): void {
     for (const entry of writer?.entries() ?? []) if (entry.isList !== true) this.#take(entry);
     for (const url of reading.children) this.#addChild(task, url);
@@ -255,7 +253,8 @@ export class Walk {
   }
 }
 
-/** Whether a site says that it has no robots.txt: by any status that blames who asks, but for asking too often. */
+/** True if a site says that it has no robots.txt: by any status that blames who asks, but for asking too
+ * often. */
 function isNone(error: LccError): boolean {
   if (!(error instanceof StatusError)) return false;
   return error.status >= 400 && error.status < 500 && error.status !== TOO_MANY_REQUESTS;

@@ -1,6 +1,6 @@
 /**
- * When a set counts as accepted: its end has been read, some of it can be taken, it fits into what its provider may have, and
- * its file, name and folder are on disk. The CP is told so afterwards, and not before.
+ * When a set counts as accepted: its end has been read, some of it can be taken, it fits into what its
+ * provider may have, and its file, name and folder are on disk. The CP is told so afterwards, and not before.
  */
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { Refusal } from '../wire/refusal.js';
@@ -19,7 +19,8 @@ export async function acceptSet(
   const after = pidb.latestSet(provider.pid);
   // Nobody would fetch for it.
   if (after === undefined) throw new Refusal(101, 'the provider was removed');
-  // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
+  // The set would remove all that is held; a wrong urlprefix is likelier than a site that has become all
+  // wrong.
   if (kind === 'full' && set.urls > 0 && set.received === 0)
     throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
   if (kind === 'partial') await set.demandQuota();

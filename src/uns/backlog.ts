@@ -1,6 +1,7 @@
 /**
- * What waits in the spool, so that the next set to be sent is found at once, however many there are. Providers take turns,
- * each with its oldest set: a provider with a thousand sets waiting is not in front of all others with all of them.
+ * Sets that wait in the spool, so that the next one to be sent is found at once, however many there are.
+ * Providers take turns, each with its oldest set: a provider with a thousand sets waiting is not in front of
+ * all others with all of them.
  *
  *     waiting ──take──▶ being sent ──done──▶ gone: its provider's next one waits, after those of others
  *                          ╰──back──▶ waiting
@@ -28,7 +29,7 @@ export interface WaitingSets {
 
 export class Backlog {
   readonly #entries: () => readonly SpoolEntry[];
-  /** What each owner has, oldest first; the first one may be on its way. */
+  /** Sets of each owner, oldest first; the first one may be on its way. */
   readonly #queues = new Map<Owner, SpooledSet[]>();
   /** Owners with their first set waiting, in the order of their turns, by its size. */
   readonly #small = new Set<Owner>();
@@ -43,13 +44,13 @@ export class Backlog {
     this.#entries = entries;
   }
 
-  /** Whether the provider has anything here, on its way or not. */
+  /** True if the provider has anything here, on its way or not. */
   has(pid: number): boolean {
     this.#addNew();
     return this.#queues.has(pid);
   }
 
-  /** What the provider has here, on its way or not. */
+  /** The sets that the provider has here, on their way or not. */
   waiting(pid: number): Readonly<WaitingSets> {
     this.#addNew();
     return this.#waiting.get(pid) ?? { sets: 0, urls: 0, fullSets: 0 };
@@ -113,7 +114,7 @@ export class Backlog {
   }
 
   #count({ label }: SpooledSet, by: 1 | -1): void {
-    // What nobody announced is none of its provider's doing.
+    // Sets that nobody announced are none of their provider's doing.
     if (label?.origin !== undefined || label === undefined) return;
     const { sets, urls, fullSets } = this.#waiting.get(label.pid) ?? { sets: 0, urls: 0, fullSets: 0 };
     const now = {

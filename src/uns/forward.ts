@@ -1,16 +1,17 @@
 /**
- * Sets from the spool to the Queue Manager, each provider's oldest first, over several connections: one set at a time on
- * each, one of a provider at a time, and only one large one, so that nobody waits for somebody else's million. Which is
- * next is for backlog.ts to say. The Queue Manager commits those that come at the same time together.
+ * Sets from the spool to the Queue Manager, each provider's oldest first, over several connections: one set
+ * at a time on each, one of a provider at a time, and only one large one, so that nobody waits for somebody
+ * else's million. Which is next is for backlog.ts to say. The Queue Manager commits those that come at the
+ * same time together.
  *
  *     idle ──an entry──▶ verified ──▶ sent ──absorbed──▶ removed
  *                           │           ├──refused──▶ set aside
  *                           │           ╰──connection lost: sent again, from its beginning
  *                           ╰──damaged──▶ QM told ──noted──▶ set aside
  *
- * An entry goes only after the QM has answered, so a crash anywhere sends it again; the QM knows it by its id. It is
- * verified whole before anything of it is sent, for half of a damaged set must not reach the queue: a small one is read
- * into memory, a large one is read twice.
+ * An entry goes only after the QM has answered, so a crash anywhere sends it again; the QM knows it by its
+ * id. It is verified whole before anything of it is sent, for half of a damaged set must not reach the queue:
+ * a small one is read into memory, a large one is read twice.
  */
 import { createHash, hash } from 'node:crypto';
 import type { Connection } from '../daemon/types.js';
@@ -88,7 +89,7 @@ export class Forwarder {
     return this.#absorbed;
   }
 
-  /** What the provider has in the spool. */
+  /** The sets that the provider has in the spool. */
   waiting(pid: number): Readonly<WaitingSets> {
     return this.#backlog.waiting(pid);
   }
@@ -132,7 +133,8 @@ export class Forwarder {
     await Promise.allSettled(this.#leaving);
   }
 
-  /** Logs one refusal for all connections and tries, and one loss, of the last connection: each is like the other. */
+  /** Logs one refusal for all connections and tries, and one loss, of the last connection: each is like the
+   * other. */
   #away(error: LccError, stream: Stream): void {
     const { log, spool } = this.#parts;
     const reason = messageOf(error);
@@ -157,7 +159,7 @@ export class Forwarder {
     if (!this.#streams.delete(stream)) return;
     if (stream.set !== undefined) this.#backlog.back(stream.set);
     if (this.#streams.size === 0) this.#refusal = undefined;
-    // What it was sending can go over another.
+    // The set that was being sent can go over another link.
     this.wake();
   }
 
@@ -297,7 +299,7 @@ function digested({ header, content }: { header: SpoolHeader; content: readonly 
   return { header, md5: hash('md5', content.length > 1 ? Buffer.concat(content) : only, 'hex') };
 }
 
-/** What an entry says of its set. */
+/** The head of a set, as its entry has it. */
 function headOf({ entry, label }: SpooledSet, { header, md5 }: Verified): SetHead {
   const set = header['set'] === 'full' ? 'full' : 'partial';
   const urlprefix = String(header['urlprefix'] ?? '');

@@ -1,7 +1,7 @@
 /**
- * Rations of full sets (semantics.md, rule 6), as of now: what the Queue Manager has counted, and the full sets that wait
- * for it in the spools as if they were absorbed. Looked at when a full set begins, to spare its CP the sending, and again
- * when it is about to be accepted: another session may have had the last one.
+ * Rations of full sets (semantics.md, rule 6), as of now: what the Queue Manager has counted, and the full
+ * sets that wait for it in the spools as if they were absorbed. Looked at when a full set begins, to spare
+ * its CP the sending, and again when it is about to be accepted: another session may have had the last one.
  */
 import { fullSetRation, type FullSetRation, type Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
@@ -29,7 +29,7 @@ export class Rations {
     this.#clock = parts.clock;
   }
 
-  /** What a provider, as it was read just now, has left when `fullSets` of it wait. */
+  /** The ration that a provider, as it was read just now, has left when `fullSets` of it wait. */
   of(provider: Provider, fullSets: number): FullSetRation {
     const nowMs = this.#clock.nowMs();
     const known = this.#pidb.truth(provider.pid, Math.floor(nowMs / 1000));

@@ -1,4 +1,6 @@
-/** From credentials to an admission: back-off, password, spool room, connection number, what the CP is told. */
+/**
+ * From credentials to an admission: back-off, password, spool room, connection number, what the CP is told.
+ */
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { AdmittedLogin, SessionBegun, SessionStore } from '../db/spools/sessions.js';
@@ -87,7 +89,8 @@ export class Logins {
   }
 
   /**
-   * How a provider stands, for a client that only looks: it takes no place, no number, and receives no errors.
+   * How a provider stands, for a client that only looks: it takes no place, no number, and receives no
+   * errors.
    * @param rest as in `admit`
    * @throws Refusal 101, 102 or 105
    */
@@ -99,7 +102,8 @@ export class Logins {
     return this.#describe(provider, { ...last, errseen }).status;
   }
 
-  /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
+  /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102;
+   * LccError `io` */
   async received(pid: number, errseen: number): Promise<void> {
     await this.#commits.add(() => this.#parts.sessions.received(pid, errseen));
   }
@@ -200,7 +204,7 @@ export class Logins {
   }
 }
 
-/** What a CP is told where trying again later helps. */
+/** The refusal for a CP where trying again later helps. */
 function laterFor(error: unknown): Refusal | undefined {
   switch (errnoOf(error) ?? '') {
     case 'SQLITE_FULL':
@@ -213,7 +217,7 @@ function laterFor(error: unknown): Refusal | undefined {
   }
 }
 
-/** What a CP says it is, if that can be one. */
+/** The number that a CP gives as its own, if it can be one. */
 export function pidOf(id: string): number | undefined {
   return /^[0-9]{1,15}$/.test(id) ? Number(id) : undefined;
 }

@@ -1,4 +1,4 @@
-/** What a UNS must be told: plain values, taken from the settings in one place. */
+/** Settings of a UNS: plain values, taken in one place. */
 import { join } from 'node:path';
 import { freeDiskOf, type FreeDisk } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
@@ -18,7 +18,7 @@ export interface UnsOptions {
   /** Name of this UNS, part of the names of its spool and of its entries. */
   id: string;
   spoolDir: string;
-  /** What the disk of the spool must have free for sets to be taken. */
+  /** Free space that the disk of the spool must have for sets to be taken. */
   minFree: FreeDisk;
   sessionsDb: string;
   lccDb: string;
@@ -33,7 +33,8 @@ export interface UnsOptions {
 }
 
 /**
- * @param openFiles how many files the process may have open: connections stay below, so that the spool always works
+ * @param openFiles how many files the process may have open: connections stay below, so that the spool always
+ * works
  */
 export function unsOptions(
   { home, settings }: Pick<Services, 'home' | 'settings'>,

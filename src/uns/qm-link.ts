@@ -1,4 +1,6 @@
-/** The UNS's end of the connection to the Queue Manager: questions with one answer, bytes with backpressure. */
+/**
+ * The UNS's end of the connection to the Queue Manager: questions with one answer, bytes with backpressure.
+ */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
@@ -9,7 +11,8 @@ import { createAnswerReader, type QmAnswer } from '../wire/uns-qm.js';
 export class QmLink {
   readonly #talk: Conversation;
   readonly #timeoutMs: number;
-  /** What has come and was not waited for yet: of a set that is refused at its head, before all of it was sent. */
+  /** An answer that has come and was not waited for yet: to a set that is refused at its head, before all of
+   * it was sent. */
   #answer: QmAnswer | undefined;
   #isAsking = false;
 

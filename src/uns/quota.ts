@@ -1,8 +1,9 @@
 /**
- * Quotas at intake (semantics.md, rule 14): a set is refused when all of it would certainly not fit into what the provider
- * may have. Counted are what is held, what waits to be fetched, and what the set adds, less what it deletes; that costs a
- * look-up of each url, so it is done only for sets that might not fit. What the Queue Manager has not got yet is unknown
- * here: it looks again at each url, and so does the result of each fetch.
+ * Quotas at intake (semantics.md, rule 14): a set is refused when all of it would certainly not fit into what
+ * the provider may have. Counted are what is held, what waits to be fetched, and what the set adds, less what
+ * it deletes; that costs a look-up of each url, so it is done only for sets that might not fit. What the
+ * Queue Manager has not got yet is unknown here: it looks again at each url, and so does the result of each
+ * fetch.
  */
 import { createHash } from 'node:crypto';
 import type { Provider } from '../db/providers/pidb.js';
@@ -17,7 +18,7 @@ import { Refusal } from '../wire/refusal.js';
 /** Bytes of a hash that tells urls of one set apart. */
 const KEY_BYTES = 6;
 
-/** What a set says of itself. */
+/** Size of a set, as the set gives it. */
 interface SetSize {
   updates: number;
   /** The sum of the announced lengths. */
@@ -32,7 +33,7 @@ export function overSpace(provider: Provider): Refusal {
   return new Refusal(203, `space quota exceeded: ${provider.spacemax} bytes are allowed`);
 }
 
-/** Whether a partial set fits however many of its urls are new. */
+/** True if a partial set fits however many of its urls are new. */
 export function certainlyFits(
   { filesmax, filesused, nurlproc, spacemax, spaceused }: Provider,
   set: SetSize,
@@ -86,7 +87,7 @@ export class SetGrowth {
       this.#space -= heldBytes;
       return;
     }
-    // It is among what waits.
+    // The set is among those that wait.
     if (isWaiting) return;
     const bytes = record.len === undefined ? (heldBytes ?? 0) : Number(record.len);
     if (heldBytes === undefined) {

@@ -1,4 +1,4 @@
-/** Whether a UNS has room for more sets: in its spool, and on the spool's disk. */
+/** Room of a UNS for more sets: in its spool, and on the spool's disk. */
 import { bytesToKeep, describeRoom } from '../config/free-disk.js';
 import type { Spool } from '../lib/spool.js';
 import { Refusal } from '../wire/refusal.js';
@@ -13,7 +13,7 @@ export class SpoolRoom {
     this.#options = options;
   }
 
-  /** What is full, the spool or its disk. */
+  /** The place that is full, the spool or its disk. */
   shortage(): string | undefined {
     const { limits } = this.#options;
     return this.#spool.bytes >= limits.maxSpoolBytes

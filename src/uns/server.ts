@@ -1,4 +1,6 @@
-/** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM. */
+/**
+ * The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM.
+ */
 import { dirname } from 'node:path';
 import { Places, type Evict } from '../daemon/places.js';
 import type { Connection } from '../daemon/types.js';
@@ -143,7 +145,7 @@ export class UnsServer {
     this.#webDoor.accept(connection).catch(this.#parts.fail);
   }
 
-  /** What delivers urls that nobody announced has connected. */
+  /** A deliverer of urls that nobody announced has connected. */
   acceptSpider(connection: Connection): void {
     this.#spiderDoor.accept(connection).catch(this.#parts.fail);
   }
@@ -185,7 +187,8 @@ export class UnsServer {
     await Promise.allSettled([...this.#open.values(), this.#spiderDoor.stop()]);
   }
 
-  /** Releases everything, once the connections to the Queue Manager are closed; nothing may be called any more. */
+  /** Releases everything, once the connections to the Queue Manager are closed; nothing may be called any
+   * more. */
   async close(): Promise<void> {
     await this.#forwarder.stop();
     this.#sessions.close();

@@ -5,7 +5,8 @@
  *         │                  │ CP leaves: parted   │ anything wrong: the spool file goes
  *         ╰── refused ◀──────┴─────────────────────╯
  *
- * When a set counts is said in acceptance.ts, when the errors that were shown count as received in shown-errors.ts.
+ * When a set counts is said in acceptance.ts, when the errors that were shown count as received in
+ * shown-errors.ts.
  */
 import type { Place } from '../daemon/types.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
@@ -77,7 +78,7 @@ export class CpSession {
   #receivedUpTo = 0;
   /** The CP has left in the middle of a set. */
   #isCut = false;
-  /** What has been said of a set: nothing, the beginning of the result, all of it. */
+  /** The part of the result that has been sent: nothing, the beginning, all of it. */
   #result: 'none' | 'begun' | 'complete' = 'none';
 
   constructor(
@@ -96,7 +97,7 @@ export class CpSession {
     this.#timeLimits = new TimeLimits(parts.options, parts.clock, why => this.#talk.interrupt(why));
   }
 
-  /** Whether a set is being read or made durable. */
+  /** True if a set is being read or made durable. */
   get hasSet(): boolean {
     return this.#set !== undefined;
   }

@@ -1,4 +1,5 @@
-/** One set on its way from a CP into the spool: every url judged, the good ones kept as they came, the bad ones named. */
+/** One set on its way from a CP into the spool: every url judged, the good ones kept as they came, the bad
+ * ones named. */
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { LccError } from '../lib/errors.js';
@@ -29,7 +30,7 @@ interface SetStart {
   ip: string;
   /** Now, seconds since 1970. */
   atS: number;
-  /** What it is of, where its owner did not send it. */
+  /** Source of the set, where its owner did not send it. */
   origin?: SetOrigin;
 }
 
@@ -151,7 +152,8 @@ export class SetSpooling {
 
   /** Looks whether a partial set fits, url by url where that is not certain. @throws Refusal 202 or 203 */
   async demandQuota(): Promise<void> {
-    // Nobody waits to hear that there is no room for what nobody announced: the Queue Manager leaves that out.
+    // Nobody waits to hear that there is no room for what nobody announced: the Queue Manager leaves that
+    // out.
     if (this.#origin !== undefined) return;
     if (certainlyFits(this.provider, { updates: this.#updates, bytes: this.#announcedBytes })) return;
     try {
@@ -164,7 +166,7 @@ export class SetSpooling {
       }
       growth.demandRoom();
     } catch (error) {
-      // What cannot be read is for the Queue Manager to judge, which looks at each url in any case.
+      // A url that cannot be read is for the Queue Manager to judge, which looks at each url in any case.
       if (!(error instanceof LccError) || !UNREADABLE.has(error.code)) throw error;
     }
   }

@@ -1,7 +1,8 @@
 /**
- * Where what nobody announced comes in: links, scans and audits (docs/design/spidering.md), by a Unix socket whose permission is
- * the login. Many sets on one connection, each of one provider and for itself: it is answered in its turn when it is on disk, or
- * when it is refused, and the next goes on all the same. While MAX_UNANSWERED are not answered nothing more is read.
+ * Where what nobody announced comes in: links, scans and audits (docs/design/spidering.md), by a Unix socket
+ * whose permission is the login. Many sets on one connection, each of one provider and for itself: it is
+ * answered in its turn when it is on disk, or when it is refused, and the next goes on all the same. While
+ * MAX_UNANSWERED are not answered nothing more is read.
  */
 import type { Connection } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';

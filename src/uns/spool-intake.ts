@@ -10,7 +10,7 @@ import type { UnsOptions } from './options.js';
 import { SpoolRoom } from './room.js';
 import { formatLabel, type EntryLabel } from './spool-names.js';
 
-/** What is said of a set when it begins to be written. */
+/** Header of a set when it begins to be written. */
 interface IntakeHeader {
   pid: number;
   seq: number;
@@ -27,7 +27,7 @@ interface IntakeHeader {
 interface IntakeParts {
   spool: Spool;
   sessions: SessionStore;
-  /** What waits in the spool. */
+  /** The provider's sets in the spool. */
   waiting: (pid: number) => Readonly<WaitingSets>;
   /** Called whenever a set has been made durable. */
   onEntry: () => void;
@@ -58,7 +58,7 @@ export class SpoolIntake {
     step('uns.accepted');
   }
 
-  /** What waits for the Queue Manager. */
+  /** The provider's sets that wait for the Queue Manager. */
   waiting(pid: number): Readonly<WaitingSets> {
     return this.#parts.waiting(pid);
   }

@@ -1,7 +1,5 @@
-/**
- * What the names of spool entries say, so that a set is known without opening its file, and when that is damaged; and what
- * lies in the spools of the UNSes of one LCC, whether or not they run.
- */
+/** Names of spool entries, by which a set is known without opening its file, and when that is damaged; and
+ * the entries in the spools of the UNSes of one LCC, whether or not they run. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../lib/errors.js';
@@ -17,10 +15,11 @@ export interface EntryLabel {
   received: number;
   /** How many of them ask for removal. */
   deletes: number;
-  /** What was known of the provider when the set was accepted (wire/uns-qm.ts): its newest connection, and its newest set in the queue. */
+  /** The provider's newest connection and newest set in the queue, as known when the set was accepted
+   * (wire/uns-qm.ts). */
   newest: number;
   after: number;
-  /** What it is of, where its owner did not send it. */
+  /** Source of the set, where its owner did not send it. */
   origin?: SetOrigin | undefined;
 }
 

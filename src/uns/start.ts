@@ -26,7 +26,8 @@ const DOOR_PLACES: Bound = {
 };
 
 /**
- * @param doors where daemons in front connect, and where what delivers urls that nobody announced does: Unix sockets
+ * @param doors where daemons in front connect, and where what delivers urls that nobody announced does: Unix
+ * sockets
  * @param qm where the Queue Manager listens; undefined: sets stay in the spool
  */
 export async function startUns(

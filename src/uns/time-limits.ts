@@ -1,7 +1,5 @@
-/**
- * The time limits of one session, with one timer: login, silence, slowness, length. Only time spent waiting for the CP
- * counts as silence or slowness; what the disk takes is not its fault.
- */
+/** The time limits of one session, with one timer: login, silence, slowness, length. Only time spent waiting
+ * for the CP counts as silence or slowness; what the disk takes is not its fault. */
 import type { Clock } from '../lib/clock.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { Refusal } from '../wire/refusal.js';

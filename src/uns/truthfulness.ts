@@ -1,4 +1,4 @@
-/** What a provider is told of its score, and what a low one does to its ration of full sets. */
+/** The report to a provider on its score, and the effect of a low one on its ration of full sets. */
 import type { Provider } from '../db/providers/pidb.js';
 import type { ProviderTruth } from '../db/truth/reader.js';
 import { fullSetsFor } from '../db/truth/shown.js';
@@ -14,7 +14,7 @@ export function truthfulnessOf(known: ProviderTruth | undefined): Truthfulness |
   return { score: known.truth, ...Object.fromEntries(whole) } as Truthfulness;
 }
 
-/** Of a provider that announces what has not changed only a part of its unasked full sets is taken. */
+/** A provider that announces what has not changed has only a part of its unasked full sets taken. */
 export function rationed(provider: Provider, known: ProviderTruth | undefined): Provider {
   if (known === undefined) return provider;
   return { ...provider, fullsetsallowed: fullSetsFor(known, provider.fullsetsallowed) };

@@ -1,7 +1,7 @@
 /**
- * A daemon in front that asks how a provider stands, with the password that its client gave: `<provider … door="web"
- * for="ADDR"/>`. It is answered as a CP is, takes no number and no session, and no errors count as received; back-off is
- * by the address of the client. One question a connection; sets are refused.
+ * A daemon in front that asks how a provider stands, with the password that its client gave: `<provider …
+ * door="web" for="ADDR"/>`. It is answered as a CP is, takes no number and no session, and no errors count as
+ * received; back-off is by the address of the client. One question a connection; sets are refused.
  */
 import type { Connection } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';

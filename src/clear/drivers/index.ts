@@ -33,7 +33,7 @@ export function driverOf(rail: { name: string; driver: string; opts: string }): 
   return make({ name: rail.name, opts: optionsOf(rail) });
 }
 
-/** Whether pages are put on a rail, as against a cache that is told to get them. */
+/** True if pages are put on a rail, as against a cache that is told to get them. */
 export function isPutOn(rail: Parameters<typeof driverOf>[0]): boolean {
   try {
     return driverOf(rail).renew === 'put';

@@ -1,14 +1,16 @@
 /**
- * A cache of nginx without a module to purge it: a GET with a header that `proxy_cache_bypass` lets pass replaces the entry
- * in place. There is no way to only remove an entry, so that clearing a page is fetching it again, too. What the site answers
- * instead of a page, that it is gone, has moved or is for others no more, takes its place where `proxy_cache_valid` names it
- * (examples/clear); whether it has is seen by what readers get.
+ * A cache of nginx without a module to purge it: a GET with a header that `proxy_cache_bypass` lets pass
+ * replaces the entry in place. There is no way to only remove an entry, so that clearing a page is fetching
+ * it again, too. What the site answers instead of a page, that it is gone, has moved or is for others no
+ * more, takes its place where `proxy_cache_valid` names it (examples/clear); whether it has is seen by what
+ * readers get.
  */
 import { LccError } from '../../lib/errors.js';
 import { onlyOptions, textOption } from './options.js';
 import type { Driver, DriverRail, Way } from './types.js';
 
-/** Answers that are no page: the page has moved, or is not for everybody any more; and, of one that is cleared, is gone. */
+/** Answers that are no page: the page has moved, or is not for everybody any more; and, of one that is
+ * cleared, is gone. */
 const NO_PAGE = [301, 302, 303, 307, 308, 401, 403];
 const GONE = [404, 410];
 

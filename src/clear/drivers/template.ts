@@ -1,19 +1,20 @@
 /**
- * Anything that is cleared over HTTP, a CDN say, by a template: method, path, headers, body, statuses that mean done, pages in
- * one request, requests a second.
+ * Anything that is cleared over HTTP, a CDN say, by a template: method, path, headers, body, statuses that
+ * mean done, pages in one request, requests a second.
  *
  *     {"clear": {"method": "POST", "path": "/purge", "headers": {"content-type": "application/json"},
  *                "body": "{\"files\": {pages}}", "pages": 100, "done": [200]},
  *      "site": "https://www.example.org", "per_s": 10, "burst": 20}
  *
- * `{url}`, `{key}` and `{page}` stand for a page's path, content id and address; `{urls}`, `{keys}` and `{pages}` for those of all
- * pages of the request, in the body as a JSON array, elsewhere with spaces between.
+ * `{url}`, `{key}` and `{page}` stand for a page's path, content id and address; `{urls}`, `{keys}` and
+ * `{pages}` for those of all pages of the request, in the body as a JSON array, elsewhere with spaces
+ * between.
  */
 import { numberOption, objectOption, onlyOptions, textOption, wrong } from './options.js';
 import type { Driver, DriverRail, PageToClear, Way } from './types.js';
 
 const MAX_PAGES = 1000;
-/** What names the pages of one request: headers of many servers end at 8 KB. */
+/** Most characters of the names of pages in one request: headers of many servers end at 8 KB. */
 const MAX_CHARS = 7500;
 const METHOD = /^[A-Z]{1,20}$/;
 const PLACES = /\{(urls?|keys?|pages?)\}/g;

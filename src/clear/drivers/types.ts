@@ -1,13 +1,14 @@
 /**
- * What a driver is: a table that says what one kind of rail is asked, and what counts as done. A driver keeps nothing and
- * sends nothing; who is asked, with which login, and what follows from the answer is the same for all of them.
+ * A driver is a table for one kind of rail: its requests, and the answers that count as done. A driver keeps
+ * nothing and sends nothing; the address, the login, and the consequences of an answer are the same for all
+ * of them.
  */
 import type { BodyToSend, Method } from '../../fetch/job.js';
 import type { PageVerb } from '../outcomes.js';
 
 /** A page as drivers see it. */
 export interface PageToClear {
-  /** Its path. */
+  /** Path of the page. */
   url: string;
   contentId: string;
 }
@@ -23,18 +24,20 @@ export interface RailRequest {
   verb: PageVerb;
   /** Statuses that mean success, where they are others than the verb's (outcomes.ts). */
   done?: readonly number[];
-  /** Statuses that mean success where readers are answered the same: the cache has taken the answer in the page's place. */
+  /** Statuses that mean success where readers are answered the same: the cache has taken the answer in the
+   * page's place. */
   asReaders?: { statuses: readonly number[]; headers: readonly string[] };
-  /** It is about a file: a folder in its place, or a file where its folder has to be, never lets it be done. */
+  /** True if the page is a file: a folder in its place, or a file where its folder has to be, never lets it
+   * be done. */
   isOfFile?: true;
 }
 
 /** One way to deal with pages: several in a request, where the rail takes that. */
 export interface Way {
   ask: (pages: readonly PageToClear[]) => RailRequest;
-  /** Of a request; left out: one page. */
+  /** Most of a request; left out: one page. */
   most?: { pages: number; chars: number };
-  /** What a page adds to the characters of a request. */
+  /** Characters that a page adds to a request. */
   charsOf?: (page: PageToClear) => number;
 }
 
@@ -45,15 +48,15 @@ export interface Driver {
   renew: 'put' | Way | undefined;
   /** Pages are found by the Host that they are asked for with, besides their path. */
   isByHost?: true;
-  /** Whether folders are made before a page is put, where they are missing. */
+  /** True if folders are made before a page is put, where they are missing. */
   makesFolders: boolean;
   /** Requests a second, where the rail limits them. */
   rate?: { perS: number; burst: number };
 }
 
-/** What a driver is told of its rail. */
+/** A rail, as its driver sees it. */
 export interface DriverRail {
   name: string;
-  /** What `opts` holds. */
+  /** The values of `opts`. */
   opts: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,5 @@
-/** Varnish: purged by page, by key (vmod_xkey), or, where there is nothing else, by ban. What its VCL must say: examples/clear. */
+/** Varnish: purged by page, by key (vmod_xkey), or, where there is nothing else, by ban. What its VCL must
+ * say: examples/clear. */
 import { LccError } from '../../lib/errors.js';
 import { onlyOptions, textOption } from './options.js';
 import type { RailRequest, Driver, DriverRail, PageToClear, Way } from './types.js';

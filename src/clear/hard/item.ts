@@ -10,11 +10,11 @@ import type { TargetPage } from '../resolve.js';
 
 export interface HardWork {
   key: RequestKey;
-  /** Of its key, the last request that this covers. */
+  /** Number of the last request of its key that this covers. */
   mark: number;
-  /** What is cleared. */
+  /** Pages to be cleared. */
   pages: readonly TargetPage[];
-  /** What is published instead, or besides. */
+  /** Pages that are published instead, or besides. */
   published: readonly TargetPage[];
   /** The last publication of any page when it was read. */
   readSeq: number;

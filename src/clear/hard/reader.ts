@@ -4,8 +4,8 @@
  *     queued ──read──▶ in flight ──complete──▶ commit ──▶ gone; or, if its key has come again, read again
  *        ╰──▶ rejected
  *
- * While a key is in flight no other request with it is read (D1). Those up to its mark go with it; whether later ones have been
- * passed by is remembered, and they are looked up when it is over (D2).
+ * While a key is in flight no other request with it is read (D1). Those up to its mark go with it; whether
+ * later ones have been passed by is remembered, and they are looked up when it is over (D2).
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { RequestKey, RequestRow } from '../../db/clear/queue.js';
@@ -118,7 +118,7 @@ export class RequestReader {
     return rows.length > 0 || this.#again.size > 0;
   }
 
-  /** What has to be done for the rows, each key once. */
+  /** The works for the rows, each key once. */
   #worksOf(rows: readonly RequestRow[], read: readonly RequestRow[]): HardWork[] {
     const { db, limits } = this.#options;
     const works = new Map<string, HardWork>();
@@ -149,8 +149,9 @@ export class RequestReader {
     const published: TargetPage[] = [];
     const pages = resolved.pages.filter(page => {
       const isSoft = fleet.softRules.isSoft(page);
-      // One that is cleared all the same is published, too: what the other daemon puts last is newer then. A publication that
-      // came after the request is there when the request was sent before, by a process that was killed.
+      // One that is cleared all the same is published, too: what the other daemon puts last is newer then. A
+      // publication that came after the request is there when the request was sent before, by a process that
+      // was killed.
       if (isSoft || db.soft.isUnderWaySince(page, row.enqueuedMs)) published.push(page);
       return isForced || !isSoft;
     });
@@ -198,7 +199,7 @@ export class RequestReader {
     commits.add(
       () => {
         const nowMs = clock.nowMs();
-        // What was published meanwhile may have been put on a rail before that was asked to clear it.
+        // Pages published meanwhile may have been put on a rail before that was asked to clear them.
         if (db.numbers.last('publish_seq') > readSeq)
           for (const page of pages) if (!published.includes(page)) db.soft.publishAgain(page, readSeq, nowMs);
         for (const page of pages) db.journal.add({ ...page, op: 'D', contentId: key.contentId }, nowMs);

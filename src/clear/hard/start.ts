@@ -46,7 +46,7 @@ function run(parts: ClearParts): Running {
       const sum = (of: 'waiting' | 'sending') => all.reduce((total, rail) => total + rail[of], 0);
       const [waiting, sending] = [sum('waiting'), sum('sending')];
       return {
-        // What waits for a rail that is down, or for its time, is for later.
+        // Pages that wait for a rail that is down, or for their time, are for later.
         idle: queued === 0 && waiting + sending === 0 && commits.waitingCount === 0,
         database_trouble: commits.trouble ?? null,
         rails: all,

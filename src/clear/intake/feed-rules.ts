@@ -1,13 +1,14 @@
 /**
- * What changes of an LCC mean for targets: which provider's pages are on which target, and which content each url is.
+ * Rules by which changes of an LCC mean pages of targets: which provider's pages are on which target, and
+ * which content each url is.
  *
  *     {"providers": {"7": {"target": "www", "urls": [
  *        {"prefix": "https://docs.example.org/", "type": "@url", "path": "/docs/"},
  *        {"prefix": "https://www.example.org/news/", "type": "article", "strip": ".html"}]}}}
  *
- * The longest prefix counts. What follows the prefix is the content id, without `strip` at its end; for the type `@url` it
- * is put after `path` (`/` where that is left out). A url that no prefix fits, or of a provider that is not named, clears
- * nothing.
+ * The longest prefix counts. What follows the prefix is the content id, without `strip` at its end; for the
+ * type `@url` it is put after `path` (`/` where that is left out). A url that no prefix fits, or of a
+ * provider that is not named, clears nothing.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
@@ -36,7 +37,7 @@ export class FeedRules {
     this.#providers = providers;
   }
 
-  /** What a changed url clears; undefined when nothing. */
+  /** The request for a changed url; undefined when it clears nothing. */
   requestOf(pid: string, curl: string): RequestKey | undefined {
     const provider = this.#providers.get(pid);
     const rule = provider?.urls.find(({ prefix }) => curl.startsWith(prefix));
@@ -56,7 +57,9 @@ export class FeedRules {
   }
 }
 
-/** @throws LccError `input.missing` when the file cannot be read, `config` for anything in it that is no rule */
+/**
+ * @throws LccError `input.missing` when the file cannot be read, `config` for anything in it that is no rule
+ */
 export function readRules(file: string): FeedRules {
   let text: string;
   try {

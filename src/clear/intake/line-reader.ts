@@ -1,7 +1,8 @@
-/** Lines of an input of which any byte may be wrong: a line that cannot be used is named by its number, and the others stay. */
+/** Lines of an input of which any byte may be wrong: a line that cannot be used is named by its number, and
+ * the others stay. */
 import { ByteLines } from '../../lib/byte-lines.js';
 
-/** Of one line, without its end. */
+/** Most bytes of one line, without its end. */
 const MAX_LINE_BYTES = 64 * 1024;
 const BEYOND_ASCII = /[\x80-\xff]/;
 

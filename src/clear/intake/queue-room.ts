@@ -1,4 +1,6 @@
-/** Room in the queue: while it is full nothing is read, so that the writer of standard input waits as well. */
+/**
+ * Room in the queue: while it is full nothing is read, so that the writer of standard input waits as well.
+ */
 import type { ClearDatabase } from '../../db/clear/database.js';
 
 /** How often it is looked for. */

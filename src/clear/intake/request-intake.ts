@@ -1,7 +1,5 @@
-/**
- * Requests on their way into the queue, in slices of one transaction each: what a slice holds is durable, with the
- * position of its feed, when `commit` returns.
- */
+/** Requests on their way into the queue, in slices of one transaction each: what a slice holds is durable,
+ * with the position of its feed, when `commit` returns. */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { NewRequest } from '../../db/clear/queue.js';
 import type { Clock } from '../../lib/clock.js';
@@ -10,7 +8,8 @@ import { isFolder } from '../page-url.js';
 import { resolveRequest, URL_TYPE, type ResolveOptions, type TargetPage } from '../resolve.js';
 import { readTargetMap, type TargetMap } from '../target-map.js';
 
-/** Requests, or pages to publish, of one transaction, and those of one request more: a daemon waits no longer than for these. */
+/** Requests, or pages to publish, of one transaction, and those of one request more: a daemon waits no longer
+ * than for these. */
 const SLICE_ROWS = 5000;
 /** Requests that are remembered, to find what becomes of their pages. */
 const REMEMBERED_REQUESTS = 10_000;
@@ -45,7 +44,7 @@ export class RequestIntake {
   /** Target → whether it has a rail. */
   readonly #hasRails = new Map<string, boolean>();
   #slice: Taken[] = [];
-  /** What it writes. */
+  /** Rows written in the present slice. */
   #sliceRows = 0;
   #seq: number | undefined;
   #isMoved = false;
@@ -91,7 +90,7 @@ export class RequestIntake {
     return this.#map.get(name) !== undefined;
   }
 
-  /** Whether a change of the feed was taken before. */
+  /** True if a change of the feed was taken before. */
   isKnown(seq: number): boolean {
     return this.#target.cursor !== undefined && this.#seq !== undefined && seq <= this.#seq;
   }
@@ -109,7 +108,7 @@ export class RequestIntake {
    */
   add(request: NewRequest): string | undefined {
     const { isSoft, resolve } = this.#target;
-    // Whether a folder has a page is said at once.
+    // True if a folder has a page is said at once.
     const mayFail = isSoft || (request.contentType === URL_TYPE && isFolder(request.contentId));
     const resolved = mayFail ? resolveRequest(this.#map, request, resolve) : { pages: [] };
     if ('rejected' in resolved) return resolved.rejected;

@@ -4,7 +4,7 @@ import { pathOfContentId, problemOfPage } from '../page-url.js';
 import { URL_TYPE } from '../resolve.js';
 import type { FeedRules } from './feed-rules.js';
 
-/** What a line leaves out. */
+/** Defaults for fields that a line leaves out. */
 export interface RequestDefaults {
   target: string | undefined;
   type: string | undefined;
@@ -12,7 +12,7 @@ export interface RequestDefaults {
   source: string;
   /** Ids may have letters of any script. */
   utf8: boolean;
-  /** Whether there is such a target. */
+  /** True if there is such a target. */
   hasTarget: (name: string) => boolean;
   rules: FeedRules | undefined;
 }
@@ -86,7 +86,7 @@ function change(fields: Record<string, unknown>, rules: FeedRules, defaults: Req
   const key = rules.requestOf(String(pid), curl);
   if (key === undefined)
     return { nothing: `no rule for ${shown(curl)} of provider ${pid}`, hasRule: false, ...place };
-  // What is gone must not stay anywhere, also where it is replaced otherwise.
+  // A page that is gone must not stay anywhere, also where it is replaced otherwise.
   const force = defaults.force || op === 'delete';
   const found = checked(key.contentId, key.contentType, key.target, { ...defaults, force });
   if ('request' in found) return { ...found, ...place };
@@ -130,7 +130,7 @@ function checkedAs(
   return { request: { contentId, contentType: type, target: name, force, source } };
 }
 
-/** Whether a text can be a content type, or the name of a target. */
+/** True if a text can be a content type, or the name of a target. */
 export function isTypeName(text: string): boolean {
   return Buffer.byteLength(text) <= MAX_NAME_BYTES && !/\p{Cc}/u.test(text);
 }

@@ -1,6 +1,7 @@
 /**
- * Waiting until requests are carried out: their rows are gone, what they publish is on its rails, and no rail that is up has
- * a page of theirs in its backlog. Rails that are down have theirs there, and are not waited for.
+ * Waiting until requests are carried out: their rows are gone, what they publish is on its rails, and no rail
+ * that is up has a page of theirs in its backlog. Rails that are down have theirs there, and are not waited
+ * for.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Clock } from '../../lib/clock.js';
@@ -14,14 +15,14 @@ export interface WaitResult {
   state: 'done' | 'waiting' | 'rejected';
   /** Requests, or pages of them, that are not carried out. */
   waiting: number;
-  /** What became of those that cannot be, and what keeps the others waiting: a line each, the first of them. */
+  /** Lines about pages that cannot be cleared, and about what keeps the others waiting: the first of each. */
   problems: string[];
   /** Rails that are down → pages that wait for them. */
   down: ReadonlyMap<string, number>;
 }
 
 const POLL_MS = 50;
-/** Of the time, at most a tenth is spent looking. */
+/** At most a tenth of the time is spent looking. */
 const REST_FACTOR = 9;
 const MAX_PROBLEMS = 10;
 
@@ -77,12 +78,12 @@ class PagesOnRails {
     return this.#left.length;
   }
 
-  /** Of pages that are given up on a rail, the first. */
+  /** The first pages that were given up on a rail. */
   get given(): readonly string[] {
     return this.#given;
   }
 
-  /** What keeps pages waiting, the first of them. */
+  /** The first reasons why pages wait. */
   get reasons(): readonly string[] {
     return this.#reasons;
   }
@@ -132,7 +133,7 @@ function queuedOf(db: ClearDatabase, ranges: readonly IdRange[]): number {
   return ranges.reduce((sum, { first, last }) => sum + db.queue.countBetween(first, last), 0);
 }
 
-/** Of all requests that are remembered; those that were rejected have none. */
+/** The pages of all requests that are remembered; those that were rejected have none. */
 function pagesOf(
   db: ClearDatabase,
   { requests }: Pick<RequestIntake, 'requests'>,

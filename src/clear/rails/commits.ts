@@ -1,7 +1,8 @@
 /**
- * What is to be on disk, in the order in which it happened: many changes in one transaction, none of which waits long, and the
- * first after a rest not at all. A slow disk gets more of them at a time: everything else stands still meanwhile. A commit that fails for want of room, or because others write for long, is made again, with all
- * that has come since; nothing is forgotten as long as the process lives.
+ * Changes on their way to disk, in the order in which they happened: many changes in one transaction, none of
+ * which waits long, and the first after a rest not at all. A slow disk gets more of them at a time:
+ * everything else stands still meanwhile. A commit that fails for want of room, or because others write for
+ * long, is made again, with all that has come since; nothing is forgotten as long as the process lives.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Clock } from '../../lib/clock.js';
@@ -30,10 +31,11 @@ interface Change {
 }
 
 const RETRY_MS = 1000;
-/** How much longer than a commit took is the time until the next; at most that many times the wait that is set. */
+/** How much longer than a commit took is the time until the next; at most that many times the wait that is
+ * set. */
 const REST_SHARE = 9;
 const MOST_WAITS = 10;
-/** What may be over soon: others write, there is no room. */
+/** Errors that may be over soon: others write, there is no room. */
 export const PASSING: readonly string[] = ['io.full', 'io', 'try.later'];
 
 export class Commits {
@@ -78,7 +80,9 @@ export class Commits {
     return true;
   }
 
-  /** Until the next commit: where the last one was long ago, only until what makes changes now has made all. */
+  /**
+   * Until the next commit: where the last one was long ago, only until what makes changes now has made all.
+   */
   #waitMs(): number {
     const { clock, maxWaitMs } = this.#options;
     const waitMs = Math.min(Math.max(maxWaitMs, REST_SHARE * this.#tookMs), MOST_WAITS * maxWaitMs);

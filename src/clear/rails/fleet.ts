@@ -1,7 +1,5 @@
-/**
- * All rails as they are set up, for one daemon: what is stored of them is read again and again, what they cannot take goes to
- * their backlogs, and from there to them when they can.
- */
+/** All rails as they are set up, for one daemon: what is stored of them is read again and again, what they
+ * cannot take goes to their backlogs, and from there to them when they can. */
 import type { BacklogOp, BacklogRow } from '../../db/clear/backlog.js';
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { RailRow } from '../../db/clear/rails.js';
@@ -30,9 +28,12 @@ export interface FleetOptions {
   op: BacklogOp;
   /** Reads the logins of rails. */
   secrets: () => Secrets;
-  /** The content that an entry is to put; undefined: it is not there, and the entry is looked at again later. */
+  /**
+   * The content that an entry is to put; undefined: it is not there, and the entry is looked at again later.
+   */
   bodyOf?: (row: BacklogRow) => PageBody | undefined;
-  /** Has the content of a page where an entry of a backlog finds it. @returns its name; null when it cannot be kept */
+  /** Has the content of a page where an entry of a backlog finds it. @returns its name; null when it cannot
+   * be kept */
   keepBody?: (body: PageBody) => string | null;
   sender?: (rail: RailRow, secrets: Secrets) => Sender;
   random?: () => number;
@@ -41,7 +42,8 @@ export interface FleetOptions {
 /** Entries of a backlog that are read into the line of its rail; the next are when half of them are done. */
 const REPLAYED_PAGES = 256;
 const NO_BODY = 'the content to put is not in the spool';
-/** A line that is as long as this gives pages to the backlog, where another rail has nothing to do for want of room. */
+/** A line that is as long as this gives pages to the backlog, where another rail has nothing to do for want
+ * of room. */
 const SPILLED_FROM_PAGES = 1000;
 
 export class Fleet implements RailLedger {
@@ -81,7 +83,9 @@ export class Fleet implements RailLedger {
     for (const rail of this.#rails.values()) this.#replay(rail);
   }
 
-  /** Within a read: what others have set up until then counts for the requests and publications that it reads. */
+  /**
+   * Within a read: what others have set up until then counts for the requests and publications that it reads.
+   */
   follow(): void {
     if (this.#options.db.version() !== this.#version) this.#readSetup();
   }
@@ -123,7 +127,7 @@ export class Fleet implements RailLedger {
     for (const rail of this.#rails.values()) rail.close();
   }
 
-  // What rails have to have on disk.
+  // Changes that rails must have on disk.
 
   quiet(): void {
     this.#whenQuiet?.();
@@ -169,7 +173,7 @@ export class Fleet implements RailLedger {
         // Most pages have none, and a look costs less than changes of nothing.
         if (left !== undefined && isPut) db.backlog.overtake(rail, url, seq);
         else if (left !== undefined) db.backlog.settle(rail, url, seq);
-        // What was to be put may be on its way, and arrive after the clearing.
+        // A page to be put may be on its way, and arrive after the clearing.
         if (left?.op === 'P' && left.seq <= seq) this.#publishAgain(rail, url, left.seq - 1);
         else if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
         for (const { name, row } of above) {
@@ -281,7 +285,8 @@ export class Fleet implements RailLedger {
         rail.refresh(row);
         if (isOther) rail.changeSender(this.#senderFor(row));
       }
-      // What is not on disk yet is not seen there. What is done settles entries of either kind, also such as are given up.
+      // Entries that are not on disk yet are not seen there. A page that is done settles entries of either
+      // kind, also such as are given up.
       rail.hasBacklog = db.backlog.hasAny(row.name) || (rail.hasBacklog && commits.waitingCount > 0);
       byTarget.set(row.target, [...(byTarget.get(row.target) ?? []), rail]);
     }
@@ -317,7 +322,8 @@ export class Fleet implements RailLedger {
       const body = op === 'P' ? bodyOf?.(row) : undefined;
       const entry = { seq, attempts, firstMs };
       if (op === 'D' && row.bodySha === '') {
-        // Overtaken. It may have been sent, after the page: by a process that was killed before it could note that.
+        // Overtaken. It may have been sent, after the page: by a process that was killed before it could note
+        // that.
         replayed.add(url);
         this.settle(rail.name, { url, contentId, op }, seq, entry);
         continue;

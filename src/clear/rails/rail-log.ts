@@ -1,4 +1,4 @@
-/** What the log says of a rail: each thing once, and what goes on, once a minute. */
+/** The log of a rail: each thing once, and what goes on, once a minute. */
 import type { RailRow } from '../../db/clear/rails.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log, LogFields } from '../../lib/log.js';

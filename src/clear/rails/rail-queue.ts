@@ -1,7 +1,5 @@
-/**
- * What one rail will be sent: every page at most once in the line, and at most once under way. It sends nothing and knows
- * no clock; units (unit.ts) say in which state each of them is.
- */
+/** Pages that one rail will be sent: every page at most once in the line, and at most once under way. It
+ * sends nothing and knows no clock; units (unit.ts) say in which state each of them is. */
 import { DueQueue } from '../../lib/due-queue.js';
 import { Fifo } from '../../lib/fifo.js';
 import { RailUnit, type BacklogEntry, type PageTask, type Waiter } from './unit.js';
@@ -42,10 +40,8 @@ export class RailQueue {
     return unit;
   }
 
-  /**
-   * Adds an entry of the backlog. What is to be done with the page anyway counts for it, too; one that is older than the page
-   * under way is settled or left by that.
-   */
+  /** Adds an entry of the backlog. What is to be done with the page anyway counts for it, too; one that is
+   * older than the page under way is settled or left by that. */
   addEntry(task: PageTask, entry: BacklogEntry): RailUnit {
     const open = this.#open.get(task.url);
     const running = this.#executing.get(task.url);
@@ -78,13 +74,13 @@ export class RailQueue {
     return unit;
   }
 
-  /** Its request is over, and nothing more is to be done. */
+  /** The request of a unit is over, and nothing more must be done. */
   done(unit: RailUnit): void {
     unit.become('done');
     this.#leave(unit);
   }
 
-  /** It is left to the backlog of the rail. */
+  /** The unit is left to the backlog of the rail. */
   park(unit: RailUnit): void {
     const isExecuting = unit.state === 'executing';
     unit.become('parked');
@@ -92,7 +88,7 @@ export class RailQueue {
     else this.#open.delete(unit.url);
   }
 
-  /** It will be sent again at once. */
+  /** The unit will be sent again at once. */
   again(unit: RailUnit): void {
     this.#reopen(unit, () => {
       unit.become('waiting');
@@ -100,7 +96,7 @@ export class RailQueue {
     });
   }
 
-  /** It will be sent again, not before `dueMs`. */
+  /** The unit will be sent again, not before `dueMs`. */
   rest(unit: RailUnit, dueMs: number, state: 'resting' | 'rebounding' = 'resting'): void {
     this.#reopen(unit, () => {
       unit.become(state);
@@ -118,7 +114,7 @@ export class RailQueue {
     const open = this.#open.get(url);
     if (open !== undefined) {
       open.join(task);
-      // What was done to the page before does not count for what is wanted of it now.
+      // Work done to the page before does not count for what is wanted of it now.
       if (open.state === 'rebounding') {
         open.sent = 0;
         open.become('waiting');
@@ -137,7 +133,7 @@ export class RailQueue {
     return unit.state === 'waiting' && this.#open.get(unit.url) === unit;
   }
 
-  /** It is not under way any more: what waits for the same page may go. */
+  /** The unit is not under way any more: another one for the same page may go. */
   #leave(unit: RailUnit): void {
     this.#executing.delete(unit.url);
     const blocked = this.#open.get(unit.url);
@@ -165,7 +161,7 @@ export class RailQueue {
 
   #wake(nowMs: number): void {
     for (let unit = this.#due.shift(nowMs); unit !== undefined; unit = this.#due.shift(nowMs)) {
-      // It may have been parked, or wanted again and even have rested again, since.
+      // The unit may have been parked, or wanted again and even have rested again, since.
       if (this.#open.get(unit.url) !== unit || (unit.state !== 'resting' && unit.state !== 'rebounding'))
         continue;
       unit.become('waiting');
@@ -174,7 +170,7 @@ export class RailQueue {
   }
 }
 
-/** Whether what is put was published after the entry. */
+/** True if what is put was published after the entry. */
 function isNewerPage({ body }: PageTask, seq: number): boolean {
   return body !== undefined && body.seq >= seq;
 }

@@ -1,4 +1,4 @@
-/** What a request to a rail is made of: an engine with its certificates, its url, its host, its login. */
+/** Parts of a request to a rail: an engine with its certificates, the rail's url, its host, its login. */
 import type { RailSetup } from '../../db/clear/rails.js';
 import type { FetchEngine } from '../../fetch/engine.js';
 import type { FetchJob } from '../../fetch/job.js';

@@ -1,8 +1,9 @@
 /**
- * A rail: its line, its workers, whether it is up. What its answers mean for a page is carried out here, one case for each
- * outcome; what has to be on disk is told to the ledger.
+ * A rail: its line, its workers, whether it is up. What its answers mean for a page is carried out here, one
+ * case for each outcome; what has to be on disk is told to the ledger.
  *
- * Rails never wait for each other: each has its own line, its own connections and its own place for what it cannot take now.
+ * Rails never wait for each other: each has its own line, its own connections and its own place for what it
+ * cannot take now.
  */
 import type { RailRow } from '../../db/clear/rails.js';
 import type { Clock } from '../../lib/clock.js';
@@ -27,7 +28,7 @@ export interface Leaving {
   attempts: number;
 }
 
-/** What has to be on disk. */
+/** Changes that must be on disk. */
 export interface RailLedger {
   /** Other paths under which a cache has a page, too: its folder, other ways to write it. */
   alsoOf(rail: RailRow, url: string): readonly string[];
@@ -42,7 +43,7 @@ export interface RailLedger {
   released(rail: string, url: string): void;
   /** Nothing of it is under way. */
   quiet(): void;
-  /** It was found to be down. */
+  /** The rail was found down. */
   down(rail: Rail, atMs: number, reason: string): void;
 }
 
@@ -63,7 +64,7 @@ export class Rail {
   readonly slowness: Slowness;
   readonly lag: Lag;
   row: RailRow;
-  /** Whether its backlog may have entries. */
+  /** True if its backlog may have entries. */
   hasBacklog = false;
   /** Pages that were cleared or put. */
   doneCount = 0;
@@ -71,7 +72,7 @@ export class Rail {
   failedCount = 0;
   /** Pages left to the backlog. */
   parkedCount = 0;
-  /** What went wrong last, and has not gone well since. */
+  /** The last fault, after which nothing has gone well. */
   lastError = '';
   #sender: Sender;
   #bucket: TokenBucket | undefined;
@@ -111,7 +112,8 @@ export class Rail {
     return this.#queue.executingCount;
   }
 
-  /** Has something done with a page. `waiter` is told once it is, or left to the backlog; maybe before this returns. */
+  /** Has something done with a page. `waiter` is told once it is, or left to the backlog; maybe before this
+   * returns. */
   add(task: PageTask, waiter: Waiter): void {
     const also = this.#parts.ledger.alsoOf(this.row, task.url);
     if (also.length === 0) return this.#add(task, waiter);
@@ -149,7 +151,7 @@ export class Rail {
     this.#pump();
   }
 
-  /** What is stored of it. @returns what that changed */
+  /** Takes the stored row of the rail. @returns the change by it */
   refresh(row: RailRow): 'up' | 'down' | undefined {
     this.row = row;
     const change = this.state.refresh(row);
@@ -180,10 +182,10 @@ export class Rail {
     this.#sender.close();
   }
 
-  /** It is there no more: nobody waits for it any longer. */
+  /** The rail is there no more: nobody waits for it any longer. */
   remove(): void {
     this.stop();
-    // What is under way comes back to the line.
+    // Units under way come back to the line.
     this.#sender.close();
     for (const unit of this.#queue.open()) {
       this.#queue.park(unit);
@@ -197,7 +199,7 @@ export class Rail {
 
   /** Sends as much as may be under way. */
   #pump(): void {
-    // What is sent may be answered before `send` returns.
+    // A request may be answered before `send` returns.
     if (this.#isPumping) return;
     this.#isPumping = true;
     let nextMs = this.#mayBeginAt();
@@ -231,7 +233,7 @@ export class Rail {
     );
   }
 
-  /** What goes into one request: one page, or as many as the rail takes. */
+  /** Units of one request: one page, or as many as the rail takes. */
   #nextTogether(nowMs: number): RailUnit[] {
     const first = this.#queue.next(nowMs);
     if (first === undefined) return [];

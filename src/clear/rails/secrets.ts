@@ -21,7 +21,7 @@ export interface Secret {
   headers: readonly string[];
   /** Certificates, PEM, of those who may sign that of the rail. */
   ca?: string;
-  /** What the rail is shown, PEM. */
+  /** Certificate that the rail is shown, PEM. */
   identity?: { cert: string; key: string };
 }
 
@@ -32,7 +32,8 @@ const KEYS = ['basic', 'bearer', 'headers', 'ca', 'cert', 'key'];
 
 /**
  * Reads the file; there are none where it is missing.
- * @throws LccError `config` when others may read it, or it is not as it must be; no message shows what it holds
+ * @throws LccError `config` when others may read it, or it is not as it must be; no message shows what it
+ * holds
  */
 export function readSecrets(file: string): Secrets {
   const text = readOwn(file);

@@ -1,6 +1,7 @@
 /**
- * Requests to one rail, over an engine of its own: connections, certificates and deadlines of rails have nothing to do with
- * each other. What is asked is the driver's; what an answer means is the table's (outcomes.ts).
+ * Requests to one rail, over an engine of its own: connections, certificates and deadlines of rails have
+ * nothing to do with each other. What is asked is the driver's; what an answer means is the table's
+ * (outcomes.ts).
  */
 import type { RailSetup } from '../../db/clear/rails.js';
 import type { FetchEngine } from '../../fetch/engine.js';
@@ -21,19 +22,19 @@ import type { PageTask } from './unit.js';
 
 export interface RailAnswer {
   outcome: RailOutcome;
-  /** Whether it came from the rail: any status. */
+  /** True if it came from the rail: any status. */
   isAnswered: boolean;
   tookMs: number;
 }
 
-/** It was to be told of a page, and is now one that pages are put on. */
+/** The rail was to be told of a page, and is now one that pages are put on. */
 const WITHOUT_CONTENT: RailAnswer = {
   outcome: { kind: 'config', error: 'its driver has changed: the page is generated for it' },
   isAnswered: false,
   tookMs: 0,
 };
 
-/** It was a cache when the page was left for it. */
+/** The rail was a cache when the page was left for it. */
 const FOLDER: RailAnswer = {
   outcome: { kind: 'dead', error: 'a folder: a server with files would remove all of it' },
   isAnswered: false,
@@ -45,7 +46,8 @@ export interface Sender {
   batchOf(task: PageTask): Way | undefined;
   /** Requests a second, where the rail limits them. */
   readonly rate: Driver['rate'];
-  /** Sends what is to be done with the pages, in one request; `heard` is called once, maybe before this returns. */
+  /** Sends what is to be done with the pages, in one request; `heard` is called once, maybe before this
+   * returns. */
   send(tasks: readonly PageTask[], heard: (answer: RailAnswer) => void): void;
   /** Gives up what is under way, which is heard of, and closes connections. */
   close(): void;
@@ -134,7 +136,7 @@ class HttpSender implements Sender {
         if (made.outcome.kind !== 'done') return heard(made);
         this.#ask(ask, second =>
           heard(
-            // Its folders are there.
+            // The folders of the page are there.
             second.outcome.kind === 'no-folder' ? { ...second, outcome: noFile(error) } : second,
           ),
         );
@@ -209,7 +211,7 @@ function statusOf(answer: FetchOutcome): number | undefined {
   return ['redirect', 'location'].includes(familyOf(failure.kind)) ? http : undefined;
 }
 
-/** What became of a page for which the site answers something else, by what readers are answered. */
+/** The outcome for a page for which the site answers something else, by what readers are answered. */
 function asReadersSee(seen: FetchOutcome, status: number): RailOutcome {
   const got = statusOf(seen);
   if (got === status) return { kind: 'done' };
@@ -220,7 +222,8 @@ function asReadersSee(seen: FetchOutcome, status: number): RailOutcome {
   };
 }
 
-/** Whether an answer says that a folder, or what lies below a file, was asked for: 409, or the same path with a slash. */
+/** True if an answer says that a folder, or what lies below a file, was asked for: 409, or the same path with
+ * a slash. */
 function isInPlaceOf({ status, ...answer }: FetchOutcome, path: string): boolean {
   if (status !== 'error' || !('failure' in answer) || answer.failure.kind !== 'status') return false;
   const { status: said, location } = answer.failure;

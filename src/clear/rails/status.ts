@@ -1,4 +1,4 @@
-/** What a daemon says of its rails. */
+/** Status of a daemon's rails. */
 import type { BacklogCount, BacklogStore } from '../../db/clear/backlog.js';
 import type { Clock } from '../../lib/clock.js';
 import type { RailFigures } from '../figures.js';

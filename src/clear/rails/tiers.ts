@@ -1,7 +1,5 @@
-/**
- * Rails of one tier get a page together; those of the next when all of these are done with it: a cache that is cleared before the
- * server it asks would fetch the old page again.
- */
+/** Rails of one tier get a page together; those of the next when all of these are done with it: a cache that
+ * is cleared before the server it asks would fetch the old page again. */
 import type { Rail } from './rail.js';
 
 /**

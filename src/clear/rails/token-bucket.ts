@@ -16,7 +16,7 @@ export class TokenBucket {
   take(nowMs: number): number {
     this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#atMs) * this.#perMs);
     this.#atMs = nowMs;
-    // What a sum of fractions lacks of a whole one is no reason to wait.
+    // A sum of fractions that lacks a little of a whole one is no reason to wait.
     if (this.#tokens < 1 - 1e-9) return Math.max(1, (1 - this.#tokens) / this.#perMs);
     this.#tokens -= 1;
     return 0;

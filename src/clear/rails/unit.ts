@@ -9,8 +9,9 @@
  *     waiting, blocked, resting, rebounding ──the rail is down──▶ parked
  *     executing ──in vain, and a later one for the page waits──▶ merged, into that one
  *
- * `blocked`: a request for the same page is executing; there are never two at a time. `parked`: left to the backlog of the
- * rail. Until it executes, whatever is to be done with the page later joins it: several wait for one unit.
+ * `blocked`: a request for the same page is executing; there are never two at a time. `parked`: left to the
+ * backlog of the rail. Until it executes, whatever is to be done with the page later joins it: several wait
+ * for one unit.
  */
 import { LccError } from '../../lib/errors.js';
 import type { BacklogOp } from '../../db/clear/backlog.js';
@@ -39,12 +40,12 @@ export interface PageBody {
   seq: number;
 }
 
-/** What is to be done with a page. */
+/** Work that must be done with a page. */
 export interface PageTask extends PageToClear {
   op: BacklogOp;
-  /** Of what is put. */
+  /** Body of a page that is put. */
   body?: PageBody;
-  /** Of a clearing that a publication asks for: its number, as against later than all that was left so far. */
+  /** Number of a clearing that a publication asks for, as against later than all that was left so far. */
   seq?: number;
 }
 
@@ -96,7 +97,7 @@ export class RailUnit {
     this.#state = next;
   }
 
-  /** What is to be done later with the same page takes the place of what was to be done; an older page does not. */
+  /** Later work with the same page takes the place of the earlier; that with an older page does not. */
   join(task: PageTask): void {
     const [old, young] = [this.task.body?.seq, task.body?.seq];
     if (old === undefined || young === undefined || young >= old) this.task = task;

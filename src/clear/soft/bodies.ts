@@ -1,7 +1,8 @@
 /**
- * Contents of pages on their way to rails: small ones in memory, others in files that have the sha256 of their content as their
- * name. What a backlog needs is a synced file; nothing depends on it, though: a page whose content is not there any
- * more is generated again. So the files have a limit, and the oldest that no publication holds make room for new ones.
+ * Contents of pages on their way to rails: small ones in memory, others in files that have the sha256 of
+ * their content as their name. What a backlog needs is a synced file; nothing depends on it, though: a page
+ * whose content is not there any more is generated again. So the files have a limit, and the oldest that no
+ * publication holds make room for new ones.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -18,7 +19,7 @@ interface BodiesOptions {
   memoryPageBytes: number;
   memoryBytes: number;
   spoolBytes: number;
-  /** Whether a backlog has an entry with that content. */
+  /** True if a backlog has an entry with that content. */
   isNeeded: (sha: string) => boolean;
   log: Log;
 }
@@ -28,7 +29,7 @@ interface Body {
   /** Undefined: it is in its file. */
   bytes: Uint8Array | undefined;
   isFile: boolean;
-  /** Its file may be of an earlier life: compare it with its name before it is sent. */
+  /** True if the file may be of an earlier life: compare it with its name before it is sent. */
   isDoubtful: boolean;
   /** Publications that are on their way with it. */
   holders: number;
@@ -191,7 +192,8 @@ export class Bodies {
     return true;
   }
 
-  /** Counts a file before it is written; others that no publication holds go, the oldest first. @returns whether it may be */
+  /** Counts a file before it is written; others that no publication holds go, the oldest first. @returns
+   * whether it may be */
   #makeRoom(length: number): boolean {
     const { spoolBytes } = this.#options;
     for (const [sha, body] of this.#bodies) {

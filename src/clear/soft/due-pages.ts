@@ -1,6 +1,7 @@
 /**
- * Publications that are due, each read once: what has been read is under way until it is done, or has a time at which it is
- * tried again. Reading from the beginning with every look would read all that is under way with every page.
+ * Publications that are due, each read once: what has been read is under way until it is done, or has a time
+ * at which it is tried again. Reading from the beginning with every look would read all that is under way
+ * with every page.
  */
 import type { PublishedPage, SoftStore } from '../../db/clear/soft.js';
 
@@ -30,10 +31,8 @@ export class DuePages {
     if (isIdle) this.#fresh = BEGIN;
   }
 
-  /**
-   * What comes next, what was tried before last; less than `limit` when there is no more.
-   * @param most wait that a page has: a longer one was noted while the clock was ahead, and is over @throws as ClearDatabase.read
-   */
+  /** Pages that come next, those tried longest ago first; less than `limit` when there is no more. @param
+   * most wait that a page has: a longer one was noted while the clock was ahead, and is over */
   read(nowMs: number, most: number, limit: number): PublishedPage[] {
     const fresh = this.#store.due(0, limit, this.#fresh);
     this.#fresh = fresh.at(-1) ?? this.#fresh;

@@ -1,6 +1,7 @@
 /**
- * Asks the load balancer of a target for a page under a name that no cache has. Only a whole page counts: status 200, a length
- * that was stated and came, neither empty nor larger than permitted, and, where a pattern is set, one that has it.
+ * Asks the load balancer of a target for a page under a name that no cache has. Only a whole page counts:
+ * status 200, a length that was stated and came, neither empty nor larger than permitted, and, where a
+ * pattern is set, one that has it.
  */
 import type { FetchEngine } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
@@ -19,7 +20,7 @@ export type Generated =
   /** `afterMs`: not before. */
   | { kind: 'failed'; error: string; afterMs?: number };
 
-/** What is asked: an elementary target's load balancer. */
+/** The load balancer of an elementary target, which is asked. */
 export interface PageOrigin {
   lbUrl: string;
   host: string | null;

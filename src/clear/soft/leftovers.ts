@@ -1,4 +1,5 @@
-/** What an earlier life of the daemon left: names on rails, and entries of backlogs whose content is not there any more. */
+/** Leftovers of an earlier life of the daemon: names on rails, and entries of backlogs whose content is not
+ * there any more. */
 import type { BacklogRow } from '../../db/clear/backlog.js';
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { GeneratedPage } from '../../db/clear/soft.js';
@@ -31,7 +32,7 @@ export function removeLeftNames(db: ClearDatabase, fleet: Fleet, commits: Commit
   next(undefined);
 }
 
-/** What entries of backlogs are replayed with. */
+/** Bodies with which entries of backlogs are replayed. */
 export class Replays {
   readonly #db: ClearDatabase;
   readonly #bodies: Pick<Bodies, 'find'>;

@@ -16,12 +16,13 @@ interface Publication {
   names: readonly string[];
 }
 
-/** What a rail is told with that gets the content itself. */
+/** The body for a rail that gets the content itself. */
 export function untold(seq: number): PageBody {
   return { bytes: { bytes: new Uint8Array() }, sha: '', seq };
 }
 
-/** Brings a page to rails, tier by tier, and removes its other names there. @param complete called once, maybe at once */
+/** Brings a page to rails, tier by tier, and removes its other names there. @param complete called once,
+ * maybe at once */
 export function publishOn(rails: readonly Rail[], publication: Publication, complete: () => void): void {
   const { url, contentId, seq, body, names } = publication;
   const send = (rail: Rail, over: () => void) => {
@@ -31,7 +32,8 @@ export function publishOn(rails: readonly Rail[], publication: Publication, comp
   throughTiers(rails, send, complete);
 }
 
-/** Removes a page that is no more, with its other names. What a rail cannot take now is as late as the publication that said so. */
+/** Removes a page that is no more, with its other names. What a rail cannot take now is as late as the
+ * publication that said so. */
 export function removeOn(
   rails: readonly Rail[],
   { url, contentId, seq, names }: Omit<Publication, 'body'>,

@@ -1,7 +1,7 @@
 /**
- * Whether a load balancer is believed that a page is gone. One that does not know names with a timestamp says so of every page,
- * and all of them would be removed from the rails; so it is asked for the page by its own name, too, until it has answered any
- * such name with a page.
+ * Decides if a load balancer is believed that a page is gone. One that does not know names with a timestamp
+ * says so of every page, and all of them would be removed from the rails; so it is asked for the page by its
+ * own name, too, until it has answered any such name with a page.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Commits } from '../rails/commits.js';

@@ -5,10 +5,10 @@
  *      ▲                                │
  *      ╰──in vain, later────────────────┴──gone, the second time──▶ removed from the rails ──▶ commit ──▶ done
  *
- * Names are noted for many pages in one commit, ahead of their generation: a page that is generated never waits for the disk.
- * A page is generated once at a time. While it is on its way it may be published, and generated, again: the newer content takes
- * the place of the older one wherever that waits (rails/unit.ts), and each publication is done when every rail has it, or a
- * newer one, or an entry in its backlog.
+ * Names are noted for many pages in one commit, ahead of their generation: a page that is generated never
+ * waits for the disk. A page is generated once at a time. While it is on its way it may be published, and
+ * generated, again: the newer content takes the place of the older one wherever that waits (rails/unit.ts),
+ * and each publication is done when every rail has it, or a newer one, or an entry in its backlog.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { PageKey, PublishedPage } from '../../db/clear/soft.js';
@@ -44,11 +44,11 @@ interface PublisherOptions {
 
 /** A page of which something is under way. */
 interface PageAtWork {
-  /** It is being generated, or is about to be, or what came of that is being noted. */
+  /** True while the page is being generated, or about to be, or its outcome is being noted. */
   isBusy: boolean;
   /** The publication that it is, or was, busy with. */
   takenSeq: number;
-  /** It was published again meanwhile. */
+  /** True if the page was published again meanwhile. */
   isWantedAgain: boolean;
   /** The last publication that was sent to the rails. */
   sentSeq: number;

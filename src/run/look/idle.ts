@@ -1,4 +1,4 @@
-/** Whether an LCC has nothing to do, from what its daemons say of themselves. */
+/** The state of rest of an LCC, from the statuses of its daemons. */
 import { figureOf } from '../../daemon/figures.js';
 import type { Clock } from '../../lib/clock.js';
 import { EXIT, type ExitStatus } from '../../lib/errors.js';
@@ -19,7 +19,8 @@ function isIdle(looks: readonly Look[]): boolean {
 }
 
 /**
- * The same after the queue was read: urls that the QM did not have when it said that it is idle have come since.
+ * The same after the queue was read: urls that the QM did not have when it said that it is idle have come
+ * since.
  * @param urls that were found waiting
  */
 export function isIdleWith(looks: readonly Look[], urls: number): boolean {
@@ -28,13 +29,14 @@ export function isIdleWith(looks: readonly Look[], urls: number): boolean {
   return isIdle(looks) && urls <= known;
 }
 
-/** All that left a socket answer and say that they have nothing to do; what is queued elsewhere they cannot know. */
+/** All that left a socket answer and say that they have nothing to do; what is queued elsewhere they cannot
+ * know. */
 function isAtRest(looks: readonly Look[]): boolean {
   return looks.every(look => 'status' in look && look.status.idle);
 }
 
 /**
- * What an LCC does, in a word; nobody can say it of one that fetches nothing for want of its Queue Manager.
+ * State of an LCC in a word; nobody can give it for one that fetches nothing for want of its Queue Manager.
  * @param urls that were found waiting
  * @param isOutpost its Queue Manager is on another machine
  */
@@ -49,12 +51,12 @@ export function wordFor(
 }
 
 /**
- * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two daemons during
- * the first look is seen by the second.
+ * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two
+ * daemons during the first look is seen by the second.
  * @param limitMs Infinity: as long as it takes
  * @param isLong told what was seen, every ten seconds that it takes
- * @param taken the last change, where a consumer that may give the LCC work has taken all up to it: asked after each look that
- * found it idle, and the same at both; undefined: the consumer has not taken all
+ * @param taken the last change, where a consumer that may give the LCC work has taken all up to it: asked
+ * after each look that found it idle, and the same at both; undefined: the consumer has not taken all
  * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
  */
 export async function untilIdle(
@@ -79,7 +81,7 @@ export async function untilIdle(
     before = change === undefined ? '' : state;
     const waitedMs = clock.monotonicMs() - startMs;
     if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs)) return EXIT.unavailable;
-    // What is idle as the time ends is looked at once more.
+    // An LCC that is idle as the time ends is looked at once more.
     if (waitedMs >= limitMs && !isFirstSight) return EXIT.tempfail;
     if (waitedMs >= longMs) {
       longMs += LONG_MS;

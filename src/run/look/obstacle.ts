@@ -1,4 +1,4 @@
-/** What keeps a provider from being fetched from: one thing, the one that has to go first. */
+/** The obstacle to fetching from a provider: one thing, the one that must go first. */
 import { hoursOfMask, hoursOfSlots, opensAtMs, permits, slotOf, type Slots } from '../../config/hours.js';
 import type { ProviderStanding } from '../../db/queue/shape.js';
 

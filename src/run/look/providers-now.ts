@@ -1,4 +1,4 @@
-/** What daemons say of providers that no table does. All of it is empty when they are away. */
+/** Reports of daemons on providers that are in no table. All of it is empty when the daemons are away. */
 import { controlSocket, tell } from '../../daemon/ask.js';
 import { codeText } from '../../wire/codes.js';
 import type { Told, Wait } from './queue.js';
@@ -33,7 +33,7 @@ function ownText(code: number): string {
   return code < LEAST_OWN ? '' : ` ${codeText(code)}`;
 }
 
-/** What providers that could be fetched from wait for, and until when (ms since 1970). */
+/** Waits of providers that could be fetched from, and their ends (ms since 1970). */
 export async function waitingNow(runDir: string): Promise<Map<number, Wait>> {
   const named = await listed<[number, Wait['state'], number | null]>(runDir, 'waiting');
   return new Map(

@@ -5,17 +5,17 @@ import { AGE_MINUTES } from '../../db/queue/ages.js';
 import type { ProviderStanding, QueueShape, QueueSummary } from '../../db/queue/shape.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
 
-/** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
+/** Activity of a provider, with its end (milliseconds since 1970) where that is known. */
 type ProviderActivity =
   Obstacle | Wait | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number };
 
-/** What the Queue Manager has it wait for, which no table says. */
+/** The wait that the Queue Manager has for it, which no table says. */
 export interface Wait {
   state: 'back-off' | 'bandwidth' | 'pace' | 'host' | 'lcc-bandwidth' | 'waiting' | 'unasked';
   until_ms?: number;
 }
 
-/** What daemons say of a provider, besides the database. */
+/** Reports of daemons on a provider, besides the database. */
 export interface Told {
   /** Urls of it that are on their way. */
   fetching?: number;
@@ -51,7 +51,8 @@ export function isAllFailed({ waiting, later, failed }: ProviderStanding): boole
 
 /**
  * One line: how much waits, since when.
- * @param answers whether the Queue Manager does: one that hangs may have sets that its queue does not show yet
+ * @param answers whether the Queue Manager does: one that hangs may have sets that its queue does not show
+ * yet
  */
 export function formatSummary(queue: QueueSummary, nowMs: number, answers = true): string {
   if (queue.providers === 0) return 'no provider yet; lccpidb adds one, lccrs approves a site that waits';

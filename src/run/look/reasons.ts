@@ -1,4 +1,6 @@
-/** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
+/**
+ * Reasons that an operator should know unasked: why nothing moves, what is broken, what waits for a decision.
+ */
 import { amount, formatUntil } from '../../config/words.js';
 import { figureOf } from '../../daemon/figures.js';
 import { COUNTED_FAILED } from '../../db/queue/failed.js';
@@ -61,7 +63,7 @@ function ofCertificates(looks: readonly Look[], nowMs: number): string[] {
   });
 }
 
-/** Of reasons that are asked for again and again, those that were not there before. */
+/** The reasons that were not there before, of those that are asked for again and again. */
 export class NewReasons {
   /** Without figures, which go on. */
   readonly #said = new Set<string>();
@@ -76,7 +78,8 @@ export class NewReasons {
   }
 }
 
-/** A machine of Bot Managers, robots, cache clearing and the Spider alone, which has its Queue Manager elsewhere, or none. */
+/** A machine of Bot Managers, robots, cache clearing and the Spider alone, which has its Queue Manager
+ * elsewhere, or none. */
 export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefined): boolean {
   return (
     queue === undefined &&

@@ -1,9 +1,9 @@
-/** What of a text fits on a terminal: its beginning, where what matters stands. */
+/** The part of a text that fits on a terminal: the beginning, where what matters stands. */
 
 /**
  * @param columns of the terminal; longer lines take several rows of it
- * @returns lines for at most `rows`, the last of which says how many lines are left off; no newline at the end, which
- *   would make the terminal scroll
+ * @returns lines for at most `rows`, the last of which says how many lines are left off; no newline at the
+ *   end, which would make the terminal scroll
  */
 export function fitScreen(text: string, columns: number, rows: number): string {
   const lines = text.replace(/\n$/, '').split('\n');

@@ -1,4 +1,4 @@
-/** What announcements of providers are worth, as a table or as JSON. */
+/** Worth of providers' announcements, as a table or as JSON. */
 import type { ProviderTruth } from '../../db/truth/reader.js';
 
 const HEAD = ['PID', 'TRUTH', 'P', 'R', 'C', 'S', 'F', 'NEW', 'A', 'Q', 'LATE', 'DEAD', 'NOISY', 'AUDITED'];
