@@ -1,13 +1,14 @@
 /**
- * Requests waiting in a robot. Each lane has one fetched at a time, in the order they came; as many lanes at a time as
- * there are slots. When its request ends, a lane goes on with its next at once, unless others wait for a slot: then it
- * goes after them.
+ * Requests waiting in a robot. Each lane has one fetched at a time, in the order they came; as many lanes at
+ * a time as there are slots. When its request ends, a lane goes on with its next at once, unless others wait
+ * for a slot: then it goes after them.
  *
  *     idle ──a request comes──▶ ready ──a slot is free──▶ active ──its site hardly answers──▶ parked
  *                                 ▲                          ╰──────────┬──────────────────────╯
  *                                 ╰──another one waits── the request ends ──none does──▶ idle
  *
- * The request of a parked lane goes on, and its slot is free. As many lanes as there are slots can be parked at a time.
+ * The request of a parked lane goes on, and its slot is free. As many lanes as there are slots can be parked
+ * at a time.
  */
 import { Fifo } from '../lib/fifo.js';
 import { transitions } from '../lib/states.js';
@@ -66,7 +67,9 @@ export class BotLanes<R> {
     if (lane.state === 'idle') this.#enter(lane, 'ready');
   }
 
-  /** What begins next, its lane in a slot now; undefined when nothing waits or no slot is free. */
+  /**
+   * The request that begins next, its lane in a slot now; undefined when nothing waits or no slot is free.
+   */
   next(): { lane: BotLane<R>; request: R } | undefined {
     const lane = this.#active.size < this.#slots ? this.#ready.shift() : undefined;
     const request = lane?.waiting.shift();
@@ -101,7 +104,7 @@ export class BotLanes<R> {
     return taken;
   }
 
-  /** Whether one of the lane's requests is being fetched. */
+  /** True if one of the lane's requests is being fetched. */
   isActive(lane: BotLane<R>): boolean {
     return lane.state === 'active' || lane.state === 'parked';
   }

@@ -1,7 +1,5 @@
-/**
- * The slots that a robot tells its Bot Managers: its own, and one more for each fetch that goes on beside them, as its site hardly
- * answers. Such sites come and go: what they free is told together.
- */
+/** The slots that a robot tells its Bot Managers: its own, and one more for each fetch that goes on beside
+ * them, as its site hardly answers. Such sites come and go: what they free is told together. */
 import type { Clock } from '../lib/clock.js';
 
 const OFFER_DELAY_MS = 500;

@@ -1,4 +1,4 @@
-/** What a robot and its engine are bounded by. */
+/** Bounds of a robot and its engine. */
 import { limitIn, type Settings } from '../config/settings/index.js';
 import type { EngineOptions } from '../fetch/engine.js';
 import { channelLimitsOf } from '../wire/messages.js';

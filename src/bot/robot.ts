@@ -1,14 +1,16 @@
 /**
- * The robot: requests of Bot Managers (or of a person) in, fetches in a number of slots, results out. Requests of one
- * lane are fetched one after the other; a slot is what a lane needs while one of its requests is asked of the site. A
- * request without a lane is a lane of its own.
+ * The robot: requests of Bot Managers (or of a person) in, fetches in a number of slots, results out.
+ * Requests of one lane are fetched one after the other; a slot is what a lane needs while one of its requests
+ * is asked of the site. A request without a lane is a lane of its own.
  *
- * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that must be given up. So
- * do the lanes of a provider with a site that asks to be left alone (retry-after.ts), until one of them is recalled.
+ * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that must be
+ * given up. So do the lanes of a provider with a site that asks to be left alone (retry-after.ts), until one
+ * of them is recalled.
  *
- * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
- * the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source gives its lanes to others. A
- * robot that was stopped longer than its Bot Manager waits asks nothing more for it.
+ * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is
+ * cancelled, for the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source
+ * gives its lanes to others. A robot that was stopped longer than its Bot Manager waits asks nothing more for
+ * it.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
@@ -51,9 +53,9 @@ const STOP_GRACE_MS = 5000;
 /** Fetches under way from which on content is put in place by a thread of its own. */
 const BUSY_FETCHES = 8;
 /**
- * Beside no more lanes than this, a page with nothing after it in its lane is likely a whole set, and does not
- * wait for those of a large one: neither at the thread that writes them nor for their results. With many lanes such pages
- * come in crowds, which are better off together.
+ * Beside no more lanes than this, a page with nothing after it in its lane is likely a whole set, and does
+ * not wait for those of a large one: neither at the thread that writes them nor for their results. With many
+ * lanes such pages come in crowds, which are better off together.
  */
 const FEW_LANES = 4;
 
@@ -196,7 +198,7 @@ export class Robot {
     this.#fill();
   }
 
-  /** What waits in a lane is as if it had never been asked for. */
+  /** A request that waits in a lane is as if it had never been asked for. */
   #handBack(session: Session, name: string, lane: BotLane<WaitingRequest>): void {
     for (const { request } of this.#lanes.withdraw(lane)) {
       session.open--;
@@ -268,7 +270,9 @@ export class Robot {
     this.#settle(session, isAwaited);
   }
 
-  /** The lane's site hardly answers: another lane may have its slot meanwhile, also one that is not here yet. */
+  /**
+   * The lane's site hardly answers: another lane may have its slot meanwhile, also one that is not here yet.
+   */
   #park(lane: BotLane<WaitingRequest>): void {
     this.#lanes.park(lane);
     this.#lookAtSlots();

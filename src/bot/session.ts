@@ -1,4 +1,4 @@
-/** What a robot keeps of a connection and of each request over it. */
+/** State that a robot keeps of a connection and of each request over it. */
 import type { ManagerPeer } from '../wire/bm-bot.js';
 import type { RobotRequest, RobotResult } from '../wire/fetch.js';
 import type { Stops } from '../wire/left-alone.js';
@@ -8,16 +8,14 @@ import type { MemorySink } from '../fetch/sink.js';
 import type { BotLane } from './lanes.js';
 import type { FileOwner } from './store-files.js';
 
-/**
- * A connection that asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and
- * sends no pings. A Bot Manager that ends that is gone, and one that is silent hangs.
- */
+/** A connection that asks for fetches. A person may end the sending side and still wait for results (`echo …
+ * | nc`), and sends no pings. A Bot Manager that ends that is gone, and one that is silent hangs. */
 export type Asker = 'manager' | 'person';
 
 export interface Session {
   peer: ManagerPeer;
   asker: Asker;
-  /** Whether it may have that file written. */
+  /** True if it may have that file written. */
   mayWrite: (path: string) => boolean;
   lanes: Map<string, BotLane<WaitingRequest>>;
   running: Set<Cancellable>;
@@ -37,7 +35,7 @@ export interface WaitingRequest {
   request: RobotRequest;
 }
 
-/** What a fetch that goes on asks and tells the robot. */
+/** Questions and reports of a fetch to the robot. */
 export interface Ahead {
   isBusy(): boolean;
   isLastOf(lane: BotLane<WaitingRequest>): boolean;
@@ -46,7 +44,9 @@ export interface Ahead {
   end(begun: BegunFetch, outcome: FetchOutcome): void;
 }
 
-/** A request that is being fetched: one object, since functions of its own for each show in what a page costs. */
+/**
+ * A request that is being fetched: one object, since functions of its own for each show in what a page costs.
+ */
 export class BegunFetch implements FetchEvents, FileOwner {
   readonly session: Session;
   readonly request: RobotRequest;
@@ -55,7 +55,7 @@ export class BegunFetch implements FetchEvents, FileOwner {
   fetch: Cancellable | undefined;
   /** Where its content is that is wanted with the result. */
   inline: MemorySink | undefined;
-  /** Whether its site is still being asked. */
+  /** True if its site is still being asked. */
   inLane = true;
   over = false;
 

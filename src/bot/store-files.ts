@@ -1,4 +1,6 @@
-/** Files of the store on their way into it: how each is put in place, by this thread or by that of FileWriter. */
+/**
+ * Files of the store on their way into it: how each is put in place, by this thread or by that of FileWriter.
+ */
 import type { Clock } from '../lib/clock.js';
 import { FileSink } from '../fetch/file-sink.js';
 import type { Sink } from '../fetch/sink.js';
@@ -6,9 +8,9 @@ import { FileWriter } from './writer.js';
 
 /** The robot that fetches into a file, as far as that matters here. */
 export interface FileOwner {
-  /** Whether there is other work meanwhile: a thread is worth its two messages only then. */
+  /** True if there is other work meanwhile: a thread is worth its two messages only then. */
   isBusy(): boolean;
-  /** Whether a caller waits for this one: it must not wait for others on its way to its place. */
+  /** True if a caller waits for this one: it must not wait for others on its way to its place. */
   isAwaited(): boolean;
   /** All has come, and it is on its way to its place. At most once, and before the fetch has its outcome. */
   received(): void;
@@ -23,7 +25,8 @@ export class StoreFiles {
   /** @param syncContent sync every file and its directory before its fetch is done */
   constructor(syncContent: boolean, clock: Clock) {
     this.syncContent = syncContent;
-    // Unique across restarts and machines sharing a store; nobody gains by guessing it, so it need not load all of crypto.
+    // Unique across restarts and machines sharing a store; nobody gains by guessing it, so it need not load
+    // all of crypto.
     this.#run = [process.pid, clock.nowMs(), Math.floor(Math.random() * 2 ** 48)]
       .map(part => part.toString(36))
       .join('-');
@@ -59,7 +62,7 @@ class StoreFile extends FileSink {
       return;
     }
     writer.write(whole, expected, done);
-    // What waits for the disk is bounded by those who wait with it.
+    // Bytes that wait for the disk are bounded by those who wait with them.
     if (!writer.crowded) this.#owner.received();
   }
 }

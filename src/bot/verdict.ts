@@ -1,4 +1,5 @@
-/** What a failure means for a url and its provider: the code that is told, and how far it reaches (semantics.md, rule 11). */
+/** Meaning of a failure for a url and its provider: the code that is told, and how far it reaches
+ * (semantics.md, rule 11). */
 import { exhaustionOf, type FetchFailure, type PlainKind } from '../fetch/failure.js';
 import { errnoOf, isNoRoom, messageOf } from '../lib/errors.js';
 import { codeText, STORE_FULL } from '../wire/codes.js';
@@ -98,7 +99,8 @@ function storeVerdict(error: unknown, file: string): Verdict {
   // The file has grown beyond the free room, or beyond what the file system or a limit lets one.
   if (errno !== undefined && (isNoRoom(error) || errno === 'EFBIG'))
     return { code: STORE_FULL, reach: 'url', message: `${codeText(STORE_FULL)}: ${file} (${errno})` };
-  // The store is ours: nothing of any provider may be dropped because of it, so it waits as if its site were away.
+  // The store is ours: nothing of any provider may be dropped because of it, so it waits as if its site were
+  // away.
   return {
     code: STORE_FULL,
     reach: 'provider',

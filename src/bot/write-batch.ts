@@ -7,7 +7,7 @@ export interface WriteBatch {
   paths: string[];
   attempts: string[];
   lengths: number[];
-  /** What the md5 must be for the file to be written; '' where that does not matter. */
+  /** The md5 that each content must have for its file to be written; '' where that does not matter. */
   expected: string[];
   /** Begins with their contents, one after the other. */
   contents: Uint8Array<ArrayBuffer>;
@@ -19,7 +19,7 @@ export interface WriteAnswer {
   errors: { index: number; code: string | undefined; message: string }[];
 }
 
-/** What the thread says: also the contents of the batch, whose memory it gives back. */
+/** Answer of the thread: also the contents of the batch, whose memory it gives back. */
 export interface ThreadAnswer extends WriteAnswer {
   contents: Uint8Array<ArrayBuffer>;
 }

@@ -1,14 +1,17 @@
 /**
- * Small content is hashed and put in place by a thread: creating, writing and renaming a file is half of the work of
- * fetching a small page, and all of it system calls that the thread of the connections need not wait for. What was
- * completed within a moment travels in one message there and one back; a message a file costs as much as it saves.
- * Messages leave after the requests that were made in the same turn: the site works on those meanwhile.
+ * Small content is hashed and put in place by a thread: creating, writing and renaming a file is half of the
+ * work of fetching a small page, and all of it system calls that the thread of the connections need not wait
+ * for. What was completed within a moment travels in one message there and one back; a message a file costs
+ * as much as it saves. Messages leave after the requests that were made in the same turn: the site works on
+ * those meanwhile.
  *
- * A thread that ends, for want of memory say, is no fault of what it was given: that is written here, and what comes after
- * gets a new thread. One takes some 60 ms to start; until then (`isReady`) the caller puts content in place itself.
+ * A thread that ends, for want of memory say, is no fault of what it was given: that is written here, and
+ * what comes after gets a new thread. One takes some 60 ms to start; until then (`isReady`) the caller puts
+ * content in place itself.
  *
- * The memory that contents travel in is lent to the thread and comes back with its answer. New memory for each batch would
- * have to be cleared by the system and found again by two collectors; memory that both see is copied to at 2 GB/s.
+ * The memory that contents travel in is lent to the thread and comes back with its answer. New memory for
+ * each batch would have to be cleared by the system and found again by two collectors; memory that both see
+ * is copied to at 2 GB/s.
  */
 import { rmSync } from 'node:fs';
 import { BUFFERED_BYTES, temporaryOf, type WholeContent } from '../fetch/file-sink.js';
@@ -18,9 +21,10 @@ import { writeBatch, type ThreadAnswer, type WriteAnswer, type WriteBatch } from
 /** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
 const MAX_BATCHES = 2;
 /**
- * Room for the contents of a batch. With room for a few files only, the thread waits for new ones while ours reads from the
- * sites; what was never used of it costs nothing but V8's opinion: memory that comes back counts as newly allocated, and 64
- * MB of it make V8 collect all that is old. So small pages travel in as little as they need.
+ * Room for the contents of a batch. With room for a few files only, the thread waits for new ones while ours
+ * reads from the sites; what was never used of it costs nothing but V8's opinion: memory that comes back
+ * counts as newly allocated, and 64 MB of it make V8 collect all that is old. So small pages travel in as
+ * little as they need.
  */
 const SLAB_BYTES = 16 * BUFFERED_BYTES;
 const SMALL_SLAB_BYTES = BUFFERED_BYTES;
@@ -59,7 +63,7 @@ export class FileWriter {
     return this.#nextBytes >= CROWDED_BYTES;
   }
 
-  /** Whether the thread is there to be given something; asking starts it. */
+  /** True if the thread is there to be given something; asking starts it. */
   get isReady(): boolean {
     return (this.#thread ??= this.#start()).isReady;
   }
@@ -80,7 +84,8 @@ export class FileWriter {
     this.#thread = undefined;
   }
 
-  /** Once undici has sent what it was given in this turn: it does so in an immediate that is set after the events. */
+  /** Once undici has sent what it was given in this turn: it does so in an immediate that is set after the
+   * events. */
   #sendSoon(): void {
     if (this.#sending || this.#owed.length >= MAX_BATCHES) return;
     this.#sending = true;

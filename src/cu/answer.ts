@@ -1,10 +1,12 @@
-/** What one format writes into one sink: head, records, tail; the sink is asked for when the first of it is there. */
+/** Writing of one format into one sink: head, records, tail; the sink is asked for when the first of it is
+ * there. */
 import type { ColumnValue } from '../db/cache/fields.js';
 import { Batch } from './batch.js';
 import type { Format, FormatContext, Made, Writer } from './formats/types.js';
 import type { EncodedSink, StreamSink } from './sink.js';
 
-/** Records in the making at a time, in other threads: WARC is compressed 1.75 × as fast on two processors as one after the other. */
+/** Records in the making at a time, in other threads: WARC is compressed 1.75 × as fast on two processors as
+ * one after the other. */
 const MAKING_MAX = 4;
 
 export class Answer {
@@ -92,7 +94,8 @@ export class Answer {
     await this.#batch.flush();
   }
 
-  /** Ends a whole stream, where one was begun. @param reachedSeq all changes up to this number have been written */
+  /** Ends a whole stream, where one was begun. @param reachedSeq all changes up to this number have been
+   * written */
   async finish(reachedSeq: number): Promise<void> {
     await this.#writeMade(0);
     const tail = this.writer.tail?.(reachedSeq);

@@ -1,4 +1,4 @@
-/** Whether the consumer of a cursor has taken everything. */
+/** Tells if the consumer of a cursor has taken everything. */
 import { CacheReader } from '../db/cache/read.js';
 import { readCursor, startOf } from './cursor.js';
 

@@ -1,4 +1,5 @@
-/** The program a stream is piped into: `lccq … -- CMD ARGS`. It has succeeded when it took everything and exited 0. */
+/** The program a stream is piped into: `lccq … -- CMD ARGS`. It has succeeded when it took everything and
+ * exited 0. */
 import { spawn, type StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import { systemClock } from '../lib/clock.js';
@@ -16,10 +17,10 @@ export interface Consumer extends StreamSink {
 
 /** `status` as a shell would say it: 128 + n after signal n, 127 not found, 126 not executable. */
 export interface ConsumerEnd {
-  /** Whether all that was written reached its standard input before it closed that. */
+  /** True if all that was written reached its standard input before it closed that. */
   tookAll: boolean;
   status: number;
-  /** What happened, for people: `exited with 3`, `was killed by SIGSEGV`, `was not found`. */
+  /** The end of the consumer, for people: `exited with 3`, `was killed by SIGSEGV`, `was not found`. */
   what: string;
 }
 
@@ -30,7 +31,7 @@ export interface StartedConsumer extends Consumer {
   over: Promise<Omit<ConsumerEnd, 'tookAll'>>;
 }
 
-/** What a program writes to its standard output, where that is for us. */
+/** Standard output of a program, where that is for us. */
 interface ConsumerOutput {
   said(chunk: Buffer): void;
   /** No more will come: it has ended, or it has closed its standard output. */
@@ -89,7 +90,8 @@ export function startConsumer(
   };
   const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
-    // Not before all that it said was read; but a program that it has left behind may hold the other ends for ever.
+    // Not before all that it said was read; but a program that it has left behind may hold the other ends for
+    // ever.
     const ended = (status: number | null, signal: NodeJS.Signals | null) => resolve(endOf(status, signal));
     child.on('close', ended);
     child.on('exit', (status, signal) => {
@@ -107,7 +109,8 @@ export function startConsumer(
     async write(chunk) {
       if (hasExited) cutOff();
       if (cut || stdin.destroyed) throw new ConsumerGone();
-      // Until the pipe has taken all of it: the bytes are the caller's again. The caller must wake up when the consumer is gone.
+      // Until the pipe has taken all of it: the bytes are the caller's again. The caller must wake up when
+      // the consumer is gone.
       await Promise.race([new Promise(resolve => stdin.write(chunk, resolve)), closed]);
       if (cut || stdin.destroyed) throw new ConsumerGone();
     },

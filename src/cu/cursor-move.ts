@@ -8,9 +8,9 @@
  *     taken        CMD exited 0 and had read all, or, where it stays,
  *                  wrote `ok`; pipe: `commit`                         moved, durably
  *
- * With --follow the states repeat, with one run of CMD per round; on standard output it is one stream, and FILE.next
- * is offered when it was ended in good order (follow.ts). After a crash the cursor has not moved: the same changes are sent
- * again, which every format tolerates.
+ * With --follow the states repeat, with one run of CMD per round; on standard output it is one stream, and
+ * FILE.next is offered when it was ended in good order (follow.ts). After a crash the cursor has not moved:
+ * the same changes are sent again, which every format tolerates.
  */
 import type { CacheReader } from '../db/cache/read.js';
 import { EXIT, LccError } from '../lib/errors.js';
@@ -24,7 +24,7 @@ export interface DeliveryTalk extends QueryTalk {
   explain(message: string): void;
   /** The running consumer, so that signals can be passed on. */
   started(consumer: Consumer): void;
-  /** It has ended by itself. */
+  /** The consumer has ended by itself. */
   ended(): void;
 }
 
@@ -67,7 +67,7 @@ export async function intoConsumer(
     result = await answer(open);
   } catch (error) {
     if (!(error instanceof ConsumerGone)) {
-      // It must not take the end of a broken stream for the end of a whole one.
+      // The consumer must not take the end of a broken stream for the end of a whole one.
       consumer?.kill('SIGTERM');
       throw error;
     }

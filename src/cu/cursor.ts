@@ -4,12 +4,12 @@
  *     lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 48213
  *     of --pid=7
  *
- * A third value is there as long as a consumer reads everything for the first time: where the sequence was when it began. It has
- * nothing of what was deleted before, so that those deletions may be forgotten.
- * The second line is there where the consumer was given a selection only: for another one changes before it are missing.
- * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves
- * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time. Where FILE is a symbolic
- * link, all of them lie beside what it leads to.
+ * A third value is there as long as a consumer reads everything for the first time: where the sequence was
+ * when it began. It has nothing of what was deleted before, so that those deletions may be forgotten. The
+ * second line is there where the consumer was given a selection only: for another one changes before it are
+ * missing. FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete
+ * stream leaves in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a
+ * time. Where FILE is a symbolic link, all of them lie beside what it leads to.
  */
 import type { Selection } from '../db/cache/selection.js';
 import { accessSync, closeSync, constants, readFileSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
 import type { Cursor } from './library/types.js';
 
-/** What a cursor is checked against. */
+/** State of the store that a cursor is checked against. */
 interface StoreState {
   storeId: string;
   /** The last number of the change sequence given out. */
@@ -34,7 +34,7 @@ interface StoreState {
 
 /** A cursor as its file has it. */
 export interface FileCursor extends Cursor {
-  /** What was selected of the changes up to it, as options of lccq; undefined: all, or it is not known. */
+  /** Selection of the changes up to it, as options of lccq; undefined: all, or it is not known. */
   of?: string;
 }
 
@@ -58,11 +58,12 @@ export function selectionText(selection: Pick<Selection, 'pid' | 'prefix' | 'mim
 
 /**
  * Keeps other runs away from this cursor until the process ends, however it ends.
- * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing or cannot be written
+ * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing or
+ * cannot be written
  */
 export function lockCursor(file: string): Lock {
   const path = placeOf(file);
-  // What is no cursor gets no lock.
+  // A file that is no cursor gets no lock.
   readCursor(file);
   checkWritable(file, dirname(path));
   const lock = lockOf(path);
@@ -72,7 +73,8 @@ export function lockCursor(file: string): Lock {
   return lock;
 }
 
-/** Where it lies. @throws LccError `output.create` where its directory is missing, `io` where links lead nowhere */
+/** Where it lies. @throws LccError `output.create` where its directory is missing, `io` where links lead
+ * nowhere */
 function placeOf(file: string): string {
   try {
     return realPath(file, 'cursor');
@@ -85,7 +87,7 @@ function lockOf(path: string): Lock | undefined {
   try {
     return tryLock(`${path}.lock`);
   } catch (error) {
-    // It names the file.
+    // The message names the file.
     throw new LccError('output.create', `${messageOf(error)}; is it the lock of a cursor?`, { cause: error });
   }
 }
@@ -153,7 +155,8 @@ export const cursorAt = (storeId: string, seq: number, began: number): Cursor =>
 
 /**
  * Where a stream begins: after this number of the change sequence.
- * @throws LccError `data.refused` when the changes since the cursor cannot be told any more: full resync needed
+ * @throws LccError `data.refused` when the changes since the cursor cannot be told any more: full resync
+ * needed
  */
 export function startOf(file: string, cursor: Cursor | undefined, store: StoreState): number {
   if (cursor === undefined) return 0;
@@ -169,7 +172,7 @@ export function startOf(file: string, cursor: Cursor | undefined, store: StoreSt
 }
 
 /**
- * Whether a run may use a cursor for a selection: what other selections left out before it would never come.
+ * True if a run may use a cursor for a selection: what other selections left out before it would never come.
  * @returns what the user should know of it
  * @throws LccError `data.refused`
  */
@@ -186,13 +189,15 @@ export function adviceOnSelection(
   );
 }
 
-/** Moves the cursor on, durably: call it when the consumer has taken everything. @throws LccError `io.full`; system errors */
+/** Moves the cursor on, durably: call it when the consumer has taken everything. @throws LccError `io.full`;
+ * system errors */
 export function advanceCursor(file: string, cursor: FileCursor): void {
   write(file, cursor);
   step('cu.cursor.advanced');
 }
 
-/** Forgets what an earlier stream left to be committed: call it before a new stream begins. @throws LccError `output.create` */
+/** Forgets what an earlier stream left to be committed: call it before a new stream begins. @throws LccError
+ * `output.create` */
 export function dropNext(file: string): void {
   const next = `${placeOf(file)}.next`;
   try {
@@ -202,7 +207,10 @@ export function dropNext(file: string): void {
   }
 }
 
-/** Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
+/**
+ * Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte.
+ * @throws as `advanceCursor`
+ */
 export function offerNext(file: string, cursor: FileCursor): void {
   write(`${placeOf(file)}.next`, cursor);
   step('cu.cursor.offered');

@@ -16,7 +16,8 @@ import type { Delivery, PlacedDelivery, Query } from './types.js';
  * @param stdout standard output; written whole when its `flush` returns
  * @param following what `follows` needs; its `stop` ends batches as well
  * @returns the exit status: 0, 1 when rows were rejected, or that of the consumer that failed
- * @throws LccError as CacheReader, lockCursor, readCursor, startOf; `io` when the consumer did not take everything
+ * @throws LccError as CacheReader, lockCursor, readCursor, startOf; `io` when the consumer did not take
+ * everything
  */
 export async function deliver(
   delivery: Delivery,
@@ -65,7 +66,7 @@ function startThread(reader: CacheReader, query: Query, delivery: Delivery): Ran
   const thread = new RangeThread({ ...split, dbPath, machineId }, query);
   try {
     const together = thread.lookTogether(reader);
-    // What was purged meanwhile may be more than the cursor bears.
+    // Purged changes may be more than the cursor bears.
     if (cursor !== undefined) startOf(cursor, readCursor(cursor), reader);
     if (together) return thread;
   } catch (error) {

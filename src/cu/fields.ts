@@ -1,4 +1,5 @@
-/** The fields a content user sees, by the names `--fields` takes; what each comes from is in db/cache/fields.ts. */
+/** The fields a content user sees, by the names `--fields` takes; what each comes from is in
+ * db/cache/fields.ts. */
 import { LccError } from '../lib/errors.js';
 import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 
@@ -33,7 +34,7 @@ export type FieldName = keyof typeof FIELDS;
 const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
 
 const OF_CRAWLS: ReadonlySet<FieldName> = new Set(['hops', 'finalurl', 'robots']);
-/** What is printed where no fields are asked for: without those that only pages of a crawl have. */
+/** Fields that are printed where none are asked for: without those that only pages of a crawl have. */
 export const USUAL_FIELDS = FIELD_NAMES.filter(name => !OF_CRAWLS.has(name));
 
 /**

@@ -1,8 +1,8 @@
 /**
- * Answers that go on: what is there, then each change as it is committed. The snapshot is let go before anybody waits,
- * for a commit or for the reader, because the write-ahead log of the database grows as long as one is open. So this
- * is no look at one moment, but complete along the change sequence: what is changed again before it was read is met
- * again, further on.
+ * Answers that go on: what is there, then each change as it is committed. The snapshot is let go before
+ * anybody waits, for a commit or for the reader, because the write-ahead log of the database grows as long as
+ * one is open. So this is no look at one moment, but complete along the change sequence: what is changed
+ * again before it was read is met again, further on.
  */
 import type { ColumnValue } from '../db/cache/fields.js';
 import { CacheReader, type LineBlock } from '../db/cache/read.js';
@@ -24,17 +24,15 @@ import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 /** A program that was stopped may take this time to end before lccq says that it waits. */
 const PATIENCE_MS = 2000;
 
-/** What --follow needs. */
+/** Parts that --follow needs. */
 export interface Following {
   clock: Clock;
   /** Ends it, after what is being written. */
   stop: AbortSignal;
 }
 
-/**
- * On standard output one stream that goes on; a consumer is run for whatever has been committed since its last run, or stays and
- * gets that as the next stream.
- */
+/** On standard output one stream that goes on; a consumer is run for whatever has been committed since its
+ * last run, or stays and gets that as the next stream. */
 export async function follow(
   reader: CacheReader,
   query: Query,
@@ -74,8 +72,9 @@ export async function follow(
 }
 
 /**
- * What there is when it begins, in streams of `batch` records at most, each for a run of the consumer, or for one that stays.
- * @returns its status; `tempfail` where it was stopped before all of it was taken
+ * Hands over all changes there are when it begins, in streams of `batch` records at most, each for a run of
+ * the consumer, or for one that stays. @returns its status; `tempfail` where it was stopped before all of it
+ * was taken
  */
 export async function inBatches(
   reader: CacheReader,
@@ -97,7 +96,7 @@ export async function inBatches(
   });
 }
 
-/** Of which a program takes the streams. */
+/** A delivery whose streams a program takes. */
 type ConsumedDelivery = PlacedDelivery & { consumer: ConsumerCall };
 
 /** Has streams taken by a program, and ends one that stays. @returns their status, or that of its end */
@@ -171,7 +170,7 @@ class ConsumerRuns {
   }
 }
 
-/** What to do once another database has taken the place of ours: what the next run would say. */
+/** The advice once another database has taken the place of ours: the words of the next run. */
 function adviceOnAnother({ dbPath, machineId, cursor: file }: PlacedDelivery): string {
   if (file === undefined) return 'run again';
   let other: CacheReader | undefined;
@@ -212,7 +211,9 @@ async function followQuery(
   }
 }
 
-/** What is there now, as one whole stream; the sink is asked for when there is something. */
+/**
+ * Writes all changes that are there now, as one whole stream; the sink is asked for when there is something.
+ */
 export async function runInSlices(
   reader: CacheReader,
   query: Query,
@@ -252,7 +253,8 @@ class Stream {
     return this.#records === this.#query.limit;
   }
 
-  /** What is there now; not what is added while it is read, or a batch would have no end while sites are busy. */
+  /** Takes the changes that are there now; not those added while it reads, or a batch would have no end while
+   * sites are busy. */
   async catchUp(stop: AbortSignal): Promise<void> {
     for (const window of this.#windows(this.#highWater())) {
       for (const item of window.items) {

@@ -1,4 +1,4 @@
-/** What becomes of a record whose content is elsewhere, replaced meanwhile, missing, or not the one that was fetched. */
+/** Records whose content is elsewhere, replaced meanwhile, missing, or not the one that was fetched. */
 import type { CacheReader } from '../db/cache/read.js';
 import { nameOf } from '../db/names/naming.js';
 import { strangeStore } from '../db/names/store-mark.js';
@@ -27,7 +27,8 @@ export function contentOpener(
     const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
     if (opened.ok) return opened.content;
     if (!reader.isHeldNow(String(fileid))) {
-      // A slow reader meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
+      // A slow reader meets files of rows that have been replaced since, and their grace is over
+      // (bm.grace_ms).
       rejects.replaced++;
       return undefined;
     }

@@ -25,17 +25,20 @@ export interface QueryResult {
   records: number;
   /** Rows that could not be written as they should; each was reported. */
   rejected: number;
-  /** Rows left out because they were replaced, or deleted, after the query began: they come with the next one. */
+  /**
+   * Rows left out because they were replaced, or deleted, after the query began: they come with the next one.
+   */
   replaced: number;
   /** Every change up to this number has been written, or was not asked for. */
   reachedSeq: number;
 }
 
 /**
- * Writes the whole answer. The sink is asked for when the first record is there; with `whenEmpty` also when there is
- * none, so that an empty answer is a complete document.
+ * Writes the whole answer. The sink is asked for when the first record is there; with `whenEmpty` also when
+ * there is none, so that an empty answer is a complete document.
  * @param thread makes part of it; it has looked at what `reader` looks at
- * @throws LccError `data.cut` when content was altered while it was written: what the sink has is no whole stream
+ * @throws LccError `data.cut` when content was altered while it was written: what the sink has is no whole
+ * stream
  */
 export async function runQuery(
   reader: CacheReader,
@@ -152,12 +155,12 @@ export function* itemsOf(reader: CacheReader, query: Query, writer: Writer): Gen
   }
 }
 
-/** What of the reader a format's records come from. */
+/** The part of the reader that a format's records come from. */
 export function kindOf(format: Format): 'rows' | 'pages' | 'oldPaths' {
   return format.ofOldPaths ? 'oldPaths' : format.keyedByUrl ? 'pages' : 'rows';
 }
 
-/** What is asked for, as far as the format can show it. */
+/** The selection, as far as the format can show it. */
 export function selectionOf({ format, selection }: Pick<Query, 'format' | 'selection'>): Selection {
   return {
     ...selection,

@@ -1,4 +1,5 @@
-/** The thread behind RangeThread: makes the records of a range of the change sequence, from its own look at the database. */
+/** The thread behind RangeThread: makes the records of a range of the change sequence, from its own look at
+ * the database. */
 import { CacheReader } from '../db/cache/read.js';
 import { LccError } from '../lib/errors.js';
 import { serveThread } from '../lib/thread.js';

@@ -1,17 +1,18 @@
 /**
- * Long answers made by two threads. The change sequence is cut into ranges; every other one is made by a second thread,
- * ahead of ours, from the same snapshot, and what it made is written when its turn comes:
+ * Long answers made by two threads. The change sequence is cut into ranges; every other one is made by a
+ * second thread, ahead of ours, from the same snapshot, and what it made is written when its turn comes:
  *
  *     ours       makes 0  writes 1  makes 2  writes 3  …
  *     theirs     makes 1  makes 3   makes 5  …            at most AHEAD ranges that nobody has taken, each bounded
  *
  * All that is SQLite and md5 is so done by two; a range that is too large to be handed over is declined, and
- * made here, piece by piece. So is everything that a thread which is lost still had. On two free processors, start included:
- * 500,000 rows as xml in 0.69 s instead of 1.08 s (1.5 ×), 20,000 pages of 4 KB as jsonl with content 1.5 ×, as tar 1.2 ×; for
- * 12 % more processor time and 50 MB.
+ * made here, piece by piece. So is everything that a thread which is lost still had. On two free processors,
+ * start included: 500,000 rows as xml in 0.69 s instead of 1.08 s (1.5 ×), 20,000 pages of 4 KB as jsonl with
+ * content 1.5 ×, as tar 1.2 ×; for 12 % more processor time and 50 MB.
  *
- * What is made lies in memory that both have, a slot for each range that is ahead: it is used again and again. Ranges are
- * as wide as makes them RANGE_BYTES, and theirs wider than ours by as much as we have to do besides, which is writing.
+ * What is made lies in memory that both have, a slot for each range that is ahead: it is used again and
+ * again. Ranges are as wide as makes them RANGE_BYTES, and theirs wider than ours by as much as we have to do
+ * besides, which is writing.
  */
 import { availableParallelism } from 'node:os';
 import type { CacheReader } from '../db/cache/read.js';
@@ -23,9 +24,9 @@ const LINES_WIDTH = 2000;
 const CONTENT_WIDTH = 250;
 const MIN_WIDTH = 10;
 const MAX_WIDTH = 5000;
-/** What a range is to come to. */
+/** Bytes that a range aims at. */
 const RANGE_BYTES = 1024 * 1024;
-/** What is handed over of one range at most. */
+/** Most bytes of one range that are handed over. */
 const SLOT_BYTES = 8 * RANGE_BYTES;
 /** Fewer changes are not worth the start of a thread. */
 const MIN_LINES = 50_000;
@@ -34,7 +35,9 @@ const MIN_CONTENTS = 2500;
 const AHEAD = 3;
 /** Part of the thread's heap for what was made last. */
 const YOUNG_MB = 8;
-/** By how much their ranges become wider or narrower when one has waited for the other, and the bounds of it. */
+/**
+ * By how much their ranges become wider or narrower when one has waited for the other, and the bounds of it.
+ */
 const SHARE_STEP = 1.1;
 const MAX_SHARE = 2;
 /** Commits may come between the two looks at the database: so often is it tried. */
@@ -48,7 +51,8 @@ export interface Span {
   to: number;
 }
 
-/** To the thread: a range to be made in a slot, or to look at the database; `mark` notes its state before ours is looked at. */
+/** To the thread: a range to be made in a slot, or to look at the database; `mark` notes its state before
+ * ours is looked at. */
 export type RangeRequest = (Span & { slot: number }) | 'mark' | 'look';
 
 interface Made {
@@ -77,7 +81,7 @@ export interface RangeWorkerData {
   slots: SharedArrayBuffer[];
 }
 
-/** What is needed besides the query to have part of it made elsewhere. */
+/** Further needs, besides the query, of having part of it made elsewhere. */
 interface RangeHelp {
   /** File that calls `serveRanges` (range-thread.ts). */
   script: string;
@@ -86,7 +90,7 @@ interface RangeHelp {
   formatName: string;
 }
 
-/** Whether the records of a query can be made in ranges, and there are enough of them to be worth it. */
+/** True if the records of a query can be made in ranges, and there are enough of them to be worth it. */
 export function isWorthSplitting(query: Query, highWater: number): boolean {
   const { format, selection, limit } = query;
   const { independent = [], sides } = format;
@@ -109,7 +113,7 @@ export class RangeThread {
   readonly #thread: Thread<RangeRequest, RangeAnswer>;
   readonly #slots = Array.from({ length: AHEAD }, () => new SharedArrayBuffer(SLOT_BYTES));
   readonly #patienceMs: number;
-  /** Of ours. */
+  /** Width of our own ranges. */
   #width: number;
   /** Theirs to ours. */
   #share = 1;
@@ -170,7 +174,8 @@ export class RangeThread {
     }
   }
 
-  /** What the thread made of the first of those `asked` for; undefined: it declined. Sees to the width of ranges to come. */
+  /** The answer of the thread for the first of those `asked` for; undefined: it declined. Sees to the width
+   * of ranges to come. */
   #made({ since, to }: Span, slot: number, asked: number): MadeRange | undefined {
     const { ready } = this.#thread;
     const answer = this.#answer();
@@ -181,7 +186,7 @@ export class RangeThread {
     const { made, length } = answer;
     const fit = (to - since) * (length === 0 ? 2 : Math.min(2, RANGE_BYTES / length));
     this.#width = Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, Math.round(fit / this.#share)));
-    // It was waited for, or it has nothing left to do.
+    // The answer was waited for, or the thread has nothing left to do.
     if (ready === 0) this.#share = Math.max(1 / MAX_SHARE, this.#share / SHARE_STEP);
     else if (ready === asked) this.#share = Math.min(MAX_SHARE, this.#share * SHARE_STEP);
     return { ...made, bytes: new Uint8Array(this.#slots[slot] ?? new SharedArrayBuffer(0), 0, length) };
@@ -191,7 +196,8 @@ export class RangeThread {
     this.#thread.stop();
   }
 
-  /** Its next answer; undefined when it is lost, or declines: that is made here, and tells what is wrong. */
+  /** The next answer of the thread; undefined when it is lost, or declines: that range is made here, and
+   * tells what is wrong. */
   #answer(): RangeAnswer | undefined {
     try {
       return this.#thread.take(this.#patienceMs);

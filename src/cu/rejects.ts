@@ -1,11 +1,12 @@
-/** Rows that could not be written as they should: counted, and named, but for most of those that are on another machine. */
+/** Rows that could not be written as they should: counted, and named, but for most of those that are on
+ * another machine. */
 
 export interface RejectTalk {
   /** A row that could not be written as it should. */
   reject(message: string): void;
   /** In place of `reject`, a row whose content is on another machine. */
   elsewhere?: ((curl: string, machine: string) => void) | undefined;
-  /** Such rows are named one by one; otherwise the first of them is, and how many more there are. */
+  /** True if such rows are named one by one; otherwise the first of them is, and how many more there are. */
   namesAll?: boolean | undefined;
 }
 

@@ -55,7 +55,7 @@ export class Resolver {
 
   #resolve(line: string): void {
     this.#line++;
-    // What search++ and swish-e say besides their hits, swish-e's last line among it.
+    // Lines of search++ and swish-e besides their hits, swish-e's last line among them.
     if (line === '' || line === '.' || line.startsWith('#')) return;
     const found = this.#path.exec(line);
     const fileid = found?.[1] ?? found?.[2];

@@ -1,10 +1,11 @@
 /**
- * A program that stays (`lccq --stay`): it gets one stream after the other on its standard input, and answers each with the
- * line `ok` on its standard output when it has what it was sent.
+ * A program that stays (`lccq --stay`): it gets one stream after the other on its standard input, and answers
+ * each with the line `ok` on its standard output when it has what it was sent.
  *
  *     none ──a stream begins──▶ taking ──its last byte is written, `ok`──▶ idle ──the next stream begins──▶ taking
  *
- * It goes on until its input ends: one that ends before, or closes its standard output, has failed, also while it is idle.
+ * It goes on until its input ends: one that ends before, or closes its standard output, has failed, also
+ * while it is idle.
  */
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, messageOf } from '../lib/errors.js';
@@ -63,7 +64,7 @@ export class StayingProgram implements ConsumerProgram {
     };
   }
 
-  /** It has done what is wrong, and was told to end. */
+  /** True once the program has done something wrong, and was told to end. */
   get isStopped(): boolean {
     return this.#run?.isStopped === true;
   }
@@ -88,7 +89,7 @@ class Run {
   readonly #lines = new Lines(MAX_LINE, () => new LccError('peer.protocol', TOO_LONG));
   /** The last stream: idle, from the answer to the last byte of one to the first of the next. */
   #hasAnswered = false;
-  /** What it did that no program does that stays. */
+  /** An action of the program that no program does that stays. */
   #wrong: string | undefined;
   #isOver = false;
   #stir = (): void => undefined;
@@ -139,12 +140,12 @@ class Run {
     if (this.#wrong !== undefined) return misbehaved(this.#wrong);
     const isEarly = this.#isOver;
     const end = await this.consumer.finish();
-    // What it has said since its input ended.
+    // The output of the program since its input ended.
     if (this.#wrong !== undefined) return misbehaved(this.#wrong);
     return isEarly && end.status === 0 ? { ...end, status: EXIT.protocol, what: ENDED_EARLY } : end;
   }
 
-  /** It has done what is wrong, and was told to end. */
+  /** True once the program has done something wrong, and was told to end. */
   get isStopped(): boolean {
     return this.#wrong !== undefined;
   }
@@ -157,7 +158,7 @@ class Run {
     this.#gone.abort();
   }
 
-  /** Its output has ended a while ago. */
+  /** The output of the program has ended a while ago. */
   #fellSilent(): void {
     if (!this.#isOver) this.#goWrong(`closed its standard output, where ${OK} is awaited`);
   }

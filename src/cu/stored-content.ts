@@ -1,21 +1,22 @@
 /**
- * Stored content, trusted only after its md5 was taken (semantics.md, rule 16). It is verified before the first byte is
- * given out, because formats write the length, or a header, first: what is altered must not leave half a record.
- * Small files are read once and kept; of large ones the same descriptor is read twice, so memory does not depend on
- * their size, and a file that is freed meanwhile stays readable.
+ * Stored content, trusted only after its md5 was taken (semantics.md, rule 16). It is verified before the
+ * first byte is given out, because formats write the length, or a header, first: what is altered must not
+ * leave half a record. Small files are read once and kept; of large ones the same descriptor is read twice,
+ * so memory does not depend on their size, and a file that is freed meanwhile stays readable.
  *
- * A small file costs three calls: open, one read that asks for more than there is, close. It was all of the file if the
- * md5 says so.
+ * A small file costs three calls: open, one read that asks for more than there is, close. It was all of the
+ * file if the md5 says so.
  */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { CHUNK_BYTES, readChunksAt } from '../lib/stdio.js';
 
-/** What is read in one piece and kept until it is closed. */
+/** Largest content that is read in one piece and kept until it is closed. */
 export const WHOLE_BYTES = 1024 * 1024;
 
-/** Room for content that is read in one piece, one after the other: 40 MB less in memory, and 1.1 × as fast, as room for each. */
+/** Room for content that is read in one piece, one after the other: 40 MB less in memory, and 1.1 × as fast,
+ * as room for each. */
 export class ReadBuffer {
   #bytes: Buffer | undefined;
 
@@ -37,18 +38,20 @@ export interface StoredContent {
   close(): void;
 }
 
-/** What is said of a row whose file id is no name of a store: nothing outside of it is ever opened. */
+/** The answer for a row whose file id is no name of a store: nothing outside of it is ever opened. */
 export const NO_NAME: Opened = { ok: false, why: 'no name of a store' };
 
 type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
 
-/** What says that the file itself is no use. Anything else, such as EMFILE and EACCES, passes or can be put right. */
+/** Errors by which the file itself is no use. Anything else, such as EMFILE and EACCES, passes or can be put
+ * right. */
 const USELESS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'EIO']);
 
 /**
  * Opens and verifies a stored file; `why` says what is wrong with one that cannot be used.
  * @param md5 as the LCC DB has it, 32 hexadecimal digits
- * @param into where small content is read to: it is there until the next is opened. Default: memory of its own
+ * @param into where small content is read to: it is there until the next is opened. Default: memory of its
+ * own
  * @throws LccError `try.later` where it cannot be told whether there is something wrong with it
  */
 export function openStored(file: string, md5: string, into?: ReadBuffer): Opened {
@@ -101,7 +104,7 @@ function verify(fd: number, file: string, md5: string, buffer: Buffer): Buffer |
   return 'altered';
 }
 
-/** Of a file whose beginning has been read. */
+/** The md5 of a file whose beginning has been read. */
 function digestOf(beginning: Uint8Array, fd: number, file: string): string {
   const hash = createHash('md5').update(beginning);
   for (const chunk of readChunksAt(fd, beginning.length, file)) hash.update(chunk);

@@ -1,4 +1,4 @@
-/** What is asked for, and where the answer goes. */
+/** A query and the place of its answer. */
 import type { Selection } from '../db/cache/read.js';
 import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
@@ -23,7 +23,7 @@ export interface Delivery {
   cursor?: string | undefined;
   /** The program to pipe into; undefined: standard output. */
   consumer?: ConsumerCall | undefined;
-  /** It goes on with every change. */
+  /** True if the answer goes on with every change. */
   follows: boolean;
   /** The program stays and answers each stream, instead of being run for each. */
   stays?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface Delivery {
   batch?: number | undefined;
   /** Only how many records there would be; nothing moves. */
   count: boolean;
-  /** What a long answer needs to be made by two threads; undefined: by one. */
+  /** The script for the second thread of a long answer; undefined: one thread makes it. */
   split?: { script: string; formatName: string } | undefined;
 }
 

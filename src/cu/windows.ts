@@ -1,16 +1,19 @@
 /**
- * Reading along the change sequence with somebody slow at the other end: a window of it at a time, from a snapshot that
- * is let go before anybody waits. So the database is held for a few milliseconds, however long the reading takes.
+ * Reading along the change sequence with somebody slow at the other end: a window of it at a time, from a
+ * snapshot that is let go before anybody waits. So the database is held for a few milliseconds, however long
+ * the reading takes.
  *
- * What changes while it is read moves after the end that was fixed at the beginning, and comes with the next reading:
- * a row may be missing from one answer and is then in the next, never in none.
+ * What changes while it is read moves after the end that was fixed at the beginning, and comes with the next
+ * reading: a row may be missing from one answer and is then in the next, never in none.
  */
 import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 import type { CacheReader, LineBlock, Selection } from '../db/cache/read.js';
 import type { LineTemplate } from '../db/cache/template.js';
 import { LccError } from '../lib/errors.js';
 
-/** Numbers of the change sequence looked at in one snapshot: few milliseconds even where nothing is selected. */
+/**
+ * Numbers of the change sequence looked at in one snapshot: few milliseconds even where nothing is selected.
+ */
 const WINDOW_CHANGES = 5000;
 /** Text kept of one window. */
 const WINDOW_LENGTH = 256 * 1024;

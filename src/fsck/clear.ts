@@ -1,7 +1,5 @@
-/**
- * clear.db, the database of cache clearing: whether it is the one that was served last, sound by SQLite's standards, and agrees
- * with itself. What rails have nobody knows here: `lccrail check`, `lccrail resync`.
- */
+/** clear.db, the database of cache clearing: whether it is the one that was served last, sound by SQLite's
+ * standards, and agrees with itself. What rails have nobody knows here: `lccrail check`, `lccrail resync`. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beginClearAnew, faultsOf, integrityOf } from '../db/clear/fsck-look.js';
@@ -29,7 +27,10 @@ export interface ClearCheck {
 const AGAIN =
   'pages that have a soft rule are published again; clear once more what was changed since, requests for it are not known';
 
-/** @throws LccError `try.later` when a repair is asked for while a daemon runs, `config` when no rail can be read */
+/**
+ * @throws LccError `try.later` when a repair is asked for while a daemon runs, `config` when no rail can be
+ * read
+ */
 export function* clearDatabase(check: ClearCheck): Generator<Finding> {
   const path = join(check.clearDir, 'clear.db');
   const locks = check.repair && existsSync(check.clearDir) ? lockDaemons(check.clearDir) : [];

@@ -15,7 +15,8 @@ export interface DatabaseOptions {
   nowMs: () => number;
 }
 
-/** The database, sound by SQLite's own standards; what is not is set aside and replaced, where that was asked for. */
+/** The database, sound by SQLite's own standards; what is not is set aside and replaced, where that was asked
+ * for. */
 export function openChecked(
   options: DatabaseOptions,
   talk: { note(message: string): void },

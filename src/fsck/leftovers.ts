@@ -1,12 +1,12 @@
-/** What is no file of a store: left half-written by a robot, or put there by a person. */
+/** Files that are none of a store: left half-written by a robot, or put there by a person. */
 import { unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import type { Finding } from './types.js';
 
-/** What belongs into a store besides folders of content. */
+/** Files that belong into a store besides folders of content. */
 export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*|\.last-.*)?)$/;
 
-/** Of a robot that died it is removed; a person's is not ours to remove. */
+/** The file of a robot that died is removed; a person's is not ours to remove. */
 export function leftover(storeDir: string, isRepair: boolean, path: string, entry: Dirent): Finding {
   const where = path === '' ? entry.name : `${path}/${entry.name}`;
   const isTemporary = entry.isFile() && entry.name.endsWith('.tmp');

@@ -1,4 +1,4 @@
-/** Whether the LCC runs: a repair keeps it from being started meanwhile, and is refused while it is. */
+/** The lock against a start of the LCC: a repair holds it, and is refused while the LCC runs. */
 import { LccError } from '../lib/errors.js';
 import { holderOf, isLocked, tryLock, type Lock } from '../lib/lock.js';
 import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
@@ -14,7 +14,7 @@ export function lockQueue(dbPath: string): Lock {
   return lock;
 }
 
-/** Whether the Queue Manager runs. */
+/** True if the Queue Manager runs. */
 export function isServed(dbPath: string): boolean {
   // Nobody can take a lock on a disk that is read-only from here, nor ask for it.
   return !isOnReadOnlyDisk(dbPath) && isLocked(`${dbPath}.lock`);

@@ -1,11 +1,13 @@
-/** names.db, which has the owner of each name in the store and the names that are free: opened, or reported as it is. */
+/** names.db, which has the owner of each name in the store and the names that are free: opened, or reported
+ * as it is. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamesDb } from '../db/names/names.js';
 import { LccError } from '../lib/errors.js';
 import type { Finding } from './types.js';
 
-// What is said of it as a whole: new ids begin far beyond those of the old one, which only lccd-bm can give out.
+// The message about the database as a whole: new ids begin far beyond those of the old one, which only
+// lccd-bm can give out.
 export const NO_NAMES = 'there is none; lccd-bm creates it when it starts';
 export const DAMAGED_NAMES = 'damaged; lccd-bm sets it aside when it starts, and creates it again';
 const LEFT_OUT =

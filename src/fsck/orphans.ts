@@ -1,7 +1,5 @@
-/**
- * Files of the store that no row points to. A name's whereabouts are known to the Bot Manager alone while it runs: then they are
- * not looked at.
- */
+/** Files of the store that no row points to. A name's whereabouts are known to the Bot Manager alone while it
+ * runs: then they are not looked at. */
 import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Name } from '../db/names/names.js';
@@ -9,7 +7,8 @@ import { isFolderName, nameOf } from '../db/names/naming.js';
 import { leftover, OWN_FILES } from './leftovers.js';
 import type { CheckContext, Finding } from './types.js';
 
-/** Files without rows that are never too many to be removed; beyond, half of the store is: the database may be a wrong one. */
+/** Files without rows that are never too many to be removed; beyond, half of the store is: the database may
+ * be a wrong one. */
 const FEW_ORPHANS = 100;
 
 export function* files(context: CheckContext): Generator<Finding> {
@@ -47,7 +46,7 @@ function* folder(context: CheckContext, path: string, stay: boolean): Generator<
     if (!isOrphan(context, name)) continue;
     const noted = names?.row(name.id);
     if (repairs !== undefined) unlinkSync(join(storeDir, fileid));
-    // Its id may be given out again, under the next generation.
+    // The id may be given out again, under the next generation.
     if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
     yield {
       kind: 'orphan',

@@ -1,9 +1,9 @@
 /**
  * All checks, one after the other. What a check repairs the later ones find repaired: counters come last.
  *
- * Looking at an LCC that runs changes nothing and holds up nothing: every question is answered from one snapshot, and
- * what is suspected is looked for again, since the file may have been replaced meanwhile. Repairing needs the
- * locks of the Queue Manager and the Bot Manager.
+ * Looking at an LCC that runs changes nothing and holds up nothing: every question is answered from one
+ * snapshot, and what is suspected is looked for again, since the file may have been replaced meanwhile.
+ * Repairing needs the locks of the Queue Manager and the Bot Manager.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -79,8 +79,8 @@ const CHECKS: readonly Check[] = [
 ];
 
 /**
- * @throws LccError `try.later` when a repair is asked for while the LCC runs, `input.missing` when there is none, `config` when
- *   the store is another machine's
+ * @throws LccError `try.later` when a repair is asked for while the LCC runs, `input.missing` when there is
+ *   none, `config` when the store is another machine's
  */
 export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<FsckResult> {
   const result: FsckResult = {
@@ -141,7 +141,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
         repaired: options.restored,
         remains: true,
       });
-    // What it does not know of is not without an owner: the newer copy may be put back yet.
+    // Files unknown to an older copy are not without an owner: the newer copy may be put back yet.
     if (old !== undefined && !options.restored) return result;
     const repairs = options.repair ? repairsOf(db, options) : undefined;
     if (options.recheck) repairs?.recheck();

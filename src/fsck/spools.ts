@@ -1,7 +1,5 @@
-/**
- * Entries of spools, frame by frame. Damaged ones are left to the daemon that serves the spool: it knows what was promised, asks
- * the provider for a full set, and sets the entry aside.
- */
+/** Entries of spools, frame by frame. Damaged ones are left to the daemon that serves the spool: it knows
+ * what was promised, asks the provider for a full set, and sets the entry aside. */
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../lib/errors.js';
@@ -49,7 +47,8 @@ export async function* spooledDeletions(
   }
 }
 
-/** Removes the entries of spool/fsm for a machine: none of the files they name is there any more. @returns how many */
+/** Removes the entries of spool/fsm for a machine: none of the files they name is there any more. @returns
+ * how many */
 export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): number {
   const dir = join(fsmSpoolDir, 'new');
   const pages = namesIn(dir).filter(entry => spooledLabel(entry) === machineId);

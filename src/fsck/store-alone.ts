@@ -1,7 +1,7 @@
 /**
- * A store on a machine that has no LCC DB: what its Bot Manager noted of names against the files, and what robots
- * left. Whether a row points to a file only the Queue Manager's machine knows; it has content read again when the Bot
- * Manager connects (`--recheck`).
+ * A store on a machine that has no LCC DB: what its Bot Manager noted of names against the files, and what
+ * robots left. Whether a row points to a file only the Queue Manager's machine knows; it has content read
+ * again when the Bot Manager connects (`--recheck`).
  */
 import { existsSync, readdirSync, unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ function* files(storeDir: string, names: NamesDb, isRepair: boolean, extent: Ext
   if (isRepair) names.claim(beyond);
 }
 
-/** It was deleted, or never reported: a power cut brings back what had been unlinked. */
+/** The file was deleted, or never reported: a power cut brings back what had been unlinked. */
 function isStale({ id, gen }: Name, names: NamesDb): boolean {
   const noted = names.row(id);
   return noted !== undefined && (noted.gen > gen || (noted.gen === gen && noted.state === 'free'));

@@ -1,4 +1,4 @@
-/** Whether the store is the one that rows point into (`--store-lost` where that is gone). */
+/** Compares the store with the one that rows point into (`--store-lost` where that is gone). */
 import { FsckLook } from '../db/fsck-look.js';
 import { StoreRegister } from '../db/cache/stores.js';
 import type { Repairs } from '../db/repairs.js';
@@ -12,15 +12,14 @@ export interface StorePlace {
   storeDir: string;
   /** Machine whose files are below `storeDir`; undefined: as its machine-id says. */
   machineId: string | undefined;
-  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is there. */
+  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is
+   * there. */
   storeLost: boolean;
   fsmSpoolDir: string;
 }
 
-/**
- * The machine the store belongs to. A store that is not there, or a new one where there was another, may be a disk that is not mounted: its
- * rows are left alone, unless the operator says that it is lost.
- */
+/** The machine the store belongs to. A store that is not there, or a new one where there was another, may be
+ * a disk that is not mounted: its rows are left alone, unless the operator says that it is lost. */
 export function storeOf(
   { storeDir, machineId, storeLost, fsmSpoolDir }: StorePlace,
   db: Db,

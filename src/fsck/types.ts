@@ -1,4 +1,4 @@
-/** What a check is. */
+/** The type of a check. */
 import type { FsckLook } from '../db/fsck-look.js';
 import type { Repairs } from '../db/repairs.js';
 import type { NamesDb } from '../db/names/names.js';
@@ -24,13 +24,13 @@ export interface Finding {
     | 'store';
   where: string;
   what: string;
-  /** Whether it has been put right. */
+  /** True if it has been put right. */
   repaired: boolean;
   /** No repair puts it right: a daemon does, or a person, as it says. */
   remains?: true;
 }
 
-/** What was looked at. */
+/** The extent of a look. */
 export interface Extent {
   rows: number;
   /** Rows whose content is on other machines: their files were not looked at. */
@@ -65,7 +65,8 @@ export interface CheckContext {
   names: NamesDb | undefined;
   unsSpoolDir: string;
   fsmSpoolDir: string;
-  /** Which names rows of this machine hold, and which wait to be deleted: filled by `content`, for `store` and `freeList`. */
+  /** Which names rows of this machine hold, and which wait to be deleted: filled by `content`, for `store`
+   * and `freeList`. */
   known: TemporaryNames;
   extent: Extent;
   /** Progress, where somebody watches. */

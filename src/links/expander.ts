@@ -1,6 +1,7 @@
 /**
- * Pages into links: what a row of lccq says of a page, its file, its links, and of these the ones that somebody owns, that are no
- * trap and that are neither held nor waiting. It keeps nothing: what was done before is done again, and finds that all is there.
+ * Pages into links: what a row of lccq says of a page, its file, its links, and of these the ones that
+ * somebody owns, that are no trap and that are neither held nor waiting. It keeps nothing: what was done
+ * before is done again, and finds that all is there.
  */
 import type { CrawlReader } from '../db/cache/crawl.js';
 import type { Clock } from '../lib/clock.js';
@@ -28,13 +29,13 @@ interface ExpanderParts {
   owners: LinkOwners;
   sink: LinksSink;
   clock: Clock;
-  /** Of a page of which not everything could be read. */
+  /** Called for a page of which not everything could be read. */
   complain(message: string): void;
-  /** Of each link that is left out as a trap. */
+  /** Called for each link that is left out as a trap. */
   explain?: ((message: string) => void) | undefined;
 }
 
-/** What became of a url to begin with. */
+/** The outcome for a url that begins a crawl. */
 export type SeedOutcome =
   /** `failed`: why it was not to be had before. */
   | { is: 'sent'; failed: number | undefined }
@@ -43,7 +44,7 @@ export type SeedOutcome =
   | { is: 'ambiguous'; why: string }
   | { is: 'trap'; trap: Trap };
 
-/** What became of pages and links. */
+/** Counts of pages and links by their outcome. */
 export interface LinksCounts {
   /** Pages whose links were looked at. */
   pages: number;
@@ -61,7 +62,7 @@ export interface LinksCounts {
 const LIST =
   /^(?:(?:text|application)\/xml|application\/(?:rss|atom|rdf|feed)\+(?:xml|json)|application\/json)$/;
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/;
-/** Of links as they are written, remembered. */
+/** Places for links as they are written, to be remembered. */
 const WRITTEN_PLACES = 2 ** 17;
 const SECONDS_MS = 1000;
 
@@ -115,7 +116,8 @@ export class Expander {
     await this.#parts.sink.unwanted({ pid, curl: record.curl, mimetype: record.mimetype, md5: record.md5 });
   }
 
-  /** Begins a crawl with a url; one that is known not to be had is asked for all the same, unless its site forbids it. */
+  /** Begins a crawl with a url; one that is known not to be had is asked for all the same, unless its site
+   * forbids it. */
   async seed(url: string): Promise<SeedOutcome> {
     const { options, owners, db, sink, clock } = this.#parts;
     const canonical = canonicalUrl(url);
@@ -137,7 +139,7 @@ export class Expander {
     return { is: 'sent', failed: standing?.code };
   }
 
-  /** What is sent of a url; undefined for one that is left out. */
+  /** The link that is sent for a url; undefined for one that is left out. */
   #wanted({ curl, furl }: CanonicalUrl, hops: number, limits: TrapLimits): FoundLink | undefined {
     const { options, owners, db, clock } = this.#parts;
     if (this.#sent.wasSent(curl)) return undefined;
@@ -224,7 +226,7 @@ export class Expander {
     return { links: this.#ofOwnName(record.curl, links), isUnwanted };
   }
 
-  /** Of a page that names its path without the query as its own: that link alone. */
+  /** The one link of a page that names its path without the query as its own. */
   #ofOwnName(curl: string, links: PageFoundLink[]): PageFoundLink[] {
     const mark = curl.indexOf('?');
     if (mark < 0) return links;

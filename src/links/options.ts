@@ -1,4 +1,4 @@
-/** What lcclinks is told. */
+/** Settings of lcclinks. */
 import type { PathTest } from '../lib/glob.js';
 
 /** Which `nofollow` counts: of pages and of single links, of pages alone, none. */

@@ -34,12 +34,13 @@ export class LinkOwners {
     for (const roots of this.#roots.values()) roots.sort((a, b) => b.length - a.length || a.pid - b.pid);
   }
 
-  /** Whether the pages of a provider are followed. */
+  /** True if the pages of a provider are followed. */
   isFollowed(pid: number): boolean {
     return this.#pids.has(pid);
   }
 
-  /** Why a url is nobody's that is of the host of a root: how servers read it is not certain; undefined: not for that. */
+  /** Why a url is nobody's that is of the host of a root: how servers read it is not certain; undefined: not
+   * for that. */
   doubtOf(curl: string): string | undefined {
     const [origin = ''] = ORIGIN.exec(curl) ?? [];
     return this.#roots.has(origin) ? ambiguityOf(curl) : undefined;

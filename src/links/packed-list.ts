@@ -1,4 +1,5 @@
-/** Sitemaps and feeds as sites serve them: packed with gzip, once or twice, or as a plain text. What they are shows at their beginning. */
+/** Sitemaps and feeds as sites serve them: packed with gzip, once or twice, or as a plain text. What they are
+ * shows at their beginning. */
 import { constants, gunzipSync } from 'node:zlib';
 import { errnoOf } from '../lib/errors.js';
 
@@ -13,14 +14,14 @@ const BEGINNING =
 
 /** So much of a file is enough to see what it is. */
 export const BEGINNING_BYTES = 4096;
-/** What that may become at most. */
+/** Largest size that may come to. */
 const BEGINNING_MOST = 8 * 1024 * 1024;
 
 export function isMaybeList(mimetype: string): boolean {
   return MAYBE.test(mimetype);
 }
 
-/** Whether what begins so may be a list. */
+/** True if what begins so may be a list. */
 export function beginsAsList(beginning: Buffer): boolean {
   const bytes = unpacked(beginning, BEGINNING_MOST);
   return (
@@ -29,7 +30,7 @@ export function beginsAsList(beginning: Buffer): boolean {
   );
 }
 
-/** Whether it is markup, which says itself how its characters are written. */
+/** True if it is markup, which says itself how its characters are written. */
 export function isXml(bytes: Buffer): boolean {
   return /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*</.test(
     bytes.subarray(0, BEGINNING_BYTES).toString('latin1'),

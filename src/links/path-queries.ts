@@ -14,7 +14,7 @@ export class PathQueries {
     this.#most = most;
   }
 
-  /** Whether there is room for one more; it is taken. Always for a url without a query. */
+  /** True if there is room for one more; it is taken. Always for a url without a query. */
   take(pid: number, curl: string): boolean {
     const mark = curl.indexOf('?');
     if (mark < 0) return true;

@@ -3,7 +3,8 @@ import '@exodus/bytes/encoding.js';
 import { percentEncodeAfterEncoding } from '@exodus/bytes/whatwg.js';
 import { canonicalUrl, type CanonicalUrl } from '../wire/canonical-url.js';
 
-/** Leads to the same page from each page of a folder: it has a path or a host of its own, which `?a` and `http:?a` have not. */
+/** Leads to the same page from each page of a folder: it has a path or a host of its own, which `?a` and
+ * `http:?a` have not. */
 const FROM_FOLDER = /^[\w./~%-](?:[^:]*$|[^:]*:\/\/)/;
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 /** The special-query percent-encode set of the URL Standard. */
@@ -28,7 +29,8 @@ export function baseOf(written: string | undefined, url: string): string {
   }
 }
 
-/** Names links as the pages of a folder write them: what has one name leads to one page; undefined for a link without. */
+/** Names links as the pages of a folder write them: what has one name leads to one page; undefined for a link
+ * without. */
 export function spellings(base: string, charset: string): (href: string) => string | undefined {
   if (!URL.canParse(base)) return () => undefined;
   const url = new URL(base);

@@ -1,4 +1,4 @@
-/** What a page says to robots, in its header X-Robots-Tag and in meta elements. */
+/** Words of a page to robots, in its header X-Robots-Tag and in meta elements. */
 
 interface RobotsSaid {
   noindex: boolean;

@@ -1,4 +1,4 @@
-/** What lcclinks reads: rows of lccq, or urls to begin with. */
+/** The input of lcclinks: rows of lccq, or urls to begin with. */
 import { Lines } from '../lib/lines.js';
 import { LccError } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
@@ -8,7 +8,7 @@ import { UrlStreamReader } from '../wire/url-stream.js';
 import type { Expander, SeedOutcome } from './expander.js';
 import type { LinksSink } from './options.js';
 
-/** What begins so is a list of urls. */
+/** Text with this beginning is a list of urls. */
 const URL_FIRST = /^\s*https?:\/\//i;
 const LOOKED_AT_BYTES = 100;
 /** Bytes of white space in XML. */
@@ -23,7 +23,8 @@ interface Expanding {
   sink: Pick<LinksSink, 'finish'>;
 }
 
-/** Sends the links of all pages. @throws LccError `data.cut` where the input was cut: what was not sent then comes again */
+/** Sends the links of all pages. @throws LccError `data.cut` where the input was cut: what was not sent then
+ * comes again */
 export async function expandPages(
   input: AsyncIterable<Buffer>,
   expanding: Expanding,
@@ -35,7 +36,8 @@ export async function expandPages(
 }
 
 /**
- * Sends the links of the pages of one stream after the other: the next one comes when it was said that all of the last is delivered.
+ * Sends the links of the pages of one stream after the other: the next one comes when it was said that all of
+ * the last is delivered.
  * @param begin called at the beginning of each @param taken called when its links are delivered
  * @throws LccError `data.cut` as expandPages
  */
@@ -48,7 +50,7 @@ export async function expandStreams<One extends Expanding>(
   let now: { one: One; pages: PageStream } | undefined;
   for await (const chunk of input) {
     if (now === undefined) {
-      // What follows the end of a stream on its last line.
+      // Blanks may follow the end of a stream on its last line.
       if (chunk.every(byte => BLANKS.includes(byte))) continue;
       const one = begin();
       now = { one, pages: new PageStream(one, limits) };

@@ -1,4 +1,5 @@
-/** Urls that a person gave to begin with: what is said of those that were not sent, or were not to be had before. */
+/** Urls that a person gave to begin with: what is said of those that were not sent, or were not to be had
+ * before. */
 import { amount, formatUntil } from '../config/words.js';
 import { shownBytes } from '../lib/shown-bytes.js';
 import { codeText } from '../wire/codes.js';

@@ -1,4 +1,5 @@
-/** Links that were sent a moment ago, or texts of links: a page's navigation is on every page of its site. A newer one takes an older one's place. */
+/** Links that were sent a moment ago, or texts of links: a page's navigation is on every page of its site. A
+ * newer one takes an older one's place. */
 export class SentLinks {
   readonly #hashes: Uint32Array;
   readonly #mask: number;
@@ -9,7 +10,7 @@ export class SentLinks {
     this.#mask = places - 1;
   }
 
-  /** Whether a link was sent, as far as is remembered; from now on it was. */
+  /** True if a link was sent, as far as is remembered; from now on it was. */
   wasSent(curl: string): boolean {
     // Two hashes of 32 bits (MurmurHash3's mixing): the chance that two urls have both is 1 to 2^64.
     let one = 0xdeadbeef ^ curl.length;

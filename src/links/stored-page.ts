@@ -7,18 +7,19 @@ import { collectGarbage } from '../lib/memory.js';
 /** Why there are none: its next change comes. */
 type NoPage = 'missing' | 'altered' | 'large';
 
-/** What passes, and is no fault of the file. */
+/** Errors that pass, and are no fault of the file. */
 const FOR_NOW: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EACCES', 'EPERM', 'ENOMEM']);
 
 const LEAST_BYTES = 64 * 1024;
-/** What is made of a page of that length lies outside of V8's heap, which sees no reason to collect it. */
+/** Size from which a page makes much outside of V8's heap, which sees no reason to collect it. */
 const LARGE_BYTES = 1024 * 1024;
-/** Of large pages that have been done with. */
+/** Most bytes of large pages that have been done with. */
 const MOST_LEFT_BYTES = 4 * LARGE_BYTES;
 
 export class StoredPages {
   readonly #maxBytes: number;
-  /** For all pages, one after the other: a large one of its own for each would lie in memory until it is collected. */
+  /** For all pages, one after the other: a large one of its own for each would lie in memory until it is
+   * collected. */
   #bytes = Buffer.alloc(0);
   #leftBytes = 0;
 

@@ -1,7 +1,5 @@
-/**
- * Urls that a site makes without end: a crawl that follows them does not end either. Each kind has a name, by which it is
- * counted (docs/design/spidering.md).
- */
+/** Urls that a site makes without end: a crawl that follows them does not end either. Each kind has a name,
+ * by which it is counted (docs/design/spidering.md). */
 
 const TRAPS = {
   long: 'urls that are longer than spider.max_link_bytes',
@@ -41,7 +39,9 @@ const SEPARATED_DATE = /^(\d{4})[-/.](?:0?[1-9]|1[0-2])(?:[-/.](?:0?[1-9]|[12]\d
 const PACKED_DATE = /^(\d{4})(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])?$/;
 const YEAR = /^\d{4}$/;
 const MONTH = /^(?:0?[1-9]|1[0-2])$/;
-/** Numbers of other years are more likely something else: a calendar without end gets to one of these first. */
+/**
+ * Numbers of other years are more likely something else: a calendar without end gets to one of these first.
+ */
 const LIKELY_FIRST = 1900;
 const LIKELY_LAST = 2200;
 
@@ -83,7 +83,9 @@ function isFarCalendar(segments: readonly string[], parameters: readonly string[
   });
 }
 
-/** Of a segment that is a date, or begins one; a number alone is none where there are other numbers. */
+/**
+ * The year of a segment that is a date, or begins one; a number alone is none where there are other numbers.
+ */
 function yearInPath(segment: string, next: string, isOfPeriods: boolean): number | undefined {
   const year = Number(segment);
   if (YEAR.test(segment) && MONTH.test(next)) return year >= LIKELY_FIRST ? year : undefined;

@@ -1,6 +1,7 @@
 /**
- * An audit: of each owner whose turn has come an even sample of what it announced, asked for as any other url is. What comes of it
- * is settled by the Queue Manager; a sample that found something silent is drawn larger by the next run.
+ * An audit: of each owner whose turn has come an even sample of what it announced, asked for as any other url
+ * is. What comes of it is settled by the Queue Manager; a sample that found something silent is drawn larger
+ * by the next run.
  */
 import type { ScanReader } from '../db/cache/scan.js';
 import { dailySample, sampleSize } from '../db/truth/sample-size.js';

@@ -12,7 +12,8 @@ export class Best {
     this.#most = most;
   }
 
-  /** Whether one of that worth would be among them. Of two that are worth the same the one with the lower id is. */
+  /** True if one of that worth would be among them. Of two that are worth the same the one with the lower id
+   * is. */
   wants(id: number, worth: number): boolean {
     if (this.#heap.length < this.#most) return true;
     const least = this.#heap[0];

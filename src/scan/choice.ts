@@ -1,7 +1,5 @@
-/**
- * Which pages of a provider are asked for again: those that gain most by it, and all that nobody has asked for in 90 days. One
- * pass over its rows, in memory as much as is chosen.
- */
+/** Which pages of a provider are asked for again: those that gain most by it, and all that nobody has asked
+ * for in 90 days. One pass over its rows, in memory as much as is chosen. */
 import { Best, type Rated } from './best.js';
 import { gainOf, pooledRate, rateOf, type Visits } from './freshness.js';
 
@@ -11,15 +9,16 @@ export interface ScannedRow extends Visits {
   checkedS: number;
   /** After a failure that left its content: when it is asked for again at the earliest. */
   retryS?: number | undefined;
-  /** It was not found: it goes before anything else, for it may be gone. */
+  /** True if the page was not found: it goes before anything else, for it may be gone. */
   isSecondLook?: boolean;
 }
 
-/** What was asked for, or announced, within so long is passed over. */
+/** Seconds within which a page that was asked for, or announced, is passed over. */
 export const LEAST_AGE_S = 3600;
 const MOST_AGE_S = 90 * 86_400;
 
-/** For how long a page has not been asked for. One of the future was noted while the clock was ahead: long enough. */
+/** For how long a page has not been asked for. One of the future was noted while the clock was ahead: long
+ * enough. */
 export function ageOf(checkedS: number, nowS: number): number {
   return checkedS > nowS ? LEAST_AGE_S : nowS - checkedS;
 }
@@ -35,7 +34,8 @@ export class Choice {
   readonly #all: Visits = { n: 0, x: 0, t: 0 };
 
   /**
-   * @param most to choose @param isFree whether a row does not wait in the queue already; asked of those alone that would be chosen
+   * @param most to choose @param isFree whether a row does not wait in the queue already; asked of those
+   * alone that would be chosen
    * @param overdue takes what nobody has asked for in 90 days, at once
    */
   constructor(most: number, nowS: number, isFree: (id: number) => boolean, overdue: (id: number) => void) {

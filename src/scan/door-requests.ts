@@ -1,4 +1,4 @@
-/** What is asked for again, through the spider door. */
+/** Requests to ask again, through the spider door. */
 import { DoorSets, type DoorCounts, type DoorSetsOptions } from '../wire/door-sets.js';
 import { requestLine } from './stdout-requests.js';
 import type { ScanRequest, ScanSink } from './types.js';

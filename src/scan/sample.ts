@@ -1,7 +1,5 @@
-/**
- * The sample of an audit: drawn evenly from all that a provider holds, in one pass (reservoir sampling, Vitter's algorithm R), with
- * numbers that nobody can foresee.
- */
+/** The sample of an audit: drawn evenly from all that a provider holds, in one pass (reservoir sampling,
+ * Vitter's algorithm R), with numbers that nobody can foresee. */
 import { randomInt } from 'node:crypto';
 
 export class Reservoir {

@@ -1,8 +1,8 @@
 /**
- * A scan: of each provider that is scanned the pages that gain most by being asked for again (choice.ts), and first, within half of
- * its share, what was not to be had when its time has come. What robots.txt forbade is judged again beside all that: while it is
- * forbidden that costs no request. lcc.db is read, nothing is written: what a scan of a moment ago has sent waits in the queue, and is
- * passed over.
+ * A scan: of each provider that is scanned the pages that gain most by being asked for again (choice.ts), and
+ * first, within half of its share, what was not to be had when its time has come. What robots.txt forbade is
+ * judged again beside all that: while it is forbidden that costs no request. lcc.db is read, nothing is
+ * written: what a scan of a moment ago has sent waits in the queue, and is passed over.
  */
 import type { ScanProvider, ScanReader } from '../db/cache/scan.js';
 import { AS_SERVED } from '../wire/url.js';
@@ -11,10 +11,12 @@ import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
 
 const HOURS = 24;
 const HOUR_S = 3600;
-/** Forbidden urls of a provider that are judged again in a run: that number is fetched if they have been permitted meanwhile. */
+/** Forbidden urls of a provider that are judged again in a run: that number is fetched if they have been
+ * permitted meanwhile. */
 const MOST_FORBIDDEN = 100;
 
-/** Urls that a run may ask of a provider: a day's, in the share of its hour (UTC). Those of a day's hours are as many as the day's. */
+/** Urls that a run may ask of a provider: a day's, in the share of its hour (UTC). Those of a day's hours are
+ * as many as the day's. */
 export function shareOf({ held, perDay }: ScanProvider, options: ScanOptions, nowS: number): number {
   if (options.limit !== undefined) return options.limit;
   const aDay = perDay ?? Math.max(options.perDay, Math.ceil((held * options.percentPerDay) / 100));

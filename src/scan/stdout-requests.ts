@@ -1,4 +1,4 @@
-/** What is asked for again as a stream of urls on standard output, to be looked at. */
+/** Requests to ask again as a stream of urls on standard output, to be looked at. */
 import { formatAttributes } from '../lib/xml/escape.js';
 import type { Output } from '../lib/stdio.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';

@@ -1,4 +1,4 @@
-/** What lccscan is told, and where what it chooses goes. */
+/** Settings of lccscan, and the place of its choice. */
 
 export interface ScanOptions {
   /** These providers alone; empty: all that are scanned, or audited. */
@@ -17,7 +17,7 @@ export interface ScanRequest {
   curl: string;
   mimetype: string;
   furl?: string | undefined;
-  /** Of one that nobody announced: links between it and where its crawl began. */
+  /** Number of links between a page that nobody announced and the beginning of its crawl. */
   hops?: number | undefined;
 }
 

@@ -2,8 +2,9 @@
 import { STATUS_CODES, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 
 /**
- * On every answer, unless its door says otherwise: nothing is stored, framed, guessed at or loaded from elsewhere. The
- * referrer stays inside: without one a browser sends `Origin: null`, and forms of our own pages could not be told from others.
+ * On every answer, unless its door says otherwise: nothing is stored, framed, guessed at or loaded from
+ * elsewhere. The referrer stays inside: without one a browser sends `Origin: null`, and forms of our own
+ * pages could not be told from others.
  */
 const HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
@@ -27,7 +28,7 @@ export interface HttpAnswer {
   headers?: OutgoingHttpHeaders;
 }
 
-/** What every answer has; before a door adds its own. */
+/** Sets the headers of every answer, before a door adds its own. */
 export function prepare(response: ServerResponse): void {
   for (const [name, value] of HEADERS) response.setHeader(name, value);
   // One connection carries one request.

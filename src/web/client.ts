@@ -5,9 +5,9 @@ import { isIn, type Network } from '../lib/network.js';
 import { connectionOf } from './server.js';
 
 /**
- * The address that the connection comes from, '' over a Unix socket; of a proxy that is believed, the one that it forwards for: the
- * last of X-Forwarded-For that is no proxy, for each of them has added the one before it. The permission to connect to a Unix socket
- * makes a proxy believed.
+ * The address that the connection comes from, '' over a Unix socket; of a proxy that is believed, the one
+ * that it forwards for: the last of X-Forwarded-For that is no proxy, for each of them has added the one
+ * before it. The permission to connect to a Unix socket makes a proxy believed.
  * @param proxies networks that are believed; undefined: nobody is, not even at a Unix socket
  */
 export function clientAddress(request: IncomingMessage, proxies: readonly Network[] | undefined): string {

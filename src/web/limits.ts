@@ -11,7 +11,8 @@ export const WEB_PLACES: Bound = {
   ofAddress: { key: 'web.max_connections_per_address' },
   whose: 'HTTP clients',
   say: ({ message }) => plainAnswer(503, message),
-  // One that is slow to ask is not told from one that never will. In a flood the youngest have the best chance to be answered.
+  // One that is slow to ask is not told from one that never will. In a flood the youngest have the best
+  // chance to be answered.
   evict: {
     fromMs: 0,
     end({ socket }, { message }, mayLinger) {

@@ -1,7 +1,5 @@
-/**
- * Metrics of a daemon for Prometheus: `GET /metrics` answers its figures, and those of its process. Only numbers
- * that `lccstat` shows as well; nothing by provider, so their count is bounded.
- */
+/** Metrics of a daemon for Prometheus: `GET /metrics` answers its figures, and those of its process. Only
+ * numbers that `lccstat` shows as well; nothing by provider, so their count is bounded. */
 import type { RequestListener } from 'node:http';
 import type { Counter, Gauge } from 'prom-client';
 import type { MetricsKey } from '../config/keys.js';
@@ -16,7 +14,7 @@ import type { WebLimits } from './limits.js';
 import { alsoNamedBy, metricsEndpoint } from './metrics-endpoint.js';
 import { serveWeb, type WebServer } from './server.js';
 
-/** What a daemon has for Prometheus, and the setting that says where. */
+/** Figures of a daemon for Prometheus, and the setting of their address. */
 export interface Metrics {
   listen: MetricsKey;
   figures: Figures;

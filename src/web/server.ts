@@ -1,8 +1,9 @@
 /**
- * An HTTP server with limits, on any of our endpoints (tcp, tls, unix), for any `RequestListener` of node:http, that of a
- * framework included. Each connection carries one request. Limits, from connecting on: time of the
- * headers, time of the whole, bytes of headers and body, and how many connections there are; a client that passes one gets
- * an answer that names its setting, as far as an answer can still be given, and is cut off.
+ * An HTTP server with limits, on any of our endpoints (tcp, tls, unix), for any `RequestListener` of
+ * node:http, that of a framework included. Each connection carries one request. Limits, from connecting on:
+ * time of the headers, time of the whole, bytes of headers and body, and how many connections there are; a
+ * client that passes one gets an answer that names its setting, as far as an answer can still be given, and
+ * is cut off.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,7 +16,8 @@ import { line, plainAnswer, prepare, send } from './answer.js';
 import { limitIn } from '../config/settings/index.js';
 import { WEB_PLACES, type WebLimits } from './limits.js';
 
-/** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the limits. */
+/** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the
+ * limits. */
 const AROUND_BYTES = 4096;
 
 export interface WebServer {
@@ -38,7 +40,7 @@ export async function serveWeb(
 ): Promise<WebServer> {
   const clients = new Clients(services.clock, limits);
   const http = createServer({ maxHeaderSize: limits.maxHeaderBytes }, (request, response) => {
-    // What a client sends after its first request is no request.
+    // Bytes of a client after its first request are no request.
     if (!clients.asks(request)) return;
     prepare(response);
     // RFC 9112, 3.2: a proxy may have looked at another one than we would.
@@ -145,7 +147,7 @@ class Clients {
     return !socket.destroyed;
   }
 
-  /** What it sent is no request, or more than one may be: it learns that, if it has got nothing yet. */
+  /** The client has sent no request, or more than one may be: it learns that, if it has got nothing yet. */
   misspoke(error: Error, socket: Socket): void {
     const client = this.#open.get(socket);
     if (client === undefined || socket.bytesWritten > 0 || !socket.writable) return void socket.destroy();
@@ -157,7 +159,7 @@ class Clients {
           )
         : plainAnswer(400, 'this is no HTTP request');
     if (!client.hasAsked) return this.#turnedAway.turnAway(connectionOf({ socket }), answer);
-    // Its body is broken.
+    // The body of the request is broken.
     socket.write(answer);
     socket.destroySoon();
   }

@@ -1,4 +1,5 @@
-/** Compression of a whole stream, on its way: in another thread or process, and never more than a few pieces ahead. */
+/** Compression of a whole stream, on its way: in another thread or process, and never more than a few pieces
+ * ahead. */
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
@@ -11,7 +12,8 @@ export function gzipInto(sink: StreamSink): EncodedSink {
   return through(gzip, gzip, Promise.resolve(), () => gzip.destroy(), sink);
 }
 
-/** RFC 8878, by zstd(1), which Node 20 does not have. @throws LccError `peer.unavailable` where it is not installed */
+/** RFC 8878, by zstd(1), which Node 20 does not have. @throws LccError `peer.unavailable` where it is not
+ * installed */
 export function zstdInto(sink: StreamSink): EncodedSink {
   const child = spawn('zstd', ['--quiet', '--stdout'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve, reject) => {

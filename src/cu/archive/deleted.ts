@@ -1,6 +1,7 @@
 /**
- * What is gone, in an archive that can only hold files: members `.lcc/deleted-NUMBER.txt`, a path a line, each written
- * when it is full, so that memory does not grow with the deletions. NUMBER is that of the last change in it.
+ * Deletions in an archive that can only hold files: members `.lcc/deleted-NUMBER.txt`, a path a line, each
+ * written when it is full, so that memory does not grow with the deletions. NUMBER is that of the last change
+ * in it.
  */
 
 const PATHS_OF_A_LIST = 1000;
@@ -26,7 +27,7 @@ export class DeletedPaths {
     return full;
   }
 
-  /** What has not been written yet; undefined when there is nothing. */
+  /** The list that has not been written yet; undefined when there is nothing. */
   take(): DeletedList | undefined {
     if (this.#lines.length === 0) return undefined;
     const bytes = Buffer.from(this.#lines.join(''));

@@ -1,6 +1,7 @@
 /**
- * The path of a page in an archive: host, then the path of its URL, such as people would look for it. A pure function of
- * the URL and the mimetype, so that the same page has the same path in every archive; two URLs never have one path.
+ * The path of a page in an archive: host, then the path of its URL, such as people would look for it. A pure
+ * function of the URL and the mimetype, so that the same page has the same path in every archive; two URLs
+ * never have one path.
  *
  *     of the URL                              in the path
  *     https://h/docs/a.html                   h/docs/a.html
@@ -30,11 +31,12 @@ const PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)([^?#]*)(.*)$/is;
 /** A host, with a port. Also IPv6, and names in Unicode. */
 const HOST = /^((?!\.)[\p{L}\p{M}\p{N}_.-]+|\[[0-9a-f:.]+\])(?::(\d*))?$/iu;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
-/** Its URLs have no mark before their host: what is browsed today. */
+/** Names of URLs with this scheme have no mark before their host: most pages have it today. */
 const PLAIN_SCHEME = 'https';
 /**
- * Ends of names that tell what is in a file. Such a directory is marked, any other file is: neither is ever the other.
- * Every extension given by mimetype is among them. The list is part of the format: a name added to it moves files.
+ * Ends of names that tell what is in a file. Such a directory is marked, any other file is: neither is ever
+ * the other. Every extension given by mimetype is among them. The list is part of the format: a name added to
+ * it moves files.
  */
 const FILE_EXTENSIONS = `
   html htm xhtml shtml php php3 php4 php5 phtml asp aspx jsp jspx cgi cfm
@@ -111,7 +113,7 @@ function safe(name: string, url: string, extension: string, isTaken = false): st
   return cut(escaped, MAX_NAME_BYTES - tail.length) + tail;
 }
 
-/** Whether a text has that many bytes at most; a character has three for each unit at most. */
+/** True if a text has that many bytes at most; a character has three for each unit at most. */
 function isWithin(text: string, bytes: number): boolean {
   return text.length * 3 <= bytes || Buffer.byteLength(text) <= bytes;
 }

@@ -1,12 +1,14 @@
-/** Headers of tar archives: POSIX ustar, with pax extended headers (POSIX.1-2001) where a value does not fit. */
+/**
+ * Headers of tar archives: POSIX ustar, with pax extended headers (POSIX.1-2001) where a value does not fit.
+ */
 
 const BLOCK_BYTES = 512;
 const NAME_BYTES = 100;
-/** What eleven octal digits hold: 8 GiB less one, the year 2242. */
+/** Largest number of eleven octal digits: 8 GiB less one, the year 2242. */
 const MAX_OCTAL = 8 ** 11 - 1;
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** What ends an archive: without it the archive was cut. */
+/** The end of an archive: without it the archive was cut. */
 export const TAR_END = Buffer.alloc(2 * BLOCK_BYTES);
 
 const ZEROS = Buffer.alloc(BLOCK_BYTES);
@@ -17,7 +19,7 @@ export function tarPadding(length: number): Uint8Array {
 }
 
 /**
- * What stands before the content of a regular file.
+ * The header before the content of a regular file.
  * @param mtimeS seconds since 1970, whole
  */
 export function tarHeader(path: string, length: number, mtimeS: number): Uint8Array {
@@ -36,7 +38,7 @@ export function tarHeader(path: string, length: number, mtimeS: number): Uint8Ar
   ]);
 }
 
-/** What all headers have in common; the checksum is taken with blanks in its place. */
+/** The common part of all headers; the checksum is taken with blanks in its place. */
 const COMMON = Buffer.alloc(BLOCK_BYTES);
 COMMON.write('0000644\u00000000000\u00000000000\0', 100, 'latin1');
 COMMON.write('        ', 148, 'latin1');

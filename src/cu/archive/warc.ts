@@ -1,4 +1,5 @@
-/** Records of WARC/1.1 (ISO 28500:2017), each a gzip member of its own (annex A.2), so that readers can jump to any. */
+/** Records of WARC/1.1 (ISO 28500:2017), each a gzip member of its own (annex A.2), so that readers can jump
+ * to any. */
 import { createHash, type Hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createGzip, gzip, gzipSync } from 'node:zlib';
@@ -7,7 +8,7 @@ import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
 const compressed = promisify(gzip);
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-/** What a URI cannot hold (RFC 3986), line ends first of all; percent-escapes of the URL stay. */
+/** Characters that a URI cannot hold (RFC 3986), line ends first of all; percent-escapes of the URL stay. */
 const NOT_IN_URI = /[^!#$%&'()*+,\-./0-9:;=?@A-Z[\]_a-z~]/gu;
 const FIELDS_TYPE = 'application/warc-fields';
 

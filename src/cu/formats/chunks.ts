@@ -1,7 +1,5 @@
-/**
- * Pages in pieces, for who embeds them: version 1 of lccq-models(5). The lines of a page follow each other, and the last, its
- * `delete`, says that it is whole and which pieces of it are no more.
- */
+/** Pages in pieces, for who embeds them: version 1 of lccq-models(5). The lines of a page follow each other,
+ * and the last, its `delete`, says that it is whole and which pieces of it are no more. */
 import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
 import { fieldValue, FIELDS } from '../fields.js';
@@ -73,7 +71,7 @@ function* pieces(
   yield gone({ doc, seq }, undefined, n);
 }
 
-/** What a page has no more: pieces from a number on. */
+/** The line by which a page has no pieces from a number on. */
 function gone({ doc, seq }: { doc: number; seq: number }, problem?: string, from = 0): string {
   return `${JSON.stringify({ op: 'delete', doc, from, seq, problem })}\n`;
 }

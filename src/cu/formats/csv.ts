@@ -1,4 +1,6 @@
-/** RFC 4180: a line with the names of the fields, then one a row; text always quoted, so that '' is not NULL. */
+/**
+ * RFC 4180: a line with the names of the fields, then one a row; text always quoted, so that '' is not NULL.
+ */
 import { COLUMNS } from '../../db/cache/fields.js';
 import type { Piece } from '../../db/cache/template.js';
 import { FIELDS, USUAL_FIELDS, type FieldName } from '../fields.js';

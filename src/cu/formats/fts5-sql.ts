@@ -1,9 +1,11 @@
 /**
- * SQL that keeps a full-text index (SQLite FTS5) in step: `lccq --cursor=F --format=fts5-sql -- sqlite3 -bail idx.db`.
+ * SQL that keeps a full-text index (SQLite FTS5) in step: `lccq --cursor=F --format=fts5-sql -- sqlite3 -bail
+ * idx.db`.
  *
- * Everything happens in one transaction whose COMMIT is the last line: a stream that is cut leaves the index as it was.
- * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
- * leaves nothing in the index. The index remembers how far it is; a stream that would leave a gap fails.
+ * Everything happens in one transaction whose COMMIT is the last line: a stream that is cut leaves the index
+ * as it was. Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL
+ * changed or that is gone leaves nothing in the index. The index remembers how far it is; a stream that would
+ * leave a gap fails.
  */
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
 import { whenThere } from './read-text.js';

@@ -1,7 +1,8 @@
 /**
- * One JSON object a line (jsonlines.org) with all fields, null where a row has none. With content: `text` where it is
- * text once decoded, else `base64`, the last key, so that a line that was cut is no object. With text: `title`,
- * `language`, `charset` and the readable `text` of it, or all of it, null where there is none. With Markdown: lccq-models(5).
+ * One JSON object a line (jsonlines.org) with all fields, null where a row has none. With content: `text`
+ * where it is text once decoded, else `base64`, the last key, so that a line that was cut is no object. With
+ * text: `title`, `language`, `charset` and the readable `text` of it, or all of it, null where there is none.
+ * With Markdown: lccq-models(5).
  */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { fieldValue, FIELDS, USUAL_FIELDS } from '../fields.js';
@@ -103,7 +104,8 @@ function* inBase64(object: string, content: StoredContent): Generator<Part> {
   }
 }
 
-/** undefined where it is none: bytes that no text holds, or of a type that is not text and not in UTF-8 either. */
+/** undefined where it is none: bytes that no text holds, or of a type that is not text and not in UTF-8
+ * either. */
 function decodedText(content: StoredContent, source: TextSource): string | undefined {
   const bytes = content.bytes();
   if (holdsText(source.mimetype)) return decodedOf(bytes, source)?.text;

@@ -1,7 +1,7 @@
 /**
- * A document sequence of NexTrieve, version 1 of lccq-indexers(5). The indexer is gone; its input format is documented
- * in its Perl distribution, and well-formed XML for any other reader. It knows no deletions: a row that is gone, or
- * not shown any more, is a document with an empty text and the attribute `deleted`.
+ * A document sequence of NexTrieve, version 1 of lccq-indexers(5). The indexer is gone; its input format is
+ * documented in its Perl distribution, and well-formed XML for any other reader. It knows no deletions: a row
+ * that is gone, or not shown any more, is a document with an empty text and the attribute `deleted`.
  */
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';

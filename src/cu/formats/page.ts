@@ -1,4 +1,4 @@
-/** What formats for indexers share: the text of a row's page, or why there is none. */
+/** The common part of formats for indexers: the text of a row's page, or why there is none. */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { textOf, type DocumentText, type TextSource } from '../../text/content.js';
 import { readText, whenThere, type Later } from './read-text.js';
@@ -33,7 +33,7 @@ export interface Page {
   charset: string | undefined;
 }
 
-/** What its text depends on. */
+/** The fields of a page on which its text depends. */
 type ReadPage = Pick<Page, 'op' | 'burl' | 'mimetype' | 'charset'>;
 
 /** @param values those of `PAGE_COLUMNS` */
@@ -76,8 +76,9 @@ export class TextPages {
   }
 
   /**
-   * What is made of the verified content; undefined where the page is gone or not shown, where there is no text, or no
-   * content (which has been reported), or more of it than text is made of (which is reported).
+   * The result of `make` from the verified content; undefined where the page is gone or not shown, where
+   * there is no text, or no content (which has been reported), or more of it than text is made of (which is
+   * reported).
    * @param make undefined for content that is no text, whatever its type says
    */
   read<T>(

@@ -1,4 +1,6 @@
-/** Absolute paths of the content held on this machine: for indexers that read files, `xargs -0`, `cpio -0`. */
+/**
+ * Absolute paths of the content held on this machine: for indexers that read files, `xargs -0`, `cpio -0`.
+ */
 import type { Format } from './types.js';
 
 function pathsEndingWith(end: string): Format {

@@ -1,4 +1,4 @@
-/** What is made of the content of a row, for all formats that hold text: or why there is none. */
+/** Text made from the content of a row, for all formats that hold text: or why there is none. */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { limitText } from '../../config/settings/index.js';
 import { holdsText, type TextSource } from '../../text/content.js';
@@ -10,13 +10,13 @@ import type { FormatContext } from './types.js';
 /** Neither: there is no text in it, which is no fault. */
 export interface ReadText<T> {
   made?: T | undefined;
-  /** It has been reported. */
+  /** The problem, which has been reported. */
   problem?: string | undefined;
-  /** It was replaced or deleted meanwhile, which comes as another change. */
+  /** True if the content was replaced or deleted meanwhile, which comes as another change. */
   isReplaced?: boolean;
 }
 
-/** What Markdown is made from, besides the content. */
+/** Columns that Markdown is made from, besides the content. */
 export const SOURCE_COLUMNS = ['mimetype', 'http_charset', 'furl', 'finalurl'] as const;
 
 /** @param values those of `SOURCE_COLUMNS` */
@@ -72,7 +72,7 @@ async function converted(
   content: StoredContent,
 ): ReturnType<Converter['convert']> {
   try {
-    // What is read in one piece is read over by the next row.
+    // A content that is read in one piece is overwritten by the next row's.
     const whole = content.length <= WHOLE_BYTES ? [Buffer.from(content.bytes())] : undefined;
     return await converter.convert(mimetype, () => whole ?? content.chunks());
   } finally {

@@ -1,8 +1,9 @@
 /**
  * Records for Xapian Omega: `scriptindex DB examples/xapian-omega/lcc.script`, version 1 of lccq-indexers(5).
  *
- * A record is a line `field=value` per field, continued by lines that begin with `=`, ended by an empty one; one of the
- * key alone deletes. The key is the row's id and stands last: a record cut before it is skipped, not taken for a deletion.
+ * A record is a line `field=value` per field, continued by lines that begin with `=`, ended by an empty one;
+ * one of the key alone deletes. The key is the row's id and stands last: a record cut before it is skipped,
+ * not taken for a deletion.
  */
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
 import { whenThere } from './read-text.js';

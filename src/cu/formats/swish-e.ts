@@ -1,9 +1,10 @@
 /**
  * Documents for SWISH-E 2.4: `swish-e -S prog -i stdin`, version 1 of lccq-indexers(5).
  *
- * An index of SWISH-E cannot be changed, only merged with another, where of two documents with one path the one with the
- * later Last-Mtime wins: that is the time of the change in the LCC, for documents may come with any date. A deletion is a
- * document of one word. Within one index equal paths stay beside each other, so every page is told once.
+ * An index of SWISH-E cannot be changed, only merged with another, where of two documents with one path the
+ * one with the later Last-Mtime wins: that is the time of the change in the LCC, for documents may come with
+ * any date. A deletion is a document of one word. Within one index equal paths stay beside each other, so
+ * every page is told once.
  */
 import { decodedOf, textOf, type TextSource } from '../../text/content.js';
 import { asciiHtml, asciiPieces, latin1Text } from '../../text/encode.js';
@@ -46,7 +47,8 @@ function* document({ burl, changedTime }: Page, type: string, body: Buffer[]): G
   yield* body;
 }
 
-/** HTML as it is, for its headings and keywords count; of XML the text, for the parser gives up at the first mistake. */
+/** HTML as it is, for its headings and keywords count; of XML the text, for the parser gives up at the first
+ * mistake. */
 function bodyOf(bytes: Buffer, source: TextSource): [type: string, body: Buffer[]] | undefined {
   const { mimetype } = source;
   if (mimetype === 'text/html' || mimetype === 'application/xhtml+xml') {

@@ -1,6 +1,7 @@
 /**
- * Archives that tar(1) restores: a file a page, at the path of `archive/path.ts` with the time of the document, and lists
- * of what is gone (`archive/deleted.ts`). Cut ones lack the end that tar looks for, compressed ones that of the compression.
+ * Archives that tar(1) restores: a file a page, at the path of `archive/path.ts` with the time of the
+ * document, and lists of what is gone (`archive/deleted.ts`). Cut ones lack the end that tar looks for,
+ * compressed ones that of the compression.
  */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { gzipInto, zstdInto } from '../archive/compress.js';
@@ -27,7 +28,7 @@ const COLUMNS = [
 function tarFormat(encode?: (sink: StreamSink) => EncodedSink): Format {
   return {
     sides: ['held', 'gone'],
-    // What is gone is listed, many in one member.
+    // Deletions are listed, many in one member.
     independent: ['held'],
     takesFields: false,
     keyedByUrl: true,
@@ -42,7 +43,7 @@ export const tarGz = tarFormat(gzipInto);
 export const tarZst = tarFormat(zstdInto);
 
 function open(context: FormatContext): RowWriter {
-  // Of a page as Markdown.
+  // Name of a page as Markdown.
   const extension = context.markdown === undefined ? '' : '.md';
   let withoutText = 0;
   const deleted = new DeletedPaths();

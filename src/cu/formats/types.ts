@@ -7,7 +7,7 @@ import type { FieldName } from '../fields.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
 import type { StoredContent } from '../stored-content.js';
 
-/** What records are made of, and how. */
+/** The parts and the manner of records. */
 export interface Asked {
   /** As asked for; undefined: the format's own choice. */
   fields?: readonly FieldName[] | undefined;
@@ -23,32 +23,34 @@ export interface Asked {
   converter?: Converter | undefined;
   /** Absolute path of the store on this machine. */
   storeDir: string;
-  /** Content that is longer has no text (`cu.max_text_bytes`): all of it would be in memory, several times over. */
+  /** Content that is longer has no text (`cu.max_text_bytes`): all of it would be in memory, several times
+   * over. */
   maxTextBytes: number;
   /** When it was asked: milliseconds since 1970. */
   nowMs: number;
 }
 
-/** What a format may know of the run. */
+/** The view of a format on the run. */
 export interface FormatContext extends Asked {
   storeId: string;
   /** The stream holds the changes after this number of the change sequence; 0: everything. */
   sinceSeq: number;
-  /** Of what is held only a part by time or number, which nobody may take for all there is. */
+  /** True if the stream is a part by time or number, which nobody may take for all there is. */
   isPart?: boolean | undefined;
   /** The stream begins with everything: its reader may forget what it has. */
   beginsWithAll: boolean;
   /**
-   * The verified content of a row; close it when the record is made. Undefined where it is missing, altered or on
-   * another machine: that has been reported, and the record is left out or says that the row holds nothing.
+   * The verified content of a row; close it when the record is made. Undefined where it is missing, altered
+   * or on another machine: that has been reported, and the record is left out or says that the row holds
+   * nothing.
    * @param values those of `CONTENT_COLUMNS`, in that order
-   * @param tell for a record that is written without content: is told what is wrong, but for a row that was replaced
-   *   meanwhile, which comes again
+   * @param tell for a record that is written without content: is told what is wrong, but for a row that was
+   *   replaced meanwhile, which comes again
    */
   openContent(values: readonly ColumnValue[], tell?: (problem: string) => void): StoredContent | undefined;
   /**
-   * Other mimetypes under which a following consumer may know the page of a browse URL: of rows that were shown under it since
-   * the stream began, and of those held besides. Undefined where deletions are not told.
+   * Other mimetypes under which a following consumer may know the page of a browse URL: of rows that were
+   * shown under it since the stream began, and of those held besides. Undefined where deletions are not told.
    */
   formerTypes?: ((burl: string, mimetype: string) => string[]) | undefined;
   /** A row that could not be written as it should: reported, and the exit status says so. */
@@ -57,7 +59,7 @@ export interface FormatContext extends Asked {
   note(message: string): void;
 }
 
-/** What `openContent` looks at: formats with content put these first among their columns. */
+/** Columns that `openContent` looks at: formats with content put these first among their columns. */
 export const CONTENT_COLUMNS = [
   'curl',
   'localfileid',
@@ -86,10 +88,10 @@ interface LineWriter extends Framed {
 export interface RowWriter extends Framed {
   columns: readonly ColumnName[];
   /**
-   * The record of one row, whose values stand in the order of `columns`: in one piece, '' for none, or piece by piece
-   * as the consumer has room. What a generator opened it closes in a `finally`: it may be given up half-way. A
-   * promise is one that is made in another thread or process; the next ones are begun meanwhile, and they are written in
-   * order.
+   * The record of one row, whose values stand in the order of `columns`: in one piece, '' for none, or piece
+   * by piece as the consumer has room. What a generator opened it closes in a `finally`: it may be given up
+   * half-way. A promise is one that is made in another thread or process; the next ones are begun meanwhile,
+   * and they are written in order.
    */
   record(values: readonly ColumnValue[]): Made | Promise<Made>;
 }
@@ -97,21 +99,19 @@ export interface RowWriter extends Framed {
 export type Writer = LineWriter | RowWriter;
 
 export interface Format {
-  /** What it can show: deletions only where the format has a way to say them. */
+  /** Sides that the format can show: deletions only where it has a way to say them. */
   sides: readonly TableSide[];
   takesFields: boolean;
-  /**
-   * Sides whose records each follow from their own row, with nothing kept from one to the next: ranges of them can be
-   * made apart (ranges.ts). Default: none.
-   */
+  /** Sides whose records each follow from their own row, with nothing kept from one to the next: ranges of
+   * them can be made apart (ranges.ts). Default: none. */
   independent?: readonly TableSide[];
-  /** Whether `--content` means something: formats that always or never carry content do not take it. */
+  /** True if `--content` means something: formats that always or never carry content do not take it. */
   takesContent?: boolean;
-  /** Whether `--text` means something. */
+  /** True if `--text` means something. */
   takesText?: boolean;
-  /** Whether `--markdown` means something. */
+  /** True if `--markdown` means something. */
   takesMarkdown?: boolean;
-  /** Whether `--chunk-size` does. */
+  /** True if `--chunk-size` does. */
   takesChunkSize?: boolean;
   /** A stream that begins with everything says so, were it without a record. */
   tellsBeginning?: boolean;
@@ -120,8 +120,9 @@ export interface Format {
   /** Only rows with a browse URL. */
   browsable?: boolean;
   /**
-   * Records are known by their browse URL, not by their row: URLs that are gone while their row lives on are deletions,
-   * and what is shown under one URL is told once (db/cache/pages.ts). Not for lines that SQLite puts together.
+   * Records are known by their browse URL, not by their row: URLs that are gone while their row lives on are
+   * deletions, and what is shown under one URL is told once (db/cache/pages.ts). Not for lines that SQLite
+   * puts together.
    */
   keyedByUrl?: boolean;
   /** Records are files that were let go of (`CacheReader.oldPaths`); its only column is `localfileid`. */
@@ -131,7 +132,8 @@ export interface Format {
    * selected: by a stream without a record.
    */
   tellsReached?: boolean;
-  /** Written after each of several streams, one after the other: '' where their own end shows it. Undefined: they cannot be told apart. */
+  /** Written after each of several streams, one after the other: '' where their own end shows it. Undefined:
+   * they cannot be told apart. */
   betweenStreams?: string;
   /** A compression of the whole stream; its end is written only after a complete stream. */
   encode?(sink: StreamSink): EncodedSink;

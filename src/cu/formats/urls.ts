@@ -1,4 +1,5 @@
-/** Browse URLs, one a line: of what is held, or of all that changed and is gone, for a consumer that fetches each one. */
+/** Browse URLs, one a line: of what is held, or of all that changed and is gone, for a consumer that fetches
+ * each one. */
 import type { Format } from './types.js';
 
 /** A URL with a line break in it is nobody's; its bytes are shown as a URL can hold them. */

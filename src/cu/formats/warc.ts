@@ -1,6 +1,7 @@
 /**
- * A web archive: a `warcinfo` record, a `resource` record a page (the LCC keeps no HTTP headers, so there is no
- * `response`), a `metadata` record for each URL that is gone, and a last `metadata` record that says the file is whole.
+ * A web archive: a `warcinfo` record, a `resource` record a page (the LCC keeps no HTTP headers, so there is
+ * no `response`), a `metadata` record for each URL that is gone, and a last `metadata` record that says the
+ * file is whole.
  */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { contentRecord, fieldsRecord, uriOf, uuidOf, type RecordHead } from '../archive/warc.js';

@@ -1,7 +1,5 @@
-/**
- * `<url …/>` lines as every tool of the LCC reads them, in a root element between the marks of a whole stream. With
- * content, `<url …>` holds it as base64.
- */
+/** `<url …/>` lines as every tool of the LCC reads them, in a root element between the marks of a whole
+ * stream. With content, `<url …>` holds it as base64. */
 import { escapeAttribute } from '../../lib/xml/escape.js';
 import type { ColumnName, ColumnValue } from '../../db/cache/fields.js';
 import { columnsOf, type Piece } from '../../db/cache/template.js';
@@ -11,7 +9,9 @@ import { STREAM_END, streamHead } from '../../wire/url-stream.js';
 import { base64Of } from './base64.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
-/** In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers do. */
+/**
+ * In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers do.
+ */
 const ATTRIBUTES: readonly [FieldName, ColumnName][] = [
   ['curl', 'curl'],
   ['mimetype', 'mimetype'],

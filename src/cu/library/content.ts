@@ -9,11 +9,11 @@ import { isOver, maxTextBytesOf } from './origin.js';
 import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
 
 /**
- * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each piece is the
- * caller's own.
- * @throws LccError `data.refused` for a deletion and for content on another machine, `try.later` where the url was replaced
- *   or deleted meanwhile (that comes as another change) and where the file cannot be read for now, `input.missing` where it
- *   is gone or altered, `data.cut` where it is altered while it is read
+ * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each
+ * piece is the caller's own.
+ * @throws LccError `data.refused` for a deletion and for content on another machine, `try.later` where the
+ *   url was replaced or deleted meanwhile (that comes as another change) and where the file cannot be read
+ *   for now, `input.missing` where it is gone or altered, `data.cut` where it is altered while it is read
  */
 export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
   const content = openContent(change);
@@ -42,9 +42,11 @@ export function bytesOf(change: Change): Uint8Array {
 }
 
 /**
- * Title, readable text and language of a page; undefined where there is none: its mimetype is none of text, its bytes
- * are not, or they are more than text is made of (`cu.max_text_bytes` in lcc.toml(5); `change.len` says how many).
- * @param wanted `readable` (the default): the content of a page, a line per paragraph; `all`: every word, on one line
+ * Title, readable text and language of a page; undefined where there is none: its mimetype is none of text,
+ * its bytes are not, or they are more than text is made of (`cu.max_text_bytes` in lcc.toml(5); `change.len`
+ * says how many).
+ * @param wanted `readable` (the default): the content of a page, a line per paragraph; `all`: every word, on
+ * one line
  * @throws as `contentOf`; LccError `usage` when something else is wanted
  */
 export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readable'): Text | undefined {

@@ -27,8 +27,8 @@ export interface CursorFile {
 
 /**
  * Opens a cursor file, which need not be there.
- * @throws LccError `try.later` while another program has it open, `output.create` when its directory is missing,
- *   `data.malformed` when it is something else
+ * @throws LccError `try.later` while another program has it open, `output.create` when its directory is
+ *   missing, `data.malformed` when it is something else
  */
 export function openCursor(file: string): CursorFile {
   const lock = lockCursor(file);

@@ -35,9 +35,9 @@ const COLUMNS = [
 
 /** Where an LCC lies. */
 export interface LccLocation {
-  /** Its database, `lcc.db`. */
+  /** Path of the database, `lcc.db`. */
   db: string;
-  /** Its store of content. */
+  /** Path of the store of content. */
   store: string;
   /** Name of this machine in the LCC: its content is here. */
   machineId: string;
@@ -45,10 +45,8 @@ export interface LccLocation {
   maxTextBytes?: number | undefined;
 }
 
-/**
- * An LCC that is open for reading. Nothing in it is locked, nobody is hindered: a program may take hours over one
- * change. Any number of iterations may be under way at a time.
- */
+/** An LCC that is open for reading. Nothing in it is locked, nobody is hindered: a program may take hours
+ * over one change. Any number of iterations may be under way at a time. */
 export class Lcc {
   readonly #reader: CacheReader;
   readonly #db: string;
@@ -78,13 +76,13 @@ export class Lcc {
   }
 
   /**
-   * What is held, or what changed since a cursor, in the order of the changes. A url that changes while the iteration
-   * goes on may be missing from it and then comes with the next one, or later in the same one with `follow`; it may come
-   * twice, and is never lost.
-   * @throws LccError `usage` at once for an option that there is not, or a value that it cannot have; from the first step
-   *   `data.refused` where the changes since the cursor cannot be told any more (start again without one) and where the
-   *   database is replaced by another while it is followed, `data.malformed` for a damaged database, `usage` when the LCC
-   *   was closed; the reason of `signal`
+   * All that is held, or the changes since a cursor, in the order of the changes. A url that changes while
+   * the iteration goes on may be missing from it and then comes with the next one, or later in the same one
+   * with `follow`; it may come twice, and is never lost.
+   * @throws LccError `usage` at once for an option that there is not, or a value that it cannot have; from
+   *   the first step `data.refused` where the changes since the cursor cannot be told any more (start again
+   *   without one) and where the database is replaced by another while it is followed, `data.malformed` for a
+   *   damaged database, `usage` when the LCC was closed; the reason of `signal`
    */
   changes(options: ChangesOptions = {}): AsyncGenerator<Change, void> {
     checkOptions(options, CHANGES_OPTIONS);

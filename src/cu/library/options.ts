@@ -1,9 +1,10 @@
-/** What programs ask for, looked at before anything is done: a misspelt name or an empty time must not pass for "no matter". */
+/** Checks the options of programs before anything is done: a misspelt name or an empty time must not pass for
+ * "no matter". */
 import { inspect } from 'node:util';
 import { LccError } from '../../lib/errors.js';
 import { LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE } from '../../text/chunks.js';
 
-/** What an option may be, and how that is said. */
+/** Allowed values of an option, and their words. */
 interface Kind {
   readonly is: (value: unknown) => boolean;
   readonly allowed: string;
@@ -58,7 +59,7 @@ export const CHUNKS_OPTIONS: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * What is left out, or undefined, is as it is by default.
+ * Checks options; one that is left out, or undefined, has its default.
  * @throws LccError `usage` that names the option, its value, and what is allowed
  */
 export function checkOptions(options: unknown, kinds: Readonly<Record<string, Kind>>): void {

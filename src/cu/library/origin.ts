@@ -3,7 +3,7 @@ import { SETTINGS } from '../../config/settings/index.js';
 import type { Change } from './types.js';
 
 export interface ChangeOrigin {
-  /** Whether a row points to the file at this moment; true where that cannot be told any more. */
+  /** True if a row points to the file at this moment; true where that cannot be told any more. */
   isHeldNow(file: string): boolean;
   /** Content that is longer has no text. */
   maxTextBytes: number;
@@ -20,7 +20,7 @@ export function maxTextBytesOf(change: Change): number {
   return origins.get(change)?.maxTextBytes ?? SETTINGS['cu.max_text_bytes'].default;
 }
 
-/** Whether the change is known to be over: its url was replaced or deleted, which comes as another change. */
+/** True if the change is known to be over: its url was replaced or deleted, which comes as another change. */
 export function isOver(change: Change): boolean {
   return change.file !== null && origins.get(change)?.isHeldNow(change.file) === false;
 }

@@ -1,9 +1,7 @@
-/** What programs see of an LCC: plain values, documented in docs/api.md. */
+/** The view of programs on an LCC: plain values, documented in docs/api.md. */
 
-/**
- * How far a program has come: everything up to the change `seq` of the store `storeId`. Write it down as text with
- * `formatCursor`, or into a file that `lccq --cursor` shares, with `openCursor`.
- */
+/** How far a program has come: everything up to the change `seq` of the store `storeId`. Write it down as
+ * text with `formatCursor`, or into a file that `lccq --cursor` shares, with `openCursor`. */
 export interface Cursor {
   readonly storeId: string;
   readonly seq: number;
@@ -11,11 +9,11 @@ export interface Cursor {
   readonly began?: number;
 }
 
-/** Which changes are wanted; what is left out does not restrict. Any other name, and a value that is none, is refused. */
+/** Which changes are wanted; what is left out does not restrict. Any other name, and a value that is none, is
+ * refused. */
 export interface ChangesOptions {
-  /**
-   * Changes after this one; as text, too. Without it everything that is held, in the order in which it last changed.
-   */
+  /** Changes after this one; as text, too. Without it everything that is held, in the order in which it last
+   * changed. */
   cursor?: Cursor | string | undefined;
   /** Changed (fetched, deleted) at this time or later. */
   since?: Date | undefined;
@@ -27,16 +25,18 @@ export interface ChangesOptions {
   prefix?: string | undefined;
   /** Only urls whose mimetype matches this glob, e.g. `text/*`. */
   mime?: string | undefined;
-  /** Deletions: `yes` besides what is held (the default with `cursor`, `since` and `follow`), `no`, or `only` they. */
+  /** Deletions: `yes` besides what is held (the default with `cursor`, `since` and `follow`), `no`, or `only`
+   * they. */
   deleted?: 'yes' | 'no' | 'only' | undefined;
   /** Most changes to give: 1 or more. */
   limit?: number | undefined;
   /** Go on with what is committed from now on, within a second, until `signal` says stop. */
   follow?: boolean | undefined;
   /**
-   * Is told, and awaited, whenever everything that there is for now has been dealt with: at the end, and with `follow`
-   * before each wait. Its cursor is also past what was not selected, so keep it: the deletions between an old cursor and
-   * the present may be forgotten some day. Not called where `limit` or the program ends the iteration before.
+   * Is told, and awaited, whenever everything that there is for now has been dealt with: at the end, and with
+   * `follow` before each wait. Its cursor is also past what was not selected, so keep it: the deletions
+   * between an old cursor and the present may be forgotten some day. Not called where `limit` or the program
+   * ends the iteration before.
    */
   caughtUp?: ((cursor: Cursor) => void | Promise<void>) | undefined;
   /** Ends the iteration: it throws the signal's reason, as Node's own iterators do. */
@@ -56,7 +56,7 @@ export interface Change {
   readonly curl: string;
   readonly mimetype: string;
   readonly subtype: string | null;
-  /** What people are shown; empty: nothing may be shown. */
+  /** The URL that people are shown; empty: nothing may be shown. */
   readonly burl: string;
   /** Where it was fetched from; null for deletions. */
   readonly furl: string | null;
@@ -76,7 +76,7 @@ export interface Change {
   readonly machineId: string | null;
   /** Absolute path of the content; null for deletions, and where it is on another machine. */
   readonly file: string | null;
-  /** What to go on with once this change has been dealt with. */
+  /** The cursor to go on with once this change has been dealt with. */
   readonly cursor: Cursor;
 }
 
@@ -92,10 +92,10 @@ export interface Text {
 
 /** A page as Markdown (GFM). */
 export interface PageMarkdown extends Omit<Text, 'text'> {
-  /** What the page says of itself, up to 1000 characters. */
+  /** The page's own description, up to 1000 characters. */
   description?: string;
   markdown: string;
-  /** Of its words alone, 32 hexadecimal digits: where it is the same, there is nothing to embed. */
+  /** A hash of the words alone, 32 hexadecimal digits: where it is the same, there is nothing to embed. */
   hash: string;
 }
 
@@ -106,8 +106,8 @@ export interface PageChunk {
   /** Headings that it is under, from the outermost. */
   headings: string[];
   markdown: string;
-  /** What to embed: title and headings, and the words. */
+  /** The text to embed: title and headings, and the words. */
   text: string;
-  /** Of `text`, 32 hexadecimal digits. */
+  /** A hash of `text`, 32 hexadecimal digits. */
   hash: string;
 }

@@ -33,8 +33,8 @@ interface Answered {
 
 /**
  * Writes the whole answer.
- * @throws LccError `data.refused` where the cursor cannot be continued from, `usage` for a time that is none; what the
- *   sink throws
+ * @throws LccError `data.refused` where the cursor cannot be continued from, `usage` for a time that is
+ *   none; what the sink throws
  */
 export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answered> {
   const { reader } = parts;
@@ -138,7 +138,7 @@ class Writing {
               ? NO_NAME
               : openStored(`${storeDir}/${fileid}`, String(md5));
         if (opened.ok) return opened.content;
-        // What was replaced since its window was read comes with the next answer.
+        // A content that was replaced since its window was read comes with the next answer.
         if (typeof fileid === 'string' && !reader.isHeldNow(fileid)) return undefined;
         this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, opened.why);
         return undefined;

@@ -30,7 +30,8 @@ export class SharedCache {
     return this.#reader;
   }
 
-  /** Whether that reader still reads: it does not once somebody was given one of a database that took its place. */
+  /** True if that reader still reads: it does not once somebody was given one of a database that took its
+   * place. */
   isOpen(reader: CacheReader): boolean {
     return this.#reader === reader;
   }

@@ -1,4 +1,4 @@
-/** What the server must be told. */
+/** Settings of the server. */
 import { join } from 'node:path';
 import { xmlLimitsOf } from '../../config/limits.js';
 import { limitIn, type NumberKey, type Settings } from '../../config/settings/index.js';
@@ -18,13 +18,15 @@ export interface CuOptions {
   /** Machine whose content is local. */
   machineId: string;
   readers: AccountFile;
-  /** Whether clients over TCP and TLS need no credentials. */
+  /** True if clients over TCP and TLS need no credentials. */
   anonymous: boolean;
   xml: XmlLimits;
   limits: Settings['cu'];
 }
 
-/** @param openFiles how many files the process may have open: each connection may have two, itself and content */
+/**
+ * @param openFiles how many files the process may have open: each connection may have two, itself and content
+ */
 export function cuOptions(
   { home, settings }: Pick<Services, 'home' | 'settings'>,
   openFiles: number,

@@ -30,12 +30,12 @@ export interface CuSessionParts {
   cache: SharedCache;
   readers: AccountFile;
   backoff: LoginBackoff;
-  /** Of connections: what each may read in a turn of the event loop. */
+  /** Bytes that connections may read in a turn of the event loop. */
   share: FairShare;
   counted: (what: 'queries' | 'urls' | 'omitted' | 'refused' | 'bytes', by: number) => void;
 }
 
-/** What a client may still send after our last word. */
+/** Bytes that a client may still send after our last word. */
 const PARTING_BYTES = 128 * 1024;
 
 export class CuSession {
@@ -144,7 +144,7 @@ export class CuSession {
       counted('urls', answered.urls);
       counted('omitted', answered.omitted);
     } catch (error) {
-      // Whether its cursor is worth anything there is found out by asking.
+      // True if its cursor is worth anything there is found out by asking.
       if (!cache.isOpen(reader)) throw new Refusal(102, 'the database was replaced, try again');
       throw error;
     } finally {
@@ -175,7 +175,7 @@ export class CuSession {
     return new Refusal(106, `${what}: the limit is ${limitOf(this.#parts.options, key)}`);
   }
 
-  /** What the client is told of an error; undefined when there is nobody to tell. */
+  /** The refusal that the client is told; undefined when there is nobody to tell. */
   #refusalOf(error: unknown): Refusal | undefined {
     if (error instanceof Refusal) return error;
     if (error instanceof LccError && error.code === 'peer.unavailable') return undefined;
