@@ -19,7 +19,7 @@ export { LccError, type ErrorCode } from './lib/errors.js';
 
 /** Which LCC; what is left out is found as every command finds it: lcc.toml(5), `$LCC_HOME`. */
 export interface OpenOptions {
-  /** Its home, instead of `$LCC_HOME`; then the environment is not looked at. */
+  /** The home of the LCC, instead of `$LCC_HOME`; then the environment is not looked at. */
   home?: string | undefined;
   /** File of settings, instead of `$LCC_CONFIG` and `lcc.toml` in the home. */
   config?: string | undefined;
@@ -27,7 +27,8 @@ export interface OpenOptions {
 
 /**
  * Opens an LCC for reading; its daemons need not run. Close it when it is no longer needed.
- * @throws LccError `usage` for an option that there is not; `input.missing`, `config`, `data.malformed` when there is none, or none that can be read
+ * @throws LccError `usage` for an option that there is not; `input.missing`, `config`, `data.malformed` when
+ * there is none, or none that can be read
  */
 export function openLcc(options: OpenOptions = {}): Lcc {
   checkOptions(options, { home: TEXT, config: TEXT });

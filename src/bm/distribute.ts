@@ -4,10 +4,10 @@
  * workers. A worker has a few tasks of each of its lanes, a window, so that the next can begin there the
  * moment one ends. What a worker is (a robot, or a Bot Manager below) is not known here.
  *
- *     waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
- *                ▲                                                           │
- *                ╰── the worker is gone, `lost` says again; or hands it back ╯  (in front of its lane, in order)
- *     recall: what waits is taken out; of what is given the worker finishes what has begun and hands back the rest
+ *   waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
+ *              ▲                                                           │
+ *              ╰── the worker is gone, `lost` says again; or hands it back ╯  (first of its lane, in order)
+ *   recall: what waits is taken out; of what is given the worker finishes what has begun, hands back the rest
  *
  * While lanes wait for a slot nothing more is given in those that have one: they end, and take their turn
  * again.

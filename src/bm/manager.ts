@@ -3,16 +3,17 @@
  * robots are connected, and the results go back with the place of the content.
  *
  * A request: waiting ──▶ with a robot ──▶ answered
- *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with code 605
+ *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with 605
  *   robot cut off          → the same, under another name: it may live and write to the one it was given
  *   error, unchanged       → answered; its name goes back unused
  *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
  *   site wants patience    → the same of all lanes of its provider, and of what still comes (retry-after.ts)
  *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
- *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site must not be by
- *                            both; what ends nevertheless has no answer (its lane stays shut that long), its file goes
- *   disk nearly full       → answered with code 613, and no slots are offered until there is room; what waits at robots for
- *                            its turn is answered with `recalled`, what has begun is finished
+ *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site
+ *                            must not be by both; what ends nevertheless has no answer (its lane stays shut
+ *                            that long), its file goes
+ *   disk nearly full       → answered with code 613, and no slots are offered until there is room; what waits
+ *                            at robots is answered with `recalled`, what has begun is finished
  */
 import type { Duplex } from 'node:stream';
 import type { Name } from '../db/names/names.js';

@@ -1,4 +1,4 @@
-/** What a Bot Manager, its store and a relay are bounded by. */
+/** Bounds of a Bot Manager, its store and a relay. */
 import { freeDiskOf } from '../config/free-disk.js';
 import type { Settings } from '../config/settings/index.js';
 import { channelLimitsOf } from '../wire/messages.js';
@@ -8,7 +8,7 @@ export function storeLimits(settings: Settings) {
   return { graceMs, blockNames: nameBlock, attemptMs: attemptTimeoutMs, minFree: freeDiskOf(settings, 'bm') };
 }
 
-/** Of a Bot Manager, or of a relay. */
+/** Limits of a Bot Manager, or of a relay. */
 export function managerLimits(settings: Settings) {
   return { ...settings.bm, channel: channelLimitsOf(settings) };
 }

@@ -7,9 +7,9 @@
  *   branch gone             → given to another branch that has a slot, else answered with `recalled`
  *   handed back unasked     → the same (its Bot Manager stops, or has no robots)
  *   store full (613)        → the same, and the branch is given nothing until it has room
- *   site wants patience     → what waits of its provider is answered with `recalled`, and what still comes (retry-after.ts)
+ *   site wants patience     → what waits of its provider, and what still comes, is answered with `recalled`
  *   lane recalled           → what waits is answered with `recalled`, the branch is asked for the rest
- *   source gone             → recalled, also what has begun; what is stored nevertheless is deleted where it lies
+ *   source gone             → recalled, also what has begun; what is stored nevertheless is deleted
  * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered
  * with `away`.
  */

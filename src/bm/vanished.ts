@@ -3,8 +3,8 @@
  *
  *   recalled meanwhile         → answered with `recalled`
  *   `bm.max_losses` of them    → answered with code 605: it may be the request that ends them
- *   else                       → another worker goes on with it, in front of its lane; at a relay that has no free slot it goes
- *                                back to the source
+ *   else                       → another worker goes on with it, in front of its lane; at a relay that has no
+ *                                free slot it goes back to the source
  */
 import type { FetchFailed, FetchResult } from '../wire/fetch.js';
 import type { Distributor, Task } from './distribute.js';

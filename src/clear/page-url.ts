@@ -52,7 +52,8 @@ export function problemOfUrl(url: string): string | undefined {
   return ambiguity === undefined ? undefined : `the url ${ambiguity}`;
 }
 
-/** Whether a page is named as its folder: `/`, `/news/`. A server with files would remove all of it, so only caches are sent that. */
+/** True if a page is named as its folder: `/`, `/news/`. A server with files would remove all of it, so only
+ * caches are sent that. */
 export function isFolder(url: string): boolean {
   return url.endsWith('/');
 }
@@ -62,18 +63,16 @@ export function problemOfPage(url: string): string | undefined {
   return url === '/' ? undefined : problemOfUrl(isFolder(url) ? url.slice(0, -1) : url);
 }
 
-/** Whether a page lies below a path of the map of paths, which need not end at a slash. */
+/** True if a page lies below a path of the map of paths, which need not end at a slash. */
 export function isBelow(url: string, path: string): boolean {
   return url.startsWith(path) && (url.length > path.length || isFolder(url));
 }
 
-/** What stands for itself in a path, encoded or not (RFC 3986, 2.3). */
+/** Characters that stand for themselves in a path, encoded or not (RFC 3986, 2.3). */
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
-/**
- * Other ways to write the path of a page, which RFC 3986 (6.2.2) calls the same and caches keep apart: codes in capitals or not, a
- * tilde encoded or not. Three at most; none of most paths.
- */
+/** Other ways to write the path of a page, which RFC 3986 (6.2.2) calls the same and caches keep apart: codes
+ * in capitals or not, a tilde encoded or not. Three at most; none of most paths. */
 export function spellingsOf(url: string): string[] {
   if (!/[%~]/.test(url)) return [];
   const capital = url.replace(/%[0-9A-Fa-f]{2}/g, code => {

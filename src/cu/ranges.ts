@@ -3,7 +3,7 @@
  * second thread, ahead of ours, from the same snapshot, and what it made is written when its turn comes:
  *
  *     ours       makes 0  writes 1  makes 2  writes 3  …
- *     theirs     makes 1  makes 3   makes 5  …            at most AHEAD ranges that nobody has taken, each bounded
+ *     theirs     makes 1  makes 3   makes 5  …     at most AHEAD ranges not taken yet, each bounded
  *
  * All that is SQLite and md5 is so done by two; a range that is too large to be handed over is declined, and
  * made here, piece by piece. So is everything that a thread which is lost still had. On two free processors,

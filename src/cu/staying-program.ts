@@ -2,7 +2,7 @@
  * A program that stays (`lccq --stay`): it gets one stream after the other on its standard input, and answers
  * each with the line `ok` on its standard output when it has what it was sent.
  *
- *     none ──a stream begins──▶ taking ──its last byte is written, `ok`──▶ idle ──the next stream begins──▶ taking
+ *   none ──a stream begins──▶ taking ──its last byte is written, `ok`──▶ idle ──the next begins──▶ taking
  *
  * It goes on until its input ends: one that ends before, or closes its standard output, has failed, also
  * while it is idle.

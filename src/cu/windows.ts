@@ -27,7 +27,7 @@ export interface Window<T> {
   reachedSeq: number;
 }
 
-/** Numbers of the change sequence: after `since`, up to `to`; at most `limit` rows. `began`: as `beganOf` has it. */
+/** Numbers of the change sequence: after `since`, to `to`; at most `limit` rows. `began`: see `beganOf`. */
 export interface Range {
   since: number;
   to: number;

@@ -29,6 +29,6 @@ export function giveBack({ buffer, byteLength }: Buffer): void {
     nowhere = new MessageChannel().port1;
     nowhere.close();
   }
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of worker_threads has no origin
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of threads has no origin
   nowhere.postMessage(undefined, [buffer]);
 }

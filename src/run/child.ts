@@ -4,7 +4,7 @@
  *     starting ──answers──▶ ready ──dies──▶ waiting ──delay──▶ starting
  *         ╰───────dies────────────────────────▲
  *     waiting, and starting makes no sense for now (a full disk) ──asked again and again──▶ starting
- *     any ──dies, and no other start would mend it──▶ stopped ──reload(), where it is beside the others──▶ starting
+ *     any ──dies, and no other start would mend it──▶ stopped ──reload(), if beside the others──▶ starting
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
  *
  * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and

@@ -3,7 +3,7 @@
  *
  *     up:   <lococa:bot slots="64"/>                          first, and again whenever it changes
  *           <lococa:bot slots="64" pings="yes"/>              the same of one that wants to be pinged
- *           <lococa:bot slots="64" unasked="yes"/>            the same of one that understands redirects and inline
+ *           <lococa:bot slots="64" unasked="yes"/>            of one that understands redirects and inline
  *           <fetched id="17" status="ok" …/>  <part id="22">…</part>   fetch-messages.ts
  *           <pong/>                                           answers a ping
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>  <recall lane="7"/>

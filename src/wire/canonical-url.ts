@@ -3,9 +3,9 @@
  * compare urls in this form alone. What may be another page on some server stays apart: case, the order of
  * parameters, slashes at the end, `index.html`.
  *
- *     http://EXAMPLE.org:80/%7euser/?utm_source=x#top            http://example.org/~user/
- *     https://example.org/cart;jsessionid=5A2F?id=3              https://example.org/cart?id=3, fetched with its session
- *     http://example.org/find?w=a\b                              http://example.org/find?w=a%5Cb
+ *     http://EXAMPLE.org:80/%7euser/?utm_source=x#top        http://example.org/~user/
+ *     https://example.org/cart;jsessionid=5A2F?id=3          https://example.org/cart?id=3, with its session
+ *     http://example.org/find?w=a\b                          http://example.org/find?w=a%5Cb
  */
 
 export interface CanonicalUrl {

@@ -17,7 +17,7 @@ import type { LccCode } from './codes.js';
 import { localName, NAMESPACE } from './xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
-/** How far a content user has come: written `STORE:SEQ`, or `STORE:SEQ:BEGAN` while it reads everything for the first time. */
+/** Place of a content user: written `STORE:SEQ`, or `STORE:SEQ:BEGAN` while it reads everything at first. */
 interface CuCursor {
   storeId: string;
   seq: number;

@@ -3,7 +3,8 @@
  * announced, each for one provider, and for each an answer, in their order.
  *
  *     <lococa:set set="partial" pid="7" origin="links"> <url …/>… </lococa:set>
- *     <lococa:set_result> <errors> <url code="304" …/>… </errors> <set_accepted received="2"/> </lococa:set_result>
+ *     <lococa:set_result> <errors> <url code="304" …/>… </errors> <set_accepted received="2"/>
+ *     </lococa:set_result>
  */
 import { formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';

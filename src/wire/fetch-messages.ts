@@ -7,7 +7,7 @@
  *           <fetch id="22" … inline="512000"/>            its first bytes are wanted, and not stored
  *           <recall lane="7"/>                            what of the lane has not begun is to come back
  *           <recall lane="7" begun="yes"/>                and what has begun is to be given up
- *     up:   <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
+ *     up:   <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" …/>
  *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
  *           <fetched id="20" status="recalled"/>          not begun when its lane was recalled
  *           <fetched id="21" status="redirect" http="301" location="http://…"/>

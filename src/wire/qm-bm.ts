@@ -2,14 +2,14 @@
  * QM ↔ BM, and BM ↔ BM: fetch requests and deletions down, results and slots up (lcc-protocol(5)).
  *
  *     up:   <lococa:bm machineid="m1" slots="64" store="…"/>  first, and again whenever that changes
- *           <lococa:bm machineid="m1 m2" slots="96" store="… …" relay="yes"/>   the same of a relay: all below it
- *           <lococa:bm … unasked="yes"/>                        all of its robots understand redirects and inline
+ *           <lococa:bm machineid="m1 m2" slots="96" store="… …" relay="yes"/>  of a relay: all below it
+ *           <lococa:bm … unasked="yes"/>                    all of its robots understand redirects and inline
  *           <fetched id="17" status="ok" … machineid="m1" fileid="ab/cd/1f.0"/>   fetch-messages.ts
  *           <deleted id="19" status="ok"/>  <checked …/>  <synced …/> (upkeep.ts)  <pong/>
  *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>  <recall lane="7"/>
  *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping intervalms="15000"/>
  *           <check …/>  <sync …/> (upkeep.ts)
- *           <refuse machineid="m2">why</refuse>           to a relay: that machine is not to be one of this LCC
+ *           <refuse machineid="m2">why</refuse>          to a relay: that machine is kept out of this LCC
  *
  * A link can be cut without either side being told: both notice by pings (pinged-link.ts).
  */

@@ -2,17 +2,24 @@
  * RS → QM: what a Registration Server asks for, over `run/qm-rs.sock`. A line of JSON each way, answered in
  * order:
  *
- *     RS  {"op":"register","id":UUID,"pid":100007,"password":"sha256:…","roots":["http://www.example.org/"],"bandwidth":…,"timeofday":"…"}
- *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
- *     RS  {"op":"password",…,"roots":[…]}                               of its roots these stay; "given":[…],"until":S in the answer: the others
- *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
- *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"stay",…}                           it stays after all
- *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full   disable   enable   the operator's, for any provider
- *     RS  {"op":"limits","id":UUID,"pid":7,"filesmax":…,…}                           the terms that an operator gives to any provider
+ *     RS  {"op":"register","id":UUID,"pid":100007,"password":"sha256:…",
+ *          "roots":["http://www.example.org/"],"bandwidth":…,"timeofday":"…"}
+ *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}
+ *                                                                the generation that it replaces
+ *     RS  {"op":"password",…,"roots":[…]}
+ *                                                                of its roots these stay; the answer
+ *                                                                has the others: "given":[…],"until":S
+ *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"root-rm",…}
+ *     RS  {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
+ *     RS  {"op":"leave","id":UUID,"pid":100007}   {"op":"stay",…}             it stays after all
+ *     RS  {"op":"pause","id":UUID,"pid":7}   resume   flush   want-full   disable   enable
+ *                                                                the operator's, for any provider
+ *     RS  {"op":"limits","id":UUID,"pid":7,"filesmax":…,…}            terms by an operator, for any provider
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *     RS  {"op":"life","pid":100007,"url":"http://…"}                                       url-life.ts
- *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}   {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
+ *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}
+ *     RS  {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
  *          QM  {"ok":{…}}                                        done, or done before under this id
  *          QM  {"refused":"taken","text":"…"}                    it never will be
  *          QM  {"later":"…"}                                     again after a while, under the same id

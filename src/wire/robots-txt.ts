@@ -3,7 +3,7 @@
  *
  *     User-agent: examplebot        one group: agents that follow each other, then their rules
  *     User-agent: otherbot
- *     Disallow: /private            the longest rule that matches counts, of equally long ones the one that allows
+ *     Disallow: /private            the longest rule that matches counts, of equal ones the one that allows
  *     Allow: /private/*.html$       `*` is anything, `$` at the end the end of the url, and elsewhere itself
  *
  * Groups of one name are one group. Lines that are none of these end no group, whatever they are. Our own,

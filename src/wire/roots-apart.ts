@@ -9,8 +9,7 @@ interface RootsPart {
 }
 
 /**
- * Of two roots that differ by http and https alone the latter is taken; of one inside the other, the outer
- * one.
+ * The latter of two roots that differ by http and https alone; the outer one of two that lie in each other.
  * @param roots directories, as parsers write them
  */
 export function rootsApart(roots: readonly string[]): RootsPart[] {

@@ -1,4 +1,4 @@
-/** What a provider that registers by itself may have, as the settings say. */
+/** Terms of a provider that registers by itself, from the settings. */
 import type { Settings } from '../config/settings/index.js';
 
 /** At first. */

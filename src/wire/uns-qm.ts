@@ -3,13 +3,16 @@
  * open.
  *
  *     UNS  <lococa:uns id="uns.3f9a"/>                                     QM  <lococa:qm/>
- *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … newest="19" numbering="3f" after="4711"> <url …/>… </lococa:set>
- *          QM  <lococa:absorbed entry="…" queued="…" duplicate="…" unchanged="…" deleted="…"/>   durable: forget it
- *          QM  <lococa:refused entry="…" code="104">reason</lococa:refused>                      permanent: set aside
- *     UNS  <lococa:session pid="7" seq="19" ip="192.0.2.7" errseen="812"/>  QM  <lococa:noted pid="7" seq="19"/>
- *     UNS  <lococa:damaged entry="…" pid="7"/>                              QM  <lococa:noted pid="7" entry="…"/>
+ *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" …
+ *              newest="19" numbering="3f" after="4711"> <url …/>… </lococa:set>
+ *          QM  <lococa:absorbed entry="…" queued="…" duplicate="…" unchanged="…" deleted="…"/> durable
+ *          QM  <lococa:refused entry="…" code="104">reason</lococa:refused>              permanent: set aside
+ *     UNS  <lococa:session pid="7" seq="19" ip="192.0.2.7" errseen="812"/>
+ *          QM  <lococa:noted pid="7" seq="19"/>
+ *     UNS  <lococa:damaged entry="…" pid="7"/>                          QM  <lococa:noted pid="7" entry="…"/>
  *          QM  <lococa:busy/> and close: come back later
- *          QM  <lococa:error code="106">where: what</lococa:error> and close: too many connections, or a breach of this
+ *          QM  <lococa:error code="106">where: what</lococa:error> and close: too many connections, or a
+ *              breach of this
  *
  * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; a
  * provider's entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only

@@ -2,8 +2,8 @@
  * Questions of a Queue Manager to a machine's store besides deletions: whether the content of a row is still
  * there, and that everything stored so far be put on disk. Part of the conversation of qm-bm.ts.
  *
- *     down: <check id="21" machineid="m1" fileid="ab/cd/1e.0" md5="…" len="5123"/>   <sync id="22" machineid="m1"/>
- *     up:   <checked id="21" status="ok"/>                                            <synced id="22" status="ok"/>
+ * down: <check id="21" machineid="m1" fileid="ab/cd/1e.0" md5="…" len="512"/>  <sync id="22" machineid="m1"/>
+ * up:   <checked id="21" status="ok"/>                                          <synced id="22" status="ok"/>
  */
 import { formatAttributes } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';

@@ -1,13 +1,13 @@
 /**
  * One page for one rail.
  *
- *     waiting ──a worker is free──▶ executing ──done──▶ done
- *        ▲ ▲                          │  │ ╰─in vain, for the last time──▶ parked
- *        │ ╰─the one before is over── │  ├─in vain──▶ resting ──due──▶ waiting
- *        │                 blocked    │  ╰─done, once more later──▶ rebounding ──due, or wanted again──▶ waiting
- *        ╰────no connection───────────╯
- *     waiting, blocked, resting, rebounding ──the rail is down──▶ parked
- *     executing ──in vain, and a later one for the page waits──▶ merged, into that one
+ *  waiting ──a worker is free──▶ executing ──done──▶ done
+ *     ▲ ▲                          │  │ ╰─in vain, for the last time──▶ parked
+ *     │ ╰─the one before is over── │  ├─in vain──▶ resting ──due──▶ waiting
+ *     │                 blocked    │  ╰─done, once more later──▶ rebounding ──due, or wanted again──▶ waiting
+ *     ╰────no connection───────────╯
+ *  waiting, blocked, resting, rebounding ──the rail is down──▶ parked
+ *  executing ──in vain, and a later one for the page waits──▶ merged, into that one
  *
  * `blocked`: a request for the same page is executing; there are never two at a time. `parked`: left to the
  * backlog of the rail. Until it executes, whatever is to be done with the page later joins it: several wait

@@ -1,9 +1,9 @@
 /**
  * Publications brought to the rails.
  *
- *     due ──name noted──▶ ready ──▶ generating ──▶ on its way to the rails ──on each of them, or in its backlog──▶ commit ──▶ done
- *      ▲                                │
- *      ╰──in vain, later────────────────┴──gone, the second time──▶ removed from the rails ──▶ commit ──▶ done
+ *   due ──name noted──▶ ready ──▶ generating ──▶ on its way ──on each rail or backlog──▶ commit ──▶ done
+ *    ▲                                │
+ *    ╰──in vain, later────────────────┴──gone, the second time──▶ removed from the rails ──▶ commit ──▶ done
  *
  * Names are noted for many pages in one commit, ahead of their generation: a page that is generated never
  * waits for the disk. A page is generated once at a time. While it is on its way it may be published, and

@@ -4,7 +4,7 @@
  * a set.
  *
  *     FILE                     the state that the UNS was last known to have
- *     FILE.pending.ID          the state that set ID leads to; ID is that file's identity, which a rename keeps
+ *     FILE.pending.ID          the state that set ID leads to; ID is that file's identity, kept by a rename
  *     FILE.made.ID             set ID, written by lcccpstate; what reads it may be on another machine
  *     FILE.unsent.ID           the same, certainly not accepted
  *     FILE.sent.ID.PROCESS     the same, sent to its end by that process: accepted or not

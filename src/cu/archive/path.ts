@@ -14,7 +14,7 @@
  *     https://h/a.html~/b.html                h/a.html~~/b.html
  *     http://h/, ftp://h/, https://h:8080/    http~h/, ftp~h/, h+8080/
  *     `.`, `..`, empty names, control characters, \, a / in the query, #, names over 255 bytes, a~.html
- *                                             escaped as %XX, cut, and the name ends with ~ and a hash of the URL
+ *                                             escaped as %XX, cut, and the name ends with ~ and a hash
  *     no URL with a host, paths over 4000 bytes
  *                                             ~other/HASH.html
  *     a host in capitals and small letters, a default port: the same path, for it is the same URL

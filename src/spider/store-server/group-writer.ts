@@ -1,7 +1,7 @@
 /**
  * A group of records on its way to the disk, in the order that nothing can be lost in:
  *
- *     written and synced in tmp/ ──▶ named, the names synced ──▶ rows committed, the log of the database synced
+ *     synced in tmp/ ──▶ named, the names synced ──▶ rows committed, the log of the database synced
  *
  * A kill before the commit leaves files that no row knows, which the next start reads back (read-back.ts).
  */

@@ -1,4 +1,4 @@
-/** What a spider and its engine are bounded by. */
+/** Bounds of a spider and its engine. */
 import { join } from 'node:path';
 import { limitIn, limitText, type Settings } from '../../config/settings/index.js';
 import type { Services } from '../../daemon/types.js';

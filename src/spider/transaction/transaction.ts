@@ -5,8 +5,8 @@
  *                            ▲                   │
  *                            ╰──unwritten────────╯   the store server went before it had confirmed it
  *
- * `fetching ──dropped──▶ over`: the spider stops and has given it up. It has no record and no DONE, so its URL server has it
- * fetched by another spider.
+ * `fetching ──dropped──▶ over`: the spider stops and has given it up. It has no record and no DONE, so its
+ * URL server has it fetched by another spider.
  *
  * A line that asks for nothing that can be fetched is `queued` at once. The URL server may go meanwhile: the
  * transaction is an orphan then, is carried on to its end, and its end is told to nobody.

@@ -4,8 +4,8 @@
  *
  *     lccurld 1 d41d8cd98f00b204e9800998ecf8427e     first of all: the md5 of the list's first line
  *     17                                             line 17 is done
- *     18 <TAB> 18 <TAB> http://www.example.org/ <TAB> silent spiders      line 18 has failed: document, url, why
- *     19 = 1000 d41d8cd98f00b204e9800998ecf8427e     when it was done, 1000 lines were read, of that md5 (list-digest.ts)
+ *     18 <TAB> 18 <TAB> http://www.example.org/ <TAB> silent spiders   line 18 failed: document, url, why
+ *     19 = 1000 d41d8cd98f00b204e9800998ecf8427e     when it was done, 1000 lines were read, of that md5
  *     = 1000 d41d8cd98f00b204e9800998ecf8427e        the same by itself, before one that has failed
  *     ~ 1001 d41d8cd98f00b204e9800998ecf8427e        line 1001 was the last, without its end
  *     - 1001                                         it has grown since: what ended was another line

@@ -1,4 +1,4 @@
-/** What a URL server is bounded by. */
+/** Bounds of a URL server. */
 import { limitIn, type Settings } from '../../config/settings/index.js';
 import { productToken } from '../../wire/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';

@@ -3,8 +3,8 @@
  * say:
  *
  *     start ─<init>─▶ <provider/> ─</init>─▶ between ─<set>─▶ <url/>… ─</set>─▶ done
- *     start ─<notify>─▶ <init> … </init> <set> … </set> ─</notify>─▶ done          (one document, the client of 2002)
- *     start ─<set>─▶ <url/>… ─</set>─▶ start                                       (the spider door)
+ *     start ─<notify>─▶ <init> … </init> <set> … </set> ─</notify>─▶ done  (one document, the client of 2002)
+ *     start ─<set>─▶ <url/>… ─</set>─▶ start                               (the spider door)
  *
  * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown
  * elements are not.
