@@ -3,12 +3,10 @@
  *
  * It reads a sequence of top-level elements, as conversations are; white space, comments and XML declarations
  * may stand between them. Refused wherever they appear: document types, CDATA sections, entities but the five
- * predefined, processing instructions nobody asked for, and text outside every element. Prefixes need no
- * declaration.
+ * predefined, processing instructions nobody asked for, text outside every element. Prefixes are free.
  *
  * The reader cuts the input into markup and text, and saxes judges each piece (strict.ts), unless the element
- * looks like one before (layouts.ts). The two ways report the same, a fuzzer says
- * (test/lib/xml/differential.test.ts).
+ * looks like one before (layouts.ts). A fuzzer holds the two ways alike (test/lib/xml/differential.test.ts).
  */
 import { LccError } from '../errors.js';
 import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
@@ -45,8 +43,7 @@ export class XmlReader {
   #error: unknown;
   #started = false;
 
-  /** The element being read. `#held` is an end that could not be judged yet; it is read again in front of
-   * what follows. */
+  /** The element being read; `#held`: an end that could not be judged yet, read again with what follows. */
   #text = '';
   #held = '';
 
@@ -89,8 +86,7 @@ export class XmlReader {
   }
 
   /**
-   * At most `bytes` are read from here on before this is called again, be they comments, declarations or
-   * white space.
+   * Lets at most `bytes` more be read, be they comments, declarations or white space, until the next call.
    * @param limit the bound as the refusal names it
    */
   allow(bytes: number, limit = ''): void {
@@ -109,8 +105,7 @@ export class XmlReader {
   }
 
   /**
-   * Reads the next bytes, however they were cut; all events they complete have been reported when it returns.
-   * Strings in events may keep the text of the whole chunk in memory.
+   * Reads the next bytes, and reports all events that they complete; strings may hold text of all of them.
    * @throws XmlError, or what an event handler threw; every later call throws the same again
    */
   write(chunk: Uint8Array): void {
