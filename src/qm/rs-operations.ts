@@ -44,8 +44,6 @@ export interface RsBounds {
   /** Of all providers, but for those of operators. */
   operationsPerHour: number;
   controlsPerHour: number;
-  /** With which one provider changes itself. */
-  changesPerHour: number;
   /** Until what one that leaves holds is removed. */
   leaveMs: number;
 }
@@ -128,20 +126,14 @@ export class RsOperations {
     return { answer, isNew: true };
   }
 
-  /** Operators are not kept waiting by providers, nor one provider by another. */
+  /** Providers keep no operator waiting. How often one provider may change itself is a limit of lccd-rs. */
   #whyLater(change: RsChange, nowS: number): string | undefined {
-    const { operationsPerHour, controlsPerHour, changesPerHour, registrationsPerDay } = this.#options.bounds;
-    const { op, pid } = change;
+    const { operationsPerHour, controlsPerHour, registrationsPerDay } = this.#options.bounds;
+    const { op } = change;
     if (isControl(change) || op === 'limits')
       return this.#registered.controlsSince(nowS - HOUR_S) < controlsPerHour
         ? undefined
         : `too many words of operators in an hour: the limit is ${limitText('rs.controls_per_hour', controlsPerHour)}`;
-    if (
-      op !== 'register' &&
-      op !== 'password' &&
-      this.#registered.ownSince(nowS - HOUR_S, pid) >= changesPerHour
-    )
-      return `provider ${pid} changes too much in an hour: the limit is ${limitText('rs.changes_per_hour', changesPerHour)}`;
     if (this.#registered.since(nowS - HOUR_S).all >= operationsPerHour)
       return `too many changes in an hour: the limit is ${limitText('rs.operations_per_hour', operationsPerHour)}`;
     if (op === 'register' && this.#registered.since(nowS - DAY_S).registrations >= registrationsPerDay)

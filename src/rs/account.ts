@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import { strictRootCheck } from '../wire/roots.js';
 import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
-import { ChangeLimit } from './change-limit.js';
+import { Limits } from './limits.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
@@ -34,7 +34,7 @@ export type ChangeOutcome =
 
 export interface AccountOptions {
   db: RsDatabase;
-  options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots' | 'limits'>;
+  options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots' | 'uses'>;
   registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'issueReset' | 'check' | 'find' | 'demandRoom'>;
   door: Pick<UnsDoor, 'look' | 'isRight'>;
   /** Asks the Queue Manager; undefined: it is away. */
@@ -50,12 +50,12 @@ export class Account {
   readonly #options: AccountOptions;
   /** By id of an operation: who waits for its answer. */
   readonly #waiting = new Map<string, (outcome: ChangeOutcome) => void>();
-  readonly #limit: ChangeLimit;
+  readonly #limits: Limits;
 
   constructor(options: AccountOptions) {
     this.#options = options;
     const { db, clock } = options;
-    this.#limit = new ChangeLimit(db, options.options.limits.changes, () => clock.nowMs());
+    this.#limits = new Limits(db, options.options.uses, () => clock.nowMs());
   }
 
   /** An operation has its answer; after it is written down. */
@@ -235,7 +235,7 @@ export class Account {
     const { db, clock, applied } = this.#options;
     const nowMs = clock.nowMs();
     const id = db.write(() => {
-      this.#limit.demand(pid);
+      this.#limits.use('change', pid);
       besides();
       const registration = db.providers.get(pid)?.registration ?? null;
       db.audit.add({ event: `${change.op} asked`, registration, pid, by: 'provider', detail }, nowMs);

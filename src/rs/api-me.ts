@@ -4,7 +4,7 @@ import { clientAddress } from '../web/client.js';
 import { MAX_RS_ERRORS, MAX_RS_URLS } from '../wire/qm-rs.js';
 import type { Account, ChangeOutcome } from './account.js';
 import { membersOf, networkOf, shownOnce, textOf, type NodeBindings } from './api-parts.js';
-import type { LoginGuard } from './login-guard.js';
+import type { LoginGuard } from './limits.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';

@@ -13,7 +13,7 @@ import {
   textOf,
   type NodeBindings,
 } from './api-parts.js';
-import type { LoginGuard } from './login-guard.js';
+import type { LoginGuard } from './limits.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';

@@ -6,6 +6,7 @@ import { limitIn, valueOf, type NumberKey } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 import { parseNetwork } from '../lib/network.js';
+import { usesOf } from './limits.js';
 import { mailOptions } from './mail/options.js';
 import { firstTermsOf, mostTermsOf } from '../wire/terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
@@ -50,20 +51,18 @@ export function rsOptions({ home, settings }: Pick<Services, 'home' | 'settings'
     room: { maxBytes: rs.maxDbBytes, minFree: freeDiskOf(settings, 'rs') },
     limits: {
       openPairs: limit('rs.max_open_pairs'),
-      perNetwork: limit('rs.pairs_per_network'),
       perHost: limit('rs.pairs_per_host'),
       checkInterval: limit('rs.check_interval_ms'),
       checksPerHour: limit('rs.checks_per_hour'),
       checks: limit('rs.max_checks'),
       checking: limit('rs.max_checking'),
-      changes: limit('rs.changes_per_hour'),
     },
+    uses: usesOf(rs),
     sessions: {
       idleMs: rs.sessionIdleMs,
       lifetimeMs: rs.sessionMs,
       perAccount: rs.sessionsPerAccount,
     },
-    wrongLogins: limit('rs.wrong_logins_per_hour'),
     refusals: limit('rs.refusals_per_hour'),
     site: { ports: rs.ports, allowed: bot.allowAddresses.map(parseNetwork) },
     proof: {

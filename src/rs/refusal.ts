@@ -48,9 +48,14 @@ export function busy(): RsRequestRefused {
 }
 
 /** Something is asked for too often: it says when it may be again. */
-export function tooOften(code: 'too-many' | 'too-often', what: string, waitMs: number): RsRequestRefused {
+export function tooOften(
+  code: 'too-many' | 'too-often',
+  what: string,
+  waitMs: number,
+  or = '',
+): RsRequestRefused {
   const waitS = Math.max(1, Math.ceil(waitMs / 1000));
-  return new RsRequestRefused(429, code, what, `try again in ${inWords(waitS)}`, waitS);
+  return new RsRequestRefused(429, code, what, `try again in ${inWords(waitS)}${or}`, waitS);
 }
 
 /** Never less than it is. */

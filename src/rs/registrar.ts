@@ -8,6 +8,7 @@ import type { Log } from '../lib/log.js';
 import { isPrivateNetwork } from '../lib/network.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { step } from '../lib/steps.js';
+import { Limits } from './limits.js';
 import type { Mailing } from './mail/mailing.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
@@ -61,6 +62,7 @@ export class Registrar {
   readonly #parts: RegistrarParts;
   readonly #transitions: Transitions;
   readonly #room: RsRoom;
+  readonly #limits: Limits;
   /** By id of the registration: its host, and the end of its check. */
   readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
 
@@ -68,6 +70,7 @@ export class Registrar {
     const { db, options, clock } = parts;
     this.#parts = parts;
     this.#room = new RsRoom(db, options.room);
+    this.#limits = new Limits(db, options.uses, () => clock.nowMs());
     this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
   }
 
@@ -238,7 +241,7 @@ export class Registrar {
     const nowMs = this.#parts.clock.nowMs();
     const registration = this.#parts.db.write(() => {
       const { registrations, audit } = this.#parts.db;
-      if (kind === 'rotation') this.#requireRoomForRotation(known ?? 0, nowMs);
+      if (kind === 'rotation') this.#limits.use('password', known ?? 0);
       else {
         // Somebody without a password is no new provider.
         if (kind !== 'reset') this.#room.demand();
@@ -271,25 +274,12 @@ export class Registrar {
     return { capability, secret: kind === 'rotation' ? '' : secret, password, registration };
   }
 
-  #requireRoomForRotation(pid: number, nowMs: number): void {
-    const { most, text } = this.#parts.options.limits.perNetwork;
-    const made = this.#parts.db.registrations.rotationsOf(pid, nowMs - DAY_MS, nowMs, most);
-    if (made.length >= most)
-      throw tooOften('too-many', `too many passwords in a day: the limit is ${text}`, roomIn(made, nowMs));
-  }
-
   /** @param host undefined: it does not count */
   #requireRoom(host: string | undefined, network: string, nowMs: number): void {
-    const { openPairs, perNetwork, perHost } = this.#parts.options.limits;
+    const { openPairs, perHost } = this.#parts.options.limits;
     const { registrations } = this.#parts.db;
-    const made = registrations.madeFor(network, nowMs - DAY_MS, nowMs, perNetwork.most);
     // Whoever tries the product on the operator's own machines is no stranger.
-    if (made.length >= perNetwork.most && !isPrivateNetwork(network))
-      throw tooOften(
-        'too-many',
-        `too many pairs for your network in a day: the limit is ${perNetwork.text}`,
-        roomIn(made, nowMs),
-      );
+    if (!isPrivateNetwork(network)) this.#limits.use('pair', network);
     // Sooner where one of them is cancelled.
     const untilEnd = (endsMs: number | undefined) => Math.min(DAY_MS, (endsMs ?? nowMs + DAY_MS) - nowMs);
     if (host !== undefined && registrations.openOf(host) >= perHost.most && !this.#makeRoom(host, network))
@@ -354,11 +344,6 @@ export class Registrar {
     if (others.length >= checking.most)
       throw tooOften('too-often', `too many checks at a time: the limit is ${checking.text}`, BUSY_MS);
   }
-}
-
-/** When the first of those that were made, the newest first, is a day old. */
-function roomIn(made: readonly number[], nowMs: number): number {
-  return (made.at(-1) ?? nowMs) + DAY_MS - nowMs;
 }
 
 /** @throws RsRequestRefused 409 where its password stood in the public file: it never comes into use */

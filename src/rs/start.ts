@@ -22,7 +22,7 @@ import { logAudit } from './audit-log.js';
 import type { RsStatus } from './figures.js';
 import { Health, healthz } from './health.js';
 import { rsOptions, type RsOptions } from './options.js';
-import { LoginGuard } from './login-guard.js';
+import { LoginGuard } from './limits.js';
 import { listenerOf } from './listener.js';
 import { operatorDoor } from './operator/door.js';
 import { operatorEndpoints } from './operator/endpoints.js';
@@ -158,7 +158,7 @@ async function run(
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const view = { door, ask };
   const sessions = new WebSessions(db, () => clock.nowMs(), options.sessions);
-  const guard = new LoginGuard(clock, options.wrongLogins);
+  const guard = new LoginGuard(clock, options.uses.login);
   const api = apiOf({
     guard,
     view,

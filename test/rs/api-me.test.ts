@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { apiOf } from '../../src/rs/api.js';
-import { LoginGuard } from '../../src/rs/login-guard.js';
+import { LoginGuard } from '../../src/rs/limits.js';
 import { url } from '../qm/support.js';
 import { AccountScene, PASSWORD } from './account-scene.js';
 
@@ -14,7 +14,7 @@ async function start(): Promise<void> {
   scene = await AccountScene.start({ 'rs.pairs_per_network': '9' });
   const { rs, account, door } = scene;
   api = apiOf({
-    guard: new LoginGuard(rs.clock, rs.options.wrongLogins),
+    guard: new LoginGuard(rs.clock, rs.options.uses.login),
     account,
     registrar: rs.registrar,
     options: rs.options,

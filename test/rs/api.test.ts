@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { Account } from '../../src/rs/account.js';
 import { apiOf, networkOf, type NodeBindings } from '../../src/rs/api.js';
-import { LoginGuard } from '../../src/rs/login-guard.js';
+import { LoginGuard } from '../../src/rs/limits.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import type { ProviderReport } from '../../src/wire/cp-uns/client.js';
 import { EMPTY_REPORT } from './account-scene.js';
@@ -31,7 +31,7 @@ beforeEach(async () => {
   const { db, options, registrar, clock } = scene;
   const applied = () => undefined;
   const api = apiOf({
-    guard: new LoginGuard(clock, options.wrongLogins),
+    guard: new LoginGuard(clock, options.uses.login),
     account: new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: 1 }),
     registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },

@@ -382,7 +382,7 @@ describe('a forgotten password', () => {
     for (let i = 0; i < 3; i++) stage.scene.mail.forgotten.ask('nobody@example.org', 'm');
     assert.throws(
       () => stage.scene.mail.forgotten.ask(String(pid), 'm'),
-      /in a day: 3 are answered; try again in 1 d$/,
+      /in a day: the limit is 3 \(rs\.mails_per_network\); try again in 1 d$/,
     );
     assert.equal(
       refusalOf(() => stage.scene.mail.forgotten.ask('who?', 'o')),

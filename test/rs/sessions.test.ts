@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { Context } from 'hono';
-import { LoginGuard } from '../../src/rs/login-guard.js';
+import { LoginGuard } from '../../src/rs/limits.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import { SessionCookie } from '../../src/rs/pages/session-gate.js';
 import { WebSessions } from '../../src/rs/sessions.js';

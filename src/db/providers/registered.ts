@@ -130,11 +130,6 @@ export class RegisteredStore extends SqlStore {
     `SELECT count(*) FROM rsop WHERE at > ? AND op IN (${CONTROLS})`,
   );
 
-  /** Those with which a provider changed itself. */
-  readonly ownSince = this.sql.number<[s: number, pid: number]>(
-    `SELECT count(*) FROM rsop WHERE at > ? AND pid = ? AND op NOT IN ('register', 'password', ${CONTROLS})`,
-  );
-
   /** Providers that registered by themselves. */
   get count(): number {
     return this.#count();

@@ -58,8 +58,8 @@ export class AddressStore extends SqlStore {
   readonly #notesCount = this.sql.number<[registration: number]>(
     'SELECT count(*) FROM mail_note WHERE registration = ?',
   );
-  readonly #answered = this.sql.run<[id: number]>("UPDATE forgotten SET asked = '' WHERE id = ?");
-  readonly #askedInAll = this.sql.number("SELECT count(*) FROM forgotten WHERE asked <> ''");
+  readonly #answered = this.sql.run<[id: number]>('DELETE FROM forgotten WHERE id = ?');
+  readonly #askedInAll = this.sql.number('SELECT count(*) FROM forgotten');
   readonly #forgetAsked = this.sql.run<[askedMs: number]>('DELETE FROM forgotten WHERE at_ms <= ?');
   readonly #forgetNotes = this.sql.run<[notedMs: number]>('DELETE FROM mail_note WHERE at_ms <= ?');
   readonly #forgetLinks = this.sql.run<[nowMs: number]>('DELETE FROM reset_link WHERE ends_ms <= ?');
@@ -175,11 +175,7 @@ export class AddressStore extends SqlStore {
 
   /** Those who asked, and were not looked at. */
   readonly asked = this.sql.rows<[limit: number], Forgotten>(
-    "SELECT id, asked, network FROM forgotten WHERE asked <> '' ORDER BY id LIMIT ?",
-  );
-
-  readonly askedBy = this.sql.number<[network: string, afterMs: number, untilMs: number]>(
-    'SELECT count(*) FROM forgotten WHERE network = ? AND at_ms > ? AND at_ms <= ?',
+    'SELECT id, asked, network FROM forgotten ORDER BY id LIMIT ?',
   );
 
   get askedInAll(): number {

@@ -29,8 +29,6 @@ interface RefusedCount {
 }
 
 const REFUSED = "(event LIKE '%refused' OR event = 'check failed')";
-const CHANGED =
-  "((by = 'provider' AND event LIKE '% asked') OR event IN ('address given', 'address removed'))";
 const MAX_DETAIL_LENGTH = 500;
 
 export class AuditStore extends SqlStore {
@@ -53,12 +51,6 @@ export class AuditStore extends SqlStore {
   readonly #refusedSince = this.sql.rows<[values: { hourMs: number; dayMs: number }], RefusedCount>(
     `SELECT event, count(nullif(at_ms > $hourMs, 0)) AS hour, count(*) AS day FROM audit
      WHERE at_ms > $dayMs AND ${REFUSED} GROUP BY event ORDER BY event`,
-  );
-  readonly #changesOf = this.sql.values<
-    [values: { pid: number; sinceMs: number; nowMs: number; limit: number }],
-    number
-  >(
-    `SELECT at_ms FROM audit WHERE at_ms > $sinceMs AND at_ms <= $nowMs AND pid = $pid AND ${CHANGED} ORDER BY at_ms DESC LIMIT $limit`,
   );
   /** There is one that nobody has been told of. */
   hasNews = false;
@@ -96,11 +88,6 @@ export class AuditStore extends SqlStore {
   /** How often what was refused, since either time. */
   refusedSince(hourMs: number, dayMs: number): RefusedCount[] {
     return this.#refusedSince({ hourMs, dayMs });
-  }
-
-  /** When a provider changed something of itself, the newest first. */
-  changesOf(pid: number, sinceMs: number, nowMs: number, limit: number): number[] {
-    return this.#changesOf({ pid, sinceMs, nowMs, limit });
   }
 
   /** Forgets what was before. */

@@ -18,6 +18,7 @@ import { RegistrationStore } from './registrations.js';
 import { QUIET_SCHEMA, RS_SCHEMA } from './schema.js';
 import { SERIES_SCHEMA, SeriesStore } from './series.js';
 import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
+import { USES_SCHEMA, UseStore } from './uses.js';
 
 /** How long another process that writes is waited for. */
 const BUSY_MS = 2000;
@@ -38,6 +39,7 @@ const RS_DB: OwnKind = {
     RESET_SCHEMA,
     MARKS_SCHEMA,
     HAND_OVER_SCHEMA,
+    USES_SCHEMA,
   ],
   synchronous: 'FULL',
   // What is deleted, a mail with its password say, is overwritten.
@@ -60,6 +62,7 @@ export class RsDatabase extends OwnDatabase {
   readonly mails: MailStore;
   readonly addresses: AddressStore;
   readonly series: SeriesStore;
+  readonly uses: UseStore;
   /** Something was committed to the audit by this process. */
   onAudit: () => void = () => undefined;
   /** Something was committed by this process. */
@@ -87,6 +90,7 @@ export class RsDatabase extends OwnDatabase {
     this.mails = new MailStore(db);
     this.addresses = new AddressStore(db);
     this.series = new SeriesStore(db);
+    this.uses = new UseStore(db);
   }
 
   override write<T>(change: () => T): T {

@@ -1,4 +1,4 @@
-/** Mails that wait for the server, and the count of those of the last day. */
+/** Mails that wait for the server, and mailboxes that nobody has confirmed. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
 /** What a mail is for; its subject is fixed by that. */
@@ -30,22 +30,6 @@ export class MailStore extends SqlStore {
   );
   readonly #size = this.sql.number('SELECT count(*) FROM mail');
   readonly #oldest = this.sql.value<[], number>('SELECT min(made_ms) FROM mail');
-  readonly #count = this.sql.run<[nowMs: number, mailbox: string, network: string]>(
-    'INSERT INTO mail_count(at_ms, mailbox, network) VALUES (?, ?, ?)',
-  );
-  readonly #toMailbox = this.sql.number<[mailbox: string, sinceMs: number, nowMs: number]>(
-    'SELECT count(*) FROM mail_count WHERE mailbox = ? AND at_ms > ? AND at_ms <= ?',
-  );
-  readonly #byNetwork = this.sql.number<[network: string, sinceMs: number, nowMs: number]>(
-    'SELECT count(*) FROM mail_count WHERE network = ? AND at_ms > ? AND at_ms <= ?',
-  );
-  readonly #inAll = this.sql.number<[sinceMs: number, nowMs: number]>(
-    'SELECT count(*) FROM mail_count WHERE at_ms > ? AND at_ms <= ?',
-  );
-  readonly #forget = this.sql.run<[countedMs: number]>('DELETE FROM mail_count WHERE at_ms <= ?');
-  readonly #releaseOld = this.sql.run<[unconfirmedMs: number]>(
-    'DELETE FROM mail_unconfirmed WHERE at_ms <= ?',
-  );
   readonly #operatorMs = this.sql.number("SELECT value FROM counter WHERE name = 'operator_mail'");
 
   // Inside a transaction
@@ -57,11 +41,6 @@ export class MailStore extends SqlStore {
   /** The server has it, or it is given up. @returns whether it waited */
   readonly remove = this.sql.changed<[id: number]>('DELETE FROM mail WHERE id = ?');
 
-  /** One more to a mailbox. @param mailbox its hash @param network '' for the LCC's own doing */
-  count(mailbox: string, network: string, nowMs: number): void {
-    this.#count(nowMs, mailbox, network);
-  }
-
   /** Nobody has confirmed the mailbox, and a mail goes there: the only one. */
   readonly noteUnconfirmed = this.sql.run<[mailbox: string, nowMs: number]>(
     'INSERT OR REPLACE INTO mail_unconfirmed(mailbox, at_ms) VALUES (?, ?)',
@@ -70,11 +49,10 @@ export class MailStore extends SqlStore {
   /** The mailbox was confirmed, or the mail never went there. */
   readonly release = this.sql.run<[mailbox: string]>('DELETE FROM mail_unconfirmed WHERE mailbox = ?');
 
-  /** Forgets what was counted, and who did not confirm, before. */
-  forget(countedMs: number, unconfirmedMs: number): void {
-    this.#forget(countedMs);
-    this.#releaseOld(unconfirmedMs);
-  }
+  /** Forgets who did not confirm before. */
+  readonly releaseOld = this.sql.run<[unconfirmedMs: number]>(
+    'DELETE FROM mail_unconfirmed WHERE at_ms <= ?',
+  );
 
   /** The operator is written to. */
   readonly setOperatorMs = this.sql.run<[nowMs: number]>(
@@ -101,20 +79,6 @@ export class MailStore extends SqlStore {
 
   /** The oldest ones first. */
   readonly waiting = this.sql.rows<[limit: number], WaitingMail>(`${SELECT} ORDER BY made_ms, id LIMIT ?`);
-
-  /** Mails since then: to a mailbox, of a network's doing, and in all. */
-  since(
-    sinceMs: number,
-    nowMs: number,
-    mailbox: string,
-    network: string,
-  ): { mailbox: number; network: number; all: number } {
-    return {
-      mailbox: this.#toMailbox(mailbox, sinceMs, nowMs),
-      network: this.#byNetwork(network, sinceMs, nowMs),
-      all: this.#inAll(sinceMs, nowMs),
-    };
-  }
 
   readonly isUnconfirmed = this.sql.has<[mailbox: string]>(
     'SELECT 1 FROM mail_unconfirmed WHERE mailbox = ?',

@@ -304,24 +304,6 @@ export class RegistrationStore extends SqlStore {
     return this.#firstEnd({ host });
   }
 
-  /** When pairs were given to a network within a time, the newest first, at most `limit`. */
-  readonly madeFor = this.sql.values<
-    [network: string, afterMs: number, untilMs: number, limit: number],
-    number
-  >(
-    `SELECT made_ms FROM registration WHERE network = ? AND made_ms > ? AND made_ms <= ? AND kind <> 'rotation'
-     ORDER BY made_ms DESC LIMIT ?`,
-  );
-
-  /** When a provider was given passwords to replace its own within a time, the newest first, at most `limit`. */
-  readonly rotationsOf = this.sql.values<
-    [pid: number, afterMs: number, untilMs: number, limit: number],
-    number
-  >(
-    `SELECT made_ms FROM registration WHERE pid = ? AND made_ms > ? AND made_ms <= ? AND kind = 'rotation'
-     ORDER BY made_ms DESC LIMIT ?`,
-  );
-
   /** Roots that a provider wants besides, and has not: the newest first, at most 20. */
   moreRootsOf(pid: number): Registration[] {
     return this.#moreRoots(pid, MAX_MORE_ROOTS).map(readRow);

@@ -10,12 +10,12 @@ import type { Clock } from '../../lib/clock.js';
 import { readMailAddress } from '../../lib/mail-address.js';
 import { generatePassword, hashPassword } from '../../lib/password.js';
 import { step } from '../../lib/steps.js';
-import { RsRequestRefused, tooOften } from '../refusal.js';
+import { Limits } from '../limits.js';
+import { RsRequestRefused } from '../refusal.js';
 import { resetLetter } from './letters.js';
 import { hashOf, type Mailing } from './mailing.js';
 import type { MailOptions } from './options.js';
 
-const DAY_MS = 86_400_000;
 const TOKEN_BYTES = 20;
 const TOKEN = /^[\w-]{27}$/;
 /** Requests that wait to be looked at, and looked at in one go. */
@@ -69,15 +69,9 @@ export class ForgottenPasswords {
         "give your provider's number, or the address that you confirmed",
       );
     const nowMs = clock.nowMs();
-    const { perNetwork } = options.limits;
     db.write(() => {
       const { addresses } = db;
-      if (addresses.askedBy(network, nowMs - DAY_MS, nowMs) >= perNetwork.most)
-        throw tooOften(
-          'too-many',
-          `too many requests for your network in a day: ${perNetwork.most} are answered`,
-          DAY_MS,
-        );
+      new Limits(db, options.uses, () => nowMs).use('forgotten', network);
       if (addresses.askedInAll >= MOST_WAITING)
         throw new RsRequestRefused(503, 'busy', 'too many ask at this moment', 'try again later');
       addresses.ask(asked, network, nowMs);

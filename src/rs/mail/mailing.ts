@@ -10,13 +10,11 @@ import { FIRST_KINDS, type MailKind } from '../../db/rs/mails.js';
 import type { Registration } from '../../db/rs/registrations.js';
 import { mailboxOf, maskedAddress, readMailAddress } from '../../lib/mail-address.js';
 import { step } from '../../lib/steps.js';
-import { ChangeLimit } from '../change-limit.js';
+import { Limits } from '../limits.js';
 import { RsRequestRefused } from '../refusal.js';
 import { changesLetter, confirmLetter, pairLetter } from './letters.js';
 import type { MailOptions } from './options.js';
 
-const DAY_MS = 86_400_000;
-const DAY_S = 86_400;
 const TOKEN_BYTES = 20;
 const TOKEN = /^[\w-]{27}$/;
 
@@ -38,7 +36,7 @@ export class Mailing {
   readonly #db: RsDatabase;
   readonly #options: MailOptions;
   readonly #nowMs: () => number;
-  readonly #changes: ChangeLimit;
+  readonly #limits: Limits;
   /** There is something to be sent, or gathered. */
   readonly stir: () => void;
 
@@ -46,7 +44,7 @@ export class Mailing {
     this.#db = db;
     this.#options = options;
     this.#nowMs = nowMs;
-    this.#changes = new ChangeLimit(db, options.limits.changes, nowMs);
+    this.#limits = new Limits(db, options.uses, nowMs);
     this.stir = stir;
   }
 
@@ -120,7 +118,7 @@ export class Mailing {
           first.isConfirmed ? 'the address is in use already' : 'a mail has gone to this address already',
           first.isConfirmed ? 'give another one' : 'follow the link in it, or give another address',
         );
-      this.#changes.demand(pid);
+      this.#limits.use('change', pid);
       this.#begin(registration, pid, address, network, 'confirm', confirmUrl =>
         confirmLetter(pid, confirmUrl, this.#options),
       );
@@ -135,7 +133,7 @@ export class Mailing {
     this.#db.write(() => {
       const registration = this.#registrationOf(pid);
       if (this.#db.addresses.of(registration).length === 0) return;
-      this.#changes.demand(pid);
+      this.#limits.use('change', pid);
       this.#takeOver(registration, pid, 'the address is not used any more');
       this.#db.addresses.removePending(registration);
       this.#note('address removed', registration, pid, '');
@@ -180,9 +178,7 @@ export class Mailing {
 
   /** Whether a mailbox may be written to once more today. Inside a transaction. @param reserve places that are kept for others */
   hasRoom(address: string, reserve = 0): boolean {
-    const { perAddress, perDay } = this.#options.limits;
-    const since = this.#db.mails.since(this.#nowMs() - DAY_MS, this.#nowMs(), keyOf(address), '');
-    return since.mailbox + reserve < perAddress.most && since.all < perDay.most;
+    return this.#limits.left('mailbox', keyOf(address)) > reserve && this.#limits.left('mail', '') > 0;
   }
 
   /** One mail more; inside a transaction. @param network whose doing it is, '' for the LCC's own */
@@ -193,7 +189,9 @@ export class Mailing {
     const message = `<lcc.${randomUUID()}@${domain}>`;
     mails.add({ kind, registration, message, address, body }, nowMs);
     if (kind === 'sites') return;
-    mails.count(keyOf(address), network, nowMs);
+    this.#limits.count('mailbox', keyOf(address));
+    this.#limits.count('mail', '');
+    if (network !== '') this.#limits.count('mailing', network);
     if (FIRST_KINDS.includes(kind)) mails.noteUnconfirmed(keyOf(address), nowMs);
   }
 
@@ -212,21 +210,11 @@ export class Mailing {
     kind: 'pair' | 'confirm',
     letter: (confirmUrl: string) => string,
   ): void {
-    const { perNetwork, perDay } = this.#options.limits;
     const { addresses, mails } = this.#db;
     const key = keyOf(address);
     const nowMs = this.#nowMs();
-    const since = mails.since(nowMs - DAY_MS, nowMs, key, network);
-    const tooMany = (whose: string, limit: string) =>
-      new RsRequestRefused(
-        429,
-        'too-many',
-        `too many mails ${whose} in a day: the limit is ${limit}`,
-        'try again tomorrow, or without an address',
-        DAY_S,
-      );
-    if (since.network >= perNetwork.most) throw tooMany('for your network', perNetwork.text);
-    if (since.all >= perDay.most) throw tooMany('in all', perDay.text);
+    this.#limits.demand('mailing', network);
+    this.#limits.demand('mail', '');
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     addresses.putPending(registration, address, hashOf(token), nowMs);
     // Whose address it is decides, not who gave it: nobody is told which of these it was.

@@ -1,13 +1,13 @@
 /** Settings of mail as the values that its parts take. */
 import { readFileSync } from 'node:fs';
-import { limitIn, valueOf, type NumberKey, type Settings } from '../../config/settings/index.js';
+import type { Settings } from '../../config/settings/index.js';
 import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../../lib/core-dumps.js';
 import { LccError } from '../../lib/errors.js';
+import { usesOf } from '../limits.js';
 import type { MailServer } from './server.js';
 
 export function mailOptions(rs: Settings['rs']) {
-  const limit = (key: NumberKey) => ({ most: valueOf({ rs }, key), text: limitIn({ rs }, key) });
   const isSending = rs.smtp !== '';
   return {
     /** Of providers; without a server there is none. */
@@ -18,12 +18,7 @@ export function mailOptions(rs: Settings['rs']) {
     from: rs.mailFrom,
     operator: rs.operatorMail,
     operatorMs: rs.operatorMailMs,
-    limits: {
-      perAddress: limit('rs.mails_per_address'),
-      perNetwork: limit('rs.mails_per_network'),
-      perDay: limit('rs.mails_per_day'),
-      changes: limit('rs.changes_per_hour'),
-    },
+    uses: usesOf(rs),
     gatherMs: rs.mailGatherMs,
     errorPart: rs.mailErrorsPercent / 100,
     resetMs: rs.resetMs,

@@ -3,6 +3,7 @@ import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
+import { USES_KEPT_MS } from '../limits.js';
 import { ForgottenPasswords } from './forgotten.js';
 import { Mailing } from './mailing.js';
 import { News, type NewsOptions } from './news.js';
@@ -78,7 +79,8 @@ export class RunningMail {
     try {
       const nowMs = clock.nowMs();
       db.write(() => {
-        db.mails.forget(nowMs - DAY_MS, nowMs - options.unconfirmedMs);
+        db.uses.forget(nowMs - USES_KEPT_MS);
+        db.mails.releaseOld(nowMs - options.unconfirmedMs);
         db.addresses.forget(nowMs - DAY_MS, nowMs - NOTES_KEPT_MS, nowMs);
       });
     } catch (error) {

@@ -3,7 +3,7 @@ import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { clientAddress } from '../../web/client.js';
 import { networkOf, type NodeBindings } from '../api.js';
-import type { LoginGuard } from '../login-guard.js';
+import type { LoginGuard } from '../limits.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
 import { loginOf } from '../provider-login.js';

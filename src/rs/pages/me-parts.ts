@@ -5,7 +5,7 @@ import type { ShownProvider } from '../../db/providers/registered.js';
 import { clientAddress } from '../../web/client.js';
 import type { Account, ChangeOutcome } from '../account.js';
 import { networkOf } from '../api.js';
-import type { LoginGuard } from '../login-guard.js';
+import type { LoginGuard } from '../limits.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';

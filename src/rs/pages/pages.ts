@@ -1,7 +1,7 @@
 /** The pages that everybody may open, and those of providers, put together. */
 import { readFile } from 'node:fs/promises';
 import type { Account } from '../account.js';
-import type { LoginGuard } from '../login-guard.js';
+import type { LoginGuard } from '../limits.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
