@@ -51,6 +51,8 @@ export const CODES = {
 export const STORE_FULL = 613;
 /** A set would remove much: told even among many errors. */
 export const REMOVALS_HELD = 205;
+/** A redirect leaves the roots. */
+export const LEAVES_ROOTS = 609;
 /** An address that the LCC is not permitted to fetch from. */
 export const UNPERMITTED = 610;
 /** The url was not announced, and robots.txt forbids it: nothing is sent for it. */

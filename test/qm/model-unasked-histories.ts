@@ -1,7 +1,7 @@
 /** Random histories of urls that nobody announced, beside those of their owner, of the real Queue Manager and its model. */
 import fc from 'fast-check';
 import { Turns } from './life.js';
-import { ANY, type Url } from './model-unasked.js';
+import { ANY, type Url } from './model-unasked-types.js';
 import { UnaskedPair } from './model-unasked-pair.js';
 import type { UnaskedEvent } from './model-unasked-words.js';
 import { OneDatabase } from './one-database.js';

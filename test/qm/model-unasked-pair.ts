@@ -7,7 +7,8 @@ import { Crash, Life, type Turns } from './life.js';
 import { check, checkUndelayed } from './model-unasked-check.js';
 import { ModelRobots } from './model-unasked-robots.js';
 import { headOf, recordOf, type UnaskedEvent } from './model-unasked-words.js';
-import { ANY, isAgreed, isGated, UnaskedModel, type Result, type Row } from './model-unasked.js';
+import { ANY, type Result, type Row } from './model-unasked-types.js';
+import { isAgreed, isGated, UnaskedModel } from './model-unasked.js';
 import type { OneDatabase } from './one-database.js';
 import { failure, ok, unchanged } from './support.js';
 import { addProvider } from './translate.js';
@@ -292,6 +293,7 @@ export class UnaskedPair {
   /** What was in memory is gone. */
   #crash(): void {
     this.#life.end();
+    this.#model.crashed();
     this.#turns.forget();
     this.#stepsToLive = Infinity;
     const { result } = this.#pending ?? {};

@@ -2,7 +2,7 @@
 import { ORIGINS } from '../../src/wire/origin.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
-import type { Kind, Url } from './model-unasked.js';
+import type { Kind, Url } from './model-unasked-types.js';
 import { md5Of } from './support.js';
 import { BASE } from './world.js';
 

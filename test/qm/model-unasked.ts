@@ -5,74 +5,15 @@
  */
 import { agrees, confirmed, cure, keptOf, saysNothing } from './model-words.js';
 import type { Held as Words, Url as Said } from './model-types.js';
-
-export const ANY = '*/*';
-export type Kind = 0 | 1 | 2 | 3;
-
-export interface Url {
-  curl: string;
-  type: string;
-  op: 'update' | 'delete';
-  len?: number | undefined;
-  /** Of a delete: that of the page that asks not to be kept, as its length. */
-  md5?: number | undefined;
-  ifabsent?: boolean | undefined;
-  hops?: number | undefined;
-}
-
-export interface AnySet {
-  id: number;
-  kind: Kind;
-  full: boolean;
-}
-
-export interface Row {
-  place: number;
-  set: number;
-  kind: Kind;
-  curl: string;
-  type: string;
-  named: number;
-  gen: number;
-  op: 0 | 1;
-  len: number | undefined;
-  md5?: undefined;
-  ifabsent: boolean;
-  hops: number | null;
-  tries: number;
-}
-
-export interface Held {
-  curl: string;
-  type: string;
-  served: 0 | 1;
-  hops: number | null;
-  named: number;
-  file: string;
-  belief: Words;
-  /** Failures in a row since it was fetched last: how many, the last one, when the first and the last that counts were. */
-  fails: number;
-  failed: number;
-  sinceS: number;
-  checkedS: number;
-  /** Visits since it came, and those that found another content; halved at 16. */
-  visits: number;
-  changes: number;
-}
-
-export interface Known {
-  code: number;
-  times: number;
-  askedS: number;
-  untilS: number;
-  hops: number | null;
-}
-
-export type Result =
-  | { is: 'ok'; len: number; type: string; file: string }
-  | { is: 'unchanged' }
-  | { is: 'redirect'; http: number; to: string; inside: boolean }
-  | { is: 'error'; code: number; reach: 'real' | 'url' | 'provider' };
+import {
+  ANY,
+  type AnySet,
+  type Held,
+  type Known,
+  type Result,
+  type Row,
+  type Url,
+} from './model-unasked-types.js';
 
 const DAY_S = 86_400;
 export const FORBIDDEN = 615;
@@ -88,6 +29,8 @@ export class UnaskedModel {
   /** What its owner announced and was not held before; what was found gone. */
   readonly counts = { fresh: 0, removed: 0 };
   readonly #retries: number;
+  /** Of a page at the last unasked look that found one changed: its length before and after, which is all of its bytes. */
+  #lastChange: { from: number; to: number } | undefined;
 
   constructor(retries: number) {
     this.#retries = retries;
@@ -259,11 +202,25 @@ export class UnaskedModel {
     const fresh = { belief, named, served: isServed, hops, ...neverFailed(nowS), visits: 0, changes: 0 };
     // Bytes that are held are no change, and the new file is nobody's.
     const isChanged = same?.belief.len !== len;
+    this.#becameAsOthers(row, held, len);
     if (same === undefined) this.held.push({ curl, type, file, ...fresh });
     else Object.assign(same, fresh, visited(same, isChanged), isChanged ? { file } : {});
     if (isChanged) this.changes++;
     cure(this.owner, `${curl} ${row.type}`);
     if (row.kind !== 0) this.known.delete(curl);
+  }
+
+  /** Pages that differed and are the same now count as gone, where nobody had announced them and it is no audit. */
+  #becameAsOthers(row: Row, held: Held | undefined, to: number): void {
+    if (row.kind === 0 || row.kind === 3 || held === undefined || held.belief.len === to) return;
+    const from = held.belief.len;
+    if (this.#lastChange?.to === to && this.#lastChange.from !== from) this.counts.removed++;
+    this.#lastChange = { from, to };
+  }
+
+  /** What was in memory is gone. */
+  crashed(): void {
+    this.#lastChange = undefined;
   }
 
   #confirm(row: Row, held: Held, belief: Pick<Words, 'wrong' | 'doubted'>, nowS: number): void {
@@ -302,16 +259,21 @@ export class UnaskedModel {
   #redirect(row: Row, { http, to, inside }: Extract<Result, { is: 'redirect' }>, nowS: number): void {
     const { curl } = row;
     const held = this.#any(curl);
+    const there = inside ? this.#any(to) : undefined;
     const isMoved = held !== undefined && held.hops !== null && (http === 301 || http === 308);
+    // Nothing is lost with a page whose bytes are held where it leads.
+    const isCopy = isMoved && there !== undefined && there !== held && there.belief.len === held.belief.len;
     const goes = held !== undefined && (isMoved || this.#isGone(held, http, nowS));
-    if (goes && !isMoved) this.counts.removed++;
+    const isLost = goes && !isCopy;
+    if (isLost) this.counts.removed++;
     if (goes) this.#letGo(held);
     // Asked, and not held: a link to it is not asked for again.
-    if (held === undefined || goes) this.#note(curl, row.hops, http, 7 * DAY_S, false, nowS);
+    if (held === undefined || goes)
+      this.#note(curl, row.hops, http, 7 * DAY_S, isLost, nowS, isLost ? -3 : undefined);
     const isNews =
       inside &&
       to !== curl &&
-      this.#any(to) === undefined &&
+      there === undefined &&
       (this.known.get(to)?.untilS ?? 0) <= nowS &&
       !this.rows.some(one => one.curl === to);
     if (!isNews) return this.#drop(row);

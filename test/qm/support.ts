@@ -153,7 +153,16 @@ export class Bench {
     const isSpecial = row.mimetype === AS_SERVED || ((row.flags ?? 0) & UNASKED) !== 0;
     return this.store.transaction(() =>
       this.store.results.apply(
-        { pos, gen, pid, conditional, held: Boolean(row.held), isSpecial, mtime },
+        {
+          pos,
+          gen,
+          pid,
+          conditional,
+          held: Boolean(row.held),
+          isSpecial,
+          mtime,
+          mayFollow: row.mayFollow === true,
+        },
         result,
         Math.floor(this.clock.nowMs() / 1000),
       ),

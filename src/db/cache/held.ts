@@ -62,3 +62,7 @@ export interface Arrived {
   machineid: string;
   fileid: string;
 }
+
+export function isSameContent(one: Pick<Held, 'md5' | 'len'>, other: Pick<Held, 'md5' | 'len'>): boolean {
+  return one.md5 === other.md5 && one.len === other.len;
+}

@@ -2,7 +2,8 @@
  * What was asked unasked and is not held (table `known`): until its time has come, `ifabsent` of what nobody announced takes it
  * for present, so that a crawl ends. All methods run inside the caller's transaction.
  */
-import { ROBOTS_FORBID, SITE_WISHES } from '../../wire/codes.js';
+import { LEAVES_ROOTS, ROBOTS_FORBID, SITE_WISHES, UNPERMITTED } from '../../wire/codes.js';
+import type { ErrorReach } from '../../wire/fetch.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
@@ -42,6 +43,9 @@ const TERMS: Record<Absence, readonly [seconds: number, doubles: boolean]> = {
 
 /** What `times` is of a page that was lost: a week is halved four times. */
 const LOST_TIMES = -3;
+
+/** A type that is not taken. */
+const UNACCEPTED = 303;
 
 interface KnownRow {
   code: number;
@@ -172,4 +176,13 @@ export class AbsentPagesStore extends SqlStore {
     const count = this.#counts.get(pid);
     if (count !== undefined) this.#counts.set(pid, count + by);
   }
+}
+
+/** @param code status, or code of lcc-codes(7) */
+export function absenceOf(code: number, reach: ErrorReach): Absence {
+  if (code === ROBOTS_FORBID) return 'robots';
+  if (code === UNACCEPTED) return 'unwanted';
+  if (code === UNPERMITTED) return 'unpermitted';
+  if (code === LEAVES_ROOTS) return 'redirect';
+  return reach === 'real' ? 'gone' : 'failed';
 }

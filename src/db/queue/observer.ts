@@ -2,6 +2,7 @@
  * What a result says besides the content that it brings (spidering.md, sections 3 and 4): how often a page changes, whether it is
  * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
  */
+import { isSameContent, type Held } from '../cache/held.js';
 import { NOISY_S, type AuditLook, type AuditSamples } from '../truth/audits.js';
 import type { Gone } from '../truth/gone.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
@@ -19,7 +20,13 @@ export interface GoneRules {
   random?: () => number;
 }
 
+type HeldPage = VisitedPage & Pick<Held, 'md5' | 'len'>;
+
 const NOT_FOUND = 404;
+/** Status of a page that is what others are by now. */
+const SAME_AS_OTHERS = 200;
+/** Providers of which the last change is remembered. */
+const MOST_CHANGES = 1000;
 const NO_LIMIT: GoneRules = { limit: () => Infinity, keptBack: () => undefined };
 
 export class Observer {
@@ -28,6 +35,8 @@ export class Observer {
   readonly #audits: AuditSamples;
   readonly #held: HeldStore;
   readonly #rules: GoneRules;
+  /** By provider: md5 of the page that the last unasked look found changed, as it was and as it is. */
+  readonly #lastChanges = new Map<number, { from: string; to: string }>();
 
   constructor(
     stores: { visits: VisitStore; truth: TruthDays; audits: AuditSamples; held: HeldStore },
@@ -66,10 +75,37 @@ export class Observer {
       this.#truth.count(row.pid, nowS, 'failed');
   }
 
-  /** What is held could not be had when nobody had announced it. @returns whether its content goes */
-  isGone(row: QueueRow, held: VisitedPage, code: number, nowS: number): boolean {
+  /**
+   * Content came. Where pages that differed become one and the same when nobody has announced it, one after the other, the site
+   * shows a login or says that it is under repair: they count as pages that are gone. An audit judges by a second look.
+   * @returns whether it may replace what is held
+   */
+  mayReplace(
+    row: QueueRow,
+    held: HeldPage | undefined,
+    came: { md5: string; len: number },
+    nowS: number,
+  ): boolean {
+    const { pid, flags } = row;
+    if ((flags & UNASKED) === 0 || (flags & FLAG_AUDIT) !== 0) return true;
+    if (held === undefined || isSameContent(held, came)) return true;
+    const last = this.#lastChanges.get(pid);
+    this.#lastChanges.delete(pid);
+    this.#lastChanges.set(pid, { from: held.md5, to: came.md5 });
+    const [oldest] = this.#lastChanges.keys();
+    if (this.#lastChanges.size > MOST_CHANGES && oldest !== undefined) this.#lastChanges.delete(oldest);
+    if (last?.to !== came.md5 || last.from === held.md5) return true;
+    return this.isGone(row, held, SAME_AS_OTHERS, nowS, true);
+  }
+
+  /**
+   * What is held could not be had when nobody had announced it.
+   * @param isElsewhere it has moved for good, or is what others are by now
+   * @returns whether its content goes
+   */
+  isGone(row: QueueRow, held: VisitedPage, code: number, nowS: number, isElsewhere = false): boolean {
     const { pid, curl } = row;
-    const gone = this.#visits.failed(held, code, nowS);
+    const gone = this.#visits.failed(held, code, nowS, isElsewhere);
     if (gone === undefined) {
       this.#audited(row, held, code === NOT_FOUND ? 'missing' : 'failed', nowS);
       return false;

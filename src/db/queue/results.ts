@@ -4,12 +4,13 @@
  * anything, is fetched again.
  */
 import { canonicalUrl } from '../../wire/canonical-url.js';
-import { OUTSIDE_ROOTS, quotaText, ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
+import { LEAVES_ROOTS, OUTSIDE_ROOTS, quotaText, ROBOTS_FORBID } from '../../wire/codes.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';
-import type { ErrorReach, FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
+import type { FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
 import { beliefConfirmed } from '../cache/as-announced.js';
 import type { Arrived, ContentStore, Held, Said } from '../cache/content.js';
+import { isSameContent } from '../cache/held.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Failure } from '../cache/failures.js';
 import type { ProviderUse, Tally } from '../cache/tally.js';
@@ -26,7 +27,7 @@ import {
   UNASKED,
   type QueueRow,
 } from './row.js';
-import type { Absence, AbsentPagesStore } from './absent-pages.js';
+import { absenceOf, type AbsentPagesStore } from './absent-pages.js';
 import type { Observer } from './observer.js';
 import type { QueueReader } from './sets.js';
 
@@ -65,11 +66,8 @@ export interface RetryRule {
 
 const NO_RETRIES: RetryRule = { isLast: () => true, isTriedAgain: () => false };
 
-const LEAVES_ROOTS = 609;
 /** What is held of a page that nobody announced goes when robots.txt has forbidden it for so long. */
 const FORBIDDEN_FOR_S = 30 * 86_400;
-/** A type that is not taken. */
-const UNACCEPTED = 303;
 /** What a server that names no type serves. */
 const NO_TYPE = 'application/octet-stream';
 /** Longer ones are none. */
@@ -175,7 +173,11 @@ export class ResultWriter extends SqlStore {
     const isSame = mimetype === row.mimetype || before?.mimetype === mimetype;
     const held = isSame ? before : this.#content.find(row.pid, row.curl, mimetype);
     const growth = result.len - ((held ?? before)?.len ?? 0);
-    if (use === undefined || this.#isUnwanted(row, before)) {
+    if (
+      use === undefined ||
+      this.#isUnwanted(row, before) ||
+      !this.#observer.mayReplace(row, held ?? before, result, nowS)
+    ) {
       // The provider was removed while its url was being fetched, or content came that nobody announced has no claim on.
       this.#free(result);
       // safeguard: the quota of files when content arrives
@@ -190,7 +192,7 @@ export class ResultWriter extends SqlStore {
       const psetid = this.#psetidOf(row, held ?? before);
       const claim = claimOf(row, held ?? before);
       // safeguard: confirming what is held when it comes again
-      const isConfirmed = held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len;
+      const isConfirmed = held !== undefined && isSameContent(held, arrived);
       this.#observer.fetched(row, held ?? before, !isConfirmed, nowS);
       if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
       const said = saidOf(row, held ?? before);
@@ -295,26 +297,28 @@ export class ResultWriter extends SqlStore {
     const { pid, curl, flags } = row;
     if ((flags & UNASKED) === 0) {
       const message = 'a redirect was reported that had to be followed';
-      const failed = { id: 0, code: 611, message, reach: 'url', wireBytes: 0, elapsedMs: 0 } as const;
-      return this.#failed(row, { ...failed, status: 'error' }, nowS);
+      const cost = { id: 0, wireBytes: 0, elapsedMs: 0 };
+      return this.#failed(row, { ...cost, status: 'error', code: 611, reach: 'url', message }, nowS);
     }
     const held = this.#content.findAny(pid, curl);
-    // For good: no page is held under two names.
-    const isMoved = held?.hops != null && (http === 301 || http === 308);
-    const goes = held !== undefined && (isMoved || this.#observer.isGone(row, held, http, nowS));
-    if (goes) this.#content.remove(pid, held, nowS);
-    // 303 is a code of ours.
-    if (held === undefined || goes)
-      this.#known.note(row, { code: http === 303 ? 302 : http, absence: 'redirect' }, nowS);
     const target = canonicalUrl(location);
-    const isNews =
-      mayFollow &&
-      target !== undefined &&
-      target.curl !== curl &&
-      !this.#known.isKnown(pid, target.curl, nowS) &&
-      this.#content.findAny(pid, target.curl) === undefined &&
-      !this.#queue.has(pid, target.curl);
-    if (!isNews) {
+    const there = target && this.#content.findAny(pid, target.curl);
+    // For good: no page is held under two names. Where all lead to one place, a login perhaps, they are not all gone.
+    const isMoved = held?.hops != null && (http === 301 || http === 308);
+    const isCopy = isMoved && there !== undefined && there.id !== held.id && isSameContent(held, there);
+    const goes = held && (isCopy || this.#observer.isGone(row, held, http, nowS, isMoved));
+    if (goes) this.#content.remove(pid, held, nowS);
+    const absence = goes && !isCopy ? 'lost' : 'redirect';
+    // 303 is a code of ours.
+    if (held === undefined || goes) this.#known.note(row, { code: http === 303 ? 302 : http, absence }, nowS);
+    if (
+      !mayFollow ||
+      target === undefined ||
+      target.curl === curl ||
+      there !== undefined ||
+      this.#known.isKnown(pid, target.curl, nowS) ||
+      this.#queue.has(pid, target.curl)
+    ) {
       this.#queue.drop(row);
       return 'done';
     }
@@ -381,14 +385,6 @@ function saidOf(row: QueueRow, held: Held | undefined): Said {
 
 function failureOf({ named }: QueueRow, { code, message }: FetchFailed): Failure {
   return { code, text: message, psetid: named };
-}
-
-function absenceOf(code: number, reach: ErrorReach): Absence {
-  if (code === ROBOTS_FORBID) return 'robots';
-  if (code === UNACCEPTED) return 'unwanted';
-  if (code === UNPERMITTED) return 'unpermitted';
-  if (code === LEAVES_ROOTS) return 'redirect';
-  return reach === 'real' ? 'gone' : 'failed';
 }
 
 function typeServed({ mimetype }: FetchOk): string {

@@ -19,21 +19,27 @@ export interface PageFailures {
 }
 
 /**
- * A page is gone. `said`: the site says so, or has not had it for a week. `missed`: it was not found within hours, which is no
- * more than an outage does to a site.
+ * A page is gone. `said`: the site says so, or has not had it for a week. `missed`: it was not found within hours, has moved for
+ * good, or is what others are by now, which is no more than an outage or a login does to a site.
  */
 export type Gone = 'said' | 'missed';
 
 /**
  * What a failure means for a page that is held.
- * @param code status, or code of lcc-codes(7) @param nowS seconds since 1970
- * @returns `said`: 410; any failure five times in a row, over seven days. `missed`: 404 twice, an hour apart. `too-soon`: 404 again
- * within the hour, which says no more than the first one. `failing`: one more
+ * @param code status, or code of lcc-codes(7) @param nowS seconds since 1970 @param isElsewhere it is not to be had under its url
+ * @returns `said`: 410; any failure five times in a row, over seven days. `missed`: 404 twice, an hour apart, or elsewhere.
+ * `too-soon`: 404 again within the hour, which says no more than the first one. `failing`: one more
  */
-export function verdictOf(before: PageFailures, code: number, nowS: number): Gone | 'too-soon' | 'failing' {
+export function verdictOf(
+  before: PageFailures,
+  code: number,
+  nowS: number,
+  isElsewhere: boolean,
+): Gone | 'too-soon' | 'failing' {
   if (code === GONE) return 'said';
   const failsince = before.failsince ?? nowS;
   if (before.fails + 1 >= MOST_FAILURES && nowS - failsince >= FAILING_S) return 'said';
+  if (isElsewhere) return 'missed';
   const isSecond = code === NOT_FOUND && before.failcode === NOT_FOUND;
   const sinceS = nowS - before.checked;
   if (isSecond && sinceS >= HOUR_S) return 'missed';

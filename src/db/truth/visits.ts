@@ -76,12 +76,12 @@ export class VisitStore extends SqlStore {
 
   /**
    * A page could not be had, and its content stays for now. The time since the last visit counts for the next one.
-   * @param code status, or code of lcc-codes(7)
+   * @param code status, or code of lcc-codes(7) @param isElsewhere it has moved for good, or is what others are by now
    * @returns how it is gone (gone.ts); undefined: it is not
    */
-  failed(page: VisitedPage, code: number, nowS: number): Gone | undefined {
+  failed(page: VisitedPage, code: number, nowS: number, isElsewhere: boolean): Gone | undefined {
     const before = this.of(page);
-    const verdict = verdictOf(before, code, nowS);
+    const verdict = verdictOf(before, code, nowS, isElsewhere);
     if (verdict === 'said' || verdict === 'missed') return verdict;
     // Looked at again too soon it is as it was: an hour after the first time it is asked for again.
     const waits = verdict === 'too-soon';

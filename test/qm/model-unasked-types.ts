@@ -1,0 +1,70 @@
+/** What the model of urls that nobody announced is made of. */
+import type { Held as Words } from './model-types.js';
+
+export const ANY = '*/*';
+export type Kind = 0 | 1 | 2 | 3;
+
+export interface Url {
+  curl: string;
+  type: string;
+  op: 'update' | 'delete';
+  len?: number | undefined;
+  /** Of a delete: that of the page that asks not to be kept, as its length. */
+  md5?: number | undefined;
+  ifabsent?: boolean | undefined;
+  hops?: number | undefined;
+}
+
+export interface AnySet {
+  id: number;
+  kind: Kind;
+  full: boolean;
+}
+
+export interface Row {
+  place: number;
+  set: number;
+  kind: Kind;
+  curl: string;
+  type: string;
+  named: number;
+  gen: number;
+  op: 0 | 1;
+  len: number | undefined;
+  md5?: undefined;
+  ifabsent: boolean;
+  hops: number | null;
+  tries: number;
+}
+
+export interface Held {
+  curl: string;
+  type: string;
+  served: 0 | 1;
+  hops: number | null;
+  named: number;
+  file: string;
+  belief: Words;
+  /** Failures in a row since it was fetched last: how many, the last one, when the first and the last that counts were. */
+  fails: number;
+  failed: number;
+  sinceS: number;
+  checkedS: number;
+  /** Visits since it came, and those that found another content; halved at 16. */
+  visits: number;
+  changes: number;
+}
+
+export interface Known {
+  code: number;
+  times: number;
+  askedS: number;
+  untilS: number;
+  hops: number | null;
+}
+
+export type Result =
+  | { is: 'ok'; len: number; type: string; file: string }
+  | { is: 'unchanged' }
+  | { is: 'redirect'; http: number; to: string; inside: boolean }
+  | { is: 'error'; code: number; reach: 'real' | 'url' | 'provider' };
