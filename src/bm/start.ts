@@ -74,7 +74,12 @@ async function serve(
 ): Promise<Running> {
   const listeners = await Promise.all(listens.map(endpoint => services.listen(endpoint, accept, places)));
   const peer =
-    source && services.connect(source, ({ socket, peer: name }) => stage.source(socket, `source ${name}`));
+    source &&
+    services.connect(
+      source,
+      ({ socket, peer: name }) => stage.source(socket, `source ${name}`),
+      'source of urls',
+    );
   return {
     status: () => stage.status(),
     async stop() {

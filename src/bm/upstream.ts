@@ -163,7 +163,8 @@ export class Upstream {
     this.drained();
     if (!this.#stopping)
       this.#options.log[reason === undefined ? 'info' : 'warn']('source gone', {
-        reason: reason === undefined ? 'closed by the other side' : messageOf(reason),
+        reason:
+          reason === undefined ? `the source of urls closed it; it is connected to again` : messageOf(reason),
         ...counts,
       });
   }

@@ -30,7 +30,11 @@ export async function startRobot(
   const firstWordMs = bm.length > 0 ? undefined : settings.wire.helloTimeoutMs;
   const robot = robotOf(settings, { allowed, clock, log, firstWordMs });
   const peers = bm.map(endpoint =>
-    services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
+    services.connect(
+      endpoint,
+      ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager'),
+      'Bot Manager',
+    ),
   );
   const below = dir === undefined ? undefined : resolve(dir) + sep;
   const mayWrite = (path: string) => below !== undefined && resolve(path).startsWith(below);

@@ -207,10 +207,7 @@ function set(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   changeProvider(db, pid, terms);
   if (terms.priority !== undefined) keepPriority(db, pid);
   if (hasEffects !== undefined) setTruthEffects(db, pid, hasEffects);
-  if (isRoomier)
-    context.say(
-      `urls that were refused for the quota, if any, are announced again after lccctl want-full --pid=${pid}, or when they change`,
-    );
+  if (isRoomier) sayRefused(context, pid, 'for the quota');
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
   warn(context, terms, slots, config);
 }
@@ -236,7 +233,20 @@ function addRootsOf(db: Db, context: CommandContext): void {
   const pid = pidOf(context);
   const roots = rootsOf(context);
   addRoots(db, pid, roots);
+  const { fullsetwanted, lastset = 0 } = readProvider(db, pid) ?? {};
+  if (fullsetwanted === 'root proven again')
+    context.say(
+      `provider ${pid} is asked for a full set: what it announced below a root given up is not known`,
+    );
+  else if (lastset !== 0) sayRefused(context, pid, 'for being outside its roots');
   sayCrawlers(db, context, pid, roots);
+}
+
+/** Nobody remembers what was refused. */
+function sayRefused(context: CommandContext, pid: number, why: string): void {
+  context.say(
+    `urls that were refused ${why}, if any, are announced again after lccctl want-full --pid=${pid}, or when they change`,
+  );
 }
 
 /** Pages of two providers are two pages. */

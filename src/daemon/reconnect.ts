@@ -20,7 +20,6 @@ const GOOD_AFTER_MS = 2000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Tries in vain of which the log hears. */
 const TOLD_AFTER = 5;
-const CLOSED = 'closed by the other side';
 
 export interface ConnectContext {
   net: Settings['net'];
@@ -28,8 +27,8 @@ export interface ConnectContext {
   log: Log;
   /** By endpoint, shared by all connections of a daemon. */
   servers: Map<string, Server>;
-  /** Role of the other side for this daemon, for the log; left out where there is one kind only. */
-  role?: string | undefined;
+  /** Role of the other side for this daemon, for the log. */
+  role: string;
   certified?: Certified;
 }
 
@@ -60,6 +59,7 @@ export function keepConnected(
 ): Peer {
   const { clock, log, servers, role } = context;
   const to = formatEndpoint(endpoint);
+  const closedBy = (more: string) => `the ${role} at ${to} closed it${more}`;
   const server = servers.get(to) ?? { up: 0, missed: false, brief: false };
   servers.set(to, server);
   let closed = false;
@@ -130,14 +130,18 @@ export function keepConnected(
         log[!isNews ? 'debug' : cause === '' ? 'info' : 'warn']('connection lost', {
           to,
           role,
-          cause: cause === '' ? CLOSED : cause,
+          cause: cause === '' ? closedBy('; this side connects again by itself') : cause,
         });
         server.brief = server.up === 0 && lived < GOOD_AFTER_MS;
       }
       if (alike >= TOLD_AFTER && server.up === 0 && !server.missed) {
         server.missed = true;
         const what = isOpened ? 'connections are closed at once' : 'cannot connect';
-        log.warn(`${what}, retrying`, { to, role, cause: cause === '' ? CLOSED : cause });
+        log.warn(`${what}, retrying`, {
+          to,
+          role,
+          cause: cause === '' ? closedBy(': its log says why') : cause,
+        });
       }
       cancelRetry = clock.after(delayMs, attempt);
     });

@@ -75,9 +75,9 @@ export interface Services {
   ): Promise<Listener>;
   /**
    * `onConnect` runs for every new connection; when its socket closes the skeleton connects again.
-   * @param role what the other side is, for the log, where there are several kinds
+   * @param role of the other side, for the log
    */
-  connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role?: string): Peer;
+  connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string): Peer;
   /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all
    * the same. */
   told: AbortSignal;

@@ -230,7 +230,7 @@ export class RsOperations {
   }
 
   #carryOut(change: RsChange, nowS: number): RsAnswer {
-    const { bounds, controls, store } = this.#options;
+    const { bounds, controls } = this.#options;
     const { first, leaveMs } = bounds;
     const { pid } = change;
     const leavesS = nowS + Math.ceil(leaveMs / 1000);
@@ -260,9 +260,6 @@ export class RsOperations {
         this.#registered.stay(pid);
         break;
       case 'root-add':
-        // What waited there, and what was announced since, is not known any more.
-        if (this.#registered.givenRoots(pid).some(({ root }) => change.roots.includes(root)))
-          store.providers.wantFullSet('root proven again', pid);
         this.#registered.addRoots(pid, change.roots);
         break;
       case 'terms':

@@ -224,7 +224,11 @@ async function run(
   for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
 
   const ending = new AbortController();
-  const peer = services.connect({ kind: 'unix', path: options.qmSocket }, each => sender.serve(each));
+  const peer = services.connect(
+    { kind: 'unix', path: options.qmSocket },
+    each => sender.serve(each),
+    'Queue Manager',
+  );
   const tidy = () => {
     transitions.tidy(options.keepMs, options.auditMs);
     sessions.tidy();

@@ -49,7 +49,7 @@ export async function startUns(
     ...doors.spider.map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
   ]);
   const peers = (qm === undefined ? [] : Array<Endpoint>(set.qmConnections).fill(qm)).map(to =>
-    services.connect(to, connection => uns.serveQueueManager(connection)),
+    services.connect(to, connection => uns.serveQueueManager(connection), 'Queue Manager'),
   );
   return {
     status: (): UnsStatus => ({ ...uns.status(), listens }),

@@ -179,23 +179,6 @@ describe('lccpidb', () => {
     assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^login: +none$/m);
   });
 
-  it('adds and removes roots', () => {
-    const home = newHome();
-    lccpidb(home, 'add', '--pid=1', '--root=http://h/a/', '--root=http://h/b/');
-    assert.equal(lccpidb(home, 'root', 'add', '--pid=1', '--root=https://h/c/').status, 0);
-    assert.equal(lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/b/').status, 0);
-    assert.deepEqual(provider(home, 1)?.roots, ['http://h/a/', 'https://h/c/']);
-    assert.match(
-      lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/a/', '--root=https://h/c/').stderr,
-      /^lccpidb: provider 1 has no root left: nothing is fetched for it; lccpidb root add\n$/,
-    );
-    const missing = lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/b/');
-    assert.deepEqual(
-      [missing.status, missing.stderr],
-      [64, 'lccpidb: provider 1 has no root http://h/b/; see lccpidb show\n'],
-    );
-  });
-
   it('says of a root that another provider crawls it, and adds it', () => {
     const home = newHome();
     const crawled = (root: string) =>

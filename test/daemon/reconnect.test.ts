@@ -51,7 +51,7 @@ function contextOf(): { lines: string[]; context: Parameters<typeof keepConnecte
     },
   });
   const { net } = loadConfig({ env: { LCC_HOME: home }, file: undefined, overrides: {} }).settings;
-  return { lines, context: { net, clock: systemClock, log, servers: new Map() } };
+  return { lines, context: { net, clock: systemClock, log, servers: new Map(), role: 'server' } };
 }
 
 /** Keeps connections to one server and returns the lines logged of them. */
@@ -85,7 +85,10 @@ describe('the connections to one server', () => {
     server.close();
     for (const socket of sockets) socket.destroy();
     await until('peers have said so', () => peers.every(peer => !peer.connected));
-    assert.deepEqual(lines, ['info connected', 'info connection lost closed by the other side']);
+    assert.deepEqual(lines, [
+      'info connected',
+      `info connection lost the server at unix:${path()} closed it; this side connects again by itself`,
+    ]);
   });
 
   it('are logged as one when the server is not there', async () => {
@@ -121,8 +124,8 @@ describe('the connections to one server', () => {
     for (let n = 0; n < 12; n++) await nextTry();
     const told = [
       'info connected',
-      'info connection lost closed by the other side',
-      'warn connections are closed at once, retrying closed by the other side',
+      `info connection lost the server at unix:${path()} closed it; this side connects again by itself`,
+      `warn connections are closed at once, retrying the server at unix:${path()} closed it: its log says why`,
     ];
     assert.deepEqual(lines, told);
     closes = false;

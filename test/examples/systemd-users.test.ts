@@ -212,9 +212,17 @@ describe('the separated units as their users', { skip }, () => {
     await until('the page is read', () => Promise.resolve(read().stdout.includes(root)));
     assert.match(read().stdout, /<p>held/);
     assert.match(asks(reader, 'lccpidb', ['show', '--pid=1']).stdout, /^login: +set; the file logins/m);
-    const { stdout } = asks(asUnit('lcc-qm'), 'lccstat', ['--json']);
-    for (const name of ['lccd-qm', 'lccd-uns', 'lccd-bm', 'lccbot', 'lccd-rs'])
-      assert.match(stdout, new RegExp(`"${name}"`));
+    for (const via of [asUnit('lcc-qm'), account('lcc-ops')]) {
+      const { stdout } = asks(via, 'lccstat', ['--json']);
+      const { daemons: rows } = JSON.parse(stdout) as { daemons: Record<string, Record<string, unknown>> };
+      assert.deepEqual(
+        Object.keys(rows)
+          .toSorted()
+          .map(name => [name, rows[name]?.['problem'], rows[name]?.['daemon']]),
+        ['lccbot', 'lccd-bm', 'lccd-qm', 'lccd-rs', 'lccd-uns'].map(name => [name, undefined, name]),
+      );
+      assert.match(asks(via, 'lccstat', []).stdout, /^lccbot +idle/m);
+    }
     assert.equal((await statusOf(home, 'lccd-rs'))['qm_connected'], true);
   });
 

@@ -24,6 +24,7 @@ let mailTrouble: string | undefined;
 let failed: unknown[];
 /** By directory; undefined: the Queue Manager is away. */
 let crawlers: Record<string, number[]> | undefined;
+let announcers: Record<string, number[]>;
 let pair: IssuedPair;
 
 beforeEach(() => start());
@@ -39,6 +40,7 @@ async function start(url = ''): Promise<void> {
   problem = undefined;
   mailTrouble = undefined;
   crawlers = {};
+  announcers = {};
   const looks = {
     get overview() {
       return overview;
@@ -54,7 +56,11 @@ async function start(url = ''): Promise<void> {
       question.op === 'life'
         ? crawlers && { lives: question.url === LIFE_URL ? [LIFE] : [] }
         : question.op === 'find'
-          ? crawlers && { pids: [], crawlers: crawlers[question.url ?? ''] ?? [] }
+          ? crawlers && {
+              pids: [],
+              crawlers: crawlers[question.url ?? ''] ?? [],
+              announcers: announcers[question.url ?? ''],
+            }
           : { provider: question.pid === 7 ? PROVIDER : null },
     );
   const seen = { looks, ask, mailTrouble: () => mailTrouble };
@@ -245,7 +251,7 @@ test('another directory of a provider is shown as one, has no terms to give, and
   );
 });
 
-test('who decides on a site sees which providers crawl it already, and what to do', async () => {
+test('who decides on a site sees which providers crawl or announce it already, and what to do', async () => {
   const { cookie } = await login();
   const path = `applications/${waitingId()}`;
   const page = async () => (await ask(`/op/${path}`, { headers: { cookie } })).body;
@@ -259,6 +265,15 @@ test('who decides on a site sees which providers crawl it already, and what to d
   assert.match(named, /providers\/7">7<\/a> crawls this site[^]*providers\/204">204<\/a> crawls this site/);
   assert.match(named, /lccpidb set --pid=7 --spider=no<[^]*lccpidb passwd --pid=7</);
   assert.deepEqual(await told(), [7, 204], 'others, not itself');
+  announcers = { [scene.site.urlOf('/docs/')]: [206, 100_000] };
+  const notes = (await page()).match(
+    /\d+<\/a> announces pages of this site<\/h2>\s*<p>\s*[^<]*Approve it only/g,
+  );
+  assert.deepEqual(
+    notes?.map(note => note.split('<')[0]),
+    ['206'],
+    'before it is approved; not itself',
+  );
   crawlers = undefined;
   assert.match(await page(), /crawls this site is not known/);
   assert.equal(await told(), null);

@@ -1,5 +1,6 @@
 /** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
 import { LccError } from '../../lib/errors.js';
+import { NO_PASSWORD } from '../../lib/password.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
@@ -364,8 +365,16 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
   if (terms.bandwidth !== undefined) db.prepare('UPDATE pidb SET dueat = 0 WHERE pid = ?').run(pid);
 }
 
+/** Where a root is, is around, or is below one that was given up. */
+const WANT_WHAT_CAME_BACK = `UPDATE pidb SET fullsetwanted = 'root proven again'
+  WHERE pid = $pid AND fullsetwanted IS NULL AND password <> '${NO_PASSWORD}'
+    AND EXISTS (SELECT 1 FROM givenroot WHERE pid = $pid
+      AND (substr($root, 1, length(root)) = root OR substr(root, 1, length($root)) = $root))`;
+
 function insertRoot(db: Db, pid: number, root: string): void {
   db.prepare('INSERT OR IGNORE INTO proots(pid, root) VALUES (?, ?)').run(pid, root);
+  // What waited there, and what was announced since it was given up, is not known any more.
+  db.prepare(WANT_WHAT_CAME_BACK).run({ pid, root });
   // One that was given up has come back, with what is held of it.
   db.prepare('DELETE FROM givenroot WHERE pid = ? AND root = ?').run(pid, root);
 }

@@ -180,8 +180,6 @@ export class RegisteredStore extends SqlStore {
     for (const root of roots) this.#given.add(pid, root, atS);
   }
 
-  readonly givenRoots = (pid: number): GivenRoot[] => this.#given.of(pid);
-
   /** It is not enabled from now on; what it holds is removed at that time (departures.ts). */
   leave(pid: number, atS: number): void {
     this.#leave(atS, pid);

@@ -93,7 +93,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
       const peer = services.connect(
         { kind: 'unix', path: options.qmSocket },
         each => looks.serve(each),
-        'looks',
+        'Queue Manager that is looked at',
       );
       return {
         stop() {

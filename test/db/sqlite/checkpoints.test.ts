@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -115,6 +115,20 @@ test('a log that grew faster than the thread moved it begins anew, too', async (
   await until('the log is moved', () => state().checkpointed === state().log);
   write(1);
   assert.ok(state().log < 20, `${state().log} pages`);
+});
+
+test('a log that a reader keeps long shrinks to what is kept once the reader has ended', async () => {
+  const reader = openReadOnly(db.name);
+  reader.exec('BEGIN; SELECT count(*) FROM big');
+  const bytes = () => statSync(`${db.name}-wal`).size;
+  for (let n = 0; n < 5; n++) write(CHECKPOINT_PAGES);
+  assert.ok(bytes() > 75 * 1024 * 1024, `${bytes()} bytes while it reads`);
+  reader.exec('COMMIT');
+  reader.close();
+  write(1);
+  await until('the log is moved', () => state().checkpointed === state().log);
+  write(1);
+  assert.ok(bytes() <= 64 * 1024 * 1024, `${bytes()} bytes`);
 });
 
 test('without the thread commits do it, and the log says so', async () => {

@@ -254,7 +254,7 @@ export async function scene({ settings = {}, engine = {}, stores }: SceneOptions
     clock,
     log,
   });
-  const context = { net: config.section('net'), clock, log, servers: new Map() };
+  const context = { net: config.section('net'), clock, log, servers: new Map(), role: 'server' };
   const peers: Peer[] = [
     ...playedStores.map(({ port }, at) =>
       keepConnected(parseEndpoint(`127.0.0.1:${port}`), context, made => servers[at]?.connected(made)),
