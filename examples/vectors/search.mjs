@@ -28,21 +28,22 @@ const embedder = new Embedder(model === nameOf(undefined) ? undefined : model);
 const [vector] = await embedder.vectorsOf([query]);
 embedder.close();
 const terms = (query.match(/[\p{L}\p{N}]+/gu) ?? []).map(term => `"${term}"`).join(' OR ');
+// Words first: of two hits with equal scores the one with the very words is better.
 const lists = [
-  db.prepare('SELECT rowid FROM vectors WHERE vector MATCH ? AND k = ? ORDER BY distance').pluck().all(vector, EACH),
   terms === '' ? [] : db.prepare('SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?').pluck().all(terms, EACH),
+  db.prepare('SELECT rowid FROM vectors WHERE vector MATCH ? AND k = ? ORDER BY distance').pluck().all(vector, EACH),
 ];
 const scores = new Map();
 for (const list of lists)
   for (const [rank, rowid] of list.entries()) scores.set(rowid, (scores.get(rowid) ?? 0) + 1 / (DAMPING + rank + 1));
-const piece = db.prepare('SELECT url, title, headings, markdown, text FROM chunks WHERE rowid = ?');
+const piece = db.prepare('SELECT url, title, headings, markdown, text, page FROM chunks WHERE rowid = ?');
 const hits = [...scores]
   .sort(([, one], [, other]) => other - one)
   .slice(0, Number(values.limit))
   .map(([rowid, score]) => ({ score, ...piece.get(rowid) }))
-  .map(hit => ({ ...hit, headings: JSON.parse(hit.headings) }));
+  .map(({ page, ...hit }) => ({ ...hit, url: page ? `${hit.url}#page=${page}` : hit.url, headings: JSON.parse(hit.headings) }));
 if (values.json) process.stdout.write(`${JSON.stringify(hits)}\n`);
 else
   for (const { url, title, headings, text } of hits)
-    process.stdout.write(`${[...new Set([title, ...headings])].filter(name => name !== '').join(' > ')}\n  ${url}\n  ${text.slice(text.indexOf('\n') + 1, 200).replaceAll('\n', ' ')}\n`);
+    process.stdout.write(`${[...new Set([title, ...headings])].filter(name => name !== '').join(' > ') || url.replace(/.*\//, '')}\n  ${url}\n  ${text.slice(text.indexOf('\n') + 1, 200).replaceAll('\n', ' ')}\n`);
 db.close();

@@ -10,7 +10,7 @@ export function openTable(file) {
   db.exec(`
     CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT);
     CREATE TABLE IF NOT EXISTS chunks(rowid INTEGER PRIMARY KEY, doc INTEGER, n INTEGER, url TEXT, title TEXT,
-      headings TEXT, markdown TEXT, text TEXT, hash TEXT, UNIQUE(doc, n));
+      headings TEXT, markdown TEXT, text TEXT, hash TEXT, page INTEGER, UNIQUE(doc, n));
     CREATE INDEX IF NOT EXISTS chunks_hash ON chunks(hash);
     CREATE TABLE IF NOT EXISTS kept(hash TEXT PRIMARY KEY, vector BLOB);
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, title, tokenize = 'porter unicode61');

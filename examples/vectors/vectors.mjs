@@ -35,7 +35,7 @@ function prepare() {
     all: db.prepare('SELECT rowid FROM chunks').pluck(),
     there: db.prepare('SELECT vector FROM vectors WHERE rowid = (SELECT rowid FROM chunks WHERE hash = ? LIMIT 1)').pluck(),
     kept: db.prepare('SELECT vector FROM kept WHERE hash = ?').pluck(),
-    insert: db.prepare('INSERT INTO chunks(doc, n, url, title, headings, markdown, text, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+    insert: db.prepare('INSERT INTO chunks(doc, n, url, title, headings, markdown, text, hash, page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     remove: ['chunks', 'vectors', 'words'].map(table => db.prepare(`DELETE FROM ${table} WHERE rowid = ?`)),
     vector: db.prepare('INSERT INTO vectors(rowid, vector) VALUES (?, ?)'),
     words: db.prepare('INSERT INTO words(rowid, text, title) VALUES (?, ?, ?)'),
@@ -74,10 +74,10 @@ async function page(pieces, { doc, from }) {
   for (const [i, { hash }] of missing.entries()) vectors.set(hash, made[i]);
   const { of, rows, insert, remove, vector, words } = prepare();
   db.transaction(() => {
-    for (const { n, url, title, headings, markdown, text, hash } of pieces) {
+    for (const { n, url, title, headings, markdown, text, hash, page_number } of pieces) {
       const old = of.get(doc, n);
       if (old) for (const each of remove) each.run(BigInt(old.rowid));
-      const { lastInsertRowid } = insert.run(doc, n, url, title, JSON.stringify(headings), markdown, text, hash);
+      const { lastInsertRowid } = insert.run(doc, n, url, title, JSON.stringify(headings), markdown, text, hash, page_number);
       vector.run(BigInt(lastInsertRowid), vectors.get(hash));
       words.run(BigInt(lastInsertRowid), text, title);
     }

@@ -1,14 +1,18 @@
 /** The example of a table of vectors: what it embeds, finds, and does after an embedder that fails. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { runProgram } from '../support/command.js';
+import { homeEnv, runProgram } from '../support/command.js';
 import { lccqSays } from '../support/lccq.js';
+import { ROOT } from '../support/tree.js';
+import { until } from '../support/until.js';
 import { openPostgres, postgresStatements, sqliteRows, VECTORS } from '../support/vector-table.js';
 
 const SENTENCE = 'Water rises and falls with the moon. ';
@@ -82,6 +86,21 @@ describe('the table of vectors', () => {
     assert.match(found, /^Backup\n {2}https:\/\/h\/dump\n {2}How to restore/);
     const [first] = JSON.parse(search('--json', 'moon').stdout.toString()) as { url: string }[];
     assert.equal(first?.url, 'https://h/moon');
+    // A document without a title that has pages, as PDFs are converted.
+    writeFileSync(
+      join(cache.home, 'lcc.toml'),
+      '[convert]\ncommands = ["application/pdf text/plain cat"]\nsandbox = "off"\n',
+    );
+    cache.put({
+      curl: 'https://h/d/a.pdf',
+      mimetype: 'application/pdf',
+      content: 'Nothing.\fTwo quokkas.\f',
+    });
+    fill('v');
+    assert.match(
+      search('quokkas').stdout.toString(),
+      /^a\.pdf#page=2\n {2}https:\/\/h\/d\/a\.pdf#page=2\n {2}Two quokkas/,
+    );
   });
 
   for (const [what, code, status, message] of [
@@ -158,6 +177,68 @@ describe('the table of vectors', () => {
     server.close();
     assert.equal(output, '[3,3]\n[5,3]\n');
     assert.ok(asked >= 2);
+  });
+});
+
+describe('the lines of the guide', () => {
+  const linesOf = (file: string) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^ {4}(.*)$/gm)]
+      .map(([, line = '']) => line)
+      .slice(0, 3);
+
+  it('are those of the README, and install what is tested here', () => {
+    assert.deepEqual(linesOf('docs/guide/models.md'), linesOf('examples/vectors/README.md'));
+    assert.equal(linesOf('docs/guide/models.md')[0], 'cd examples/vectors && npm install');
+    type Versions = Record<string, Record<string, string>>;
+    const versions = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as Versions;
+    const { dependencies, devDependencies, optionalDependencies } = versions('package.json');
+    for (const [name, version] of Object.entries(
+      versions('examples/vectors/package.json')['dependencies'] ?? {},
+    ))
+      assert.equal({ ...dependencies, ...devDependencies, ...optionalDependencies }[name], version, name);
+  });
+
+  it('for LangChain and LlamaIndex are Python', () => {
+    const readme = readFileSync(join(VECTORS, 'README.md'), 'utf8');
+    const code = [...readme.slice(readme.indexOf('## LangChain')).matchAll(/^ {4}(.*)$/gm)].map(
+      ([, line]) => line,
+    );
+    assert.ok(code.length > 10);
+    const { status, stderr } = runProgram('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], {
+      input: code.join('\n'),
+    });
+    assert.equal(status, 0, stderr);
+  });
+
+  it('keep a table in step and search it, as they are printed', async () => {
+    const [, keep = '', search = ''] = linesOf('docs/guide/models.md');
+    cpSync(VECTORS, folder, { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const dump = (words: string) => ({
+      curl: 'https://h/dump',
+      content: `<h1>Backup</h1><p>${words} a dump.`,
+    });
+    cache.put(dump('How to restore'));
+    const env = homeEnv(cache.home, { PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}` });
+    const child = spawn('bash', ['-c', `exec ${keep}`], { cwd: folder, env, stdio: 'ignore' });
+    const closed = once(child, 'close');
+    const holds = (words: string) =>
+      until(
+        `the table holds ${words}`,
+        () =>
+          existsSync(join(folder, 'v.db')) &&
+          contents('v').some(({ text }) => text === `Backup\n${words} a dump.`),
+      );
+    try {
+      await holds('How to restore');
+      const found = runProgram('bash', ['-c', search], { cwd: folder }).stdout.toString();
+      assert.equal(found, 'Backup\n  https://h/dump\n  How to restore a dump.\n');
+      cache.put(dump('How to make'));
+      await holds('How to make');
+    } finally {
+      child.kill('SIGTERM');
+      await closed;
+    }
   });
 });
 
