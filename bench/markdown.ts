@@ -20,7 +20,7 @@ import {
 } from '../test/support/markdown-judge.js';
 import { compare, type Bound, type Outcome, type Sample } from './harness.js';
 
-const TREES = ['postgresql-doc-15/html', 'git/html', 'apache2-doc/manual/en', 'linux-doc-6.1/html'].map(
+export const TREES = ['postgresql-doc-15/html', 'git/html', 'apache2-doc/manual/en', 'linux-doc-6.1/html'].map(
   tree => `/usr/share/doc/${tree}`,
 );
 const PAGES = 240;
@@ -165,7 +165,7 @@ function hashes(pages: readonly Buffer[]): Bound[] {
   ];
 }
 
-function pagesBelow(tree: string): string[] {
+export function pagesBelow(tree: string): string[] {
   return readdirSync(tree, { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.html'))
     .sort()
@@ -173,7 +173,7 @@ function pagesBelow(tree: string): string[] {
     .filter(file => statSync(file).isFile() && statSync(file).size <= MAX_BYTES);
 }
 
-function spread<T>(all: readonly T[], count: number): T[] {
+export function spread<T>(all: readonly T[], count: number): T[] {
   return Array.from(
     { length: Math.min(count, all.length) },
     (_, i) => all[Math.floor((i * all.length) / count)] as T,

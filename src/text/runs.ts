@@ -1,18 +1,11 @@
 /** Blocks, one after the other, that are content or not together: a page may have millions of them. */
-import { linkShare, type BlockMarks, type Blocks, type LinkShare, type TextGroup } from './readable.js';
+import { linkShare, type Block, type BlockMarks, type Blocks } from './readable.js';
 import { ARTICLE, MAIN, type Within } from './within.js';
 
-interface Run extends BlockMarks {
+interface Run {
   out: Blocks;
   kind: number;
-  links: LinkShare;
-  unit: TextGroup | undefined;
-  beside: number;
-  line: number;
-  lastLine: number;
-  length: number;
-  linkLength: number;
-  count: number;
+  block: Block;
   /** With what is between them. */
   texts: string[];
 }
@@ -28,41 +21,48 @@ export class Runs {
   }
 
   /** @param marks for Markdown, which has each block by itself */
-  put(
-    text: string,
-    { bits, beside, out, unit }: Within,
-    line: number,
-    lengthOfLinks: number,
-    marks?: BlockMarks,
-  ): void {
-    const linkLength = Math.min(lengthOfLinks, text.length);
+  put(text: string, within: Within, line: number, lengthOfLinks: number, marks?: BlockMarks): void {
+    const { bits, beside, out, unit } = within;
     const kind = this.#readable ? bits & (MAIN | ARTICLE) : 0;
+    const linkLength = Math.min(lengthOfLinks, text.length);
     const links = this.#readable ? linkShare(text.length, linkLength) : 'few';
     const run = this.#run;
-    const isSame = run?.out === out && run.kind === kind && run.links === links && run.unit === unit;
-    if (!isSame || run.beside !== beside || marks !== undefined) {
+    const block = run?.block;
+    const isSame = run?.out === out && run.kind === kind && block?.links === links && block.unit === unit;
+    if (!isSame || block.beside !== beside || marks !== undefined) {
       this.end();
-      const lines = { line, lastLine: line, length: text.length, linkLength, count: 1, texts: [text] };
-      this.#run = { ...marks, out, kind, links, unit, beside, ...lines };
+      const first: Block = {
+        text,
+        line,
+        lastLine: line,
+        length: text.length,
+        linkLength,
+        links,
+        count: 1,
+        unit,
+        main: (kind & MAIN) !== 0,
+        article: (kind & ARTICLE) !== 0,
+        beside,
+        marks: marks?.marks,
+        place: marks?.place,
+        breaks: marks?.breaks,
+      };
+      this.#run = { out, kind, block: first, texts: [text] };
       return;
     }
-    run.length += text.length;
-    run.linkLength += linkLength;
-    run.count++;
-    const isApart = !this.#readable || run.lastLine === line;
-    run.lastLine = line;
+    block.length += text.length;
+    block.linkLength += linkLength;
+    block.count++;
+    const isApart = !this.#readable || block.lastLine === line;
+    block.lastLine = line;
     if (run.texts.push(isApart ? ' ' : '\n', text) > MAX_RUN) this.end();
   }
 
   end(): void {
     if (this.#run === undefined) return;
-    const { out, kind, texts, ...block } = this.#run;
+    const { out, block, texts } = this.#run;
     this.#run = undefined;
-    out.push({
-      ...block,
-      text: texts.join(''),
-      main: (kind & MAIN) !== 0,
-      article: (kind & ARTICLE) !== 0,
-    });
+    block.text = texts.join('');
+    out.push(block);
   }
 }

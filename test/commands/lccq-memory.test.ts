@@ -44,6 +44,9 @@ describe('memory of lccq', () => {
       ['--format=ntvml'],
       ['--format=swish-e'],
       ['--format=jsonl', '--text'],
+      ['--format=jsonl', '--markdown'],
+      ['--format=tar', '--markdown'],
+      ['--format=chunks'],
     ]) {
       const own = `${cursor}.${args.join('')}`;
       const into = () =>
@@ -63,12 +66,18 @@ describe('memory of lccq', () => {
   });
 
   it('has a bound for the largest page that text is made of, whatever is in it', () => {
-    const most = 16 * 1024 * 1024;
+    const bytes = 16 * 1024 * 1024;
     for (const piece of ['<p>a', '<a href=x>y</a>', 'a&shy;\n'])
-      cache.put({ curl: `http://x/${piece.length}`, content: Buffer.alloc(most, piece) });
-    for (const args of [['--format=fts5-sql'], ['--format=jsonl', '--text']]) {
+      cache.put({ curl: `http://x/${piece.length}`, content: Buffer.alloc(bytes, piece) });
+    for (const [most, ...args] of [
+      [400, '--format=fts5-sql'],
+      [400, '--format=jsonl', '--text'],
+      // Blocks and marks, until there are too many of them.
+      [900, '--format=jsonl', '--markdown'],
+      [900, '--format=chunks'],
+    ] as const) {
       const peak = peakKilobytes(...args);
-      assert.ok(peak < 400 * 1024, `${args.join(' ')}: ${peak} kB`);
+      assert.ok(peak < most * 1024, `${args.join(' ')}: ${peak} kB`);
     }
   });
 });

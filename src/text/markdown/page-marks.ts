@@ -10,6 +10,12 @@ import { placeIn } from './places.js';
 
 /** Where a block begins after a tag that is no line break. */
 const APART_BY_TAG = -Infinity;
+/** A block takes 2 KB until it is written, a mark a quarter of that: so many of them, 300 MB, whatever the page. */
+const MOST_BLOCKS = 150_000;
+const MARKS_OF_BLOCK = 4;
+
+/** There is more to mark than memory is for. */
+export class TooManyMarks extends Error {}
 
 export class PageMarks {
   readonly addresses: Addresses;
@@ -22,6 +28,8 @@ export class PageMarks {
   #hasImage = false;
   /** Line breaks since the last block, where there is nothing else. */
   #breaks = 0;
+  /** Marks that there may be. */
+  #left = MOST_BLOCKS * MARKS_OF_BLOCK;
 
   /** @param url of the page @param length of it, in characters */
   constructor(url: string | undefined, length: number) {
@@ -32,12 +40,22 @@ export class PageMarks {
     return this.#description ?? this.#openGraph;
   }
 
-  /** Words are added to the block in the making. */
+  /** Words are added to the block in the making. @throws TooManyMarks */
   add(length: number, { bits, link }: Within): void {
     const what = ((bits / MARKED) | 0) + link * NUMBERED;
-    if (what !== this.#last) this.#marks.push(this.#length, what);
+    if (what !== this.#last) this.#mark(what);
     this.#last = what;
     this.#length += length;
+  }
+
+  #mark(what: number): void {
+    this.#marks.push(this.#length, what);
+    this.#count(1);
+  }
+
+  #count(marks: number): void {
+    this.#left -= marks;
+    if (this.#left < 0) throw new TooManyMarks();
   }
 
   /** A blank that parts words, and is part of neither. */
@@ -47,7 +65,7 @@ export class PageMarks {
 
   addImage(attributes: ReadTagAttributes, { link }: Within): void {
     const image = { alt: tidy(attributes.get('alt') ?? ''), src: attributes.get('src') ?? '', link };
-    this.#marks.push(this.#length, IMAGE + (this.addresses.images.push(image) - 1) * NUMBERED);
+    this.#mark(IMAGE + (this.addresses.images.push(image) - 1) * NUMBERED);
     this.#last = -1;
     this.#hasImage = true;
   }
@@ -90,6 +108,7 @@ export class PageMarks {
     const oneLine = this.#taken(whole);
     const { text, marks } = (bits & LINES) === 0 ? oneLine : { text: tidyLines(whole), marks: undefined };
     if (text === '' && !this.#hasImage) return undefined;
+    this.#count(MARKS_OF_BLOCK);
     if (place.table !== undefined && place.pre !== undefined && text.includes('\n'))
       place.table.isBlocks = true;
     const breaks = this.#breaks;

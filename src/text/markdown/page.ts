@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { decodedOf, isMarkup, type TextSource } from '../content.js';
-import { markedPage, type TextWanted } from '../html.js';
+import { markedPage, pageText, type TextWanted } from '../html.js';
 import { tidyLines } from '../tidy.js';
 import { Addresses } from './addresses.js';
-import { PageMarks } from './page-marks.js';
-import { unitsOfMarkdown, unitsOfPlain } from './source.js';
+import { PageMarks, TooManyMarks } from './page-marks.js';
+import { unitsOfMarkdown, unitsOfPlain, unitsOfWords } from './source.js';
 import { plainOf, unitsOf, type MarkdownUnit } from './units.js';
 import { written } from './write.js';
 
@@ -21,6 +21,12 @@ const HASH_LENGTH = 32;
 export interface MarkdownSource extends TextSource {
   /** Where it came from: what addresses in it are relative to. */
   url?: string | undefined;
+}
+
+interface MarkupUnits {
+  title: string;
+  language?: string | undefined;
+  units: MarkdownUnit[];
 }
 
 export class MarkdownPage {
@@ -46,12 +52,12 @@ export class MarkdownPage {
       return;
     }
     const marks = new PageMarks(url, document.length);
-    const { title, language, blocks } = markedPage(document, wanted, mimetype !== 'text/html', marks);
+    const { title, language, units } = unitsOfMarkup(document, wanted, mimetype !== 'text/html', marks);
     this.title = title;
     this.language = language;
     this.description = marks.description;
     this.#addresses = marks.addresses;
-    this.units = unitsOf(blocks, this.#addresses);
+    this.units = units;
   }
 
   /** All of it. */
@@ -76,6 +82,18 @@ export class MarkdownPage {
     return [...(hasTop ? [] : [this.title]), ...this.units.map(plainOf)]
       .filter(words => words !== '')
       .join('\n');
+  }
+}
+
+/** Of HTML or XML; of a page with more in it than memory is for, its words. */
+function unitsOfMarkup(document: string, wanted: TextWanted, xml: boolean, marks: PageMarks): MarkupUnits {
+  try {
+    const { blocks, ...page } = markedPage(document, wanted, xml, marks);
+    return { ...page, units: unitsOf(blocks, marks.addresses) };
+  } catch (error) {
+    if (!(error instanceof TooManyMarks)) throw error;
+    const { text, ...page } = pageText(document, wanted, xml);
+    return { ...page, units: unitsOfWords(text) };
   }
 }
 

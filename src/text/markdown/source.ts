@@ -1,9 +1,29 @@
 /** Units of a document that is plain text, or Markdown already. */
+import { tidy } from '../tidy.js';
 import { escaped, escapedStart } from './inline.js';
 import type { Line, MarkdownUnit } from './units.js';
 
+/** A line takes as much memory as a mark of a page (page-marks.ts). */
+const MOST_LINES = 600_000;
+/** A part of a text, up to the end of a word. */
+const WORDS = /\S[^]{0,1000}(?!\S)|\S+/g;
+
+/** Of a document in which more stands apart than memory is for. */
+export function unitsOfWords(text: string): MarkdownUnit[] {
+  const lines: Line[] = [];
+  for (const [words] of text.matchAll(WORDS)) lines.push(plainLine(tidy(words)));
+  return lines.length === 0 ? [] : [{ kind: 'text', lines }];
+}
+
+function hasTooManyLines(text: string): boolean {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0 && lines <= MOST_LINES; at = text.indexOf('\n', at + 1)) lines++;
+  return lines > MOST_LINES;
+}
+
 /** Paragraphs are parted by empty lines, pages by form feeds, if there are any. */
 export function unitsOfPlain(text: string): MarkdownUnit[] {
+  if (hasTooManyLines(text)) return unitsOfWords(text);
   const pages = text.split('\f');
   return pages.flatMap((page, i) =>
     page
@@ -28,6 +48,7 @@ const HEADING = /^ {0,3}(#{1,6})(?:[^\S\n]+(.*?))?(?:[^\S\n]+#+)?[^\S\n]*$/;
 
 /** Headings, fenced code, and paragraphs of the lines between empty ones, which stay as they are. */
 export function unitsOfMarkdown(text: string): MarkdownUnit[] {
+  if (hasTooManyLines(text)) return unitsOfWords(text);
   const units: MarkdownUnit[] = [];
   let lines: Line[] = [];
   const endParagraph = () => {

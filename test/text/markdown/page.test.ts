@@ -256,39 +256,6 @@ function pagesOf(trees: readonly string[], count: number): string[] {
   });
 }
 
-describe('hostile pages', () => {
-  const K = Number(process.env['LCC_TEST_LONG'] ?? 0) > 0 ? 1000 : 10;
-  for (const [what, html] of [
-    ['<div>', '<div>'.repeat(20 * K) + 'x'],
-    ['lists in each other', '<ul><li>'.repeat(20 * K) + 'x'],
-    ['items deep in lists', `${'<ul><li>'.repeat(600)}${'<li>a'.repeat(100 * K)}`],
-    ['lines deep in quotes', `${'<blockquote>'.repeat(600)}${'<p>a'.repeat(100 * K)}`],
-    ['tables in each other', '<table><tr><td>a<td>'.repeat(20 * K)],
-    ['rows', `<table>${'<tr><td>a<td>b'.repeat(200 * K)}`],
-    ['cells', `<table><tr>${'<td>a'.repeat(100 * K)}`],
-    ['wide cells', `<table>${'<tr><td colspan=50>a'.repeat(20 * K)}`],
-    ['crossed marks', '<i>a<b>b</i>c</b>'.repeat(20 * K)],
-    ['alternating marks', '<b>a</b>c<i>b</i>'.repeat(20 * K)],
-    [
-      'links below a long base',
-      `<base href="http://h/${'x'.repeat(1900)}/">${'<a href=y>a</a> '.repeat(100 * K)}`,
-    ],
-    ['backticks in <pre>', `<pre>${'`'.repeat(1000 * K)}`],
-    ['a long word', 'x'.repeat(5000 * K)],
-    ['marks as words', '`*_['.repeat(500 * K)],
-    ['headings', '<h3>a<p>b'.repeat(50 * K)],
-  ] as const)
-    it(`of many ${what} take time in proportion, and come to 4 times their length and 1 MB at most`, () => {
-      const page = read(html);
-      const { length } = page.markdown;
-      assert.ok(length <= 4 * html.length + 1024 * 1024, `${length} of ${html.length}`);
-      assert.deepEqual(
-        wordsOf(page.plain).length,
-        wordsOf(textOf(Buffer.from(html), { mimetype: 'text/html' })?.text ?? '').length,
-      );
-    });
-});
-
 describe('strangers', () => {
   it('write no link to a script, no mark and no line of their own', () => {
     const evil = '"\'\n---\n| a | ``` ~~~ \u202e](javascript:x) <script>';
