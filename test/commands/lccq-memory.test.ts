@@ -73,8 +73,8 @@ describe('memory of lccq', () => {
       [400, '--format=fts5-sql'],
       [400, '--format=jsonl', '--text'],
       // Blocks and marks, until there are too many of them.
-      [900, '--format=jsonl', '--markdown'],
-      [900, '--format=chunks'],
+      [500, '--format=jsonl', '--markdown'],
+      [500, '--format=chunks'],
     ] as const) {
       const peak = peakKilobytes(...args);
       assert.ok(peak < most * 1024, `${args.join(' ')}: ${peak} kB`);

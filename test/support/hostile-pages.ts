@@ -1,4 +1,35 @@
-/** Pages that strangers might write to cost time and memory, by `k`, how many thousands of each there are. */
+/** Pages that strangers might write to cost time and memory, and a look at what they cost. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { Peak } from './markdown-peak.js';
+
+const MB = 1024 * 1024;
+const CPU_MS = 10_000;
+/** Beside text and four times the page: blocks and marks, of which there is a bound (page-marks.ts), and what V8 has yet to give back. */
+const MARKS_BYTES = 256 * MB;
+
+function peakOf(kind: 'text' | 'markdown', html: string): Peak {
+  const program = join(import.meta.dirname, 'markdown-peak.js');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, kind], {
+    input: html,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, `${kind}: ${stderr}`);
+  return JSON.parse(stdout) as Peak;
+}
+
+/** @param cpuMost in milliseconds */
+export function isBounded(html: string, cpuMost = CPU_MS): void {
+  const text = peakOf('text', html);
+  const { length, cpuMs, rssBytes } = peakOf('markdown', html);
+  assert.ok(cpuMs <= cpuMost, `${cpuMs} ms`);
+  const most = text.rssBytes + 4 * html.length + MARKS_BYTES;
+  assert.ok(rssBytes <= most, `${rssBytes} bytes of memory, at most ${most}`);
+  assert.ok(length <= 4 * html.length + MB, `${length} of ${html.length}`);
+}
+
+/** @param k how many thousands there are of what each is made of */
 export function hostilePages(k: number): readonly (readonly [what: string, html: () => string])[] {
   const many = (part: string, thousands: number) => part.repeat(thousands * k);
   return [
