@@ -360,7 +360,7 @@ for (const [name, store] of [
   ['PostgreSQL', POSTGRES],
 ] as const)
   describe(`a table of vectors in ${name}`, () => {
-    const [runs, length] = isLong ? [15, 8] : store === SQLITE ? [1, 4] : [1, 1];
+    const [runs, length] = isLong ? [15, store === SQLITE ? 8 : 5] : [1, store === SQLITE ? 4 : 1];
     it('is after any history, whichever side is killed at any line, what the pages are', () =>
       lives(store, runs, length));
 
