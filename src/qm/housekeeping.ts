@@ -1,6 +1,11 @@
 /** What the Queue Manager does from time to time: each chore when it is due, one after the other. */
 import type { Clock } from '../lib/clock.js';
-import type { Chore } from './housekeeping/chore.js';
+
+/** Something done from time to time, a bounded piece at a time. */
+export interface Chore {
+  /** Does the next piece, some milliseconds of work at most. @returns milliseconds until the next one */
+  run(): number;
+}
 
 /** After a failure that may pass. */
 const RETRY_MS = 1000;

@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { codeText, SILENT_CHANGE, SILENT_END } from '../../wire/codes.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 const EVERY_MS = 5000;
 const DAY_S = 86_400;

@@ -4,7 +4,7 @@ import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 /** Rows looked at in one step; ten million take an hour and a half. */
 const PAGE_ROWS = 1000;

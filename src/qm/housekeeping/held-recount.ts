@@ -2,7 +2,7 @@ import type { HeldSet, LeftOver } from '../../db/queue/held-removals.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 /** Pause between two rounds: at least this, and `REST` times the work of the round. */
 const ROUND_PAUSE_MS = 5000;

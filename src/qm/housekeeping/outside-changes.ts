@@ -1,5 +1,5 @@
 import type { Db } from '../../db/sqlite/open.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 const LOOK_MS = 500;
 

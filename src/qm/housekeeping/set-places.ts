@@ -3,7 +3,7 @@ import { lookAtPlaces } from '../../db/queue/place-checks.js';
 import { askToRetell, isRetoldFor, retellReason, retellSets } from '../../db/queue/sets-from-urls.js';
 import { LccError } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 /** Pages looked at before anything is fetched: 10 000 sets, some 50 ms. */
 const START_PAGES = 10;

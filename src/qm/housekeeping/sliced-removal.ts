@@ -1,7 +1,7 @@
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import { SliceSize } from '../slice-size.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 /** Between two slices, for everything else. */
 const PAUSE_MS = 5;

@@ -1,6 +1,6 @@
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 const EVERY_MS = 60_000;
 const PAUSE_MS = 500;

@@ -3,7 +3,7 @@ import { LOW_SCORE, scoreClass, type ScoreClass } from '../../db/truth/reader.js
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
-import type { Chore } from './chore.js';
+import type { Chore } from '../housekeeping.js';
 
 const DAY_MS = 86_400_000;
 /** What a score that was low must be again. */
