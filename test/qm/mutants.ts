@@ -175,7 +175,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'confirming what is held when it comes again',
-    edits: [edit('held.len === arrived.len', 'false')],
+    edits: [edit('isSameContent(held, arrived)', 'false')],
   },
   {
     without: 'the same bytes taking no number when they are said to be newer',
