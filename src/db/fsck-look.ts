@@ -1,4 +1,5 @@
-/** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
+/** Questions of lccfsck to lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by
+ * itself. */
 import { pagesByNumber } from './sqlite/paging.js';
 import { SqlStore } from './sqlite/sql-store.js';
 import type { ContentRow } from './queue/refetch.js';
@@ -29,30 +30,28 @@ export class FsckLook extends SqlStore {
     { fid: number; fileid: string }
   >('SELECT fid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?');
 
-  /** Whether that file waits to be deleted and a row points to it, both now. */
+  /** True if that file waits to be deleted and a row points to it, both now. */
   readonly isHeldThough = this.sql.has<[fid: number]>(
     'SELECT 1 FROM freed JOIN lccurl ON fetched_fileid = fileid AND fetched_machineid = machineid WHERE fid = ?',
   );
 
-  /** Whether several rows point to a file of a machine now. */
+  /** True if several rows point to a file of a machine now. */
   readonly isShared = this.sql.has<[machineid: string, fileid: string]>(
     'SELECT 1 FROM lccurl WHERE fetched_machineid = ? AND fetched_fileid = ? LIMIT 1 OFFSET 1',
   );
 
-  /** Whether any row points to a file of that machine. */
+  /** True if any row points to a file of that machine. */
   readonly holds = this.sql.has<[machineid: string]>(
     'SELECT 1 FROM lccurl WHERE fetched_machineid = ? LIMIT 1',
   );
 
-  /** Whether the row points to that file now. */
+  /** True if the row points to that file now. */
   readonly isCurrent = this.sql.has<[row: Pick<ContentRow, 'id' | 'fetched_fileid'>]>(
     'SELECT 1 FROM lccurl WHERE id = $id AND fetched_fileid = $fetched_fileid',
   );
 
-  /**
-   * What `look` finds. It may ask several questions, and a database that is written meanwhile answers each as it is then: what
-   * is suspected is looked for again, in one snapshot.
-   */
+  /** A look may ask several questions, and a database that is written meanwhile answers each as it is then:
+   * suspicions are looked for again, in one snapshot. */
   *surely<T>(look: () => Iterable<T>): Generator<T, void> {
     const [suspicion] = look();
     if (suspicion === undefined) return;
@@ -64,7 +63,7 @@ export class FsckLook extends SqlStore {
     }
   }
 
-  /** What SQLite finds by itself. */
+  /** Faults that SQLite finds by itself. */
   integrity(): string[] {
     const lines = this.db.pragma(`integrity_check(${MAX_INTEGRITY_LINES})`) as { integrity_check: string }[];
     return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
@@ -87,7 +86,9 @@ export class FsckLook extends SqlStore {
     for (const rows of pages) yield* rows;
   }
 
-  /** Counters of providers that are not what the tables say. Errors may have been counted without being kept. */
+  /**
+   * Counters of providers that are not what the tables say. Errors may have been counted without being kept.
+   */
   wrongCounts(): WrongCount[] {
     type Counts = Record<WrongCount['column'] | 'files' | 'space' | 'errors' | 'waiting' | 'pid', number>;
     const providers = this.sql.rows<[], Counts>(

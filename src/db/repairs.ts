@@ -1,4 +1,4 @@
-/** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
+/** Changes of `lccfsck --repair` in lcc.db. The caller has the Queue Manager's lock. */
 import type { WrongCount } from './fsck-look.js';
 import { Counter, raiseCounters } from './sqlite/counters.js';
 import { forgetMarks } from './sqlite/marks.js';
@@ -36,7 +36,8 @@ export class Repairs extends SqlStore {
   }
 
   /**
-   * The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its store.
+   * The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its
+   * store.
    * @returns files that waited for deletion
    */
   forgetStore(machineid: string): number {
@@ -66,10 +67,8 @@ export class Repairs extends SqlStore {
     });
   }
 
-  /**
-   * The change sequence: what is beyond the last number counts as given out, and a deletion whose number a row has too
-   * takes the next one, so that everybody reads of it again.
-   */
+  /** The change sequence: what is beyond the last number counts as given out, and a deletion whose number a
+   * row has too takes the next one, so that everybody reads of it again. */
   mendNumbers(): void {
     this.#store.transaction(() => {
       raiseCounters(this.db);

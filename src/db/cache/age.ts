@@ -1,8 +1,8 @@
 /**
- * How long ago content was last confirmed: fetched, or named by a set. Rows say which set named them last, those of the
- * queue where a change of the content waits to be fetched; marks (agemark) say how long ago a set was taken. A mark is
- * made as the Queue Manager runs, so that neither a clock that jumps nor an LCC that was away makes content older than its
- * provider had time to confirm it.
+ * How long ago content was last confirmed: fetched, or named by a set. Rows say which set named them last,
+ * those of the queue where a change of the content waits to be fetched; marks (agemark) say how long ago a
+ * set was taken. A mark is made as the Queue Manager runs, so that neither a clock that jumps nor an LCC that
+ * was away makes content older than its provider had time to confirm it.
  */
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
@@ -11,7 +11,7 @@ import type { ContentStore } from './content.js';
 import { isSameUrl } from '../queue/row.js';
 import type { QueueReader } from '../queue/sets.js';
 
-/** What is older than a limit: neither named by a set from `psetid` on, nor fetched since `fetchedS`. */
+/** Content older than a limit: neither named by a set from `psetid` on, nor fetched since `fetchedS`. */
 export interface Cut {
   psetid: number;
   fetchedS: number;
@@ -68,7 +68,7 @@ export class AgeStore extends SqlStore {
     this.#queue = stores.queue;
   }
 
-  /** Whether a mark is due: once in `intervalS`, or when the clock has gone back. */
+  /** True if a mark is due: once in `intervalS`, or when the clock has gone back. */
   isMarkDue(nowS: number, intervalS: number): boolean {
     const last = this.#selectLastMark();
     return last === undefined || nowS >= last + intervalS || nowS < last;
@@ -80,7 +80,7 @@ export class AgeStore extends SqlStore {
     this.#deleteOldMarks(keep);
   }
 
-  /** What is older than `marks` marks and `ageS` seconds; undefined while nothing can be. */
+  /** The limit for content older than `marks` marks and `ageS` seconds; undefined while nothing can be. */
   cut(marks: number, ageS: number, nowS: number): Cut | undefined {
     const psetid = this.#selectCut(marks, nowS - ageS);
     return psetid === undefined ? undefined : { psetid, fetchedS: nowS - ageS };

@@ -1,7 +1,7 @@
 /**
- * The LCC DB as the Queue Manager writes it: one row per url whose content is held, a tombstone for each one let go of,
- * a `freed` row for each file no row points to any more. Every change takes the next number of the change sequence.
- * All methods run inside the caller's transaction.
+ * The LCC DB as the Queue Manager writes it: one row per url whose content is held, a tombstone for each one
+ * let go of, a `freed` row for each file no row points to any more. Every change takes the next number of the
+ * change sequence. All methods run inside the caller's transaction.
  */
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 import type { Db } from '../sqlite/open.js';
@@ -55,10 +55,9 @@ export class ContentStore extends SqlStore {
        seq, served, hops)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise. Doubted as by
-  // `beliefOf`.
-  // safeguard: the generation in results
-  // safeguard: a delete during the fetch winning
+  // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise.
+  // Doubted as by `beliefOf`. safeguard: the generation in results safeguard: a delete during the fetch
+  // winning
   readonly #insertFromQueue = this.sql.changes<unknown[]>(
     `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
        etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,
@@ -112,7 +111,7 @@ export class ContentStore extends SqlStore {
     return row && whole(row);
   }
 
-  /** What is held of a url: of one as served the row that is of the type served. */
+  /** The content held of a url: of one as served the row of the served type. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
     const isServed = mimetype === AS_SERVED;
     const held = isServed ? this.#selectServed(pid, curl) : this.#selectContent(pid, curl, mimetype);
@@ -177,8 +176,9 @@ export class ContentStore extends SqlStore {
   }
 
   /**
-   * Content has arrived for a row of the queue, its owner's, of which nothing was held: its row is made from what the queue
-   * says, in SQLite. Nothing is done when the row is not as it was when it was sent, or content came as served.
+   * Content has arrived for a row of the queue, its owner's, of which nothing was held: its row is made from
+   * what the queue says, in SQLite. Nothing is done when the row is not as it was when it was sent, or
+   * content came as served.
    * @returns whether it was
    */
   move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
@@ -213,9 +213,10 @@ export class ContentStore extends SqlStore {
   }
 
   /**
-   * The content held is confirmed; what the CP says of it may be new, and is kept. The same bytes are no change and take no
-   * number of the sequence, whenever they are said to have been modified. Another address or subtype is one, for only the CP
-   * says what they are, and so is another encoding, in which the same bytes are another text.
+   * The content held is confirmed; what the CP says of it may be new, and is kept. The same bytes are no
+   * change and take no number of the sequence, whenever they are said to have been modified. Another address
+   * or subtype is one, for only the CP says what they are, and so is another encoding, in which the same
+   * bytes are another text.
    * @param fetched where its site has confirmed it, and not the CP's words alone
    */
   confirm(
@@ -257,7 +258,7 @@ export class ContentStore extends SqlStore {
         held.id,
       );
     }
-    // What nobody sees: whose it is.
+    // Claims, which nobody sees: whose the row is.
     if (served !== held.served || hops !== held.hops) this.#updateClaim(served, hops, held.id);
     const { saidmd5, saidlen, doubted } = fetched?.belief ?? beliefConfirmed(said, held);
     if (saidmd5 !== held.saidmd5 || saidlen !== held.saidlen || doubted !== held.doubted)

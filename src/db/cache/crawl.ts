@@ -1,4 +1,4 @@
-/** What a crawl looks at in lcc.db: whose pages are followed, and what need not be sent again. */
+/** Looks of a crawl at lcc.db: whose pages are followed, and what need not be sent again. */
 import { LONGEST_S } from '../queue/absent-pages.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
 
@@ -52,17 +52,18 @@ export class CrawlReader extends LccReader {
     });
   }
 
-  /** Whether a page is held, waits, or is known not to be had. */
+  /** True if a page is held, waits, or is known not to be had. */
   isThere(pid: number, curl: string, nowS: number): boolean {
     return this.guard(() => this.#there({ pid, curl, nowS }));
   }
 
-  /** Looks at one state of the database: a transaction for each look costs more than the look. @returns what `looks` does */
+  /** Looks at one state of the database: a transaction for each look costs more than the look. @returns what
+   * `looks` does */
   atOnce<T>(looks: () => T): T {
     return this.guard(() => this.db.transaction(looks)());
   }
 
-  /** Whether a page is held, waits, or is known not to be had, and why. */
+  /** True if a page is held, waits, or is known not to be had, and why. */
   standingOf(pid: number, curl: string, nowS: number): 'held' | 'waiting' | Absent | undefined {
     return this.guard(() => {
       if (this.#held(pid, curl)) return 'held';
@@ -71,7 +72,8 @@ export class CrawlReader extends LccReader {
     });
   }
 
-  /** Urls of one path with a query that are held or wait. @param path canonical, without query @param most counted of each */
+  /** Urls of one path with a query that are held or wait. @param path canonical, without query @param most
+   * counted of each */
   queriesOf(pid: number, path: string, most: number): number {
     return this.guard(
       () => this.#heldQueries({ pid, path, most }) + this.#queuedQueries({ pid, path, most }),

@@ -1,6 +1,6 @@
 /**
- * Deletions, remembered for content users, and the files that rows no longer point to: written, and forgotten after their
- * time. A cursor from before a deletion that was forgotten (counter `purged`) begins again.
+ * Deletions, remembered for content users, and the files that rows no longer point to: written, and forgotten
+ * after their time. A cursor from before a deletion that was forgotten (counter `purged`) begins again.
  */
 import { purgedOf, setPurged } from '../sqlite/counters.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -64,15 +64,16 @@ export class DeletionStore extends SqlStore {
     this.#insertOldPath(seq, pid, mimetype, machineid, fileid, left_time);
   }
 
-  /** Whether there is a tombstone, or an old path, to forget. */
+  /** True if there is a tombstone, or an old path, to forget. */
   hasOld(beforeS: number): boolean {
     const [oldest] = this.#selectOldest(1);
     return oldest !== undefined && oldest.at < beforeS;
   }
 
   /**
-   * Tombstones and old paths made while the clock was ahead count as made now: else they, and all after them, were kept
-   * that much longer. The `limit` newest with numbers below `belowSeq` are looked at. Inside a transaction.
+   * Tombstones and old paths made while the clock was ahead count as made now: else they, and all after them,
+   * were kept that much longer. The `limit` newest with numbers below `belowSeq` are looked at. Inside a
+   * transaction.
    * @returns the least of their numbers; undefined when there is none
    */
   correctTimes(belowSeq: number, limit: number, nowS: number): number | undefined {
@@ -83,7 +84,8 @@ export class DeletionStore extends SqlStore {
   }
 
   /**
-   * Forgets tombstones and old paths made before `beforeS`, `limit` at most, in the order of the change sequence. Inside a transaction.
+   * Forgets tombstones and old paths made before `beforeS`, `limit` at most, in the order of the change
+   * sequence. Inside a transaction.
    * @returns how many
    */
   forget(beforeS: number, limit: number): number {

@@ -70,7 +70,8 @@ export class ErrorStore extends SqlStore {
   }
 
   /**
-   * Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept.
+   * Records that `record` could not be served, with all that the CP said of it. Removals held back are always
+   * kept.
    * @param psetid the set that named it last
    */
   add(pid: number, record: UrlRecord, code: number, text: string, psetid = 0): void {
@@ -102,7 +103,8 @@ export class ErrorStore extends SqlStore {
     this.#lastCounted.clear();
   }
 
-  /** Whether anything of a provider can be cured: it has errors that it has not received, or failures are remembered. */
+  /** True if anything of a provider can be cured: it has errors that it has not received, or failures are
+   * remembered. */
   mayBeCured(pid: number): boolean {
     return this.#hasAnyKept(pid) || this.#failures.hasAny(pid);
   }
@@ -114,8 +116,9 @@ export class ErrorStore extends SqlStore {
   }
 
   /**
-   * Content of a url has come: what was wrong with it before is over, and its CP need not hear of it any more. The last error
-   * kept stays while there are others that were only counted, and is shown to nobody. Inside a transaction.
+   * Content of a url has come: what was wrong with it before is over, and its CP need not hear of it any
+   * more. The last error kept stays while there are others that were only counted, and is shown to nobody.
+   * Inside a transaction.
    */
   cured(pid: number, { curl, mimetype }: Pick<UrlRecord, 'curl' | 'mimetype'>): void {
     this.#failures.forget(pid, { curl, mimetype });
@@ -131,10 +134,8 @@ export class ErrorStore extends SqlStore {
     }
   }
 
-  /**
-   * The CP has received every error up to `errseq`: they are forgotten. Those that were only counted are forgotten with
-   * the last one kept: the CP has been told their number beside it. Inside a transaction.
-   */
+  /** The CP has received every error up to `errseq`: they are forgotten. Those that were only counted are
+   * forgotten with the last one kept: the CP has been told their number beside it. Inside a transaction. */
   delivered(pid: number, errseq: number): void {
     this.#keepLastCounted(pid);
     const changes = this.#deleteDelivered(pid, errseq);
@@ -143,10 +144,8 @@ export class ErrorStore extends SqlStore {
     if (changes > 0) this.#forgotten(pid, changes);
   }
 
-  /**
-   * The last one counted takes the place of the last one kept. Its number is above all that any CP has been shown: those
-   * that came after a login are not forgotten with what was shown there.
-   */
+  /** The last one counted takes the place of the last one kept. Its number is above all that any CP has been
+   * shown: those that came after a login are not forgotten with what was shown there. */
   #keepLastCounted(pid: number): void {
     const error = this.#lastCounted.get(pid);
     if (error === undefined) return;

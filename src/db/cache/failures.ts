@@ -1,7 +1,5 @@
-/**
- * The last failure of each url that its owner announced (table `failure`), for those who ask what became of it: kept when its CP has
- * received it, too. All methods run inside the caller's transaction.
- */
+/** The last failure of each url that its owner announced (table `failure`), for those who ask what became of
+ * it: kept when its CP has received it, too. All methods run inside the caller's transaction. */
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
@@ -75,12 +73,14 @@ export class FailureStore extends SqlStore {
     return found;
   }
 
-  /** Its content has come, or its owner has deleted it. @param upTo the set that did: a later one may have named it again */
+  /** The content has come, or its owner has deleted it. @param upTo the set that did: a later one may have
+   * named it again */
   forget(pid: number, { curl, mimetype }: Url, upTo = Number.MAX_SAFE_INTEGER): void {
     if (this.hasAny(pid) && this.#delete(pid, curl, mimetype, upTo)) this.#hasAny.delete(pid);
   }
 
-  /** Forgets urls that a full set has not named, a page a step: what waits or is held was named. @param rows of the next page */
+  /** Forgets urls that a full set has not named, a page a step: what waits or is held was named. @param rows
+   * of the next page */
   *forgetUnnamed(pid: number, psetid: number, rows: () => number): Generator<number, void> {
     for (let after = 0; ;) {
       const to = this.#pageEnd(pid, after, rows());

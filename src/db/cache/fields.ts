@@ -1,14 +1,12 @@
-/**
- * The fields of a record, that of a content held (`held`, a row of lccurl) and that of a deletion (`gone`, a tombstone): which
- * of the two has each, the SQL that yields it, and what is known of its values.
- */
+/** The fields of a record, that of a content held (`held`, a row of lccurl) and that of a deletion (`gone`, a
+ * tombstone): which of the two has each, the SQL that yields it, and what is known of its values. */
 
 export type TableSide = 'held' | 'gone';
 
 interface Column {
   held: string;
   gone: string;
-  /** Whether it is NULL for no row of the tables that have it. */
+  /** True if it is NULL for no row of the tables that have it. */
   always?: boolean;
   /** Text that others wrote freely: may hold any character. The rest is checked at intake, or made by us. */
   free?: boolean;
@@ -57,7 +55,7 @@ export type ColumnValue = string | number | null;
 
 export const COLUMNS: Readonly<Record<ColumnName, Column>> = TABLE;
 
-/** Whether every row of that table has a value. */
+/** True if every row of that table has a value. */
 export function isAlways(name: ColumnName, side: TableSide): boolean {
   return COLUMNS[name].always === true && COLUMNS[name][side] !== 'NULL';
 }

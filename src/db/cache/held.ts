@@ -1,6 +1,6 @@
-/** What is held of a url, what its CP says of it, and what came when it was fetched. */
+/** Content that is held of a url, the CP's words on it, and what came when it was fetched. */
 
-/** What is held of a url. */
+/** Content that is held of a url. */
 export interface Held {
   id: number;
   seq: number;
@@ -33,7 +33,7 @@ export interface Held {
 /** Whose a row is from now on, and whether it has the type that was served. */
 export type Claim = Pick<Held, 'served' | 'hops'>;
 
-/** What the CP says of a url and content users see, besides the content itself. */
+/** Words of the CP on a url that content users see, besides the content itself. */
 export interface Said {
   subtype: string | null;
   burl: string | null;

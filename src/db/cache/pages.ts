@@ -1,7 +1,7 @@
 /**
- * The change sequence as an index that knows pages by their browse URL must be told it. Rows and URLs are not the same:
- * a row can get another URL, and rows can share one (an HTML and an XML view of a page). So what is told of a URL does
- * not follow from the change met, but from what is shown under it in this snapshot:
+ * The change sequence as an index that knows pages by their browse URL must be told it. Rows and URLs are not
+ * the same: a row can get another URL, and rows can share one (an HTML and an XML view of a page). So what is
+ * told of a URL does not follow from the change met, but from what is shown under it in this snapshot:
  *
  *     met            shown under the URL now              told
  *     a row held     this row was changed last            upsert, of this row
@@ -16,12 +16,12 @@ import { COLUMNS, type ColumnName, type ColumnValue } from './fields.js';
 import { Conditions, type Selection } from './selection.js';
 import type { Statements } from './statements.js';
 
-/** What is told of the change met, not of the row. */
+/** Columns that tell of the change met, not of the row. */
 const OF_THE_CHANGE: ReadonlySet<ColumnName> = new Set(['seq', 'changed_time']);
 
 /** A row shown under a URL. */
 interface Shown {
-  /** Whether the stream has it by itself. */
+  /** True if the stream has it by itself. */
   isMet: boolean;
   values: ColumnValue[];
 }
@@ -31,7 +31,7 @@ export class Pages {
   readonly #tellsHeld: boolean;
   readonly #tellsGone: boolean;
   readonly #later;
-  /** What #later looks for: one object for all, because it is asked once a row. */
+  /** Values that #later looks for: one object for all, because it is asked once a row. */
   readonly #looked: Record<string, ColumnValue>;
   readonly #rows;
   readonly #laterGone;
@@ -82,7 +82,7 @@ export class Pages {
     );
   }
 
-  /** What is told when a change of a row under `burl` is met; undefined: nothing. */
+  /** The values to be told when a change of a row under `burl` is met; undefined: nothing. */
   told(isDelete: boolean, seq: number, burl: string, values: ColumnValue[]): ColumnValue[] | undefined {
     if (!isDelete) return this.#isLast(seq, burl) ? values : undefined;
     if (this.#laterGone({ burl, seq }).length > 0) return undefined;
@@ -101,7 +101,8 @@ export class Pages {
     );
   }
 
-  /** Whether a row that was changed later is shown under the URL: one with that browse URL, or the provider's of that curl. */
+  /** True if a row that was changed later is shown under the URL: one with that browse URL, or the provider's
+   * of that curl. */
   #isLater(seq: number, burl: string, provider: number | null): boolean {
     const looked = this.#looked;
     looked['burl'] = burl;
@@ -145,7 +146,8 @@ export class TypesUnder {
   }
 }
 
-/** Rows under $burl. One without a browse URL of its own is found by its curl, in each provider that can have it. */
+/** Rows under $burl. One without a browse URL of its own is found by its curl, in each provider that can have
+ * it. */
 function shownUnder(what: string, identity: string): string {
   return `SELECT ${what} FROM lccurl WHERE burl = $burl AND ${identity}
     UNION ALL
@@ -161,7 +163,9 @@ function bound<Row>(
   return values => statement.all({ ...always, ...values });
 }
 
-/** Which providers can hold a url: keys are ordered by provider and curl, so the first and last of each tell. */
+/**
+ * Which providers can hold a url: keys are ordered by provider and curl, so the first and last of each tell.
+ */
 export class Providers {
   readonly #statements: Statements;
   /** By their first url. */

@@ -1,7 +1,5 @@
-/**
- * The read side of the LCC DB: what is held (lccurl) and what is gone (tombstone), along the change sequence, from one
- * snapshot. Memory does not grow with the number of rows.
- */
+/** The read side of the LCC DB: what is held (lccurl) and what is gone (tombstone), along the change
+ * sequence, from one snapshot. Memory does not grow with the number of rows. */
 import { LccError } from '../../lib/errors.js';
 import { isOutdated } from '../../lib/sqlite-read.js';
 import { openReadOnly, type Db } from '../sqlite/open.js';
@@ -17,12 +15,14 @@ import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from '.
 
 export type { Selection } from './selection.js';
 
-/** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the memory (128 KB). */
+/** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the
+ * memory (128 KB). */
 const LINES_AT_A_TIME = 250;
 
 /**
- * One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile, until `renew`. As
- * long as a snapshot is open the write-ahead log cannot be used again and grows: a caller that waits for others calls `rest` first.
+ * One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile, until
+ * `renew`. As long as a snapshot is open the write-ahead log cannot be used again and grows: a caller that
+ * waits for others calls `rest` first.
  */
 export class CacheReader {
   readonly #path: string;
@@ -80,7 +80,7 @@ export class CacheReader {
     this.#purged = Math.min(purgedOf(this.#db), this.#highWater);
   }
 
-  /** Whether it reads what was on a read-only disk before somebody else, for whom it is not, wrote to it. */
+  /** True if it reads what was on a read-only disk before somebody else, for whom it is not, wrote to it. */
   get isOutdated(): boolean {
     return isOutdated(this.#db);
   }
@@ -95,20 +95,16 @@ export class CacheReader {
     return this.isOutdated ? -1 : Number(this.#db.pragma('data_version', { simple: true }));
   }
 
-  /**
-   * Whether the store there can be the one that rows point into; of one that bears no id, or rows that know none, nobody
-   * can tell.
-   */
+  /** True if the store there can be the one that rows point into; of one that bears no id, or rows that know
+   * none, nobody can tell. */
   canPointInto(storeDir: string): boolean {
     const mark = readStoreMark(storeDir);
     if (mark !== undefined && mark.storeId === undefined) return true;
     return new StoreRegister(this.#db).fits(this.machineId, mark?.storeId ?? '');
   }
 
-  /**
-   * Whether a row points to a file of this machine at this moment, whatever the snapshot says: what was replaced or deleted
-   * since may be gone.
-   */
+  /** True if a row points to a file of this machine at this moment, whatever the snapshot says: what was
+   * replaced or deleted since may be gone. */
   isHeldNow(fileId: string): boolean {
     this.#present ??= openReadOnly(this.#path);
     const sql = 'SELECT 1 FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?';
@@ -132,7 +128,8 @@ export class CacheReader {
     return Number(this.#value(`SELECT count(*) FROM (${sql})`, this.#bound(values)));
   }
 
-  /** The values of `columns` of each row, in the order of the change sequence. @throws what SQLite says of damage */
+  /** The values of `columns` of each row, in the order of the change sequence. @throws what SQLite says of
+   * damage */
   *rows(selection: Selection, columns: readonly ColumnName[]): Generator<ColumnValue[], void> {
     const { sql, values } = inOrder(this.#planned(selection), side =>
       columns.map(column => COLUMNS[column][side]).join(', '),
@@ -146,9 +143,10 @@ export class CacheReader {
   }
 
   /**
-   * The same for an index that knows pages by their browse URL, each at most once: as `upsert` with the values of the
-   * row that was changed last of all those selected that are shown under the URL, as `delete` when none is any more.
-   * `seq` is the change that made it be told; rows that are not browsable are left out.
+   * The same for an index that knows pages by their browse URL, each at most once: as `upsert` with the
+   * values of the row that was changed last of all those selected that are shown under the URL, as `delete`
+   * when none is any more. `seq` is the change that made it be told; rows that are not browsable are left
+   * out.
    */
   *pages(selection: Selection, columns: readonly ColumnName[]): Generator<ColumnValue[], void> {
     const changes = { ...selection, browsable: true, moved: true };
@@ -166,7 +164,9 @@ export class CacheReader {
     return this.#types.under.of(burl);
   }
 
-  /** `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for. */
+  /**
+   * `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for.
+   */
   *oldPaths(selection: Selection): Generator<ColumnValue[], void> {
     const { sql, values } = oldPathsSql(selection);
     const rows = this.#statements.prepare(sql).raw().iterate(this.#bound(values));
@@ -177,7 +177,8 @@ export class CacheReader {
   *lines(selection: Selection, template: LineTemplate, limit = Infinity): Generator<LineBlock> {
     const sides = selection.sides.filter(side => piecesOf(template, side) !== undefined);
     if (sides.length === 0) return;
-    // What has been met in this run is replaced from then on; the rest is looked for. Most runs replace nothing or `&`.
+    // Escapes that have been met in this run are replaced from then on; the rest is looked for. Most runs
+    // replace nothing or `&`.
     let active: LineTemplate['escapes'] = [];
     let block = this.#blocks({ ...selection, sides }, template, active);
     let after = selection.sinceSeq ?? 0;
@@ -196,10 +197,8 @@ export class CacheReader {
     }
   }
 
-  /**
-   * Puts together up to `max` lines after a number of the sequence, replacing what is in `active`. `met`: characters in
-   * the values that should have been replaced too.
-   */
+  /** Puts together up to `max` lines after a number of the sequence, replacing what is in `active`. `met`:
+   * characters in the values that should have been replaced too. */
   #blocks(
     selection: Selection,
     template: LineTemplate,
@@ -229,7 +228,8 @@ export class CacheReader {
     };
   }
 
-  /** Finding and sorting n rows of a provider, for each block of lines, costs n² / 32 looks along the change sequence. */
+  /** Finding and sorting n rows of a provider, for each block of lines, costs n² / 32 looks along the change
+   * sequence. */
   #planned(selection: Selection): Selection {
     const { pid, sinceSeq = 0, toSeq = this.#highWater } = selection;
     if (pid === undefined) return selection;

@@ -1,4 +1,6 @@
-/** What a scan looks at in lcc.db: whose pages are asked for again, how often they changed, and what waits already. */
+/**
+ * Looks of a scan at lcc.db: whose pages are asked for again, how often they changed, and what waits already.
+ */
 import { ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
 import { MOST_BETWEEN_AUDITS_S } from '../truth/audits.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
@@ -25,7 +27,8 @@ interface AuditProvider {
   today: number;
 }
 
-/** A row's id, provider, what is known of its visits, and, after a failure that left the content, when it is asked for again. */
+/** A row's id, provider, what is known of its visits, and, after a failure that left the content, when it is
+ * asked for again. */
 type RawVisited = [
   id: number,
   pid: number,
@@ -37,7 +40,8 @@ type RawVisited = [
   isSecondLook: 0 | 1,
 ];
 
-/** A page that was not found is looked for once more before it is taken for gone; what fails otherwise is given a day. */
+/** A page that was not found is looked for once more before it is taken for gone; what fails otherwise is
+ * given a day. */
 const RETRY = `CASE WHEN coalesce(fails, 0) = 0 THEN NULL WHEN failcode = 404 THEN checked + 3600 ELSE checked + 86400 END`;
 
 interface ScanUrl {
@@ -55,7 +59,7 @@ interface KnownUrl {
   hops: number;
 }
 
-/** Of a row of pidb. */
+/** Condition on a row of pidb. */
 const IS_SCANNED = 'coalesce(scan, spider) = 1 AND enabled = 1';
 /** Later than audits are apart, a time was noted while the clock was ahead. */
 const IS_AUDIT_DUE = `(auditdue <= $nowS OR auditdue > $nowS + ${MOST_BETWEEN_AUDITS_S}) AND enabled = 1`;
@@ -92,7 +96,8 @@ export class ScanReader extends LccReader {
     ),
   );
 
-  /** Rows that their owners announced, those of an audit that goes on left out: id, provider, when it was asked for last. */
+  /** Rows that their owners announced, those of an audit that goes on left out: id, provider, when it was
+   * asked for last. */
   *announced(): Generator<[id: number, pid: number, checkedS: number]> {
     yield* this.#each<[number, number, number]>(
       `SELECT lccurl.id, lccurl.pid, coalesce(checked, fetched_time) FROM lccurl LEFT JOIN visit ON visit.id = lccurl.id
@@ -116,22 +121,22 @@ export class ScanReader extends LccReader {
     ),
   );
 
-  /** Whether something of that url waits. */
+  /** True if something of that url waits. */
   readonly isWaiting = this.guarded(
     this.sql.has<[pid: number, curl: string]>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1'),
   );
 
-  /** Whether robots.txt forbade it when its turn came last. */
+  /** True if robots.txt forbade it when its turn came last. */
   readonly isForbidden = this.guarded(
     this.sql.has<[pid: number, curl: string]>(
       `SELECT 1 FROM known WHERE pid = ? AND curl = ? AND code = ${ROBOTS_FORBID}`,
     ),
   );
 
-  /** What robots.txt forbade, and must be judged again, longest first. */
+  /** Urls that robots.txt forbade, and that must be judged again, longest first. */
   readonly forbidden = this.#knownOf(`code = ${ROBOTS_FORBID}`);
 
-  /** What was asked for and was not to be had, and may be asked for again, longest first. */
+  /** Urls that were asked for in vain, and may be asked for again, longest first. */
   readonly known = this.#knownOf(`code NOT IN (${ROBOTS_FORBID}, ${UNPERMITTED})`);
 
   #knownOf(which: string) {

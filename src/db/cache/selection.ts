@@ -1,7 +1,7 @@
 /** Which rows of lccurl and tombstone a content user asks for, as SQL. */
 import { COLUMNS, type ColumnValue, type TableSide } from './fields.js';
 
-/** What to read; what is undefined does not restrict. */
+/** Restrictions of what is read; an undefined one does not restrict. */
 export interface Selection {
   /** Rows that are held, deletions, or both. */
   sides: readonly TableSide[];
@@ -15,7 +15,8 @@ export interface Selection {
   since?: number | undefined;
   until?: number | undefined;
   pid?: number | undefined;
-  /** The provider has so few rows that they are best found by it, and sorted. Default: read along the change sequence. */
+  /** The provider has so few rows that they are best found by it, and sorted. Default: read along the change
+   * sequence. */
   fewOfPid?: boolean;
   /** Beginning of the conceptual URL. */
   prefix?: string | undefined;
@@ -38,7 +39,7 @@ export class Conditions {
     this.#selection = selection;
   }
 
-  /** Of the change: when it was made. */
+  /** Time of the change. */
   change(side: TableSide | 'left'): string {
     const { sinceSeq = 0, toSeq, since, until } = this.#selection;
     const { time } = TABLES[side];
@@ -49,7 +50,7 @@ export class Conditions {
     return conditions.join(' AND ');
   }
 
-  /** Of the row: what it is of, which no change changes. */
+  /** Identity of the row, which no change changes. */
   identity(): string {
     const { pid, fewOfPid, mime, prefix } = this.#selection;
     const conditions = ['TRUE'];
@@ -75,7 +76,8 @@ const TABLES = {
   left: { table: 'oldpath', time: 'left_time' },
 } as const;
 
-/** Files of the machine bound as $machine that rows no longer point to; no beginning of a URL is known of them. */
+/** Files of the machine bound as $machine that rows no longer point to; no beginning of a URL is known of
+ * them. */
 export function oldPathsSql(selection: Selection): { sql: string; values: Record<string, ColumnValue> } {
   const conditions = new Conditions({ ...selection, prefix: undefined });
   const all = [conditions.change('left'), conditions.identity(), 'machineid = $machine'];
@@ -102,8 +104,9 @@ export function union(
 }
 
 /**
- * The same in the order of the change sequence. Each table is read along it and the two are merged: SQLite must not read
- * and sort all that follows for every few rows that are asked for, as it would for a SELECT from the union.
+ * The same in the order of the change sequence. Each table is read along it and the two are merged: SQLite
+ * must not read and sort all that follows for every few rows that are asked for, as it would for a SELECT
+ * from the union.
  */
 export function inOrder(...of: Parameters<typeof union>): ReturnType<typeof union> {
   const { sql, values } = union(...of);

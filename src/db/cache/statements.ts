@@ -1,7 +1,5 @@
-/**
- * Statements that are asked again and again: what is read for each range of a long answer, and for each window of a slow
- * one, differs in its values only. Preparing took a tenth of the time of an archive.
- */
+/** Statements that are asked again and again: what is read for each range of a long answer, and for each
+ * window of a slow one, differs in its values only. Preparing took a tenth of the time of an archive. */
 import type { Db, Statement } from '../sqlite/open.js';
 
 /** All are forgotten when there would be more: selections make different ones. */
@@ -15,7 +13,8 @@ export class Statements {
     this.#db = db;
   }
 
-  /** Callers that ask for the same text must read its rows in the same way (`raw`, `pluck`): that is a state of the statement. */
+  /** Callers that ask for the same text must read its rows in the same way (`raw`, `pluck`): that is a state
+   * of the statement. */
   prepare<Bind extends unknown[] = unknown[], Row = unknown>(sql: string): Statement<Bind, Row> {
     const known = this.#known.get(sql);
     // Somebody may still be in the middle of its rows.

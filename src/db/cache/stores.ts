@@ -1,7 +1,7 @@
 /**
- * Which store of each machine the rows point into, and how much of it is known to be on disk. A store that was made again
- * gives out the names of the lost one again: as long as rows or deletions name files of that one, the new one is not the
- * machine's store.
+ * Which store of each machine the rows point into, and how much of it is known to be on disk. A store that
+ * was made again gives out the names of the lost one again: as long as rows or deletions name files of that
+ * one, the new one is not the machine's store.
  */
 import type { StoreWord } from '../names/store-mark.js';
 import { Counter } from '../sqlite/counters.js';
@@ -48,7 +48,9 @@ export class StoreRegister extends SqlStore {
   /** Machines whose store is known: those that hold content, and others that never had any. */
   readonly machines = this.sql.values<[], string>('SELECT machineid FROM store');
 
-  /** Whether rows can point into this store: it is the one that is known, or nothing names files of another. */
+  /**
+   * True if rows can point into this store: it is the one that is known, or nothing names files of another.
+   */
   fits(machineid: string, storeid: string): boolean {
     const known = this.#selectStore(machineid);
     return known === undefined || known === storeid || !this.#isNamed(machineid);
@@ -58,14 +60,16 @@ export class StoreRegister extends SqlStore {
     return this.#selectStore(machineid) === storeid;
   }
 
-  /** Whether the store is older than it was when its Bot Manager was here last: what was done since is not in it. */
+  /** True if the store is older than it was when its Bot Manager was here last: what was done since is not in
+   * it. */
   isOlder(machineid: string, { id, starts, run }: StoreWord): boolean {
     const known = this.#selectRun(machineid);
     if (known?.storeid !== id || starts === undefined || starts === 1 || known.starts === 0) return false;
     return starts < known.starts || (starts === known.starts && run !== known.run);
   }
 
-  /** Which run of its Bot Manager is here. Content is read again where its names are new, for they were lost. Inside a transaction. */
+  /** Which run of its Bot Manager is here. Content is read again where its names are new, for they were lost.
+   * Inside a transaction. */
   noteRun(machineid: string, { starts = 0, run }: StoreWord): void {
     const known = this.#selectRun(machineid);
     if (known?.starts === starts && known.run === run) return;
@@ -83,7 +87,8 @@ export class StoreRegister extends SqlStore {
     return this.#seq.last();
   }
 
-  /** Content of the machine with numbers up to this one is on its disk; undefined for a machine without a known store. */
+  /** Content of the machine with numbers up to this one is on its disk; undefined for a machine without a
+   * known store. */
   readonly synced = this.sql.value<[machineid: string], number>(
     'SELECT syncedseq FROM store WHERE machineid = ?',
   );
@@ -93,7 +98,9 @@ export class StoreRegister extends SqlStore {
     this.#updateSynced(seq, machineid);
   }
 
-  /** Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence. */
+  /**
+   * Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence.
+   */
   readonly since = this.sql.rows<[afterSeq: number, limit: number], StoredRow>(
     `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
      WHERE seq > ? ORDER BY seq LIMIT ?`,

@@ -1,6 +1,7 @@
 /**
- * Counters of the providers (pidb) and the change sequence, kept in the transactions that change what they count. A
- * tally lives for one transaction: it reads a row once, collects changes and writes them back as one UPDATE a provider.
+ * Counters of the providers (pidb) and the change sequence, kept in the transactions that change what they
+ * count. A tally lives for one transaction: it reads a row once, collects changes and writes them back as one
+ * UPDATE a provider.
  */
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
@@ -45,7 +46,9 @@ export class Tally extends SqlStore {
     this.#seq = new Counter(db, 'seq');
   }
 
-  /** What the provider uses, this transaction's changes included; undefined for a provider that was removed. */
+  /**
+   * The use of a provider, this transaction's changes included; undefined for a provider that was removed.
+   */
   use(pid: number): Readonly<ProviderUse> | undefined {
     return this.#entry(pid)?.use;
   }

@@ -1,21 +1,23 @@
 /**
- * A line of output that SQLite itself puts together. Crossing from SQLite to JavaScript once a row and column costs
- * more than the query (500,000 rows, processor time: made here 2.4 s as xml, 2.6 s as tsv; composed in SQL, 250 lines at a time,
- * 1.0 s; bench/lccq.ts).
+ * A line of output that SQLite itself puts together. Crossing from SQLite to JavaScript once a row and column
+ * costs more than the query (500,000 rows, processor time: made here 2.4 s as xml, 2.6 s as tsv; composed in
+ * SQL, 250 lines at a time, 1.0 s; bench/lccq.ts).
  *
- * Escaping all characters in every value takes 1.4 × the time (tsv; xml 1.2 ×), and few values need it. So lines are
- * first composed without; once a value holds a character that needs escaping, that one is replaced from there on.
+ * Escaping all characters in every value takes 1.4 × the time (tsv; xml 1.2 ×), and few values need it. So
+ * lines are first composed without; once a value holds a character that needs escaping, that one is replaced
+ * from there on.
  */
 import { COLUMNS, isAlways, type ColumnName, type TableSide } from './fields.js';
 
-/** Text that is always there, or a column with what surrounds it, left out as a whole where the column is NULL. */
+/** Text that is always there, or a column with what surrounds it, left out as a whole where the column is
+ * NULL. */
 export type Piece = string | { before: string; column: ColumnName; after: string };
 
 export interface LineTemplate {
   held: readonly Piece[];
   /** For tombstones; undefined where they have no line. */
   gone?: readonly Piece[];
-  /** What ends every line. */
+  /** End of every line. */
   end: string;
   /** Characters that no value may hold as they are, and what stands for each; replaced in this order. */
   escapes: readonly (readonly [character: string, replacement: string])[];
@@ -31,7 +33,8 @@ export function columnsOf(pieces: readonly Piece[]): ColumnName[] {
 }
 
 /**
- * SQL for the line without its end. concat() takes NULL as '' and builds the text in one pass, which `||` does not.
+ * SQL for the line without its end. concat() takes NULL as '' and builds the text in one pass, which `||`
+ * does not.
  * @param escapes what to replace in values; none where they are known to need nothing
  */
 export function lineSql(
@@ -68,9 +71,9 @@ function valueSql(column: ColumnName, side: TableSide, escapes: LineTemplate['es
 }
 
 /**
- * Splits the characters that are not replaced yet: those that the template's own text holds must be looked for in the values, by SQL
- * (`hazardSql`); the others can be looked for in the finished text, which is far cheaper. `countsEnds`: the one that ends
- * lines stands in no value where there are as many as lines.
+ * Splits the characters that are not replaced yet: those that the template's own text holds must be looked
+ * for in the values, by SQL (`hazardSql`); the others can be looked for in the finished text, which is far
+ * cheaper. `countsEnds`: the one that ends lines stands in no value where there are as many as lines.
  */
 export function splitHazards(
   template: LineTemplate,

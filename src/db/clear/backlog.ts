@@ -1,8 +1,9 @@
 /**
- * What a rail has still to be sent: one entry for each rail and url. Entries are numbered in one order with publications
- * (`publish_seq`), and of two for one rail and url the later one counts: a clearing where a page was to be put settles both.
- * A page that is put overtakes what was to be cleared before: that entry stays for lccd-hard, which may have sent it, and is
- * marked (`body_sha` is empty) until it is settled by a new publication of the page.
+ * Backlog of a rail: one entry for each rail and url that it must still be sent: one entry for each rail and
+ * url. Entries are numbered in one order with publications (`publish_seq`), and of two for one rail and url
+ * the later one counts: a clearing where a page was to be put settles both. A page that is put overtakes what
+ * was to be cleared before: that entry stays for lccd-hard, which may have sent it, and is marked (`body_sha`
+ * is empty) until it is settled by a new publication of the page.
  */
 import type { Db } from '../../lib/sqlite.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -21,7 +22,7 @@ export interface Parked {
   attempts: number;
   /** Not tried before; 0 at once. */
   nextMs: number;
-  /** It is not tried any more until somebody says so. */
+  /** 1 for an entry that is not tried until somebody says so. */
   dead: 0 | 1;
   error: string;
 }
@@ -36,13 +37,14 @@ export interface BacklogCount {
   rail: string;
   waiting: number;
   dead: number;
-  /** Of those that wait. */
+  /** Time of the oldest entry that waits. */
   oldestMs: number | null;
 }
 
 const COLUMNS = `rail, url, op, content_id AS contentId, body_sha AS bodySha, seq, first_ms AS firstMs, attempts,
   next_ms AS nextMs, dead, last_error AS lastError`;
-/** Nothing that is sent to a rail of a lower tier, which is up, is outstanding for the same url: looked up rail by rail. */
+/** Nothing that is sent to a rail of a lower tier, which is up, is outstanding for the same url: looked up
+ * rail by rail. */
 const LOWER_TIERS_DONE = `NOT EXISTS (
   SELECT 1 FROM rail AS lower
   CROSS JOIN rail_status ON rail_status.rail = lower.name AND rail_status.state = 'UP'
@@ -107,24 +109,24 @@ export class BacklogStore extends SqlStore {
     return this.#park({ ...parked, seq, nowMs }) ? seq : undefined;
   }
 
-  /**
-   * What a rail may be sent now: first what has not been tried, the oldest first.
-   * @param most wait that an entry has: a longer one was noted while the clock was ahead, and is over
-   */
+  /** Entries that a rail may be sent now: first those that have not been tried, the oldest first. @param most
+   * wait that an entry has: a longer one was noted while the clock was ahead, and is over */
   due(rail: string, op: BacklogOp, nowMs: number, most: number, limit: number): BacklogRow[] {
     const due = this.#due(rail, op, 0, nowMs, limit);
     if (due.length === limit) return due;
     return [...due, ...this.#due(rail, op, nowMs + most + 1, Number.MAX_SAFE_INTEGER, limit - due.length)];
   }
 
-  /** It was sent. Inside a transaction. @param seq later entries stay @returns whether there was one */
+  /** Removes an entry that was sent. Inside a transaction. @param seq later entries stay @returns whether
+   * there was one */
   readonly settle = this.sql.changed<[rail: string, url: string, seq: number]>(
     'DELETE FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ?',
   );
 
   /**
-   * A page was put. Inside a transaction. What was to be put is settled, and so is a clearing that nobody sends any more; another
-   * one may be on its way to the rail, and arrive after the page: it stays, overtaken.
+   * A page was put. Inside a transaction. What was to be put is settled, and so is a clearing that nobody
+   * sends any more; another one may be on its way to the rail, and arrive after the page: it stays,
+   * overtaken.
    * @param seq later entries stay as they are
    */
   overtake(rail: string, url: string, seq: number): void {
@@ -132,7 +134,7 @@ export class BacklogStore extends SqlStore {
     this.#overtake(rail, url, seq);
   }
 
-  /** Whether a page was put after a clearing up to that number had been left. */
+  /** True if a page was put after a clearing up to that number had been left. */
   readonly isOvertaken = this.sql.has<[rail: string, url: string, seq: number]>(
     "SELECT 1 FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ? AND op = 'D' AND body_sha = ''",
   );
@@ -146,7 +148,7 @@ export class BacklogStore extends SqlStore {
     return this.#failed(nextMs, error, rail, url, seq);
   }
 
-  /** It is not tried any more until somebody says so. Inside a transaction. */
+  /** The entry is not tried until somebody says so. Inside a transaction. */
   bury({ rail, url, seq }: Pick<BacklogRow, 'rail' | 'url' | 'seq'>, error: string): void {
     this.#bury(error, rail, url, seq);
   }
@@ -170,12 +172,12 @@ export class BacklogStore extends SqlStore {
     return this.#list(after.rail, after.url, limit);
   }
 
-  /** Whether a rail has anything left of a kind, be it due or not. */
+  /** True if a rail has anything left of a kind, be it due or not. */
   readonly has = this.sql.has<[rail: string, op: BacklogOp]>(
     'SELECT 1 FROM rail_backlog WHERE rail = ? AND op = ? AND dead = 0 LIMIT 1',
   );
 
-  /** Whether a rail has anything left of any kind, be it due, dead or neither. */
+  /** True if a rail has anything left of any kind, be it due, dead or neither. */
   readonly hasAny = this.sql.has<[rail: string]>('SELECT 1 FROM rail_backlog WHERE rail = ? LIMIT 1');
 
   /** Pages that wait for a rail. */
@@ -183,12 +185,12 @@ export class BacklogStore extends SqlStore {
     'SELECT count(*) FROM rail_backlog WHERE rail = ? AND dead = 0',
   );
 
-  /** Of rails that have any; reads all of them. */
+  /** Counts of rails that have any entry; reads all of them. */
   readonly counts = this.sql.rows<[], BacklogCount>(
     `SELECT rail, sum(dead = 0) AS waiting, sum(dead) AS dead, min(CASE dead WHEN 0 THEN first_ms END) AS oldestMs
      FROM rail_backlog GROUP BY rail ORDER BY rail`,
   );
 
-  /** Whether an entry is to put the body of that name. */
+  /** True if an entry is to put the body of that name. */
   readonly needsBody = this.sql.has<[sha: string]>('SELECT 1 FROM rail_backlog WHERE body_sha = ? LIMIT 1');
 }

@@ -25,7 +25,8 @@ export class ClearDatabase extends OwnDatabase {
     return ClearDatabase.#of(path, openClearDb(path, busyMs));
   }
 
-  /** Opens one that is there: an empty one would be of no use. @throws LccError `input.missing` when there is none, as openClearDb */
+  /** Opens one that is there: an empty one would be of no use. @throws LccError `input.missing` when there is
+   * none, as openClearDb */
   static openExisting(path: string, busyMs: number): ClearDatabase {
     requireClearDb(path);
     return ClearDatabase.open(path, busyMs);
@@ -51,7 +52,8 @@ export class ClearDatabase extends OwnDatabase {
     this.journal = new JournalStore(db);
   }
 
-  /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError `data.malformed` */
+  /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError
+   * `data.malformed` */
   requireSound(): void {
     this.guard(() => {
       const found = String(this.db.pragma('quick_check(1)', { simple: true }));

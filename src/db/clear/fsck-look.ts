@@ -1,4 +1,4 @@
-/** What lccfsck asks of clear.db, and changes in it: the caller has the locks of both daemons then. */
+/** Questions of lccfsck to clear.db, and its changes there: the caller has the locks of both daemons then. */
 import type { Db } from '../../lib/sqlite.js';
 import { Sql } from '../sqlite/sql-store.js';
 
@@ -14,7 +14,7 @@ interface ClearFault {
   mend: () => void;
 }
 
-/** What SQLite finds wrong with the file and its indexes. @throws SQLITE_CORRUPT and its like */
+/** Faults of the file and its indexes that SQLite finds. @throws SQLITE_CORRUPT and its like */
 export function integrityOf(db: Db): string[] {
   const lines = db.pragma(`integrity_check(${MAX_LINES})`) as { integrity_check: string }[];
   return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
@@ -64,10 +64,8 @@ export function faultsOf(db: Db, nowMs: number): ClearFault[] {
   return faults;
 }
 
-/**
- * Lets the database begin again with what it knows: other marks, numbers and names that were never given out, and every page
- * that was ever published is published once more. Inside a transaction.
- */
+/** Lets the database begin again with what it knows: other marks, numbers and names that were never given
+ * out, and every page that was ever published is published once more. Inside a transaction. */
 export function beginClearAnew(db: Db, nowMs: number): void {
   db.exec("INSERT OR REPLACE INTO meta VALUES ('store_id', lower(hex(randomblob(16))))");
   const last = new Sql(db).number("SELECT value FROM counter WHERE name = 'publish_seq'")();

@@ -1,4 +1,6 @@
-/** What was cleared lately, for a rail that has lost it again. Bounded by age and number of its rows. */
+/**
+ * Pages that were cleared lately, for a rail that has lost them again. Bounded by age and number of its rows.
+ */
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { BacklogOp } from './backlog.js';
 
@@ -39,12 +41,13 @@ export class JournalStore extends SqlStore {
     this.#add(nowMs, target, url, op, contentId);
   }
 
-  /** What was cleared on a target since a time, in its order, a page at a time. */
+  /** Pages cleared on a target since a time, in their order, a page at a time. */
   since(target: string, sinceMs: number, afterId: number, limit: number): JournalRow[] {
     return this.#since(afterId, sinceMs, target, limit);
   }
 
-  /** Forgets what is older, or beyond the last `maxRows`; some thousand rows at a time. @returns whether there may be more */
+  /** Forgets what is older, or beyond the last `maxRows`; some thousand rows at a time. @returns whether
+   * there may be more */
   prune(beforeMs: number, maxRows: number): boolean {
     const first = this.#first();
     const end = this.#last() + 1;

@@ -1,7 +1,7 @@
 /**
- * Opening clear.db. The daemons and the commands of cache clearing all write it, in short transactions; what a commit
- * promises is on disk (`synchronous=FULL`). A damaged database is refused, and not replaced by an empty one: without its
- * rails and path maps nothing would be cleared, and nobody would notice.
+ * Opening clear.db. The daemons and the commands of cache clearing all write it, in short transactions; what
+ * a commit promises is on disk (`synchronous=FULL`). A damaged database is refused, and not replaced by an
+ * empty one: without its rails and path maps nothing would be cleared, and nobody would notice.
  */
 import { existsSync } from 'node:fs';
 import { LccError } from '../../lib/errors.js';

@@ -1,8 +1,10 @@
 /**
- * Requests for clearing. One that is there is not done; it leaves in the transaction that notes what became of it.
+ * Requests for clearing. One that is there is not done; it leaves in the transaction that notes what became
+ * of it.
  *
- * Requests with one key (content id, type, target) are one piece of work. Which of them a piece of work covers says its
- * mark: the highest id that the key had before anything was sent. Later ones are another piece of work.
+ * Requests with one key (content id, type, target) are one piece of work. Which of them a piece of work
+ * covers says its mark: the highest id that the key had before anything was sent. Later ones are another
+ * piece of work.
  */
 import { SqlStore } from '../sqlite/sql-store.js';
 
@@ -30,7 +32,7 @@ export interface RejectedRow extends RequestKey {
   atMs: number;
 }
 
-/** What one piece of work covers. */
+/** Requests that one piece of work covers. */
 interface Covered {
   mark: number;
   force: boolean;
@@ -85,7 +87,8 @@ export class RequestStore extends SqlStore {
     return this.#first(contentId, contentType, target);
   }
 
-  /** Removes what a piece of work covers; `Infinity`: all of the key. Inside a transaction. @returns how many there were */
+  /** Removes what a piece of work covers; `Infinity`: all of the key. Inside a transaction. @returns how many
+   * there were */
   done({ contentId, contentType, target }: RequestKey, mark: number): number {
     const last = Math.min(mark, Number.MAX_SAFE_INTEGER);
     return this.#done(contentId, contentType, target, last);
@@ -132,15 +135,15 @@ export class RequestStore extends SqlStore {
     'SELECT count(*) FROM clear_cache_queue WHERE id BETWEEN ? AND ?',
   );
 
-  /** Whether a request names a target; reads all of them where none does. */
+  /** True if a request names a target; reads all of them where none does. */
   readonly hasTarget = this.sql.has<[target: string]>(
     'SELECT 1 FROM clear_cache_queue WHERE target = ? LIMIT 1',
   );
 
-  /** Of the oldest request; undefined when there is none. */
+  /** Id of the oldest request; undefined when there is none. */
   readonly firstId = this.sql.value<[], number>('SELECT id FROM clear_cache_queue ORDER BY id LIMIT 1');
 
-  /** Of the latest request; 0 when there is none. */
+  /** Id of the latest request; 0 when there is none. */
   readonly lastId = this.sql.number('SELECT id FROM clear_cache_queue ORDER BY id DESC LIMIT 1');
 
   /** When the oldest came; undefined when there is none. */

@@ -67,7 +67,8 @@ export class RailStore extends SqlStore {
     return rail;
   }
 
-  /** Adds a rail, which is UP. @throws LccError `usage` when its name or url is another's, or its target is not elementary */
+  /** Adds a rail, which is UP. @throws LccError `usage` when its name or url is another's, or its target is
+   * not elementary */
   add(rail: RailSetup, nowMs: number): void {
     if (this.get(rail.name) !== undefined)
       throw new LccError('usage', `there is a rail ${rail.name} already; lccrail set changes it`);
@@ -89,12 +90,13 @@ export class RailStore extends SqlStore {
     if (!this.#remove(name)) throw missing(name);
   }
 
-  /** The administrator's word, later than whatever was said before. @throws LccError `usage` when there is none of that name */
+  /** The administrator's word, later than whatever was said before. @throws LccError `usage` when there is
+   * none of that name */
   setByAdmin(name: string, state: RailStored, nowMs: number, reason = ''): void {
     if (!this.#byAdmin(state, nowMs, reason, name)) throw missing(name);
   }
 
-  /** What a daemon has found, unless something later is there. @returns whether it was written */
+  /** Notes a finding of a daemon, unless something later is there. @returns whether it was written */
   setDown(name: string, atMs: number, reason: string): boolean {
     return this.#byCachebot(atMs, reason, name, atMs);
   }

@@ -1,6 +1,7 @@
 /**
- * A damaged clear.db is set aside, never overwritten, and a new one started with what can still be read of it: at the word of an
- * operator only (lccfsck --repair), for a page whose request is lost stays as it is. The way is that of lcc.db (db/sqlite/salvage.ts).
+ * A damaged clear.db is set aside, never overwritten, and a new one started with what can still be read of
+ * it: at the word of an operator only (lccfsck --repair), for a page whose request is lost stays as it is.
+ * The way is that of lcc.db (db/sqlite/salvage.ts).
  */
 import { LccError } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
@@ -10,7 +11,7 @@ import { asideOf, copyTable, finishSalvage, newOf, openDamaged, removeDatabase }
 import { beginClearAnew, faultsOf } from './fsck-look.js';
 import { openClearDb } from './open.js';
 
-/** What others refer to comes first. */
+/** Tables that others refer to come first. */
 const TABLES = [
   'counter',
   'cursor',
@@ -69,7 +70,7 @@ function buildNew(path: string, nowMs: number, log: Log, fromNothing: boolean): 
     db.close();
   } catch (error) {
     db.close();
-    // What was not finished must not be taken for the database when the damaged one is moved away.
+    // An unfinished copy must not be taken for the database when the damaged one is moved away.
     removeDatabase(fresh);
     throw error;
   }

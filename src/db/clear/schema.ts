@@ -1,9 +1,9 @@
 /**
- * The schema of clear.db, the database of cache clearing. Tables have the names of the paper that cache clearing was first
- * described in, in lower case. Times are milliseconds since 1970.
+ * The schema of clear.db, the database of cache clearing. Tables have the names of the paper that cache
+ * clearing was first described in, in lower case. Times are milliseconds since 1970.
  *
- * A row of `clear_cache_queue` is the delivery journal of its request: nothing is written for each rail, unless a rail
- * cannot take its part now (`rail_backlog`).
+ * A row of `clear_cache_queue` is the delivery journal of its request: nothing is written for each rail,
+ * unless a rail cannot take its part now (`rail_backlog`).
  */
 export const CLEAR_SCHEMA = `
 -- store_id: made with the database, by which the marks beside it know it.

@@ -1,7 +1,7 @@
 /**
- * Pages that are replaced instead of deleted: the rules that say which, their publications, and the names with a timestamp
- * that they were generated under. A publication is a number, never a time: a page is due while its last publication is
- * higher than the one that is on all rails.
+ * Pages that are replaced instead of deleted: the rules that say which, their publications, and the names
+ * with a timestamp that they were generated under. A publication is a number, never a time: a page is due
+ * while its last publication is higher than the one that is on all rails.
  */
 import type { Db } from '../../lib/sqlite.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -73,7 +73,7 @@ export class SoftStore extends SqlStore {
   readonly #postpone = this.sql.run<[untilMs: number, url: string, target: string, publishSeq: number]>(
     'UPDATE page_publish_info SET next_try_ms = ? WHERE url = ? AND target = ? AND publish_seq = ?',
   );
-  // What failed of a later one stays.
+  // The failures of a later publication stay.
   readonly #done = this.sql.run<[values: PageKey & { seq: number; nowMs: number }]>(
     `UPDATE page_publish_info SET done_seq = $seq, done_ms = $nowMs, attempts = iif(publish_seq > $seq, attempts, 0),
        next_try_ms = iif(publish_seq > $seq, next_try_ms, 0), last_error = iif(publish_seq > $seq, last_error, NULL)
@@ -82,7 +82,7 @@ export class SoftStore extends SqlStore {
   readonly #waiting = this.sql.number<[most: number]>(
     'SELECT count(*) FROM (SELECT 1 FROM page_publish_info WHERE publish_seq > done_seq LIMIT ?)',
   );
-  // Its target may have been removed.
+  // The target may have been removed.
   readonly #note = this.sql.run<[values: GeneratedPage & { madeMs: number }]>(
     `INSERT INTO generated_page SELECT $tsUrl, $target, $url, $madeMs
      WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)`,
@@ -119,7 +119,8 @@ export class SoftStore extends SqlStore {
     return this.#removeRule(url, target);
   }
 
-  /** The page has changed; passed over when its target was removed. Inside a transaction. @returns the number of its publication */
+  /** The page has changed; passed over when its target was removed. Inside a transaction. @returns the number
+   * of its publication */
   publish({ url, target, contentId = '' }: PageKey & { contentId?: string }, nowMs: number): number {
     const seq = this.#numbers.next('publish_seq');
     this.#publish(url, target, seq, nowMs, contentId, target);
@@ -127,8 +128,8 @@ export class SoftStore extends SqlStore {
   }
 
   /**
-   * Something was done to the page that was to be done before its last publication: that is made again, if it is later than
-   * a number. Inside a transaction.
+   * Something was done to the page that was to be done before its last publication: that is made again, if it
+   * is later than a number. Inside a transaction.
    * @returns whether it was
    */
   publishAgain(page: PageKey, afterSeq: number, nowMs: number): boolean {
@@ -138,7 +139,9 @@ export class SoftStore extends SqlStore {
     return true;
   }
 
-  /** Whether its last publication is not on all rails, or in their backlogs, yet, or is not older than a time. */
+  /**
+   * True if its last publication is not on all rails, or in their backlogs, yet, or is not older than a time.
+   */
   isUnderWaySince(page: PageKey, sinceMs: number): boolean {
     const last = this.get(page);
     return last !== undefined && (last.publishSeq > last.doneSeq || last.publishedMs >= sinceMs);
@@ -157,12 +160,14 @@ export class SoftStore extends SqlStore {
     return this.#get(url, target);
   }
 
-  /** The publication could not be brought to the rails. Inside a transaction; a later one is due at once all the same. */
+  /** The publication could not be brought to the rails. Inside a transaction; a later one is due at once all
+   * the same. */
   failed({ url, target, publishSeq }: PublishedPage, nextTryMs: number, error: string): void {
     this.#failed(nextTryMs, error, url, target, publishSeq);
   }
 
-  /** The publication is not to be brought to the rails before a time. Inside a transaction; a later one is due at once. */
+  /** The publication is not to be brought to the rails before a time. Inside a transaction; a later one is
+   * due at once. */
   postpone({ url, target, publishSeq }: PublishedPage, untilMs: number): void {
     this.#postpone(untilMs, url, target, publishSeq);
   }
@@ -187,7 +192,8 @@ export class SoftStore extends SqlStore {
     this.#note({ tsUrl, target, url, madeMs });
   }
 
-  /** Names that may still be on rails, a page at a time. @param untilMs those with later timestamps are left out */
+  /** Names that may still be on rails, a page at a time. @param untilMs those with later timestamps are left
+   * out */
   generated(
     after: Pick<GeneratedPage, 'tsUrl' | 'target'> = { tsUrl: '', target: '' },
     untilMs = Number.MAX_SAFE_INTEGER,
@@ -200,7 +206,7 @@ export class SoftStore extends SqlStore {
     return this.#namesOf(url, target, limit);
   }
 
-  /** It is on no rail any more. Inside a transaction. */
+  /** The name is on no rail any more. Inside a transaction. */
   forgetGenerated({ tsUrl, target }: Pick<GeneratedPage, 'tsUrl' | 'target'>): void {
     this.#forget(tsUrl, target);
   }

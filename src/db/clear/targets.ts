@@ -69,7 +69,9 @@ export class TargetStore extends SqlStore {
     return target;
   }
 
-  /** Makes a target, or gives one another address. @throws LccError `usage` when it is there as the other kind */
+  /**
+   * Makes a target, or gives one another address. @throws LccError `usage` when it is there as the other kind
+   */
   put({ name, kind, lbUrl, host }: TargetRow): void {
     const known = this.get(name);
     if (known !== undefined && known.kind !== kind)
@@ -87,8 +89,8 @@ export class TargetStore extends SqlStore {
 
   /**
    * Puts a target into a group.
-   * @throws LccError `usage` when one of them is not there, `group` is none, it would contain itself, or groups would be
-   *   deeper than MAX_DEPTH
+   * @throws LccError `usage` when one of them is not there, `group` is none, it would contain itself, or
+   *   groups would be deeper than MAX_DEPTH
    */
   join(group: string, member: string): void {
     const above = this.demand(group);
@@ -129,7 +131,7 @@ function described(kind: TargetRow['kind']): string {
   return kind === 'group' ? 'a group' : 'an elementary target';
 }
 
-/** Whether `to` is `from`, or below it. */
+/** True if `to` is `from`, or below it. */
 function reaches(members: readonly MemberRow[], from: string, to: string): boolean {
   return from === to || members.some(row => row.target === from && reaches(members, row.member, to));
 }

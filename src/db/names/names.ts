@@ -1,20 +1,21 @@
 /**
- * The names of a store: which file ids may be in use, which are free, and every id's generation. One SQLite file in the
- * store's own folder, written by its Bot Manager alone.
+ * The names of a store: which file ids may be in use, which are free, and every id's generation. One SQLite
+ * file in the store's own folder, written by its Bot Manager alone.
  *
- * A name is an id and a generation. The promise is that no name ever means two contents, across kill -9 and power cuts
- * at any instant; an id may be lost, never doubled:
+ * A name is an id and a generation. The promise is that no name ever means two contents, across kill -9 and
+ * power cuts at any instant; an id may be lost, never doubled:
  *
  *     (fresh) ──reserve──▶ taken ──note──▶ gone ──free──▶ free, next generation ──reserve──▶ taken …
  *                            ╰──────────release (never held content)──▶ free, same generation
  *
- * - `reserve` commits before any of its names is handed out. A crash loses what was reserved and not yet used.
- * - `note` commits before a deletion is acknowledged, and does nothing for a name that is not the id's current one: a
- *   deletion sent again after its id was given out again must not touch the new holder.
+ * - `reserve` commits before any of its names is handed out. A crash loses what was reserved and not yet
+ *   used.
+ * - `note` commits before a deletion is acknowledged, and does nothing for a name that is not the id's
+ *   current one: a deletion sent again after its id was given out again must not touch the new holder.
  * - An id of generation 0 in use has no row; the file grows with deletions, not with content.
  *
- * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job. Batches pay
- * for the commits (1000 names 4 ms, once per 1000 fetches).
+ * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job.
+ * Batches pay for the commits (1000 names 4 ms, once per 1000 fetches).
  */
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { holderOf } from '../../lib/lock.js';
@@ -63,7 +64,8 @@ CREATE TABLE names(
 CREATE INDEX names_free ON names(id) WHERE state = 2;
 CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 `;
-// start: how often a Bot Manager has opened it, by which a Queue Manager knows an older copy of the whole store.
+// start: how often a Bot Manager has opened it, by which a Queue Manager knows an older copy of the whole
+// store.
 const STEPS = [SCHEMA, `${MARK_SCHEMA} INSERT INTO counter VALUES ('start', 0);`];
 
 const NAMES: Marked = {
@@ -116,7 +118,9 @@ export class NamesDb extends SqlStore {
   get nextId(): number {
     return this.#readNext();
   }
-  /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs. */
+  /**
+   * Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs.
+   */
   get lastAtMs(): number {
     return this.sql.number('SELECT max(at) FROM names WHERE state = 1')();
   }
@@ -150,7 +154,8 @@ export class NamesDb extends SqlStore {
     step('bm.names.released');
   }
 
-  /** Notes durably that names' files are to go, each `atMs` on the store's clock. Those not in use are passed over. */
+  /** Notes durably that names' files are to go, each `atMs` on the store's clock. Those not in use are passed
+   * over. */
   note(deletions: readonly { name: Name; atMs: number }[]): void {
     const noted = this.#inTransaction(() => {
       const next = this.nextId;
@@ -210,7 +215,7 @@ export class NamesDb extends SqlStore {
     for (const rows of pages) for (const row of rows) yield nameRow(row);
   }
 
-  /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */
+  /** The row of an id; undefined when it has none: in use at generation 0, or never given out. */
   row(id: number): NameRow | undefined {
     const row = this.#selectName(id);
     return row && nameRow(row);
@@ -236,7 +241,8 @@ export class NamesDb extends SqlStore {
     });
   }
 
-  /** What is wrong with it if it is not the one that was served last, as it was then or later; undefined: nothing that could be seen. */
+  /** The fault of a database that is not the one served last, as it was then or later; undefined: nothing
+   * that could be seen. */
   wentBack(): string | undefined {
     return wentBack(this.db, this.db.name, NAMES);
   }
@@ -277,7 +283,8 @@ export class NamesDb extends SqlStore {
       return this.db.transaction(work).immediate();
     } catch (error) {
       const reason = explained(this.db.name, error);
-      // Nothing in it can be trusted from here on: the next process to open it finds it damaged and sets it aside.
+      // Nothing in it can be trusted from here on: the next process to open it finds it damaged and sets it
+      // aside.
       if (reason instanceof LccError && reason.code === 'data.malformed') {
         this.db.pragma(`user_version = ${CONDEMNED}`);
       }

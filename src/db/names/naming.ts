@@ -1,12 +1,13 @@
 /**
- * Names of files in a store: `ab/cd/00abcd12.3` is id 0xabcd12 in its generation 3. 256 consecutive ids share a folder,
- * so that what is fetched together lies together; after 16 777 216 ids the 65 536 folders are filled further.
+ * Names of files in a store: `ab/cd/00abcd12.3` is id 0xabcd12 in its generation 3. 256 consecutive ids share
+ * a folder, so that what is fetched together lies together; after 16 777 216 ids the 65 536 folders are
+ * filled further.
  */
 import type { Name } from './names.js';
 
 const FORM = /^([0-9a-f]{2})\/([0-9a-f]{2})\/([0-9a-f]{8,13})\.(0|[1-9][0-9]{0,14})$/;
 
-/** Whether a name is that of a folder in a store, or in one of those. */
+/** True if a name is that of a folder in a store, or in one of those. */
 export function isFolderName(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name);
 }
@@ -29,7 +30,8 @@ export function fileIdOf(name: Name): string {
   return `${folderOf(name.id)}/${name.id.toString(16).padStart(8, '0')}.${name.gen}`;
 }
 
-/** Reads a file id back; undefined for anything `fileIdOf` does not write (`../../etc/passwd`, an absolute path, …). */
+/** Reads a file id back; undefined for anything `fileIdOf` does not write (`../../etc/passwd`, an absolute
+ * path, …). */
 export function nameOf(fileId: string): Name | undefined {
   const found = FORM.exec(fileId);
   if (found === null) return undefined;

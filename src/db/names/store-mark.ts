@@ -1,4 +1,5 @@
-/** The file `machine-id` of a store: the machine it belongs to, and which of all stores that this machine ever had. */
+/** The file `machine-id` of a store: the machine it belongs to, and which of all stores that this machine
+ * ever had. */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,12 +24,13 @@ export function readStoreMark(dir: string): StoreMark | undefined {
   }
 }
 
-/** What a Bot Manager says of its store. */
+/** A Bot Manager's words on its store. */
 export interface StoreWord {
   id: string;
-  /** How often its names were opened; 1: they are new, and begin beyond all that is in the store. Undefined: it did not say. */
+  /** How often its names were opened; 1: they are new, and begin beyond all that is in the store. Undefined:
+   * it did not say. */
   starts: number | undefined;
-  /** Of this run of the Bot Manager. */
+  /** Id of this run of the Bot Manager. */
   run: string;
 }
 
@@ -52,7 +54,8 @@ export function strangeStore(machineId: string): string {
   return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;
 }
 
-/** Whether there is content in the store: a folder is made for a page before it is fetched, and some never come. */
+/** True if there is content in the store: a folder is made for a page before it is fetched, and some never
+ * come. */
 export function hasContent(dir: string): boolean {
   return foldersIn(dir).some(outer =>
     foldersIn(join(dir, outer)).some(inner =>

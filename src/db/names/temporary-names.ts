@@ -1,7 +1,5 @@
-/**
- * Names of files by the million, and what is known of each. They lie in a temporary file that SQLite removes by itself;
- * memory is that of its cache.
- */
+/** Names of files by the million, and what is known of each. They lie in a temporary file that SQLite removes
+ * by itself; memory is that of its cache. */
 import { openSqlite } from '../../lib/sqlite.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { Name } from './names.js';

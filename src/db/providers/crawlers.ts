@@ -3,12 +3,13 @@ import { rootsAround } from '../../wire/roots.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 
-/** Of those there are, at most. */
+/** Most crawlers that are shown. */
 const CRAWLERS_SHOWN = 10;
 /** Sorts after all that begins with what it follows. */
 const LAST = '\u{10ffff}';
 
-/** Numbers of enabled providers with `spider`, a root of which is around a directory, that directory, or below it; ascending. */
+/** Numbers of enabled providers with `spider`, a root of which is around a directory, that directory, or
+ * below it; ascending. */
 export function crawlersOf(db: Db, prefix: string): number[] {
   const crawlers = new Sql(db).values<[{ around: string; prefix: string; end: string }], number>(
     `SELECT DISTINCT pid FROM proots JOIN pidb USING (pid)
@@ -22,10 +23,8 @@ export function crawlersOf(db: Db, prefix: string): number[] {
 /** Roots of one host that are compared. */
 const MOST_COMPARED = 10_000;
 
-/**
- * Numbers of enabled providers that announce, a root of which is around a directory, that directory, or below it, however many
- * slashes follow each other in either; ascending, CRAWLERS_SHOWN at most.
- */
+/** Numbers of enabled providers that announce, a root of which is around a directory, that directory, or
+ * below it, however many slashes follow each other in either; ascending, CRAWLERS_SHOWN at most. */
 export function announcersOf(db: Db, prefix: string): number[] {
   if (!URL.canParse(prefix)) return [];
   const { origin } = new URL(prefix);

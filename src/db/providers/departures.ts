@@ -1,11 +1,11 @@
 /**
  * Providers that leave, and roots that are taken off:
  *
- *     stays ──leave──▶ leaving ──its time has come──▶ removed, a slice at a time ──▶ left: the number stays taken
+ *     stays ──leave──▶ leaving ──its time has come──▶ removed, in slices ──▶ left: the number stays taken
  *       ▲                 │
  *       ╰─────enable──────╯
  *
- *     root ──given up by a reset──▶ given ──its time has come──▶ what is held outside of the others is removed, a slice at a time
+ *     root ──given up by a reset──▶ given ──its time has come──▶ content outside of the others goes, in slices
  *       ▲                              │
  *       ╰────────proven again──────────╯
  *
@@ -28,7 +28,7 @@ interface Departure {
   kind: 'all' | 'outside';
   /** How often roots had been taken off. */
   trimming: number;
-  /** What is held of a root that was given up goes where its time was over then, seconds. */
+  /** Time, in seconds, at which content of a given-up root goes. */
   dueS: number;
 }
 
@@ -97,15 +97,15 @@ export class DepartureStore extends SqlStore {
     return departure && { ...departure, dueS: nowS };
   }
 
-  /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes back. Yields how many urls. */
+  /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes
+   * back. Yields how many urls. */
   removeAll(pid: number, rows: () => number, nowS: () => number): Generator<number, void> {
     return this.#stores.reconciler.run(pid, EVERYTHING, rows, nowS);
   }
 
   /**
-   * What is asked for at an address that is not inside, a slice a step; what is held stays where a root that was given up keeps it.
-   * Yields how many urls.
-   * @param insideOf asked at each step: a root may have come back
+   * Removes urls at addresses that are not inside, a slice a step; content of a given-up root stays where
+   * that keeps it. Yields the number of urls. @param insideOf asked at each step: a root may have come back
    */
   *removeOutside(
     { pid, dueS }: Departure,
@@ -135,12 +135,13 @@ export class DepartureStore extends SqlStore {
     }
   }
 
-  /** Whether it has not been taken back by the operator. */
+  /** True if it has not been taken back by the operator. */
   isMeant({ pid, kind }: Departure): boolean {
     return kind === 'outside' || this.#leaves(pid) === 1;
   }
 
-  /** Nothing is left to remove: of one that has left all is forgotten, of one that registered by itself all but its number. */
+  /** Nothing is left to remove: of one that has left all is forgotten, of one that registered by itself all
+   * but its number. */
   done({ pid, kind, trimming, dueS }: Departure): void {
     if (kind === 'outside') {
       this.#given.forget(pid, dueS);

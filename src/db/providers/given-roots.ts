@@ -1,6 +1,7 @@
 /**
- * Roots that a reset of the password has given up: nothing is fetched below them and nothing is announced there, but what is held stays
- * for `rs.leave_ms`, in which a root that is proven again finds it (departures.ts removes it then).
+ * Roots that a reset of the password has given up: nothing is fetched below them and nothing is announced
+ * there, but what is held stays for `rs.leave_ms`, in which a root that is proven again finds it
+ * (departures.ts removes it then).
  */
 import { strictRootCheck } from '../../wire/roots.js';
 import { SqlStore } from '../sqlite/sql-store.js';

@@ -1,7 +1,5 @@
-/**
- * What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, its last one in the
- * queue, and whether its quota has room.
- */
+/** Reads of a UNS in lcc.db: a provider and the errors it has not received; at the end of a set, its last one
+ * in the queue, and whether its quota has room. */
 import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
 import { corrupt, isInteger, isText } from '../sqlite/row-checks.js';
@@ -22,10 +20,8 @@ export interface ProviderError {
   cured: 0 | 1;
 }
 
-/**
- * The UNS's view of lcc.db. Every call sees the database as it is now, also when it was put in the place of a damaged
- * one meanwhile.
- */
+/** The UNS's view of lcc.db. Every call sees the database as it is now, also when it was put in the place of
+ * a damaged one meanwhile. */
 export class PidbReader {
   readonly #path: string;
   #view: View | undefined;
@@ -36,7 +32,8 @@ export class PidbReader {
   }
 
   /**
-   * @throws LccError `input.missing` while there is no database, `data.malformed` where the provider cannot be read
+   * @throws LccError `input.missing` while there is no database, `data.malformed` where the provider cannot
+   * be read
    */
   provider(pid: number): Provider | undefined {
     return this.#guard(({ provider }) => {
@@ -45,10 +42,8 @@ export class PidbReader {
     });
   }
 
-  /**
-   * The id of the provider's last set in the queue: 0 before the first one, and where it cannot be read. Undefined: there is
-   * no such provider any more.
-   */
+  /** The id of the provider's last set in the queue: 0 before the first one, and where it cannot be read.
+   * Undefined: there is no such provider any more. */
   latestSet(pid: number): number | undefined {
     try {
       return this.#guard(({ latest }) => latest(pid));
@@ -59,8 +54,8 @@ export class PidbReader {
   }
 
   /**
-   * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the provider has not
-   * received: kept ones above the mark, and ones that are only counted.
+   * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the
+   * provider has not received: kept ones above the mark, and ones that are only counted.
    * @throws LccError as `provider`
    */
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
@@ -69,12 +64,13 @@ export class PidbReader {
       for (const { errseq, code, text, attrs } of shown)
         if (!isInteger(code) || !isText(text) || !isText(attrs))
           throw corrupt(`row ${errseq} of pierr has a value of another type`);
-      // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
+      // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received
+      // all the same.
       return { shown, total: shown.length === 0 ? 0 : total({ pid, mark }) };
     });
   }
 
-  /** What the provider's announcements are worth; undefined where that cannot be read. */
+  /** Worth of the provider's announcements; undefined where that cannot be read. */
   truth(pid: number, nowS: number): ProviderTruth | undefined {
     try {
       return this.#guard(({ truth }) => truth.read(nowS, pid)[0]);
@@ -84,7 +80,9 @@ export class PidbReader {
     }
   }
 
-  /** What the provider's content will grow by when all that waits arrives as announced; nothing when too many wait. */
+  /**
+   * Growth of the provider's content when all that waits arrives as announced; nothing when too many wait.
+   */
   waitingGrowth(pid: number): { files: number; space: number } {
     return this.#guard(({ waiting, waitingGrowth }) => {
       const isFew = waiting(pid) <= MAX_SUMMED;
@@ -92,7 +90,7 @@ export class PidbReader {
     });
   }
 
-  /** What is held of a url, and whether it is going to be fetched. */
+  /** The content held of a url, and whether it is going to be fetched. */
   lookUp(pid: number, curl: string, mimetype: string): { heldBytes: number | undefined; isWaiting: boolean } {
     return this.#guard(({ held, isQueued }) => ({
       heldBytes: held({ pid, curl, mimetype }),
@@ -105,7 +103,8 @@ export class PidbReader {
     this.#view = undefined;
   }
 
-  /** What cannot be read, a damaged page say, concerns the caller that asked for it: not the process, which serves others. */
+  /** A page that cannot be read, a damaged one say, concerns the caller that asked for it: not the process,
+   * which serves others. */
   #guard<T>(read: (view: View) => T): T {
     try {
       return read(this.#open());

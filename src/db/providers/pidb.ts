@@ -1,4 +1,5 @@
-/** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
+/** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it:
+ * pidb-reader.ts. */
 import { LccError } from '../../lib/errors.js';
 import { NO_PASSWORD } from '../../lib/password.js';
 import type { Db } from '../sqlite/open.js';
@@ -8,7 +9,7 @@ import { SiteLogins } from './site-logins.js';
 
 export { removeProvider } from './removal.js';
 
-/** What an operator decides of a provider. */
+/** Terms that an operator gives a provider. */
 export interface ProviderTerms {
   enabled: boolean;
   filesmax: number;
@@ -29,24 +30,25 @@ export interface ProviderTerms {
   /** The mass-delete fuse: share and number of urls; null = qm.fuse_percent, qm.fuse_urls. */
   fusepercent: number | null;
   fuseurls: number | null;
-  /** Limits of one fetch, where tighter than the robot's own: bytes, milliseconds; null = bot.max_content_bytes, bot.total_timeout_ms. */
+  /** Limits of one fetch, where tighter than the robot's own: bytes, milliseconds; null =
+   * bot.max_content_bytes, bot.total_timeout_ms. */
   maxlen: number | null;
   fetchtimeout: number | null;
   /** User-Agent that its site receives; null = bot.user_agent. */
   useragent: string | null;
   /** Milliseconds between the end of one fetch and the beginning of the next; null = qm.pace_ms. */
   pacems: number | null;
-  /** What its pages link to is fetched, too. */
+  /** True if urls that its pages link to are fetched, too. */
   spider: boolean;
   /** Providers of one name share qm.group_lanes; null = none. */
   groupname: string | null;
-  /** What it holds is asked for again now and then; null = as spider. */
+  /** True if its pages are asked for again now and then; null = as spider. */
   scan: boolean | null;
   /** Urls a day that a scan may ask for; null = spider.scan_per_day, spider.scan_percent_per_day. */
   scanperday: number | null;
 }
 
-/** What the QM counts. */
+/** Counters of the QM. */
 interface ProviderCounters {
   filesused: number;
   spaceused: number;
@@ -69,7 +71,7 @@ interface ProviderCounters {
   backoffuntil: number;
   /** No fetch before this time, for its bandwidth: milliseconds since 1970. */
   dueat: number;
-  /** It leaves: when what it holds is removed; null = it stays. */
+  /** Time at which the content of a provider that leaves is removed; null = it stays. */
   leaveat: number | null;
 }
 
@@ -77,7 +79,7 @@ export interface Provider extends ProviderTerms, ProviderCounters {
   pid: number;
   /** rs: it registered by itself. */
   origin: 'operator' | 'rs';
-  /** Of its password: one more with each that replaces another. */
+  /** Generation of its password: one more with each that replaces another. */
   generation: number;
   /** sha256:SALT:HASH. */
   password: string;
@@ -92,10 +94,8 @@ export interface FullSetRation {
   wanted: string | undefined;
 }
 
-/**
- * What is left of a provider's ration when `waiting` full sets are accepted and not yet absorbed: the first of them will
- * fulfil a wish for one, each other costs one (`ProviderStore.noteSet` counts them so).
- */
+/** The rest of a provider's ration when `waiting` full sets are accepted and not yet absorbed: the first of
+ * them will fulfil a wish for one, each other costs one (`ProviderStore.noteSet` counts them so). */
 export function fullSetRation(
   provider: Pick<Provider, 'fullsetsallowed' | 'fullsetsused' | 'fullsetssince' | 'fullsetwanted'>,
   waiting: number,
@@ -315,7 +315,7 @@ export function removeRoots(db: Db, pid: number, roots: readonly string[]): void
 }
 
 /**
- * What the provider's site gets when it asks for a user and a password; undefined: nothing.
+ * Sets the user and password that the provider's site gets when it asks; undefined: none.
  * @param login `user:password`
  * @throws LccError `usage` for an unknown pid
  */
@@ -361,7 +361,7 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
     // This counts from now on, whether or not the Registration Server had disabled it.
     db.prepare('UPDATE pidb SET rsdisabled = 0 WHERE pid = ?').run(pid);
   }
-  // What is owed of another limit is no measure of this one.
+  // Time owed to another limit is no measure of this one.
   if (terms.bandwidth !== undefined) db.prepare('UPDATE pidb SET dueat = 0 WHERE pid = ?').run(pid);
 }
 

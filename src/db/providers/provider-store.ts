@@ -1,4 +1,4 @@
-/** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
+/** Reads of the Queue Manager about its providers, and its writes besides the counters. */
 import { LccError } from '../../lib/errors.js';
 import { NO_PASSWORD } from '../../lib/password.js';
 import { strictRootCheck } from '../../wire/roots.js';
@@ -17,7 +17,8 @@ export interface ScheduledProvider {
   /** 24 or 168 characters 0/1, '' = always. */
   timeofday: string;
   enforce: number;
-  /** Failures of the site as a whole, one after the other, and the time (seconds) before which it is left alone. */
+  /** Failures of the site as a whole, one after the other, and the time (seconds) before which it is left
+   * alone. */
   backoffs: number;
   backoffuntil: number;
   /** When its bandwidth permits the next fetch (milliseconds). */
@@ -124,7 +125,7 @@ export class ProviderStore extends SqlStore {
   readonly #updateAllWishes = this.sql.changes<[reason: string]>(
     `UPDATE pidb SET fullsetwanted = ? WHERE ${MAY_WISH}`,
   );
-  /** Whether somebody may announce for it. */
+  /** True if somebody may announce for it. */
   readonly hasPassword = this.sql.has<[pid: number]>(
     `SELECT 1 FROM pidb WHERE pid = ? AND password <> '${NO_PASSWORD}'`,
   );
@@ -169,7 +170,8 @@ export class ProviderStore extends SqlStore {
     return provider;
   }
 
-  /** Providers with a login that is lost. Nothing is fetched of them: their sites would refuse it, and all would be removed. */
+  /** Providers with a login that is lost. Nothing is fetched of them: their sites would refuse it, and all
+   * would be removed. */
   readonly withoutLogin = new Set<number>();
 
   #loadLogin(provider: ScheduledProvider, row: string): void {
@@ -193,8 +195,9 @@ export class ProviderStore extends SqlStore {
   readonly roots = this.sql.values<[pid: number], string>('SELECT root FROM proots WHERE pid = ?');
 
   /**
-   * Whether a url lies below the roots of a provider that registered by itself: it may take roots off while sets of it are on
-   * their way, and all that is outside of the others is to be gone then. Undefined: the operator added it, or it has left.
+   * True if a url lies below the roots of a provider that registered by itself: it may take roots off while
+   * sets of it are on their way, and all that is outside of the others is to be gone then. Undefined: the
+   * operator added it, or it has left.
    */
   insideOf(pid: number): ((url: string) => boolean) | undefined {
     const roots = this.#selectOwnRoots(pid);
@@ -208,21 +211,24 @@ export class ProviderStore extends SqlStore {
     this.#updateBackoff(backoffs, untilS, pid);
   }
 
-  /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that was ahead. */
+  /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that
+   * was ahead. */
   shortenDelays(untilMs: number): void {
     const ms = BigInt(Math.round(untilMs));
     this.#shortenWaits({ ms });
     if (this.wholeDueMs > untilMs) this.#shortenWholeWait(Math.round(untilMs));
   }
 
-  /** The wall clock was set: all that waits does so for as long as before. @param byMs how much later it is by it */
+  /** The wall clock was set: all that waits does so for as long as before. @param byMs how much later it is
+   * by it */
   moveDelays(byMs: number): void {
     const ms = BigInt(Math.round(byMs));
     this.#moveWaits({ ms });
     this.#moveWholeWait({ ms });
   }
 
-  /** What the wall clock said when a wait was written last, milliseconds; undefined in a database from before that was noted. */
+  /** Wall clock, in milliseconds, when a wait was written last; undefined in a database from before that was
+   * noted. */
   get delaysWrittenAtMs(): number | undefined {
     return this.#selectWrittenAt();
   }
@@ -288,8 +294,8 @@ export class ProviderStore extends SqlStore {
   }
 
   /**
-   * Asks for a full set, of one provider or of all; an earlier reason stays, and of a provider without a password, which nobody
-   * announces for, none is asked.
+   * Asks for a full set, of one provider or of all; an earlier reason stays, and of a provider without a
+   * password, which nobody announces for, none is asked.
    * @returns how many providers that changed
    */
   wantFullSet(reason: FullSetReason, pid?: number): number {

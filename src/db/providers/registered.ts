@@ -1,7 +1,5 @@
-/**
- * Providers that registered by themselves (`pidb.origin` is `rs`), and the operations of the Registration Server that the Queue
- * Manager has answered. Called inside of its transactions.
- */
+/** Providers that registered by themselves (`pidb.origin` is `rs`), and the operations of the Registration
+ * Server that the Queue Manager has answered. Called inside of its transactions. */
 import type { Db } from '../sqlite/open.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { MAX_SETS_SHOWN, type TakenSet } from '../../wire/rs-looks.js';
@@ -28,7 +26,7 @@ interface AnsweredOperation {
   answer: string;
 }
 
-/** What is kept of an operation. */
+/** The stored form of an operation. */
 interface OperationRow extends AnsweredOperation {
   id: string;
   op: string;
@@ -36,13 +34,13 @@ interface OperationRow extends AnsweredOperation {
   atS: number;
 }
 
-/** What decides on what may be done with a provider. */
+/** Fields that decide on what may be done with a provider. */
 export interface Standing {
   origin: 'operator' | 'rs';
-  /** Of its password. */
+  /** Generation of its password. */
   generation: number;
   enabled: 0 | 1;
-  /** It leaves: when what it holds is removed, seconds; null = it stays. */
+  /** Time at which the content of a provider that leaves is removed, seconds; null = it stays. */
   leaveat: number | null;
   /** 1: it has left, and there is nothing of it any more. */
   left: 0 | 1;
@@ -50,7 +48,7 @@ export interface Standing {
   rsdisabled: 0 | 1;
 }
 
-/** What may be said of a provider: all of it but its secrets. */
+/** The public fields of a provider: all but its secrets. */
 export interface ShownProvider
   extends Omit<Provider, 'password'>, Pick<Standing, 'origin' | 'generation' | 'left'> {
   /** Errors that it has not received, by code. */
@@ -59,11 +57,11 @@ export interface ShownProvider
   sets: TakenSet[];
   /** Given up by a reset of the password. */
   givenroots: GivenRoot[];
-  /** What its announcements are worth. */
+  /** Worth of its announcements. */
   truthfulness: ShownTruth | null;
 }
 
-/** What operators do, as SQL has a list. */
+/** Controls of operators, as SQL has a list. */
 const CONTROLS = [...RS_CONTROLS, 'limits'].map(op => `'${op}'`).join(', ');
 
 /** Providers whose errors are remembered as counted. */
@@ -108,7 +106,7 @@ export class RegisteredStore extends SqlStore {
     this.#truth = new TruthReader(db);
   }
 
-  /** What an operation of this id was answered; undefined: it is new. */
+  /** The answer to an operation of this id; undefined: it is new. */
   readonly answered = this.sql.row<[id: string], AnsweredOperation>(
     'SELECT digest, answer FROM rsop WHERE id = ?',
   );
@@ -140,7 +138,7 @@ export class RegisteredStore extends SqlStore {
     "SELECT origin, generation, enabled, leaveat, password = '' AS left, rsdisabled FROM pidb WHERE pid = ?",
   );
 
-  /** Whether the number is, or was, somebody's, for all that is known. */
+  /** True if the number is, or was, somebody's, for all that is known. */
   wasUsed(pid: number): boolean {
     return this.#wasUsed({ pid }) === 1;
   }
@@ -167,25 +165,28 @@ export class RegisteredStore extends SqlStore {
     addRoots(this.db, pid, roots);
   }
 
-  /** What lies outside of the others is removed (departures.ts). @throws LccError `usage` for a root that it does not have */
+  /** Content outside of the other roots is removed (departures.ts). @throws LccError `usage` for a root that
+   * it does not have */
   removeRoots(pid: number, roots: readonly string[]): void {
     if (roots.length === 0) return;
     removeRoots(this.db, pid, roots);
     this.#trim(pid);
   }
 
-  /** They are its roots no more; what is held of them is removed at that time, unless they come back (departures.ts). */
+  /** They are its roots no more; what is held of them is removed at that time, unless they come back
+   * (departures.ts). */
   giveUpRoots(pid: number, roots: readonly string[], atS: number): void {
     this.removeRoots(pid, roots);
     for (const root of roots) this.#given.add(pid, root, atS);
   }
 
-  /** It is not enabled from now on; what it holds is removed at that time (departures.ts). */
+  /** The provider is not enabled from now on; its content is removed at that time (departures.ts). */
   leave(pid: number, atS: number): void {
     this.#leave(atS, pid);
   }
 
-  /** An operator of the Registration Server disables it, and may enable it again: if it was enabled, or they disabled it. */
+  /** An operator of the Registration Server disables it, and may enable it again: if it was enabled, or they
+   * disabled it. */
   disable(pid: number): void {
     const { enabled = 0, rsdisabled = 0 } = this.standing(pid) ?? {};
     changeProvider(this.db, pid, { enabled: false });
@@ -196,7 +197,7 @@ export class RegisteredStore extends SqlStore {
     changeProvider(this.db, pid, { enabled: true });
   }
 
-  /** It does not leave. */
+  /** The provider does not leave. */
   readonly stay = this.sql.run<[pid: number]>(
     'UPDATE pidb SET enabled = leaveenabled, leaveat = NULL WHERE pid = ?',
   );
@@ -229,7 +230,8 @@ export class RegisteredStore extends SqlStore {
     return { ...rest, givenroots, origin, generation, left, errors, sets, truthfulness };
   }
 
-  /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and ask at each page. */
+  /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and
+   * ask at each page. */
   #errorCodes(pid: number, count: number): ShownProvider['errors'] {
     const [first, last] = this.#errorRange.get(pid, pid) ?? [];
     const mark = `${count} ${String(first)} ${String(last)}`;

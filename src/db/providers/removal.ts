@@ -1,11 +1,12 @@
-/** A provider is removed: by itself when nothing is held of it, else with all of that by the Queue Manager (departures.ts). */
+/** A provider is removed: by itself when nothing is held of it, else with all of that by the Queue Manager
+ * (departures.ts). */
 import { amount } from '../../config/words.js';
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { SiteLogins } from './site-logins.js';
 
-/** What is kept of a provider besides what it holds, and has no use when it has left. */
+/** Tables about a provider besides its content, which have no use when it has left. */
 export const TABLES_OF_PROVIDER = [
   'held',
   'pierr',
@@ -46,7 +47,9 @@ export function contentOf(db: Db, pid: number): { stored: number; queued: number
   return { stored: count('lccurl'), queued: count('qdb') };
 }
 
-/** From now on it is disabled, and leaves: the Queue Manager removes all that it has, and then the provider. */
+/**
+ * From now on it is disabled, and leaves: the Queue Manager removes all that it has, and then the provider.
+ */
 export function purgeProvider(db: Db, pid: number, nowS: number): void {
   const leave = new Sql(db).run<[nowS: number, pid: number]>(
     `UPDATE pidb SET leaveat = ?, leaveenabled = iif(leaveat IS NULL, enabled, leaveenabled), enabled = 0 WHERE pid = ?`,

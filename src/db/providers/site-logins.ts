@@ -1,7 +1,8 @@
 /**
- * Logins for sites that ask for a user and a password (RFC 7617). They stand as they are in a file beside lcc.db, `logins`, which
- * its owner alone can read: those who may read the cache read lcc.db as well. There a row of `sitelogin` says that a
- * provider has one; a database in memory has the login itself there, as files had up to 0.2.0.
+ * Logins for sites that ask for a user and a password (RFC 7617). They stand as they are in a file beside
+ * lcc.db, `logins`, which its owner alone can read: those who may read the cache read lcc.db as well. There a
+ * row of `sitelogin` says that a provider has one; a database in memory has the login itself there, as files
+ * had up to 0.2.0.
  *
  *     change:  file, synced ──▶ row, committed ──▶ the Queue Manager notices the commit, and reads both
  */
@@ -45,7 +46,9 @@ export class SiteLogins {
   }
 }
 
-/** Moves logins that stand in the database, of an older LCC, into the file, and overwrites where they stood. */
+/**
+ * Moves logins that stand in the database, of an older LCC, into the file, and overwrites where they stood.
+ */
 export function moveLogins(db: Db): void {
   const rows = new Sql(db).rows<[], { pid: number; login: string }>(
     `SELECT pid, login FROM sitelogin WHERE login <> '${ELSEWHERE}'`,

@@ -1,6 +1,7 @@
 /**
- * What was asked unasked and is not held (table `known`): until its time has come, `ifabsent` of what nobody announced takes it
- * for present, so that a crawl ends. All methods run inside the caller's transaction.
+ * Urls that were asked for unasked and are not held (table `known`): until its time has come, `ifabsent` of
+ * what nobody announced takes it for present, so that a crawl ends. All methods run inside the caller's
+ * transaction.
  */
 import { LEAVES_ROOTS, ROBOTS_FORBID, SITE_WISHES, UNPERMITTED } from '../../wire/codes.js';
 import type { ErrorReach } from '../../wire/fetch.js';
@@ -12,14 +13,16 @@ const DAY_S = 86_400;
 export const LONGEST_S = 90 * DAY_S;
 /** Rows that go at a time where a provider has too many. */
 const DROPPED_AT_A_TIME = 1000;
-/** Rows whose time a flush ends: the queue waits meanwhile (half a second). Another flush ends that of further ones. */
+/** Rows whose time a flush ends: the queue waits meanwhile (half a second). Another flush ends that of
+ * further ones. */
 const MAX_FLUSHED = 100_000;
 
 /** Why a page is not to be had. */
 export type Absence =
   /** An answer that stands for long, as 404; doubled each time. */
   | 'gone'
-  /** The same of a page that was held, which may be back soon: asked for within half a day, and as `gone` in a week. */
+  /** The same of a page that was held, which may be back soon: asked for within half a day, and as `gone` in
+   * a week. */
   | 'lost'
   /** Failures that may pass, until no more tries were left; doubled each time. */
   | 'failed'
@@ -27,7 +30,8 @@ export type Absence =
   /** A type that is not taken; a page that no index is to keep. */
   | 'unwanted'
   | 'robots'
-  /** The LCC itself does not permit it: noted for those who look, and asked for whenever a link names it again. */
+  /** The LCC itself does not permit it: noted for those who look, and asked for whenever a link names it
+   * again. */
   | 'unpermitted';
 
 /** For how long, the first time, and whether each further time in a row is twice as long. */
@@ -41,7 +45,7 @@ const TERMS: Record<Absence, readonly [seconds: number, doubles: boolean]> = {
   unpermitted: [0, false],
 };
 
-/** What `times` is of a page that was lost: a week is halved four times. */
+/** The value of `times` for a page that was lost: a week is halved four times. */
 const LOST_TIMES = -3;
 
 /** A type that is not taken. */
@@ -93,10 +97,10 @@ export class AbsentPagesStore extends SqlStore {
     this.#most = most;
   }
 
-  /** Whether anything is known so of a provider. */
+  /** True if anything is known so of a provider. */
   readonly hasAny = this.sql.has<[pid: number]>('SELECT 1 FROM known WHERE pid = ? LIMIT 1');
 
-  /** Its owner has announced it, or content has come. */
+  /** The owner has announced the url, or content has come. */
   forget(pid: number, curl: string): void {
     const changes = this.#delete(pid, curl);
     this.#counted(pid, -changes);
@@ -109,9 +113,8 @@ export class AbsentPagesStore extends SqlStore {
   }
 
   /**
-   * What is known of a provider, or of all, keeps no link of now from being fetched.
-   * @param most rows, those first whose time would end first
-   * @returns providers of which something did
+   * Urls of a provider, or of all, that are known not to be had keep no link of now from being fetched.
+   * @param most rows, those first whose time would end first @returns providers that had any
    */
   flush(nowS: number, pid?: number, most = MAX_FLUSHED): number[] {
     const pids = pid === undefined ? this.#pids() : [pid];
@@ -122,7 +125,7 @@ export class AbsentPagesStore extends SqlStore {
     });
   }
 
-  /** Whether it is known that a page is not to be had. */
+  /** True if it is known that a page is not to be had. */
   isKnown(pid: number, curl: string, nowS: number): boolean {
     const until = this.#selectUntil(pid, curl);
     // Further ahead than anything is noted for: the clock was ahead then.
@@ -144,7 +147,7 @@ export class AbsentPagesStore extends SqlStore {
     const [seconds, doubles] = TERMS[absence];
     const times = absence === 'lost' ? LOST_TIMES : isSame ? before.times + 1 : 1;
     const lasts = doubles ? Math.min(seconds * 2 ** Math.min(times - 1, 10), LONGEST_S) : seconds;
-    // What is forbidden is not asked.
+    // A forbidden url is not asked for.
     const asked = isSame && code === ROBOTS_FORBID ? before.asked : nowS;
     this.#upsert({ pid, curl, code, times, asked, until: nowS + lasts, hops });
     if (before === undefined) {

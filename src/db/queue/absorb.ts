@@ -1,13 +1,14 @@
 /**
  * Absorbing provider sets (semantics.md, rules 1 to 5, 12, 14).
  *
- * A set moves through: unknown → (first slice) begun → (last slice) named whole → (a full set: reconciled) → complete.
- * Each arrow is made of transactions that leave the database as if the set ended there: `absorbed.rowsdone` says how
- * many of its urls are applied, and a set sent again goes on after them. What shows before a set is complete: urls
- * that already waited have its attributes, deletions are done, its new urls have rows but no entry in qpsdb and so are
- * not fetched. That is safe because a set reaches the Queue Manager only after its provider was told `set_accepted`: its
- * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
- * partial set with more of them than the fuse lets pass unseen (held-removals.ts).
+ * A set moves through: unknown → (first slice) begun → (last slice) named whole → (a full set: reconciled) →
+ * complete. Each arrow is made of transactions that leave the database as if the set ended there:
+ * `absorbed.rowsdone` says how many of its urls are applied, and a set sent again goes on after them. What
+ * shows before a set is complete: urls that already waited have its attributes, deletions are done, its new
+ * urls have rows but no entry in qpsdb and so are not fetched. That is safe because a set reaches the Queue
+ * Manager only after its provider was told `set_accepted`: its rest will come. What a full set does not name
+ * is removed only after its last url was read, and so are the deletes of a partial set with more of them than
+ * the fuse lets pass unseen (held-removals.ts).
  */
 import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
@@ -75,7 +76,8 @@ interface SetKindRules {
   isLast: boolean;
   /** 0: its owner's. */
   class: SetClass;
-  /** Whether an address lies below the roots of now, which may be others than when the set was accepted; undefined: not judged. */
+  /** True if an address lies below the roots of now, which may be others than when the set was accepted;
+   * undefined: not judged. */
   isInside: ((url: string) => boolean) | undefined;
 }
 
@@ -255,17 +257,15 @@ export class AbsorbWriter extends SqlStore {
     return true;
   }
 
-  /** What is held of a url; if absent, one as served is there when any row of its page is. */
+  /** The content held of a url; if absent, one as served is there when any row of its page is. */
   #heldOf(pid: number, url: QueuedUrl): Held | undefined {
     const held = this.#content.find(pid, url.curl, url.mimetype);
     if (held !== undefined || url.mimetype !== AS_SERVED || (url.flags & FLAG_IFABSENT) === 0) return held;
     return this.#content.findAny(pid, url.curl);
   }
 
-  /**
-   * A url that nobody announced: it changes nothing of what waits or is held, and nobody hears of it when there is no room.
-   * What a delete left in the queue is not waiting any more.
-   */
+  /** A url that nobody announced: it changes nothing of what waits or is held, and nobody hears of it when
+   * there is no room. What a delete left in the queue is not waiting any more. */
   #unasked(slice: Slice, pos: number, url: QueuedUrl): void {
     const { state, quota } = slice;
     const { pid } = state;
@@ -296,7 +296,7 @@ export class AbsorbWriter extends SqlStore {
     slice.submitted++;
   }
 
-  /** Whether it would break the quota. */
+  /** True if it would break the quota. */
   #isOver(slice: Slice, pos: number, url: QueuedUrl, held: Held | undefined): boolean {
     if (slice.quota.refuses(url, held) === undefined) return false;
     this.#settle(slice, pos);
@@ -308,7 +308,7 @@ export class AbsorbWriter extends SqlStore {
     const { state, full, quota } = slice;
     const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
     if (ifabsent && this.#isWaiting(state.pid, url, true)) {
-      // It is going to be fetched; a mere "if absent" does not change how, but that it was named.
+      // The url is going to be fetched; a mere "if absent" does not change how, but that it was named.
       // safeguard: "if absent" naming what waits
       this.#nameRow(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
       if (held !== undefined) this.#content.stamp(held, state.psetid);
@@ -374,7 +374,7 @@ export class AbsorbWriter extends SqlStore {
     slice.submitted = 0;
   }
 
-  /** Whether it waits in its owner's name. */
+  /** True if it waits in its owner's name. */
   #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
     if (this.#insert.mayHold(url)) this.#insert.flush();
     const row = this.#selectWaiting(pid, url.curl, url.mimetype);
@@ -388,11 +388,11 @@ interface Slice {
   full: boolean;
   withheld: boolean;
   nowS: number;
-  /** Whether what earlier sets need is no mere bound. */
+  /** True if what earlier sets need is no mere bound. */
   summed: boolean;
   isUnasked: boolean;
   quota: IntakeQuota;
-  /** Whether its provider wants what is held to be what it said. */
+  /** True if its provider wants what is held to be what it said. */
   enforced: boolean;
   mark: number;
   submitted: number;

@@ -1,4 +1,5 @@
-/** The sets taken from UNSes, whole or in part (table `absorbed`): one sent again counts once, and one cut off goes on. */
+/** The sets taken from UNSes, whole or in part (table `absorbed`): one sent again counts once, and one cut
+ * off goes on. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface SetCounts {
@@ -22,7 +23,7 @@ export interface SetState extends SetCounts {
   complete: number;
   files: number;
   space: number;
-  /** It has no row yet, for it began in this transaction. */
+  /** The set has no row yet, for it began in this transaction. */
   begun?: { uns: string; entry: string; atS: number; full: boolean } | undefined;
 }
 
@@ -47,7 +48,7 @@ export class AbsorbedSets extends SqlStore {
     'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
   );
 
-  /** What is known of an entry; undefined when nothing is. */
+  /** State of an entry; undefined when nothing is known of it. */
   readonly find = this.sql.row<[uns: string, entry: string], SetState>(
     'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
   );
@@ -76,7 +77,7 @@ export class AbsorbedSets extends SqlStore {
     }
   }
 
-  /** It will not be taken again. Inside a transaction. */
+  /** The set will not be taken again. Inside a transaction. */
   complete({ psetid, complete }: SetState): void {
     if (complete === 0) this.#markComplete(psetid);
   }
@@ -84,7 +85,9 @@ export class AbsorbedSets extends SqlStore {
   /** Rows of sets that have begun and are not complete: they are not fetched. */
   readonly unfinished = this.sql.number('SELECT total(queued) FROM absorbed WHERE complete = 0');
 
-  /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
+  /**
+   * Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction.
+   */
   prune(uns: string, psetid: number): void {
     if (psetid % PRUNE_EVERY === 0) this.#deleteForgotten(uns, psetid - REMEMBERED_SETS);
   }

@@ -1,6 +1,7 @@
 /**
- * How long the urls of each provider have waited, in groups: since the set was absorbed that gave them their places. There
- * may be a million sets. What is in the first ones is looked up and counted; SQLite sums up the places of the others.
+ * How long the urls of each provider have waited, in groups: since the set was absorbed that gave them their
+ * places. There may be a million sets. What is in the first ones is looked up and counted; SQLite sums up the
+ * places of the others.
  */
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
@@ -28,14 +29,15 @@ const COUNTED_ROWS = 200_000;
 const LOOKED_UP_SETS = 20_000;
 const PAGE_SETS = 1000;
 
-/** What is known of a provider's sets: urls counted, and urls that may be there, by age group. */
+/** Counts of a provider's sets: urls counted, and urls that may be there, by age group. */
 interface Found {
   counted: number[];
   guessed: number[];
 }
 
 /**
- * The ages of each provider's urls, so that they add up to what the provider has waiting. Inside a transaction.
+ * The ages of each provider's urls, so that they add up to what the provider has waiting. Inside a
+ * transaction.
  * @param waiting urls by provider
  */
 export function readAges(
@@ -53,7 +55,7 @@ export function readAges(
     if (guesses > 0) {
       ages.set(pid, { ages: shared(counted, guessed, guesses, rest), exact: false });
     } else {
-      // What belongs to no set is being absorbed just now.
+      // Urls that belong to no set are being absorbed just now.
       counted[0] = (counted[0] ?? 0) + rest;
       ages.set(pid, { ages: counted, exact: true });
     }

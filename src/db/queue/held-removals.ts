@@ -1,16 +1,16 @@
 /**
- * Removals that the fuse holds back (docs/design/queue-manager.md, "The fuse"): a row of `held` a set, and for a partial
- * one its deletes in `helddelete`.
+ * Removals that the fuse holds back (docs/design/queue-manager.md, "The fuse"): a row of `held` a set, and
+ * for a partial one its deletes in `helddelete`.
  *
- *     (a partial set with many deletes) taking ──▶ few of them count: carried out with the set, forgotten
- *                                         │ ╰────▶ held ◀── (a full set that does not name much)
- *                                         ╰──the set is given up──▶ discarded
- *     held ──operator──▶ released ──slices──▶ forgotten
- *       │                   ╰──a later full set, the same set again──▶ discarded
- *       ╰──operator, a later full set, the same set again, nothing left to remove──▶ discarded ──slices──▶ forgotten
+ *  (a partial set with many deletes) taking ──▶ few of them count: carried out with the set, forgotten
+ *                                      │ ╰────▶ held ◀── (a full set that does not name much)
+ *                                      ╰──the set is given up──▶ discarded
+ *  held ──operator──▶ released ──slices──▶ forgotten
+ *    │                   ╰──a later full set, the same set again──▶ discarded
+ *    ╰──operator, a later full set, the same set again, nothing left to remove──▶ discarded ──slices──▶ forgotten
  *
- * What is released or discarded is so from one commit on; the slices that follow begin again wherever they were cut off.
- * All methods run inside the caller's transaction.
+ * What is released or discarded is so from one commit on; the slices that follow begin again wherever they
+ * were cut off. All methods run inside the caller's transaction.
  */
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
@@ -28,7 +28,7 @@ export interface HeldSet {
   digest: string;
 }
 
-/** What a held set would still remove: rows of lccurl, and whether anything that only waits. */
+/** The rest of a held set: rows of lccurl that it would remove, and whether anything that only waits. */
 export interface LeftOver {
   content: number;
   waits: boolean;
@@ -147,7 +147,7 @@ export class HeldStore extends SqlStore {
     `SELECT 1 FROM held WHERE psetid = ? AND state = ${taking}`,
   );
 
-  /** Whether an identical set of the provider is held: sent again, it means what it says. */
+  /** True if an identical set of the provider is held: sent again, it means what it says. */
   matches(pid: number, isFull: boolean, digest: string): boolean {
     return digest !== '' && this.#matches(pid, isFull ? 1 : 0, digest);
   }
@@ -213,7 +213,8 @@ export class HeldStore extends SqlStore {
 
   // Decisions
 
-  /** Held sets, and the content they would remove; and how many have been decided on and are not yet done with. */
+  /** Held sets, and the content they would remove; and how many have been decided on and are not yet done
+   * with. */
   waiting(): { sets: number; urls: number; decided: number } {
     return this.#waiting() ?? { sets: 0, urls: 0, decided: 0 };
   }
@@ -224,7 +225,8 @@ export class HeldStore extends SqlStore {
      ORDER BY psetid LIMIT 1`,
   );
 
-  /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is changed. */
+  /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is
+   * changed. */
   *left({ psetid, pid }: { psetid: number; pid: number }, rows: number): Generator<LeftOver, void> {
     let after: Key = { curl: '', mimetype: '' };
     for (let page: Key[] | undefined; page === undefined || page.length === rows;) {
@@ -242,14 +244,17 @@ export class HeldStore extends SqlStore {
     }
   }
 
-  /** A held set would remove so much now; one that would remove nothing is given up. @returns whether it was */
+  /**
+   * A held set would remove so much now; one that would remove nothing is given up. @returns whether it was
+   */
   recount(psetid: number, { content, waits }: LeftOver): boolean {
     if (content === 0 && !waits) return this.#settle(psetid);
     this.#recount(content, psetid);
     return false;
   }
 
-  /** Lets what is held be carried out, for one provider or for all. @returns of how many providers something was held */
+  /** Lets what is held be carried out, for one provider or for all. @returns of how many providers something
+   * was held */
   release(pid?: number): number {
     return this.#decide('released', pid);
   }
@@ -265,7 +270,8 @@ export class HeldStore extends SqlStore {
     return set && { ...set, state: set.state === released ? 'released' : 'discarded' };
   }
 
-  /** Carries out what was noted, a page a step, but for what later sets named. Yields how many urls were removed. */
+  /** Carries out what was noted, a page a step, but for what later sets named. Yields how many urls were
+   * removed. */
   *carryOut(
     set: { psetid: number; pid: number },
     rows: () => number,

@@ -1,6 +1,6 @@
 /**
- * Putting urls into the queue, 50 rows a statement: 322 k rows/s of CPU against 173 k for json_each and fewer for single
- * rows. What a statement finds waiting already it leaves alone; that goes to `Resubmissions`.
+ * Putting urls into the queue, 50 rows a statement: 322 k rows/s of CPU against 173 k for json_each and fewer
+ * for single rows. What a statement finds waiting already it leaves alone; that goes to `Resubmissions`.
  */
 import type { Db, Statement } from '../sqlite/open.js';
 import { Resubmissions } from './resubmit.js';
@@ -9,7 +9,7 @@ import { isPlain, secondsOf, type QueuedUrl } from './row.js';
 const ROWS_PER_STATEMENT = 50;
 /** Statements for what a small set, or the end of a large one, has: 20 urls are two. */
 const ALIKE_ROWS = [ROWS_PER_STATEMENT, 16, 4, 1] as const;
-/** What nearly every url has. The rest is bound only where a batch has any of it. */
+/** Columns that nearly every url has. The rest is bound only where a batch has any of it. */
 const COMMON = ['curl', 'len', 'mtime'] as const;
 const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod', 'hops'] as const;
 /** Binding costs more than inserting: what all rows of a statement share is bound once, by name. */
@@ -58,7 +58,7 @@ export class QueueInserter {
     if (this.#urls.length === ROWS_PER_STATEMENT) this.#write();
   }
 
-  /** Whether anything of the url may not yet be written. */
+  /** True if anything of the url may not yet be written. */
   mayHold(url: QueuedUrl): boolean {
     return this.#again.pending > 0 || this.#urls.some(u => u.curl === url.curl);
   }
@@ -68,7 +68,8 @@ export class QueueInserter {
     this.#takenOver += this.#again.flush();
   }
 
-  /** How many urls waited before without their owner's word, and are his now, at their new places; since the last time. */
+  /** How many urls waited before without their owner's word, and are his now, at their new places; since the
+   * last time. */
   countTakenOver(): number {
     const takenOver = this.#takenOver;
     this.#takenOver = 0;
@@ -151,10 +152,8 @@ export class QueueInserter {
   }
 }
 
-/**
- * A statement that may undo itself keeps a copy of every page it changes, with scattered keys more pages than rows. One that
- * fails here need undo nothing, for its transaction is rolled back.
- */
+/** A statement that may undo itself keeps a copy of every page it changes, with scattered keys more pages
+ * than rows. One that fails here need undo nothing, for its transaction is rolled back. */
 function insert(columns: readonly string[], rowOf: (row: number) => string, rows: number): string {
   const values = Array.from({ length: rows }, (_, row) => `(${rowOf(row)})`).join(',');
   return `INSERT OR FAIL INTO qdb(${columns.join(',')}) VALUES ${values} ON CONFLICT(pid, curl, mimetype) DO NOTHING`;

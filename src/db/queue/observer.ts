@@ -1,6 +1,7 @@
 /**
- * What a result says besides the content that it brings (spidering.md, sections 3 and 4): how often a page changes, whether it is
- * gone, and what its owner's announcement was worth. All methods run inside the caller's transaction.
+ * Meaning of a result besides the content that it brings (spidering.md, sections 3 and 4): how often a page
+ * changes, whether it is gone, and what its owner's announcement was worth. All methods run inside the
+ * caller's transaction.
  */
 import { isSameContent, type Held } from '../cache/held.js';
 import { NOISY_S, type AuditLook, type AuditSamples } from '../truth/audits.js';
@@ -12,7 +13,8 @@ import { FLAG_AUDIT, FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
 
 /** How much of a provider goes because a scan or an audit found it gone. */
 export interface GoneRules {
-  /** Pages of a provider that may go today and yesterday (UTC). @param terms `filesused` with those that went already */
+  /** Pages of a provider that may go today and yesterday (UTC). @param terms `filesused` with those that went
+   * already */
   limit: (terms: FuseTerms, gone: Gone) => number;
   /** One more is gone than that, and stays. Inside a transaction. */
   keptBack: (pid: number, curl: string, removed: number) => void;
@@ -68,7 +70,7 @@ export class Observer {
     this.#audited(row, held, isChanged ? 'changed' : 'same', nowS);
   }
 
-  /** What its owner announced as updated is not to be had, for good. */
+  /** A page that its owner announced as updated is not to be had, for good. */
   brokenWord(row: QueueRow, held: VisitedPage, nowS: number): void {
     const before = this.#visits.of(held);
     if (isClaim(row) && before.scored !== dayOf(nowS) && !isNoisy(before, nowS))
@@ -76,8 +78,9 @@ export class Observer {
   }
 
   /**
-   * Content came. Where pages that differed become one and the same when nobody has announced it, one after the other, the site
-   * shows a login or says that it is under repair: they count as pages that are gone. An audit judges by a second look.
+   * Content came. Where pages that differed become one and the same when nobody has announced it, one after
+   * the other, the site shows a login or says that it is under repair: they count as pages that are gone. An
+   * audit judges by a second look.
    * @returns whether it may replace what is held
    */
   mayReplace(
@@ -131,7 +134,7 @@ export class Observer {
   }
 }
 
-/** Whether its owner said what is new of it. */
+/** True if its owner said what is new of it. */
 function isClaim({ flags, md5, len, mtime }: QueueRow): boolean {
   return (flags & (UNASKED | FLAG_IFABSENT)) === 0 && (md5 !== null || len !== null || mtime !== null);
 }

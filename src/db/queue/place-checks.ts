@@ -1,7 +1,5 @@
-/**
- * Looks whether qpsdb and qdb agree, a page of look-ups at a time: a few of the places between sets, where no row may be. It is
- * true after every transaction, so others may change the queue between two pages.
- */
+/** Looks whether qpsdb and qdb agree, a page of look-ups at a time: a few of the places between sets, where
+ * no row may be. It is true after every transaction, so others may change the queue between two pages. */
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import type { SetClass } from '../../wire/origin.js';
@@ -18,10 +16,8 @@ export function* lookAtPlaces(db: Db): Generator<string | undefined, void> {
   yield* lookAtSlots(db);
 }
 
-/**
- * Ranges of different sets share no place, no set is visible that is not complete, between the ranges there are no rows, and
- * the first row of each is of that set and provider.
- */
+/** Ranges of different sets share no place, no set is visible that is not complete, between the ranges there
+ * are no rows, and the first row of each is of that set and provider. */
 function* lookAtRanges(db: Db): Generator<string | undefined, void> {
   const sql = new Sql(db);
   const page = sql.rows<[firstpos: number, psetid: number, slot: number, limit: number], WaitingSet>(

@@ -1,10 +1,10 @@
 /**
- * Quotas at intake, as far as announced lengths tell (semantics.md, rule 14): by how much a provider's content will grow
- * when everything that waits, and everything its set queues, arrives as announced. A full set starts from nothing, since
- * what it does not name goes.
+ * Quotas at intake, as far as announced lengths tell (semantics.md, rule 14): by how much a provider's
+ * content will grow when everything that waits, and everything its set queues, arrives as announced. A full
+ * set starts from nothing, since what it does not name goes.
  *
- * Between two settlements sums are upper bounds (a url that waits already counts again); only when they come near the
- * limit must they be made exact, so that a set well within its quota costs no look-ups.
+ * Between two settlements sums are upper bounds (a url that waits already counts again); only when they come
+ * near the limit must they be made exact, so that a set well within its quota costs no look-ups.
  */
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
@@ -21,23 +21,26 @@ interface Growth {
 /** A provider that was removed. */
 const UNLIMITED = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceused: 0, enforced: false };
 
-/** With more urls waiting, what they need is not summed up (25 ms): the quota is kept when their content arrives. */
+/** With more urls waiting, what they need is not summed up (25 ms): the quota is kept when their content
+ * arrives. */
 export const MAX_SUMMED = 20_000;
 
-/** What the rows that wait need, but for those with places from … to …; `isToo` says which of them count. */
+/**
+ * The need of the rows that wait, but for those with places from … to …; `isToo` says which of them count.
+ */
 const growthOf = (isToo: string) => `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
     total(max(0, coalesce(qdb.len, l.len, 0) - coalesce(l.len, 0))) AS space
   FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl) = (qdb.pid, qdb.curl) AND ${isSameUrl('qdb', 'l')}
   WHERE qdb.pid = ? AND op = 1 AND ${isToo} AND pos NOT BETWEEN ? AND ?`;
-/** What nobody announced takes no room from what its owner announces. */
+/** Urls that nobody announced take no room from those that their owner announces. */
 export const WAITING_GROWTH = growthOf(`flags & ${UNASKED} = 0`);
 const WHOLE_GROWTH = growthOf('TRUE');
 const NOTHING: Growth = { files: 0, space: 0 };
 
 /**
- * What the sets before the one being taken still need, of each provider. Upper bounds that cost nothing serve until one
- * of them would refuse a url; then the rows that wait are summed up, once a set: from then on what is needed only becomes
- * what is used.
+ * The needs of the sets before the one being taken, of each provider. Upper bounds that cost nothing serve
+ * until one of them would refuse a url; then the rows that wait are summed up, once a set: from then on what
+ * is needed only becomes what is used.
  */
 export class EarlierSets extends SqlStore {
   readonly #selectWaiting = this.sql.value<[pid: number], number>('SELECT nurlproc FROM pidb WHERE pid = ?');
@@ -48,7 +51,7 @@ export class EarlierSets extends SqlStore {
   /** By provider: what was used and needed when it was summed up for a set. */
   readonly #summed = new Map<number, Growth & { psetid: number }>();
 
-  /** What they need at most; rows of the set itself may be counted in. */
+  /** Most that they need; rows of the set itself may be counted in. */
   bound({ pid, psetid }: SetPlaces, use: ProviderUse): Growth {
     const summed = this.#summed.get(pid);
     if (summed?.psetid === psetid) return stillNeeded(summed, use);
@@ -57,10 +60,8 @@ export class EarlierSets extends SqlStore {
     return files === 0 ? NOTHING : { files, space: this.#space.get(pid) ?? Infinity };
   }
 
-  /**
-   * What they need, without the set's own rows; nothing when too many wait, but for a set that nobody announced, for which all
-   * that waits counts then.
-   */
+  /** Their need, without the set's own rows; nothing when too many wait, but for a set that nobody announced,
+   * for which all that waits counts then. */
   sum(set: SetPlaces, use: ProviderUse, isUnasked: boolean): Growth {
     const { pid, psetid, firstpos, lastpos } = set;
     const summed = this.#summed.get(pid);
@@ -138,7 +139,7 @@ export class IntakeQuota {
     this.#growth = growth;
   }
 
-  /** It is known better what earlier sets need. */
+  /** The need of earlier sets is known better. */
   rebase(earlier: Growth): void {
     this.#earlier = earlier;
   }
@@ -150,11 +151,13 @@ export class IntakeQuota {
     this.#growth.space += held.len;
   }
 
-  /** The code (202 files, 203 space) with which the url would break the quota; exact only after a settlement. */
+  /**
+   * The code (202 files, 203 space) with which the url would break the quota; exact only after a settlement.
+   */
   refuses(url: QueuedUrl, held: Held | undefined): 202 | 203 | undefined {
     const { filesused, filesmax, spaceused, spacemax } = this.#use;
     const files = this.#full ? 0 : filesused + this.#earlier.files;
-    // What adds no file, or no byte, may come even where a quota was lowered below what is used.
+    // A url that adds no file, or no byte, may come even where a quota was lowered below what is used.
     if (held === undefined && files + this.#growth.files + this.#boundFiles + 1 > filesmax) return 202;
     const space = this.#full ? 0 : spaceused + this.#earlier.space;
     const grows = (url.len ?? held?.len ?? 0) > (held?.len ?? 0);
@@ -177,7 +180,8 @@ export class IntakeQuota {
     }
   }
 
-  /** Makes the sums exact: `rows` rows with `bytes` bytes of what was taken since the last settlement were new. */
+  /** Makes the sums exact: `rows` rows with `bytes` bytes of what was taken since the last settlement were
+   * new. */
   settle(rows: number, bytes: number): void {
     this.#growth.files += Math.max(0, rows - this.#heldFiles);
     this.#growth.space += bytes - Math.min(bytes, this.#heldSpace);

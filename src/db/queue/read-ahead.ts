@@ -1,7 +1,8 @@
 /**
- * Rows of the queue read ahead, a page for each provider that is being fetched from: one query a page instead of one a
- * handful of urls. A page is what the queue says as long as nobody changes the provider's rows after its first one;
- * code that does calls `forget`. Rows that were handed out may change and go: they are not looked at again here.
+ * Rows of the queue read ahead, a page for each provider that is being fetched from: one query a page instead
+ * of one a handful of urls. A page is what the queue says as long as nobody changes the provider's rows after
+ * its first one; code that does calls `forget`. Rows that were handed out may change and go: they are not
+ * looked at again here.
  */
 
 interface Place {

@@ -1,8 +1,9 @@
 /**
- * What a full set does not name (semantics.md, rule 5): content of the provider, and urls that wait, whose last set is
- * older. Rows carry that set, so memory is that of one page however large the set was. Found in the order of keys, a
- * range of keys a step, so that neither a million rows that stay nor a million that go are one long step. Cut off
- * anywhere, it begins again and finds less. What is held of a root that was given up is no business of a full set.
+ * Removal of what a full set does not name (semantics.md, rule 5): content of the provider, and urls that
+ * wait, whose last set is older. Rows carry that set, so memory is that of one page however large the set
+ * was. Found in the order of keys, a range of keys a step, so that neither a million rows that stay nor a
+ * million that go are one long step. Cut off anywhere, it begins again and finds less. What is held of a root
+ * that was given up is no business of a full set.
  */
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
@@ -26,7 +27,7 @@ const FIRST: Key = { curl: '', mimetype: '' };
 const LAST: Key = { curl: Buffer.alloc(0), mimetype: Buffer.alloc(0) };
 /** Rows looked at in one step: some milliseconds, even from a cold disk cache. */
 const RANGE_ROWS = 4000;
-/** Of a range, as SQLite has a limit. */
+/** End of a range without an end, as SQLite has a limit. */
 const ALL = -1;
 
 type InRange = [pid: number, fromCurl: Bound, fromType: Bound, toCurl: Bound, toType: Bound];
@@ -39,7 +40,7 @@ interface UnnamedContent {
 
 interface UnnamedRow extends Omit<UnnamedContent, 'furl'> {
   pos: number;
-  /** Whether its removal is not counted with that of its content. */
+  /** True if its removal is not counted with that of its content. */
   counts: 0 | 1;
 }
 
@@ -47,7 +48,8 @@ const RANGE = 'pid = ? AND (curl, mimetype) > (?, ?) AND (curl, mimetype) <= (?,
 const ORDER = 'ORDER BY curl, mimetype';
 /** In the place of a set's number: all that the provider has, what nobody announced too. */
 export const EVERYTHING = Number.MAX_SAFE_INTEGER;
-/** What nobody announced is no business of a full set: a crawl goes on beside it. The parameter is psetid. */
+/** Urls that nobody announced are no business of a full set: a crawl goes on beside it. The parameter is
+ * psetid. */
 const OWNERS_ROW = `(flags & ${UNASKED} = 0 OR ? = ${EVERYTHING})`;
 
 // Where the set is one that was held, later ones may have named the url.
@@ -96,7 +98,8 @@ export class Reconciler extends SqlStore {
     this.#tally = stores.tally;
   }
 
-  /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the range. */
+  /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the
+   * range. */
   *count(pid: number, psetid: number): Generator<number, void> {
     for (const [from, to] of ranges(this.#contentEnd, pid)) {
       const range = [...between(pid, from, to), psetid, psetid, psetid] as const;
@@ -106,7 +109,8 @@ export class Reconciler extends SqlStore {
     }
   }
 
-  /** What `run` would remove, queue first as there: what is fetched meanwhile is then content. Nothing is changed. */
+  /** Counts the rows that `run` would remove, queue first as there: a url fetched meanwhile is then content.
+   * Nothing is changed. */
   *left(pid: number, psetid: number): Generator<LeftOver, void> {
     for (const [from, to] of ranges(this.#rowsEnd, pid))
       yield { content: 0, waits: this.#waits(...between(pid, from, to), psetid, psetid) };
@@ -114,8 +118,9 @@ export class Reconciler extends SqlStore {
   }
 
   /**
-   * Removes what was last named before set `psetid`, or `EVERYTHING`, queue first, so that nothing that is being fetched comes back; at
-   * most `rows()` in a step, outside of which the caller commits. Yields how many urls were removed.
+   * Removes what was last named before set `psetid`, or `EVERYTHING`, queue first, so that nothing that is
+   * being fetched comes back; at most `rows()` in a step, outside of which the caller commits. Yields how
+   * many urls were removed.
    */
   *run(pid: number, psetid: number, rows: () => number, nowS: () => number): Generator<number, void> {
     for (const range of ranges(this.#rowsEnd, pid)) yield* this.#dropRows(pid, psetid, range, rows);

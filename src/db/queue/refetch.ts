@@ -1,6 +1,7 @@
 /**
- * Content that cannot be trusted any more: its row goes, with a tombstone, and its url is queued again, in a set of its own
- * for each provider. What else was said of it stays said; md5 and length are left to what will arrive.
+ * Content that cannot be trusted any more: its row goes, with a tombstone, and its url is queued again, in a
+ * set of its own for each provider. What else was said of it stays said; md5 and length are left to what will
+ * arrive.
  */
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';

@@ -1,7 +1,7 @@
 /**
- * Urls that wait already and are submitted again: each keeps its place; the last operation and attributes win and its
- * generation is raised. Rows are changed in the order of their places when a slice is over: each page of the table is
- * looked up and written once, however the keys are scattered.
+ * Urls that wait already and are submitted again: each keeps its place; the last operation and attributes win
+ * and its generation is raised. Rows are changed in the order of their places when a slice is over: each page
+ * of the table is looked up and written once, however the keys are scattered.
  */
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -9,10 +9,10 @@ import { isPlain, secondsOf, UNASKED, type QueuedUrl } from './row.js';
 import { NOW_SLOT } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
 
-/** What the row will say. There may be as many as a slice has urls: without texts they are small. */
+/** Values that the row will have. There may be as many as a slice has urls: without texts they are small. */
 interface Resubmission {
   pos: number;
-  /** That it has where nobody had announced it before: then it is its owner's from now on. */
+  /** Place of a url that nobody had announced before: then it is its owner's from now on. */
   place: number;
   len: number | null;
   /** Seconds since 1970. */
@@ -21,11 +21,12 @@ interface Resubmission {
   rare: QueuedUrl | undefined;
 }
 
-/** What is said of a url of which nothing rare is said. */
+/** Values of a url of which nothing rare is said. */
 const PLAIN = { flags: 0, subtype: null, burl: null, furl: null, md5: null, tod: null };
 
 export class Resubmissions extends SqlStore {
-  // Of the index alone: a look at the row of each, in the order of their keys, costs a twelfth of the absorption.
+  // A look at the index alone: one at the row of each, in the order of their keys, costs a twelfth of the
+  // absorption.
   readonly #selectPos = this.sql.number<[pid: number, curl: string, mimetype: string]>(
     'SELECT pos FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
   );
@@ -42,9 +43,9 @@ export class Resubmissions extends SqlStore {
 
   constructor(db: Db) {
     super(db);
-    // A waiting url keeps nothing but its place; one that failed before stays at the end of its set. One that waits
-    // for a time slot may have other hours now: they are looked at.
-    // safeguard: the first position being kept
+    // A waiting url keeps nothing but its place; one that failed before stays at the end of its set. One that
+    // waits for a time slot may have other hours now: they are looked at. safeguard: the first position being
+    // kept
     const update = (rare: string) =>
       this.sql.changes<unknown[]>(
         `UPDATE OR FAIL qdb SET
@@ -60,7 +61,8 @@ export class Resubmissions extends SqlStore {
     );
   }
 
-  /** A url that waits. All between two flushes are of one set. @param place of a row of its own, which it did not get */
+  /** A url that waits. All between two flushes are of one set. @param place of a row of its own, which it did
+   * not get */
   add(pid: number, psetid: number, url: QueuedUrl, place: number): void {
     const pos = this.#selectPos(pid, url.curl, url.mimetype);
     if (pos === 0) throw new Error(`qdb: ${url.curl} waits and is not found`);

@@ -1,7 +1,7 @@
 /**
- * What the end of a fetch does to the database (semantics.md, rules 11, 12, 14, 16, 17). A result is believed only for
- * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
- * anything, is fetched again.
+ * Effects of the end of a fetch on the database (semantics.md, rules 11, 12, 14, 16, 17). A result is
+ * believed only for the row and generation that was sent: one for another is let go of, and the row, if it
+ * still asks for anything, is fetched again.
  */
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import { LEAVES_ROOTS, OUTSIDE_ROOTS, quotaText, ROBOTS_FORBID } from '../../wire/codes.js';
@@ -35,14 +35,13 @@ export interface SentRequest {
   pos: number;
   gen: number;
   pid: number;
-  /** Whether validators were sent. */
+  /** True if validators were sent. */
   conditional: boolean;
-  /**
-   * Whether content was held. If none was, and the row is still the one that was sent, none is: a url has one row, and
-   * nothing but that row's result makes content of it.
-   */
+  /** True if content was held. If none was, and the row is still the one that was sent, none is: a url has
+   * one row, and nothing but that row's result makes content of it. */
   held: boolean;
-  /** Its owner did not announce it, or announced it as served: what is held may have come otherwise. */
+  /** True for a url that its owner did not announce, or announced as served: held content may have come
+   * otherwise. */
   isSpecial?: boolean;
   /** When it was modified, as the CP said. */
   mtime: string | null;
@@ -50,25 +49,23 @@ export interface SentRequest {
   mayFollow?: boolean;
 }
 
-/**
- * What became of the row. `done`: it is gone. `again`: it stays, to be fetched at its place. `bad`: it stays, at the
- * end of its set. `site`: it stays, and the provider must be left alone for a while.
- */
+/** Outcome for the row. `done`: it is gone. `again`: it stays, to be fetched at its place. `bad`: it stays,
+ * at the end of its set. `site`: it stays, and the provider must be left alone for a while. */
 export type Outcome = 'done' | 'again' | 'bad' | 'site';
 
 /** How often a url that failed is tried again. */
 export interface RetryRule {
-  /** Whether a url that has failed so often, and fails once more, has failed for good. */
+  /** True if a url that has failed so often, and fails once more, has failed for good. */
   isLast: (tries: number) => boolean;
-  /** Whether it is tried again after this failure. */
+  /** True if it is tried again after this failure. */
   isTriedAgain: (tries: number, failure: Pick<FetchFailed, 'reach' | 'code'>) => boolean;
 }
 
 const NO_RETRIES: RetryRule = { isLast: () => true, isTriedAgain: () => false };
 
-/** What is held of a page that nobody announced goes when robots.txt has forbidden it for so long. */
+/** Seconds of being forbidden by robots.txt after which the content of a page that nobody announced goes. */
 const FORBIDDEN_FOR_S = 30 * 86_400;
-/** What a server that names no type serves. */
+/** Type for a server that names none. */
 const NO_TYPE = 'application/octet-stream';
 /** Longer ones are none. */
 const MAX_TYPE = 255;
@@ -108,10 +105,8 @@ export class ResultWriter extends SqlStore {
     this.#mtimeOf = mtimeOf;
   }
 
-  /**
-   * Applies one result; undefined when nothing was asked for because the row had been deleted before its turn came.
-   * Inside a transaction.
-   */
+  /** Applies one result; undefined when nothing was asked for because the row had been deleted before its
+   * turn came. Inside a transaction. */
   apply(sent: SentRequest, result: FetchDone | undefined, nowS: number): Outcome {
     if (result?.status === 'ok' && !sent.held && sent.isSpecial !== true && this.#isNew(sent, result, nowS))
       return 'done';
@@ -140,7 +135,8 @@ export class ResultWriter extends SqlStore {
   }
 
   /**
-   * The turn of a url that nobody announced has come, and it need not be fetched any more. Inside a transaction.
+   * The turn of a url that nobody announced has come, and it need not be fetched any more. Inside a
+   * transaction.
    * @returns `again` when it is another's by now
    */
   needless(sent: SentRequest): Outcome {
@@ -151,7 +147,8 @@ export class ResultWriter extends SqlStore {
     return 'done';
   }
 
-  /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any other */
+  /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any
+   * other */
   #isNew(sent: SentRequest, result: FetchOk, nowS: number): boolean {
     const use = this.#tally.use(sent.pid);
     // safeguard: the quota of files when content arrives
@@ -178,7 +175,8 @@ export class ResultWriter extends SqlStore {
       this.#isUnwanted(row, before) ||
       !this.#observer.mayReplace(row, held ?? before, result, nowS)
     ) {
-      // The provider was removed while its url was being fetched, or content came that nobody announced has no claim on.
+      // The provider was removed while its url was being fetched, or content came that nobody announced has
+      // no claim on.
       this.#free(result);
       // safeguard: the quota of files when content arrives
     } else if (held === undefined && before === undefined && use.filesused + 1 > use.filesmax) {
@@ -264,7 +262,8 @@ export class ResultWriter extends SqlStore {
     return 'done';
   }
 
-  /** Nobody is waiting to hear of it, and what is held stays, but where it is gone, or has been forbidden for long. */
+  /** Nobody is waiting to hear of it, and what is held stays, but where it is gone, or has been forbidden for
+   * long. */
   #unaskedFailed(row: QueueRow, { code, reach }: FetchFailed, nowS: number): void {
     const { pid, curl } = row;
     const page = this.#content.findAny(pid, curl);
@@ -275,7 +274,7 @@ export class ResultWriter extends SqlStore {
       if (this.#observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
       return;
     }
-    // It was not asked for: that says nothing of a page.
+    // A page that was not asked for: that says nothing of it.
     const sinceS = this.#known.note(row, { code, absence: absenceOf(code, reach) }, nowS);
     // safeguard: content going that has been forbidden for long
     if (held?.hops != null && nowS - sinceS >= FORBIDDEN_FOR_S) {
@@ -283,16 +282,14 @@ export class ResultWriter extends SqlStore {
     }
   }
 
-  /** What was held is not there any more: no link brings it back for a while. */
+  /** The held page is not there any more: no link brings it back for a while. */
   #gone({ pid, curl }: QueueRow, held: Held, code: number, nowS: number): void {
     this.#content.remove(pid, held, nowS);
     this.#known.note({ pid, curl, hops: held.hops }, { code, absence: 'lost' }, nowS);
   }
 
-  /**
-   * What nobody announced is elsewhere: the page that it leads to takes its place in the queue, as a link of as many hops,
-   * unless that is held, known, queued, or outside of the roots.
-   */
+  /** A page that nobody announced is elsewhere: the target takes its place in the queue, as a link of as many
+   * hops, unless that is held, known, queued, or outside of the roots. */
   #redirected(row: QueueRow, { http, location }: FetchRedirect, mayFollow: boolean, nowS: number): Outcome {
     const { pid, curl, flags } = row;
     if ((flags & UNASKED) === 0) {
@@ -303,7 +300,8 @@ export class ResultWriter extends SqlStore {
     const held = this.#content.findAny(pid, curl);
     const target = canonicalUrl(location);
     const there = target && this.#content.findAny(pid, target.curl);
-    // For good: no page is held under two names. Where all lead to one place, a login perhaps, they are not all gone.
+    // For good: no page is held under two names. Where all lead to one place, a login perhaps, they are not
+    // all gone.
     const isMoved = held?.hops != null && (http === 301 || http === 308);
     const isCopy = isMoved && there !== undefined && there.id !== held.id && isSameContent(held, there);
     const goes = held && (isCopy || this.#observer.isGone(row, held, http, nowS, isMoved));
@@ -326,7 +324,8 @@ export class ResultWriter extends SqlStore {
     return 'again';
   }
 
-  /** Whether nobody announced it, and it is not wanted any more as it comes. @param before what is held of the url itself */
+  /** True if nobody announced it, and it is not wanted any more as it comes. @param before what is held of
+   * the url itself */
   #isUnwanted(row: QueueRow, before: Held | undefined): boolean {
     if ((row.flags & UNASKED) === 0) return false;
     const held = isRefreshOnly(row) ? before : this.#content.findAny(row.pid, row.curl);
@@ -365,7 +364,8 @@ export class ResultWriter extends SqlStore {
     };
   }
 
-  /** NaN for what is no time. What ends like an HTTP date is read by V8 in an eighth of the time: this is done for every url. */
+  /** NaN for what is no time. What ends like an HTTP date is read by V8 in an eighth of the time: this is
+   * done for every url. */
   #servedMs(text: string): number {
     return Date.parse(text.endsWith(' GMT') ? text : (this.#mtimeOf(text) ?? ''));
   }
@@ -375,7 +375,8 @@ export class ResultWriter extends SqlStore {
   }
 }
 
-/** What is said of content that came for a row: what nobody announced says nothing of what its owner alone can. */
+/** The words on content that came for a row: a url that nobody announced has none that its owner alone can
+ * say. */
 function saidOf(row: QueueRow, held: Held | undefined): Said {
   if ((row.flags & UNASKED) === 0 || held === undefined) return row;
   const { subtype, burl, givenfurl: furl } = held;

@@ -1,7 +1,5 @@
-/**
- * robots.txt of origins that something unasked was to be fetched from (table `robots`), as they were when they were asked for last,
- * and for how long those origins are left alone.
- */
+/** robots.txt of origins that something unasked was to be fetched from (table `robots`), as they were when
+ * they were asked for last, and for how long those origins are left alone. */
 import { corrupt, isInteger, isTextOrNull } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
@@ -17,7 +15,7 @@ export interface OriginPause {
 export interface StoredRobots extends OriginPause {
   /** Status of the last answer, or a code of lcc-codes(7); 0: there was none. */
   http: number;
-  /** Its beginning, of the last answer that had one; null: there is none. */
+  /** First 512 KB of the last answer with a body; null if none had one. */
   body: string | null;
   etag: string | null;
   lastmodified: string | null;
@@ -82,7 +80,10 @@ export class RobotsStore extends SqlStore {
     this.#pause({ origin, ...pause, nowS });
   }
 
-  /** Ends the pauses, and has it asked for again before it counts further; copies stay. Inside a transaction. @param origins undefined: all */
+  /**
+   * Ends the pauses, and has it asked for again before it counts further; copies stay. Inside a transaction.
+   * @param origins undefined: all
+   */
   expire(nowS: number, origins?: readonly string[]): void {
     const atS = nowS - DAY_S;
     if (origins === undefined) this.#expireAll({ atS });

@@ -40,7 +40,7 @@ export interface QueuedUrl extends Said {
   hops: number | null;
 }
 
-/** What sending a row needs. */
+/** Columns that sending a row needs. */
 export interface WaitingRow extends Pick<
   QueuedUrl,
   'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime' | 'tod' | 'flags' | 'hops'
@@ -51,10 +51,8 @@ export interface WaitingRow extends Pick<
   gen: number;
   /** 1 fetch, 0 nothing: deleted while it waited. */
   op: 0 | 1;
-  /**
-   * Whether content is held; of one that is wanted as served that is not known. Nobody but its own fetch makes it 1, or that of
-   * the same url as served; read again after whatever else changes the row.
-   */
+  /** True if content is held; of one that is wanted as served that is not known. Nobody but its own fetch
+   * makes it 1, or that of the same url as served; read again after whatever else changes the row. */
   held: 0 | 1;
 }
 
@@ -72,12 +70,13 @@ export interface QueueRow extends QueuedUrl {
 }
 
 /**
- * The state of a row as the database has it. What is taken, on its way or answered is known in memory only, and is `ready` or
- * `failed` here; a set without an entry in qpsdb is arriving, and none of its rows is taken (docs/design/states.md).
+ * The state of a row as the database has it. What is taken, on its way or answered is known in memory only,
+ * and is `ready` or `failed` here; a set without an entry in qpsdb is arriving, and none of its rows is taken
+ * (docs/design/states.md).
  *
- *     ready  ──its hours exclude the present──▶ later ──one of its hours begins──▶ ready
- *     ready  ──a try failed──▶ failed           (at the end of its set; a further try that fails leaves it there)
- *     any    ──a set deletes it──▶ cancelled ──a set names it──▶ ready, or later, to be looked at
+ *   ready  ──its hours exclude the present──▶ later ──one of its hours begins──▶ ready
+ *   ready  ──a try failed──▶ failed           (at the end of its set; a further try that fails leaves it there)
+ *   any    ──a set deletes it──▶ cancelled ──a set names it──▶ ready, or later, to be looked at
  */
 type RowState = 'cancelled' | 'later' | 'failed' | 'ready';
 
@@ -183,7 +182,8 @@ export function queueRow(row: QueueRow): QueueRow {
 const OWNERS: Claim = { served: 0, hops: null };
 const OWNERS_AS_SERVED: Claim = { served: 1, hops: null };
 
-/** Whose content of that url is. What nobody announced leaves a row as it is; its owner's word makes it the owner's. */
+/** Whose content of that url is. What nobody announced leaves a row as it is; its owner's word makes it the
+ * owner's. */
 export function claimOf(
   { mimetype, flags, hops }: Pick<QueuedUrl, 'mimetype' | 'flags' | 'hops'>,
   held?: Claim,
@@ -192,20 +192,20 @@ export function claimOf(
   return held ?? { served: mimetype === AS_SERVED ? 1 : 0, hops };
 }
 
-/** Whether a row asks again for what is held, and for nothing new: a scan's or an audit's of what its owner announced. */
+/** True if a row asks again for what is held, and for nothing new: a scan's or an audit's of what its owner
+ * announced. */
 export function isRefreshOnly({ flags, hops }: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
   return (flags & (FLAG_SCAN | FLAG_AUDIT)) !== 0 && hops === null;
 }
 
-/** Whether robots.txt says if it may be fetched: what nobody announced, but for another look at what its owner did. */
+/** True if robots.txt says if it may be fetched: what nobody announced, but for another look at what its
+ * owner did. */
 export function isGated(url: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
   return (url.flags & UNASKED) !== 0 && !isRefreshOnly(url);
 }
 
-/**
- * Whether what nobody announced need not be fetched: it is wanted only if absent, and is there or known not to be; or it is to
- * look again at what its owner announced, and that is gone.
- */
+/** True if what nobody announced need not be fetched: it is wanted only if absent, and is there or known not
+ * to be; or it is to look again at what its owner announced, and that is gone. */
 export function isNeedless(
   url: Pick<QueuedUrl, 'flags' | 'hops'>,
   held: Claim | undefined,
@@ -215,7 +215,7 @@ export function isNeedless(
   return (url.flags & FLAG_IFABSENT) !== 0 && (held !== undefined || isKnown());
 }
 
-/** Whether nothing is said of a url but its length and its time. */
+/** True if nothing is said of a url but its length and its time. */
 export function isPlain({ flags, subtype, burl, furl, md5, tod }: QueuedUrl): boolean {
   return flags === 0 && md5 === null && subtype === null && burl === null && furl === null && tod === null;
 }
@@ -226,7 +226,8 @@ export function secondsOf(mtime: string | null): number | null {
 }
 
 /**
- * @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime
+ * @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of
+ * mtime
  * @param origin flag of its set, 0: its owner's, which has no hops
  */
 export function queuedUrl(
@@ -274,9 +275,8 @@ function lengthOf(text: string | undefined): number | null {
   return Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/**
- * A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl, mimetype.
- */
+/** A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl,
+ * mimetype. */
 // safeguard: a delete during the fetch winning
 export const CANCEL_ROW = `UPDATE qdb SET op = 0, gen = gen + 1, named = ?
   WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`;

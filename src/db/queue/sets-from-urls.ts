@@ -1,9 +1,11 @@
 /**
- * QPSDB against QDB (semantics.md, rule 22). The sets that wait can be told from the urls alone: a set has a range of
- * places of its own, given in the order of absorption, and every row says which set gave it its place.
+ * QPSDB against QDB (semantics.md, rule 22). The sets that wait can be told from the urls alone: a set has a
+ * range of places of its own, given in the order of absorption, and every row says which set gave it its
+ * place.
  *
- * What is compared at every start must cost nothing with ten million urls queued, in however many sets: a few look-ups a set, of
- * the first sets (place-checks.ts). The others are looked at while it runs, and lccfsck reads every row.
+ * What is compared at every start must cost nothing with ten million urls queued, in however many sets: a few
+ * look-ups a set, of the first sets (place-checks.ts). The others are looked at while it runs, and lccfsck
+ * reads every row.
  */
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
@@ -17,8 +19,9 @@ type Places = Pick<WaitingSet, 'psetid' | 'firstpos' | 'lastpos'>;
 const PAGE_ROWS = 1000;
 
 /**
- * Rebuilds qpsdb from qdb; sets not yet complete stay invisible. All parts of a set have its whole range: they are put
- * together again. What tells a set's age may be lost: it counts from now then. Inside a transaction. @returns sets
+ * Rebuilds qpsdb from qdb; sets not yet complete stay invisible. All parts of a set have its whole range:
+ * they are put together again. What tells a set's age may be lost: it counts from now then. Inside a
+ * transaction. @returns sets
  */
 export function rebuildSets(db: Db): number {
   db.exec(`
@@ -49,7 +52,7 @@ export function askToRetell(db: Db, reason: string): void {
   db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(ASKED_KEY, reason);
 }
 
-/** What was noted; undefined: nothing, or the sets have been rebuilt since. */
+/** The noted reason; undefined: none, or the sets have been rebuilt since. */
 export function retellReason(db: Db): string | undefined {
   return new Sql(db).value<[key: string], string>('SELECT value FROM meta WHERE key = ?')(ASKED_KEY);
 }
@@ -61,7 +64,7 @@ export function retellSets(db: Db, reason: string): number {
   return rebuildSets(db);
 }
 
-/** Whether that has been done because of this already: it does not help. */
+/** True if that has been done because of this already: it does not help. */
 export function isRetoldFor(db: Db, reason: string): boolean {
   return db.prepare('SELECT 1 FROM meta WHERE key = ? AND value = ?').get(TOLD_KEY, reason) !== undefined;
 }
@@ -73,7 +76,9 @@ interface StrayRow {
   range: number | null;
 }
 
-/** Reads every row of the queue; in the order of places. Those that are given out may be changed meanwhile. */
+/**
+ * Reads every row of the queue; in the order of places. Those that are given out may be changed meanwhile.
+ */
 export function* strayRows(db: Db): Generator<StrayRow, void> {
   const others = new Sql(db).rows<
     [from: number, to: number, but: number, limit: number],
@@ -96,7 +101,8 @@ export function* strayRows(db: Db): Generator<StrayRow, void> {
   yield* within(covered + 1, Number.MAX_SAFE_INTEGER, null);
 }
 
-/** Gives rows at the places of a set, of which others say that it is theirs and which no other set claims, to that set. Inside a transaction. */
+/** Gives rows at the places of a set, of which others say that it is theirs and which no other set claims, to
+ * that set. Inside a transaction. */
 export function adoptStrayRows(db: Db): void {
   const agrees = new Sql(db).has<[from: number, to: number, psetid: number]>(
     'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND psetid = ? LIMIT 1',
@@ -107,7 +113,8 @@ export function adoptStrayRows(db: Db): void {
     if (agrees(firstpos, lastpos, psetid)) adopt.run(psetid, firstpos, lastpos, psetid);
 }
 
-/** Places of every set, complete or not, in their order. A damaged set whose parts begin at different places comes more than once. */
+/** Places of every set, complete or not, in their order. A damaged set whose parts begin at different places
+ * comes more than once. */
 function* allRanges(db: Db): Generator<Places, void> {
   const open = new Sql(db).rows<[], Places>(
     `SELECT psetid, firstpos, lastpos FROM absorbed WHERE complete = 0 AND lastpos >= firstpos

@@ -1,4 +1,6 @@
-/** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
+/**
+ * Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last.
+ */
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { AS_SERVED } from '../../wire/url.js';
@@ -128,7 +130,7 @@ export class QueueReader extends SqlStore {
     for (let pid = this.#nextProvider(0); pid != null; pid = this.#nextProvider(pid)) yield pid;
   }
 
-  /** Whether any set that may be fetched now is not its provider's own. */
+  /** True if any set that may be fetched now is not its provider's own. */
   readonly hasUnasked = this.sql.has<[pid: number]>(
     `SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND class > 0 LIMIT 1`,
   );
@@ -143,7 +145,9 @@ export class QueueReader extends SqlStore {
     return this.#countNext(afterPos, set.lastpos, set.slot, most);
   }
 
-  /** Rows of the provider are changed, by anything but their own results: what was read ahead is read again. */
+  /**
+   * Rows of the provider are changed, by anything but their own results: what was read ahead is read again.
+   */
   changed(pid: number): void {
     this.#ahead.forget(pid);
   }
@@ -172,7 +176,7 @@ export class QueueReader extends SqlStore {
     return this.#selectBad.all(psetid, tries, afterPos, limit).map(waitingRow);
   }
 
-  /** Whether any row of this part of the set is left. */
+  /** True if any row of this part of the set is left. */
   hasRows(set: WaitingSet): boolean {
     return this.classOf(set) !== undefined;
   }
@@ -197,17 +201,19 @@ export class QueueReader extends SqlStore {
     this.#deleteSet(set.psetid, set.slot);
   }
 
-  /** Whether a page waits, as whatever type. */
+  /** True if a page waits, as whatever type. */
   readonly has = this.sql.has<[pid: number, curl: string]>(
     'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1',
   );
 
-  /** Whether its owner has announced a page, as whatever type, and that waits or is being fetched. */
+  /** True if its owner has announced a page, as whatever type, and that waits or is being fetched. */
   readonly isAnnounced = this.sql.has<[pid: number, curl: string]>(
     `SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 AND flags & ${UNASKED} = 0 LIMIT 1`,
   );
 
-  /** The page of another url, which does not wait, takes the place of a row, as served. Inside a transaction. */
+  /**
+   * The page of another url, which does not wait, takes the place of a row, as served. Inside a transaction.
+   */
   rename(pos: number, { curl, furl = null }: { curl: string; furl?: string | null }, flags: number): void {
     this.#renameRow(curl, furl, flags, pos);
   }

@@ -1,7 +1,5 @@
-/**
- * The queue's shape by provider and age, as lccstat shows it: read beside the Queue Manager, which never waits for it.
- * An age is the time since the set was absorbed that gave the url its place.
- */
+/** The queue's shape by provider and age, as lccstat shows it: read beside the Queue Manager, which never
+ * waits for it. An age is the time since the set was absorbed that gave the url its place. */
 import {
   hoursOfMask,
   hoursOfSlots,
@@ -23,29 +21,30 @@ const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
 /** One whose limit was taken away owes nothing. */
 const DUE_AT = 'iif(bandwidth > 0, dueat, 0)';
 
-/** What is remarkable about all providers together. */
+/** Remarkable facts about all providers together. */
 export interface QueueSummary extends FailedUrls {
   providers: number;
   /** Urls queued, and how many providers they belong to. */
   urls: number;
   waiting: number;
-  /**
-   * Providers with urls waiting that are paused, disabled, left alone because their site does not answer, or closed at
-   * this hour: each counts once, as disabled before paused before backed off before closed.
-   */
+  /** Providers with urls waiting that are paused, disabled, left alone because their site does not answer, or
+   * closed at this hour: each counts once, as disabled before paused before backed off before closed. */
   paused: number;
   disabled: number;
   backed_off: number;
   closed: number;
   /** Closed providers that are closed at all hours. */
   never_open: number;
-  /** Providers that are none of these and wait because of their bandwidth; until when the first of them does. */
+  /**
+   * Providers that are none of these and wait because of their bandwidth; until when the first of them does.
+   */
   delayed: number;
   /** Milliseconds since 1970, null = none. */
   delayed_until_ms: number | null;
   /** All that waits does so for a later time slot. */
   later_only: boolean;
-  /** Urls of providers that are open, all of whose urls wait for hours of their own; when the first of these begin. */
+  /** Urls of providers that are open, all of whose urls wait for hours of their own; when the first of these
+   * begin. */
   later_urls: number;
   /** Milliseconds since 1970, null = unknown. */
   later_until_ms: number | null;
@@ -86,7 +85,7 @@ export interface ProviderQueue {
   failed: number;
 }
 
-/** What decides whether a provider is fetched from. */
+/** Fields that decide if a provider is fetched from. */
 export type ProviderStanding = Omit<ProviderQueue, 'ages' | 'exact'>;
 type ProviderRow = Omit<ProviderStanding, 'later' | 'later_slots' | 'failed'>;
 type PidbSummary = Pick<
@@ -136,7 +135,7 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
   return read();
 }
 
-/** What is closed, what waits for hours of its own, and what for its bandwidth. */
+/** Providers that are closed, that wait for hours of their own, and for their bandwidth. */
 function readHours(
   db: Db,
   nowMs: number,

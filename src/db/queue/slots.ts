@@ -1,7 +1,5 @@
-/**
- * Rows that wait for a time slot: taken out of their set, one row of qpsdb for each slot, and put back when it comes.
- * Their places stay, so the order of a set is restored by reading it.
- */
+/** Rows that wait for a time slot: taken out of their set, one row of qpsdb for each slot, and put back when
+ * it comes. Their places stay, so the order of a set is restored by reading it. */
 import { crc32 } from 'node:zlib';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Db } from '../sqlite/open.js';
@@ -13,12 +11,12 @@ import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets
 /** Beyond all slots: rows that were submitted again while they waited for one, with hours to be looked at. */
 export const LOOK_SLOT = 168;
 
-/** What the clock said when slots were looked at last. */
+/** The clock when slots were looked at last. */
 interface LastLook {
   atMs: number;
   /** Slots of the period then. */
   slots: number;
-  /** What else the slots were computed from: the time zone, and the hours of all providers. */
+  /** The other basis of the slots: the time zone, and the hours of all providers. */
   basis: string;
 }
 
@@ -70,8 +68,9 @@ export class SlotStore extends SqlStore {
   }
 
   /**
-   * Makes a row that was taken wait for a slot. undefined: it never comes, and that is reported as code 614; content that
-   * is held stays. @returns false when the row has changed since it was taken. Inside a transaction.
+   * Makes a row that was taken wait for a slot. undefined: it never comes, and that is reported as code 614;
+   * content that is held stays. @returns false when the row has changed since it was taken. Inside a
+   * transaction.
    */
   postpone(taken: { pos: number; gen: number; set: WaitingSet }, slot: number | undefined): boolean {
     const row = this.#queue.whole(taken.pos);
@@ -110,7 +109,8 @@ export class SlotStore extends SqlStore {
      WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
   );
 
-  /** The next sets after one with rows that were submitted again while they waited for a slot, as parts to join. */
+  /** The next sets after one with rows that were submitted again while they waited for a slot, as parts to
+   * join. */
   resubmitted(afterPsetid: number, limit: number): WaitingSet[] {
     const parts: WaitingSet[] = [];
     for (let psetid = this.#selectResubmitted(afterPsetid); psetid != null && parts.length < limit;) {
@@ -121,10 +121,8 @@ export class SlotStore extends SqlStore {
     return parts;
   }
 
-  /**
-   * Puts the next rows of a part back into its set. @returns their places, ascending, fewer than `limit` when none are
-   * left: the part is gone then. Inside a transaction.
-   */
+  /** Puts the next rows of a part back into its set. @returns their places, ascending, fewer than `limit`
+   * when none are left: the part is gone then. Inside a transaction. */
   join(part: WaitingSet, limit: number): number[] {
     this.#queue.changed(part.pid);
     const places = this.#takeBack(part.slot, part.psetid, limit).sort((a, b) => a - b);

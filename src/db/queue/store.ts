@@ -1,4 +1,5 @@
-/** The Queue Manager's whole view of lcc.db: its stores over one connection, and the one way to change anything. */
+/** The Queue Manager's whole view of lcc.db: its stores over one connection, and the one way to change
+ * anything. */
 import { AgeStore } from '../cache/age.js';
 import { ContentStore } from '../cache/content.js';
 import type { DeletionStore } from '../cache/deletions.js';
@@ -118,7 +119,8 @@ export class QueueStore extends SqlStore {
   /**
    * Runs `change` and commits it, durably, before returning its value; a throw undoes everything.
    * Transactions do not nest.
-   * @throws LccError `io.full` when the disk is full: try later; `io` or `data.malformed`: stop and start again
+   * @throws LccError `io.full` when the disk is full: try later; `io` or `data.malformed`: stop and start
+   * again
    */
   transaction<T>(change: () => T): T {
     const value = this.#commit(change);
@@ -126,12 +128,15 @@ export class QueueStore extends SqlStore {
     return value;
   }
 
-  /** What the announcements of providers are worth, of all or of one. */
+  /** Worth of the announcements of providers, of all or of one. */
   scores(nowS: number, pid?: number): ProviderTruth[] {
     return this.#scores.read(nowS, pid);
   }
 
-  /** What is known not to be had, of a provider or of all, may be asked for. Inside a transaction. @returns providers that had such */
+  /**
+   * Urls that are known not to be had, of a provider or of all, may be asked for. Inside a transaction.
+   * @returns providers that had such
+   */
   flushKnown(pid?: number): number[] {
     return this.known.flush(this.#nowS(), pid);
   }

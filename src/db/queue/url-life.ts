@@ -67,11 +67,8 @@ export class UrlLives extends SqlStore {
     this.#standings = new UrlStandings(db, MOST_TYPES);
   }
 
-  /**
-   * Of a provider, or of each with a root around it, ascending. What nothing is known of is looked for in its canonical form, too.
-   * @param pid 0: of each
-   * @param stateOf what is going on with a provider, for people
-   */
+  /** The life of a url at a provider, or at each with a root around it, ascending. An unknown url is looked
+   * for in its canonical form, too. @param pid 0: of each @param stateOf state of a provider, for people */
   all(
     pid: number,
     url: string,
@@ -122,7 +119,7 @@ export class UrlLives extends SqlStore {
     }
     for (const { mimetype, code, text } of this.#standings.unreceived(pid, curl).toReversed()) {
       const row = rowOf(mimetype);
-      // That an audit found a change is no failure; what came before failures were remembered has no time.
+      // An audit's finding of a change is no failure; failures from before they were remembered have no time.
       row.failure =
         row.failure === null
           ? { code, text, at: null, received: false }

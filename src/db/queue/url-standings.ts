@@ -8,7 +8,7 @@ const MAX_TEXT_LENGTH = 300;
 const KEPT = `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
          WHERE pid = $pid AND errseq > $after AND cured = 0`;
 const BEGINS = 'AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit';
-/** What begins so, by an index; no address has the last of all characters. */
+/** Attributes with this beginning, by an index; no address has the last of all characters. */
 const BELOW = 'attrs >= $from AND attrs < $from || char(1114111)';
 /** Errors below an address that are sorted; with more of them one is soon found in the order of all. */
 const MOST_SORTED = 1000;
@@ -26,7 +26,7 @@ interface ErrorsWanted {
   after: number;
   limit: number;
   code: number | null;
-  /** Of `attrs`, up to there; '' = all. */
+  /** Beginning of `attrs`; '' = all. */
   from: string;
 }
 
@@ -70,7 +70,8 @@ export class UrlStandings {
     };
   }
 
-  /** Errors that its CP has not received, newest first, then those that it has; nothing is known of one without rows. */
+  /** Errors that its CP has not received, newest first, then those that it has; nothing is known of one
+   * without rows. */
   of(pid: number, curl: string): UrlStanding[] {
     const { waiting, held, failed } = this.#statements;
     const unreceived = this.unreceived(pid, curl);
@@ -87,7 +88,7 @@ export class UrlStandings {
     return rows.length > 0 ? rows : this.gone(pid, curl).map(row => ({ ...row, state: 'gone' as const }));
   }
 
-  /** Its last removal. */
+  /** The last removals of the page. */
   gone(pid: number, curl: string): { mimetype: string; seq: number; at: number }[] {
     return this.#statements.gone.all(curl, pid, curl);
   }

@@ -33,7 +33,7 @@ const SELECT =
 /** Gives another password, once. */
 interface ResetLink {
   pid: number;
-  /** Of the password that it replaces; null: not known. */
+  /** Generation of the password that it replaces; null: not known. */
   generation: number | null;
 }
 
@@ -85,7 +85,7 @@ export class AddressStore extends SqlStore {
     this.#confirm(nowMs, id);
   }
 
-  /** Whether its provider needs a hint was looked at. */
+  /** True if its provider needs a hint was looked at. */
   looked({ id }: StoredAddress, nowMs: number): void {
     this.#looked(nowMs, id);
   }
@@ -147,7 +147,8 @@ export class AddressStore extends SqlStore {
      WHERE address = ? AND token IS NULL ORDER BY pid LIMIT ?`,
   );
 
-  /** Confirmed ones of providers that were not looked at since; what a clock that was ahead noted counts as before. */
+  /** Confirmed ones of providers that were not looked at since; what a clock that was ahead noted counts as
+   * before. */
   readonly unlooked = this.sql.rows<[beforeMs: number, nowMs: number, limit: number], Row, StoredAddress>(
     `${SELECT} JOIN registered USING (registration) WHERE token IS NULL AND (looked_ms <= ? OR looked_ms > ?)
      ORDER BY looked_ms LIMIT ?`,

@@ -1,4 +1,4 @@
-/** What happened in registration, for the operator; no secrets. */
+/** Events of registration, for the operator; no secrets. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface AuditEvent {

@@ -1,6 +1,7 @@
 /**
- * rs.db with all its stores, on one connection. lccd-rs and lccrs write it, in short transactions; what a commit promises is on disk
- * (`synchronous=FULL`). A damaged database is refused and not replaced by an empty one, which would give numbers out again.
+ * rs.db with all its stores, on one connection. lccd-rs and lccrs write it, in short transactions; what a
+ * commit promises is on disk (`synchronous=FULL`). A damaged database is refused and not replaced by an empty
+ * one, which would give numbers out again.
  */
 import { closeSync, openSync } from 'node:fs';
 import { LccError, messageOf } from '../../lib/errors.js';
@@ -42,7 +43,7 @@ const RS_DB: OwnKind = {
     USES_SCHEMA,
   ],
   synchronous: 'FULL',
-  // What is deleted, a mail with its password say, is overwritten.
+  // Deleted rows, a mail with its password say, are overwritten.
   pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`, 'secure_delete = ON'],
   missing: 'there is none yet; lccd-rs makes it (rs.listen)',
   upgradedBy: 'lccd-rs',
@@ -109,12 +110,14 @@ export class RsDatabase extends OwnDatabase {
     return (value('page_count') - value('freelist_count')) * value('page_size');
   }
 
-  /** Empties the write-ahead log, where deleted text is still to be read, unless another process reads just now. @throws as `write` */
+  /** Empties the write-ahead log, where deleted text is still to be read, unless another process reads just
+   * now. @throws as `write` */
   emptyLog(): void {
     this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
-  /** Copies all of it but mails, which have passwords, into a new file, its owner's alone. @throws LccError `output.create`, as `write` */
+  /** Copies all of it but mails, which have passwords, into a new file, its owner's alone. @throws LccError
+   * `output.create`, as `write` */
   copyTo(path: string): void {
     try {
       // SQLite fills an empty file, and would make one that everybody reads.

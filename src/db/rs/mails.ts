@@ -1,7 +1,7 @@
 /** Mails that wait for the server, and mailboxes that nobody has confirmed. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
-/** What a mail is for; its subject is fixed by that. */
+/** Purpose of a mail, which fixes its subject. */
 export type MailKind = 'pair' | 'confirm' | 'reset' | 'changes' | 'sites';
 
 /** Kinds that go to addresses that nobody has confirmed. */

@@ -1,4 +1,6 @@
-/** Operations for the Queue Manager, from the transaction that needs them to the one that has their answer. */
+/**
+ * Operations for the Queue Manager, from the transaction that needs them to the one that has their answer.
+ */
 import { randomUUID } from 'node:crypto';
 import type { RsChange } from '../../wire/qm-rs.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -30,14 +32,17 @@ export class OutboxStore extends SqlStore {
 
   // Inside a transaction
 
-  /** @param registration 0: it belongs to no registration @param isQuiet its provider does not hear of it @returns its id */
+  /**
+   * @param registration 0: it belongs to no registration @param isQuiet its provider does not hear of it
+   * @returns its id
+   */
   add(registration: number, change: RsChange, nowMs: number, isQuiet = false): string {
     const id = randomUUID();
     this.#add(id, registration, change.pid, JSON.stringify(change), nowMs, isQuiet ? 1 : 0);
     return id;
   }
 
-  /** It has its answer. @returns whether it waited */
+  /** Removes an operation that has its answer. @returns whether it waited */
   readonly remove = this.sql.changed<[id: string]>('DELETE FROM outbox WHERE id = ?');
 
   readonly removeOf = this.sql.run<[registration: number]>('DELETE FROM outbox WHERE registration = ?');
@@ -55,7 +60,7 @@ export class OutboxStore extends SqlStore {
     operationOf,
   );
 
-  /** Whether anything of a provider waits. */
+  /** True if anything of a provider waits. */
   readonly waitsFor = this.sql.has<[pid: number]>('SELECT 1 FROM outbox WHERE pid = ? LIMIT 1');
 
   get count(): number {

@@ -20,11 +20,11 @@ export interface RegisteredProvider {
   registration: number;
   prefix: string;
   sinceMs: number;
-  /** What it permits, and what of that the Queue Manager was told last; null: always. */
+  /** Permitted hours, and those of them that the Queue Manager was told last; null: always. */
   hours: string | null;
   zone: string | null;
   timeofday: string | null;
-  /** It leaves: until then it can come back; null: it stays. */
+  /** Time at which a provider that leaves is gone: until then it can come back; null: it stays. */
   leavesMs: number | null;
 }
 

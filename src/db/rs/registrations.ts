@@ -46,12 +46,12 @@ export function directoriesOf({
 export interface RegistrationReason {
   /** A word for programs. */
   code: string;
-  /** What is wrong, and what to do, for people. */
+  /** The fault, and what to do, for people. */
   what: string;
   do: string;
 }
 
-/** What the applicant wants, within what is allowed. */
+/** Wishes of the applicant, within what is allowed. */
 export interface Wishes extends Pick<RsTerms, 'bandwidth'> {
   /** 24 or 168 characters 0/1, in the time of `zone`; undefined: always. */
   hours?: string;
@@ -59,13 +59,11 @@ export interface Wishes extends Pick<RsTerms, 'bandwidth'> {
   zone?: string;
 }
 
-/**
- * What a pair is for: a provider; another root of one; another password for one that has forgotten it (the file has to be in its roots),
- * or that has it and wants to replace it (nothing is proven).
- */
+/** Purpose of a pair: a provider; another root of one; another password for one that has forgotten it (the
+ * file has to be in its roots), or that has it and wants to replace it (nothing is proven). */
 export type PairKind = 'new' | 'root' | 'reset' | 'rotation';
 
-/** What a pair begins with. */
+/** Fields that a pair begins with. */
 interface NewRegistration {
   kind: PairKind;
   capability: string;
@@ -98,7 +96,7 @@ export interface Registration extends Omit<NewRegistration, 'secret' | 'password
   endsMs: number | undefined;
 }
 
-/** What a transition changes besides the state; left out: stays. */
+/** Changes of a transition besides the state; left out: stays. */
 interface RegistrationChanges {
   pid?: number;
   reason?: RegistrationReason | null;
@@ -240,7 +238,7 @@ export class RegistrationStore extends SqlStore {
     this.#tried(JSON.stringify(recent), id);
   }
 
-  /** Its number was taken: it is being applied for under another one. */
+  /** The number of the pair was taken: it is being applied for under another one. */
   renumber(id: number, pid: number): void {
     this.#renumber(pid, id);
   }
@@ -265,7 +263,7 @@ export class RegistrationStore extends SqlStore {
     return this.#inState(JSON.stringify(states), limit).map(readRow);
   }
 
-  /** Of a provider, the newest first, at most 100. */
+  /** Pairs of a provider, the newest first, at most 100. */
   readonly ofPid = this.sql.rows<[pid: number], Row, Registration>(
     `${SELECT} WHERE pid = ? ORDER BY id DESC LIMIT 100`,
     readRow,
@@ -282,12 +280,14 @@ export class RegistrationStore extends SqlStore {
     return this.#open();
   }
 
-  /** Of a host, resets left out, for a password that was forgotten is no new site; of all networks or of one. */
+  /** Open pairs of a host, resets left out, for a password that was forgotten is no new site; of all networks
+   * or of one. */
   openOf(host: string, network: string | null = null): number {
     return this.#openOf({ host, network });
   }
 
-  /** Of the network with the most pairs of a host that nobody checks just now: how many, and which one goes first. */
+  /** The network with the most pairs of a host that nobody checks just now: how many, and which one goes
+   * first. */
   readonly busiestOf = this.sql.row<[host: string], BusiestNetwork>(
     `SELECT network, count(*) AS pairs FROM registration WHERE host = ? AND ${OPEN_AT_HOST} AND state = 'issued'
      GROUP BY network ORDER BY pairs DESC, min(id) LIMIT 1`,

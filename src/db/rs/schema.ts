@@ -1,7 +1,5 @@
-/**
- * The schema of rs.db, the database of registration. Times are milliseconds since 1970. No secret stands in it: of secrets,
- * passwords and capabilities it has hashes.
- */
+/** The schema of rs.db, the database of registration. Times are milliseconds since 1970. No secret stands in
+ * it: of secrets, passwords and capabilities it has hashes. */
 export const RS_SCHEMA = `
 -- pid: the number given last; never taken back.
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;

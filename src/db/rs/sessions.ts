@@ -1,4 +1,5 @@
-/** Logins by browser, of providers and of operators. rs.db has the SHA-256 of what a browser shows to be known again. */
+/** Logins by browser, of providers and of operators. rs.db has the SHA-256 of what a browser shows to be
+ * known again. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
 export const SESSION_SCHEMA = `

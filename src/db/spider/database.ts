@@ -1,7 +1,5 @@
-/**
- * store.db, which one store server writes and others may read. A commit is on disk only after `synced`: the log of the
- * database is synced aside, for SQLite would have every connection wait.
- */
+/** store.db, which one store server writes and others may read. A commit is on disk only after `synced`: the
+ * log of the database is synced aside, for SQLite would have every connection wait. */
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';

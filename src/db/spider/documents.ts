@@ -1,7 +1,7 @@
-/** What a store server knows of its documents, and of the files that they are in. */
+/** Knowledge of a store server about its documents, and the files that they are in. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
-/** What the last record says of a document; urls as `urlText` has them, bytes as in the record. */
+/** The last record of a document; urls as `urlText` has them, bytes as in the record. */
 export interface LastRecord {
   docId: number;
   url: string;
@@ -13,7 +13,8 @@ export interface LastRecord {
   atMs: number;
 }
 
-/** A document, and the record that brought it in a file: a document is the last `docBytes` bytes of its record. */
+/** A document, and the record that brought it in a file: a document is the last `docBytes` bytes of its
+ * record. */
 export interface HeldDocument {
   docBytes: number;
   md5: string;
@@ -21,7 +22,7 @@ export interface HeldDocument {
   isGood: 0 | 1;
   /** Null: it is empty, and in no file. */
   file: number | null;
-  /** Of the record in the file, before it is uncompressed. */
+  /** Position of the record in the file, before it is uncompressed. */
   position: number;
   storedBytes: number;
 }
@@ -38,7 +39,7 @@ export interface DocumentFile {
 
 type Row = LastRecord & { [K in keyof HeldDocument]: HeldDocument[K] | null };
 
-/** Of a document that is not there. */
+/** Columns of a document that is not there. */
 const NOTHING = { docBytes: null, md5: null, isGood: 0, file: null, position: 0, storedBytes: 0 } as const;
 
 const COLUMNS = `doc_id AS docId, url, new_url AS newUrl, success, reason, http, ms AS durationMs, at AS atMs,

@@ -1,7 +1,5 @@
-/**
- * The schema of store.db, what a store server knows of its documents. lcc-spider(5) describes it for other programs, which
- * read the view. Times are milliseconds since 1970.
- */
+/** The schema of store.db, what a store server knows of its documents. lcc-spider(5) describes it for other
+ * programs, which read the view. Times are milliseconds since 1970. */
 export const STORE_SCHEMA = `
 -- A file of records: every one is whole, and they stand one after the other.
 CREATE TABLE file(

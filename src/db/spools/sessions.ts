@@ -1,10 +1,10 @@
 /**
- * sessions.db, below the spool directory and shared by all UNSes of a home: numbers of connections, the address of the
- * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
- * here reaches it as notes to the Queue Manager, which may be repeated.
+ * sessions.db, below the spool directory and shared by all UNSes of a home: numbers of connections, the
+ * address of the last one, and up to where a provider has received the errors of its fetches. A UNS cannot
+ * write lcc.db; what is kept here reaches it as notes to the Queue Manager, which may be repeated.
  *
- * In place of a damaged one numbers go on far beyond those of lcc.db, which does not know the last ones; errors that were
- * received and that the Queue Manager does not know of are shown again.
+ * In place of a damaged one numbers go on far beyond those of lcc.db, which does not know the last ones;
+ * errors that were received and that the Queue Manager does not know of are shown again.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,7 +14,9 @@ import { LccError, messageOf } from '../../lib/errors.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
-/** Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside. */
+/**
+ * Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside.
+ */
 export const SESSIONS_DB = {
   file: 'sessions.db',
   table: 'session',
@@ -45,7 +47,7 @@ const UNNOTED = 'SELECT pid, seq, ip, errseen FROM session WHERE (seq > notedseq
 export interface AdmittedLogin {
   pid: number;
   ip: string;
-  /** What lcc.db says: numbering goes on from there when it is ahead. */
+  /** Numbers in lcc.db: numbering goes on from there when it is ahead. */
   known: { seq: number; ip: string };
 }
 
@@ -88,11 +90,13 @@ export class SessionStore extends SqlStore {
   readonly #database: SpoolDatabase;
   /** Added to a provider's first number. */
   readonly #skipped: number;
-  /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is closed. */
+  /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is
+   * closed. */
   readonly #log: number;
   /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
   readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
-  /** What was reported to CPs here and not confirmed since; at most one for each provider. A rollback may leave what never was. */
+  /** Errors that were reported to CPs here and not confirmed since; at most one for each provider. A rollback
+   * may leave some that never were. */
   readonly #told = new Map<number, { seq: number; errseen: number }>();
 
   /** Opens or makes the database. */
@@ -118,9 +122,9 @@ export class SessionStore extends SqlStore {
   }
 
   /**
-   * Resolves when everything committed before, by any UNS, is on disk: in the log, or moved from there into the
-   * database, which SQLite syncs before it begins the log again. When it rejects, numbers may be given twice: the process
-   * must end.
+   * Resolves when everything committed before, by any UNS, is on disk: in the log, or moved from there into
+   * the database, which SQLite syncs before it begins the log again. When it rejects, numbers may be given
+   * twice: the process must end.
    */
   async synced(): Promise<void> {
     await syncData(this.#log);
@@ -153,10 +157,8 @@ export class SessionStore extends SqlStore {
     }
   }
 
-  /**
-   * Numbers go on above those that accepted sets name, by provider: a power cut may have taken some that were given out
-   * and told nobody.
-   */
+  /** Numbers go on above those that accepted sets name, by provider: a power cut may have taken some that
+   * were given out and told nobody. */
   raise(named: ReadonlyMap<number, number>): void {
     // In place of a damaged one they go on far above, and cannot be compared.
     if (named.size === 0 || this.#skipped > 0) return;

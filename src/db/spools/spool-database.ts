@@ -1,7 +1,7 @@
 /**
- * A small database below the spool directory, which all UNSes of a home share and write. One that is damaged is set
- * aside, not overwritten, and a new one takes its place; a UNS that had the old one open finds that out at its next write,
- * and ends: its daemon is started again, and begins with the new one.
+ * A small database below the spool directory, which all UNSes of a home share and write. One that is damaged
+ * is set aside, not overwritten, and a new one takes its place; a UNS that had the old one open finds that
+ * out at its next write, and ends: its daemon is started again, and begins with the new one.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -32,11 +32,11 @@ export interface Caretaker {
 }
 
 interface SpoolDatabaseOptions {
-  /** What makes it, and what brings one of an older release up to date (schema-version.ts). */
+  /** Steps that make the database, and bring one of an older release up to date (schema-version.ts). */
   steps: readonly [string, ...string[]];
   /** FULL: a commit is on disk; NORMAL: a power cut may lose the last ones, in their order. */
   synchronous: WalOptions['synchronous'];
-  /** What follows when it had to be set aside: for the log. */
+  /** The consequence when it had to be set aside: for the log. */
   afterLoss: string;
   caretaker: Caretaker | undefined;
 }
@@ -58,12 +58,13 @@ export class SpoolDatabase {
     this.#inode = inodeOf(path);
   }
 
-  /** Whether it took the place of a damaged one. */
+  /** True if it took the place of a damaged one. */
   get isLost(): boolean {
     return this.db.prepare('SELECT 1 FROM lost').get() !== undefined;
   }
 
-  /** Makes what `change` does, all or nothing. @throws as `guard`; LccError `try.later` when another took its place */
+  /** Makes what `change` does, all or nothing. @throws as `guard`; LccError `try.later` when another took its
+   * place */
   write<T>(change: () => T): T {
     return this.guard(() => {
       if (inodeOf(this.#path) !== this.#inode)
@@ -121,7 +122,7 @@ function openSound(path: string, { steps, synchronous }: SpoolDatabaseOptions): 
   try {
     return openWal(path, { synchronous, busyMs: BUSY_TIMEOUT_MS }, db => {
       const isNew = versionOf(db, path, steps) === 0;
-      // What is in use by others may be large; a damaged page would show only when it is needed.
+      // A database in use by others may be large; a damaged page would show only when it is needed.
       const found = isNew ? 'ok' : String(db.pragma('quick_check(1)', { simple: true }));
       if (found !== 'ok') throw Object.assign(new Error(found), { code: 'SQLITE_CORRUPT' });
       upgrade(db, path, steps, () => {
@@ -148,11 +149,8 @@ function waitForLock(path: string): Lock {
 /** Lines of PRAGMA integrity_check that are told; damage seldom comes alone. */
 const MAX_LINES = 3;
 
-/**
- * What is wrong with one, looked at without changing anything, also while others use it; undefined when it is sound or not there.
- * @param table one it has had from its beginning
- * @throws LccError `io.full` when there is no room to look, `io`
- */
+/** The fault of a database, looked at without changing anything, also while others use it; undefined when it
+ * is sound or not there. @param table one it has had from its beginning */
 export function damageOf(path: string, table: string): string | undefined {
   if (!existsSync(path)) return undefined;
   let db: Db | undefined;
@@ -173,8 +171,8 @@ export function damageOf(path: string, table: string): string | undefined {
 }
 
 /**
- * Sets a damaged one aside, as its daemon would: the next to open it makes a new one and knows that there was another. A process that has it
- * open ends at its next write.
+ * Sets a damaged one aside, as its daemon would: the next to open it makes a new one and knows that there was
+ * another. A process that has it open ends at its next write.
  * @returns its new name @throws LccError `try.later` when another process does so; system errors of the disk
  */
 export function setDamagedAside(path: string): string {

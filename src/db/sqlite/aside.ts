@@ -1,11 +1,11 @@
 /**
- * Getting a damaged database out of the way of a new one, whole: it is never overwritten. Its log goes first, each durably
- * before the next: whatever happens, a new database never finds the log of the old.
+ * Getting a damaged database out of the way of a new one, whole: it is never overwritten. Its log goes first,
+ * each durably before the next: whatever happens, a new database never finds the log of the old.
  *
  *     damaged ──note durable──▶ leaving ──log moved──▶ ──database moved──▶ gone ──▶ note removed
  *
- * A database without its log may well look sound, and be an older one. So a process that opens it looks first whether it was leaving
- * when somebody was killed, and goes on with that (`goOnLeaving`).
+ * A database without its log may well look sound, and be an older one. So a process that opens it looks first
+ * whether it was leaving when somebody was killed, and goes on with that (`goOnLeaving`).
  */
 import { existsSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ export function goOnLeaving(path: string): void {
   endLeaving(path);
 }
 
-/** Whether one was leaving when its process ended. */
+/** True if one was leaving when its process ended. */
 export function isLeaving(path: string): boolean {
   return existsSync(noteOf(path));
 }
@@ -56,7 +56,7 @@ export function finishLeaving(path: string): string | undefined {
   return aside;
 }
 
-/** It has left. */
+/** Completes a move aside that a crash cut off. Call before opening the database. */
 export function endLeaving(path: string): void {
   rmSync(noteOf(path), { force: true });
 }

@@ -1,16 +1,19 @@
 /**
- * Moving commits from the log (WAL) into the database is done beside the thread that makes them: 16 MB of changes took it
- * 20 to 40 ms, in which nothing else of its process got on. The log begins again only when nothing of it is left to be
- * moved, so what was committed meanwhile, a small part of it, is moved by the owner itself.
+ * Moving commits from the log (WAL) into the database is done beside the thread that makes them: 16 MB of
+ * changes took it 20 to 40 ms, in which nothing else of its process got on. The log begins again only when
+ * nothing of it is left to be moved, so what was committed meanwhile, a small part of it, is moved by the
+ * owner itself.
  *
  *     resting ──the log is long──▶ thread works ──little is left──▶ owner moves that ──▶ resting
  *                                      ▲ ╰──much is left: again, a few times──╯
  *
- * The syncs of both are waited for by a thread that commits meanwhile, and the owner's by all that it serves: 20 to 50 ms on a
- * disk that is busy. So while large work makes room for others the thread moves a quarter of it at a time, and goes on until
- * nothing was committed in between: the pauses of the large work are long enough for that.
+ * The syncs of both are waited for by a thread that commits meanwhile, and the owner's by all that it serves:
+ * 20 to 50 ms on a disk that is busy. So while large work makes room for others the thread moves a quarter of
+ * it at a time, and goes on until nothing was committed in between: the pauses of the large work are long
+ * enough for that.
  *
- * When the thread cannot keep up, or is lost, SQLite does as it always did: a commit that finds the log too long moves it.
+ * When the thread cannot keep up, or is lost, SQLite does as it always did: a commit that finds the log too
+ * long moves it.
  */
 import { messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
@@ -118,7 +121,7 @@ export class Checkpoints {
     if (waiting > 0) this.#db.pragma('wal_checkpoint(PASSIVE)');
   }
 
-  /** What was committed stays so, whatever happens here: a disk that fails is met again by the next commit. */
+  /** A commit stays, whatever happens here: a disk that fails is met again by the next commit. */
   #try(action: () => void): void {
     try {
       action();

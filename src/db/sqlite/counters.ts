@@ -5,7 +5,7 @@ import { Sql } from './sql-store.js';
 
 type CounterName = 'seq' | 'pos' | 'psetid';
 
-/** What has been given out of each, as far as the tables tell: a few look-ups. */
+/** The highest number given out of each, as far as the tables tell: a few look-ups. */
 const GIVEN = {
   // An id is the number of its row's first change; one that damage has raised must not be given out again.
   seq: `max((SELECT coalesce(max(seq), 0) FROM lccurl), (SELECT coalesce(max(id), 0) FROM lccurl), (SELECT coalesce(max(seq), 0) FROM tombstone),
@@ -36,10 +36,8 @@ export function lastGiven(db: Db, name: CounterName): number {
   return Number(db.prepare(last).pluck().get());
 }
 
-/**
- * The number of the change sequence before which cursors begin again: the highest of a deletion that was forgotten. Where
- * it cannot be read, of all changes.
- */
+/** The number of the change sequence before which cursors begin again: the highest of a deletion that was
+ * forgotten. Where it cannot be read, of all changes. */
 export function purgedOf(db: Db): number {
   return Number(db.prepare("SELECT value FROM counter WHERE name = 'purged'").pluck().get() ?? Infinity);
 }
@@ -64,7 +62,9 @@ export class Counter {
     return this.#selectValue.get() ?? 0;
   }
 
-  /** Takes `count` numbers in a row and returns the first. Inside a transaction: a rollback gives them back. */
+  /**
+   * Takes `count` numbers in a row and returns the first. Inside a transaction: a rollback gives them back.
+   */
   take(count = 1): number {
     const last = this.last();
     this.#updateValue.run(last + count);

@@ -1,4 +1,5 @@
-/** Version 2 of lcc.db, beside spidering-schema.ts: providers that leave, roots that are taken off, when sets came, errors of a kind. */
+/** Version 2 of lcc.db, beside spidering-schema.ts: providers that leave, roots that are taken off, when sets
+ * came, errors of a kind. */
 export const DEPARTURE_SCHEMA = `
 -- It leaves: when what it holds is removed; NULL = it stays. It is not enabled from then on; leaveenabled: whether it is again when
 -- it stays after all.

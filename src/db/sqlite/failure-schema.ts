@@ -1,4 +1,5 @@
-/** Version 3 of lcc.db: the last failure of each url. A released step is never edited: what comes later is a step of its own. */
+/** Version 3 of lcc.db: the last failure of each url. A released step is never edited: what comes later is a
+ * step of its own. */
 export const FAILURE_SCHEMA = `
 -- The last failure of a url that its owner announced, received by its CP or not: until its content comes, it is deleted, or 10,000
 -- others of its provider have failed since (db/cache/failures.ts).

@@ -1,4 +1,4 @@
-/** What a command reads of lcc.db, on a connection of its own: what SQLite reports says what to do. */
+/** Reads of a command in lcc.db, on a connection of its own: reports of SQLite say what to do. */
 import { openReadOnly, readingError } from './open.js';
 import { SqlStore } from './sql-store.js';
 

@@ -1,12 +1,15 @@
 /**
- * Marks of how far a database had come, in files beside it: a restored older copy does not bring these back with it.
+ * Marks of how far a database had come, in files beside it: a restored older copy does not bring these back
+ * with it.
  *
- *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ those below N-1 removed
+ *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably
+ *       ──▶ those below N-1 removed
  *
- * A mark is written after the commit that raised the number: after a power cut none is ahead of the database. The number is
- * part of the name, so that files copied over these leave the newest one where it is; the one before it stays, so that a copy
- * made file by file has one of the two. Besides the number a mark says which
- * database it is of (`store_id`), when its file was made (a copy is made later), and whether the daemon that serves it has stopped.
+ * A mark is written after the commit that raised the number: after a power cut none is ahead of the database.
+ * The number is part of the name, so that files copied over these leave the newest one where it is; the one
+ * before it stays, so that a copy made file by file has one of the two. Besides the number a mark says which
+ * database it is of (`store_id`), when its file was made (a copy is made later), and whether the daemon that
+ * serves it has stopped.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -20,7 +23,8 @@ import { step } from '../../lib/steps.js';
 import { lastGiven } from './counters.js';
 import { SqlStore } from './sql-store.js';
 
-/** Between two marks at least; what was committed since the last one may be missing in a copy without being noticed. */
+/** Between two marks at least; what was committed since the last one may be missing in a copy without being
+ * noticed. */
 const INTERVAL_MS = 1000;
 
 interface Mark {
@@ -37,16 +41,16 @@ type Noted = Omit<Mark, 'state'>;
 
 /** A kind of database that has marks. */
 export interface Marked {
-  /** What is numbered, in words. */
+  /** Name of the numbered things, in words. */
   what: string;
   /** Who writes the marks, in words. */
   servedBy: string;
   lastOf: (db: Db) => number;
-  /** What to do about an older copy; left out: as of lcc.db. */
+  /** The advice about an older copy; left out: as of lcc.db. */
   remedy?: string;
 }
 
-/** What marks need of a schema that has no table `meta` … */
+/** Schema that marks need where there is no table `meta` … */
 export const MARK_META = `
 -- store_id: made with the database, by which the marks beside it know it.
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -65,7 +69,7 @@ export const LCC_DB: Marked = {
   lastOf: db => lastGiven(db, 'seq'),
 };
 
-/** What a mark of a database would say now, but for the state. */
+/** The mark of a database as it would be now, but for the state. */
 export function markOf(db: Db, path: string, { lastOf }: Marked = LCC_DB): Noted {
   const value = (sql: string) => db.prepare(sql).pluck().get();
   return {
@@ -85,8 +89,9 @@ export function newestMark(path: string): Mark | undefined {
 }
 
 /**
- * Raises the number and notes it, for a command that has committed something while no daemon may be there to do so. What was never
- * served has no marks. The caller has seen that the database is the one served last. @throws system errors, what SQLite throws
+ * Raises the number and notes it, for a command that has committed something while no daemon may be there to
+ * do so. What was never served has no marks. The caller has seen that the database is the one served last.
+ * @throws system errors, what SQLite throws
  */
 export function noteMark(db: Db, path: string, kind: Marked): void {
   const state = newestMark(path)?.state;
@@ -156,7 +161,8 @@ export class Marks extends SqlStore {
     }
   }
 
-  /** The number, and with it all that was committed before, is on disk: also in a database that is synced aside. */
+  /** The number, and with it all that was committed before, is on disk: also in a database that is synced
+   * aside. */
   #raise(): void {
     const synchronous = Number(this.db.pragma('synchronous', { simple: true }));
     this.db.pragma('synchronous = FULL');
@@ -224,7 +230,8 @@ function textOf({ storeId, seq, made }: Noted, state: Mark['state']): string {
   return `${storeId}\n${seq}\n${made}\n${state}\n`;
 }
 
-/** When a file was made, '' where nobody says; a system that does not know may say the time of the last change. */
+/** When a file was made, '' where nobody says; a system that does not know may say the time of the last
+ * change. */
 export function madeOf(path: string): string {
   const { birthtimeNs } = statSync(path, { bigint: true });
   return birthtimeNs === 0n ? '' : String(birthtimeNs);

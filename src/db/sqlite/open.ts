@@ -1,8 +1,9 @@
 /**
- * Opening lcc.db. The Queue Manager (and lccpidb, administratively) writes it; everyone else opens it read-only.
+ * Opening lcc.db. The Queue Manager (and lccpidb, administratively) writes it; everyone else opens it
+ * read-only.
  *
- * better-sqlite3 is compiled so that a WAL database is opened with synchronous=NORMAL, which loses whole transactions
- * in a power cut: FULL is set on every writing connection, after WAL was entered, and read back.
+ * better-sqlite3 is compiled so that a WAL database is opened with synchronous=NORMAL, which loses whole
+ * transactions in a power cut: FULL is set on every writing connection, after WAL was entered, and read back.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -23,10 +24,8 @@ import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../../lib/sqlite.js';
 
-/**
- * What makes lcc.db, and what brings one of an older release to this program's schema: 1 is that of 0.1.0. A released one
- * is never edited.
- */
+/** Steps that make lcc.db, and bring one of an older release to this program's schema: 1 is that of 0.1.0. A
+ * released one is never edited. */
 export const STEPS: readonly string[] = [
   LCC_SCHEMA,
   SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA,
@@ -36,23 +35,26 @@ export const STEPS: readonly string[] = [
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
 
-/** Whether a database of that version cannot have the table, for a later one made it. */
+/** True if a database of that version cannot have the table, for a later one made it. */
 export function isLaterTable(table: string, version: number): boolean {
   return version > 0 && STEPS.slice(version).some(sql => sql.includes(`CREATE TABLE ${table}(`));
 }
 
 /** How long a connection waits for another's write lock. */
 const BUSY_TIMEOUT_MS = 10_000;
-/** WAL pages before a checkpoint: 16 MB. Fewer make a bulk load write the same index pages again and again. */
+/**
+ * WAL pages before a checkpoint: 16 MB. Fewer make a bulk load write the same index pages again and again.
+ */
 export const CHECKPOINT_PAGES = 4096;
 const WAL_KEEP_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 40 * 1024;
 
 /**
- * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
- * only: it holds password hashes.
- * @throws LccError `config` when it was written by a newer LCC, has vanished (restored.ts) or is leaving (aside.ts),
- *   `output.create` when it cannot be created, `data.malformed` when it is not a database or is damaged
+ * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner
+ * and group only: it holds password hashes.
+ * @throws LccError `config` when it was written by a newer LCC, has vanished (restored.ts) or is leaving
+ *   (aside.ts), `output.create` when it cannot be created, `data.malformed` when it is not a database or is
+ *   damaged
  */
 export function openDatabase(path: string): Db {
   refuseUnserved(path);
@@ -73,8 +75,9 @@ export function openDatabase(path: string): Db {
 
 /**
  * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
- * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's, or as openDatabase,
- *   `data.malformed` when it is not a database or is damaged, `io.full` and `try.later` as openForReading
+ * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's, or
+ *   as openDatabase, `data.malformed` when it is not a database or is damaged, `io.full` and `try.later` as
+ *   openForReading
  */
 export function openReadOnly(path: string): Db {
   let db: Db | undefined;
@@ -113,10 +116,8 @@ function asLccError(path: string, error: unknown): unknown {
   return storageError(path, error);
 }
 
-/**
- * Whether SQLite says that the file is damaged, or no database at all. What our statements name is there in a database of
- * our schema, unless the list of its tables is damaged.
- */
+/** True if SQLite says that the file is damaged, or no database at all. What our statements name is there in
+ * a database of our schema, unless the list of its tables is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = errnoOf(error) ?? '';
   return (
@@ -125,15 +126,16 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
-/** What to do about one that is being replaced by nobody. */
+/** The advice about one that is being replaced by nobody. */
 const GO_ON = 'start lccd, which goes on with that';
 
-/** What to do when nothing can be read of the database. */
+/** The advice when nothing can be read of the database. */
 export const START_EMPTY =
   'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty';
 
 /**
- * What SQLite reports of the disk or the file, as an LccError: `io.full`, `io`, `data.malformed`, or as hindranceOf; all else as it is.
+ * SQLite's report of the disk or the file, as an LccError: `io.full`, `io`, `data.malformed`, or as
+ * hindranceOf; all else as it is.
  * @param remedy what to do about damage
  */
 export function storageError(
@@ -152,16 +154,14 @@ export function storageError(
   return hindranceOf(path, error) ?? error;
 }
 
-/**
- * As storageError, for commands: damage is `io`, what they cannot read. Elsewhere it is malformed input, which to users of
- * lccq(1) says that their cursor is of no use: of damage they must not conclude that.
- */
+/** As storageError, for commands: damage is `io`, what they cannot read. Elsewhere it is malformed input,
+ * which to users of lccq(1) says that their cursor is of no use: of damage they must not conclude that. */
 export function readingError(path: string, error: unknown): unknown {
   const named = storageError(path, error);
   return isDamaged(named) ? new LccError('io', named.message, { cause: named.cause }) : named;
 }
 
-/** Whether that is an error of a damaged database, named. */
+/** True if that is an error of a damaged database, named. */
 export function isDamaged(error: unknown): error is LccError {
   return error instanceof LccError && isDamage(error.cause);
 }

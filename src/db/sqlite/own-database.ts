@@ -1,6 +1,7 @@
 /**
- * A database that a part of the LCC has for itself: clear.db, rs.db, store.db. It is opened, or made with its folder; it is changed
- * in transactions, all or nothing; what SQLite reports of it is an error that says what to do.
+ * A database that a part of the LCC has for itself: clear.db, rs.db, store.db. It is opened, or made with its
+ * folder; it is changed in transactions, all or nothing; what SQLite reports of it is an error that says what
+ * to do.
  */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,22 +15,24 @@ import { hasVanished, noteChange, wentBack } from './restored.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { openWal, type WalOptions } from './wal.js';
 
-/** What is special about one. */
+/** The particulars of one database. */
 export interface OwnKind {
-  /** Its schema: the first version, then what each later one changes. */
+  /** Steps of its schema: the first version, then what each later one changes. */
   steps: readonly string[];
   synchronous: WalOptions['synchronous'];
   /** Settings of a connection that writes, such as `cache_size = -16384`. */
   pragmas: readonly string[];
   /** Why there is none, and what makes it. */
   missing: string;
-  /** What upgrades one of an older LCC. */
+  /** The program that upgrades one of an older LCC. */
   upgradedBy: string;
-  /** What to do about a damaged one. */
+  /** The advice about a damaged one. */
   remedy: string;
-  /** Of one that has marks beside it, by which an older copy is noticed. */
+  /** Marks beside it, by which an older copy is noticed. */
   marked?: Marked;
-  /** What to do about one that was served and is not there any more, or is empty; left out: a new one is made. */
+  /**
+   * The advice about one that was served and is not there any more, or is empty; left out: a new one is made.
+   */
   vanished?: string;
 }
 
@@ -43,7 +46,8 @@ export function refuseVanished(path: string, { marked, vanished }: OwnKind): voi
 /**
  * Opens a database for writing, or makes it, with its folder.
  * @param busyMs how long another process that writes is waited for
- * @throws LccError `config` when a newer LCC wrote it, or one was served that is not there any more, `data.malformed` when it is damaged, `try.later`, `io`, `io.full`
+ * @throws LccError `config` when a newer LCC wrote it, or one was served that is not there any more,
+ * `data.malformed` when it is damaged, `try.later`, `io`, `io.full`
  */
 export function openOwn(path: string, kind: OwnKind, busyMs: number): Db {
   refuseVanished(path, kind);
@@ -61,7 +65,8 @@ export function openOwn(path: string, kind: OwnKind, busyMs: number): Db {
   }
 }
 
-/** Opens a database for reading only. @throws LccError `input.missing` when there is none, otherwise as openOwn */
+/** Opens a database for reading only. @throws LccError `input.missing` when there is none, otherwise as
+ * openOwn */
 export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): Db {
   refuseVanished(path, kind);
   if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${kind.missing}`);
@@ -77,7 +82,7 @@ export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): 
   }
 }
 
-/** What SQLite reports of a database, as an LccError where that is known. */
+/** SQLite's report of a database, as an LccError where that is known. */
 function ownError(path: string, kind: OwnKind, error: unknown): unknown {
   if (error instanceof LccError) return error;
   return storageError(path, error, kind.remedy);
@@ -99,8 +104,10 @@ export class OwnDatabase {
   }
 
   /**
-   * Makes what `change` does, all or nothing, and on disk when this returns, where the kind is synchronous FULL.
-   * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what `change` throws
+   * Makes what `change` does, all or nothing, and on disk when this returns, where the kind is synchronous
+   * FULL.
+   * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what
+   * `change` throws
    */
   write<T>(change: () => T): T {
     const result = this.guard(() => this.db.transaction(change).immediate());
@@ -113,7 +120,8 @@ export class OwnDatabase {
     return this.guard(() => this.db.transaction(look).deferred());
   }
 
-  /** What is wrong with it if it is not the database that was served last, as it was then or later; undefined: nothing that could be seen. */
+  /** The fault of a database that is not the one served last, as it was then or later; undefined: nothing
+   * that could be seen. */
   wentBack(): string | undefined {
     const { marked } = this.#kind;
     return marked === undefined ? undefined : this.guard(() => wentBack(this.db, this.path, marked));
@@ -133,7 +141,7 @@ export class OwnDatabase {
     return Number(this.db.pragma('data_version', { simple: true }));
   }
 
-  /** What a command has committed is noted first: its daemon may be stopped, and see nothing of that. */
+  /** A commit of a command is noted first: its daemon may be stopped, and see nothing of that. */
   close(): void {
     const { marked } = this.#kind;
     if (marked !== undefined && this.#hasWritten && !this.#hasMarks && this.path !== ':memory:')
@@ -150,7 +158,7 @@ export class OwnDatabase {
   }
 }
 
-/** What `make` makes of a connection; closed when that fails. @throws as openOwn */
+/** The result of `make` on a connection; closed when that fails. @throws as openOwn */
 export function madeOf<T>(path: string, kind: OwnKind, db: Db, make: (db: Db) => T): T {
   try {
     return make(db);

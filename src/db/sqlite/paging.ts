@@ -1,14 +1,15 @@
 /** Reading tables some rows at a time. */
 
 /**
- * `LIMIT ?` for statements that are carried out for every url or set: SQLite plans with the value of a bare one, so it
- * compiles the statement again each time one is bound, which takes ten times as long as reading a row.
+ * `LIMIT ?` for statements that are carried out for every url or set: SQLite plans with the value of a bare
+ * one, so it compiles the statement again each time one is bound, which takes ten times as long as reading a
+ * row.
  */
 export const AT_MOST = 'LIMIT ? + 0';
 
 /**
- * Pages in the order of a number that may itself be damaged: a row that says it is before others, which SQLite does not
- * notice, must not have them read for ever. Nothing is held between two pages.
+ * Pages in the order of a number that may itself be damaged: a row that says it is before others, which
+ * SQLite does not notice, must not have them read for ever. Nothing is held between two pages.
  * @param read rows whose number is greater, the least first; none when there are no more
  * @param from all numbers are greater
  */

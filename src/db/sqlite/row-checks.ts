@@ -1,7 +1,7 @@
 /**
- * Damage that SQLite does not notice as it reads: a flipped bit in the header of a row makes a text a blob, or NULL. Where a
- * row enters the program its values are looked at, and what cannot be is refused as SQLite refuses damage: the Queue Manager
- * ends, and its next start checks the whole database (suspicion.ts).
+ * Damage that SQLite does not notice as it reads: a flipped bit in the header of a row makes a text a blob,
+ * or NULL. Where a row enters the program its values are looked at, and what cannot be is refused as SQLite
+ * refuses damage: the Queue Manager ends, and its next start checks the whole database (suspicion.ts).
  */
 
 /** As SQLite reports a damaged table. */

@@ -1,9 +1,10 @@
 /**
  * A damaged lcc.db is set aside, never overwritten, and a new one started with what can still be read of it
- * (semantics.md, rule 22). Every provider is then asked for a full set, and the new database has a new store id, so that
- * content users resynchronise: what could not be read has left no tombstones.
+ * (semantics.md, rule 22). Every provider is then asked for a full set, and the new database has a new store
+ * id, so that content users resynchronise: what could not be read has left no tombstones.
  *
- *     lcc.db damaged ─▶ lcc.db.new built from it ─▶ lcc.db renamed to lcc.db.damaged-TIME ─▶ lcc.db.new renamed to lcc.db
+ *     lcc.db damaged ─▶ lcc.db.new built from it ─▶ lcc.db renamed to lcc.db.damaged-TIME
+ *       ─▶ lcc.db.new renamed to lcc.db
  *
  * A crash before it is noted that lcc.db leaves (aside.ts) begins again; after that the next start goes on.
  */
@@ -86,10 +87,8 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
   return openDatabase(path);
 }
 
-/**
- * Whether a damaged database can be replaced by what can be read of it; else openOrSalvage refuses to, unless it is to
- * begin from nothing.
- */
+/** True if a damaged database can be replaced by what can be read of it; else openOrSalvage refuses to,
+ * unless it is to begin from nothing. */
 export function canSalvage(path: string): boolean {
   const old = openDamaged(path);
   if (old === undefined) return false;
@@ -133,7 +132,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
     db.pragma('wal_checkpoint(TRUNCATE)');
   } catch (error) {
     db.close();
-    // What was not finished must not be taken for the database when the damaged one is moved away.
+    // An unfinished copy must not be taken for the database when the damaged one is moved away.
     removeDatabase(fresh);
     throw error;
   }
@@ -169,7 +168,9 @@ export function openDamaged(path: string): Db | undefined {
   }
 }
 
-/** Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows */
+/**
+ * Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows
+ */
 export function copyTable(old: Db, db: Db, table: string, log: Log): number {
   let copied = 0;
   let leftOut = 0;
@@ -213,7 +214,10 @@ export function copyTable(old: Db, db: Db, table: string, log: Log): number {
   return copied;
 }
 
-/** @returns how many rows that made, 0 where it is there already; undefined for one that the schema does not allow */
+/**
+ * @returns how many rows that made, 0 where it is there already; undefined for one that the schema does not
+ * allow
+ */
 function insertWhole(insert: Statement, row: unknown[]): number | undefined {
   // No column is a REAL.
   if (row.some(value => typeof value === 'number' && !Number.isSafeInteger(value))) return undefined;
@@ -230,10 +234,8 @@ function insertWhole(insert: Statement, row: unknown[]): number | undefined {
 /** Far beyond any clock; what a damaged page has beyond it could not be counted on from. */
 const MOST_ERRORS = 2 ** 52;
 
-/**
- * Errors up to the last one that was received are forgotten, and each UNS remembers which that was: it had a number below
- * the next one's, whatever the clock says that a new database numbers from.
- */
+/** Errors up to the last one that was received are forgotten, and each UNS remembers which that was: it had a
+ * number below the next one's, whatever the clock says that a new database numbers from. */
 function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
   try {
     const last = new Sql(old).value<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'pierr'")();
@@ -250,7 +252,7 @@ function columnsOf(db: Db, table: string): string[] {
   return new Sql(db).values<[table: string], string>(stored)(table);
 }
 
-/** Its rowid's name, or the columns of its primary key. */
+/** Name of the table's rowid, or the columns of its primary key. */
 function keyOf(db: Db, table: string): string {
   const key = 'SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk';
   return new Sql(db).values<[table: string], string>(key)(table).join(', ');

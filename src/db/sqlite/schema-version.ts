@@ -1,13 +1,17 @@
 /**
- * Versions of a schema, kept in SQLite's `user_version`. Step 0 makes a new database at version 1; step n brings version n
- * to n + 1. Every change of a schema is a step of its own. A database of a newer LCC is refused, and so is one whose number is known
- * and whose tables are not: before 0.3.0 an LCC from between two releases made such ones.
+ * Versions of a schema, kept in SQLite's `user_version`. Step 0 makes a new database at version 1; step n
+ * brings version n to n + 1. Every change of a schema is a step of its own. A database of a newer LCC is
+ * refused, and so is one whose number is known and whose tables are not: before 0.3.0 an LCC from between two
+ * releases made such ones.
  */
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openSqlite, type Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 
-/** Brings a database to the last version. @param made called inside the transaction that makes a new one @throws as `versionOf` */
+/**
+ * Brings a database to the last version. @param made called inside the transaction that makes a new one
+ * @throws as `versionOf`
+ */
 export function upgrade(db: Db, path: string, steps: readonly string[], made: () => void): void {
   if (versionOf(db, path, steps) === steps.length) return requireTables(db, path, steps);
   const isUpgraded = db.transaction(() => {
@@ -29,7 +33,8 @@ export function upgrade(db: Db, path: string, steps: readonly string[], made: ()
   if (isUpgraded.immediate()) step('db.upgrade.committed');
 }
 
-/** The version of a database, 0 where nothing is in it. @throws LccError `config` when a newer LCC wrote it; SQLITE_CORRUPT */
+/** The version of a database, 0 where nothing is in it. @throws LccError `config` when a newer LCC wrote it;
+ * SQLITE_CORRUPT */
 export function versionOf(db: Db, path: string, steps: readonly string[]): number {
   const version = Number(db.pragma('user_version', { simple: true }));
   if (version > steps.length)
@@ -42,7 +47,10 @@ export function versionOf(db: Db, path: string, steps: readonly string[]): numbe
   return version;
 }
 
-/** @throws LccError `config` when a table has other columns than all steps make; SQLITE_CORRUPT where that is damage */
+/**
+ * @throws LccError `config` when a table has other columns than all steps make; SQLITE_CORRUPT where that is
+ * damage
+ */
 function requireTables(db: Db, path: string, steps: readonly string[]): void {
   const made = openSqlite(':memory:');
   try {

@@ -1,12 +1,14 @@
 /**
- * The schema of lcc.db, version 1: that of 0.1.0. What came since is in spidering-schema.ts. Tables and columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that
- * the documents' SQL works as printed. Times are seconds since 1970 (INTEGER), except lccurl.mtime, which is stored as it
- * is printed (RFC 3339 UTC seconds).
+ * The schema of lcc.db, version 1: that of 0.1.0. What came since is in spidering-schema.ts. Tables and
+ * columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that the documents' SQL
+ * works as printed. Times are seconds since 1970 (INTEGER), except lccurl.mtime, which is stored as it is
+ * printed (RFC 3339 UTC seconds).
  *
- * Tables are STRICT: a row that damage has given a value of another type is found by SQLite's own check, and cannot be
- * copied into a new database.
+ * Tables are STRICT: a row that damage has given a value of another type is found by SQLite's own check, and
+ * cannot be copied into a new database.
  *
- * Rowid tables with UNIQUE(pid, curl, mimetype): keys cluster by provider. Random keys cost nine times as much.
+ * Rowid tables with UNIQUE(pid, curl, mimetype): keys cluster by provider. Random keys cost nine times as
+ * much.
  */
 export const LCC_SCHEMA = `
 -- store_id: a random uuid made with the database; cursors of content users name it.

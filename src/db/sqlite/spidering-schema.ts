@@ -1,7 +1,5 @@
-/**
- * Version 2 of lcc.db: what nobody announced (spidering.md, section 6). Columns and tables only; no row of version 1 is
- * rewritten. A released step is never edited: what comes later is a step of its own.
- */
+/** Version 2 of lcc.db: what nobody announced (spidering.md, section 6). Columns and tables only; no row of
+ * version 1 is rewritten. A released step is never edited: what comes later is a step of its own. */
 export const SPIDERING_SCHEMA = `
 -- 1: its pages are read for links, and what they link to is fetched.
 ALTER TABLE pidb ADD COLUMN spider INTEGER NOT NULL DEFAULT 0;

@@ -1,19 +1,17 @@
 /**
- * Stores whose statements are their methods: what a statement is for, what it takes, what it gives and its SQL stand in one
- * place.
+ * Stores whose statements are their methods: what a statement is for, what it takes, what it gives and its
+ * SQL stand in one place.
  *
- *     /** Mails that wait for a mailbox. *\/
- *     readonly waitingFor = this.sql.number<[mailbox: string]>('SELECT count(*) FROM mail WHERE mailbox = ?');
+ *  /** Mails that wait for a mailbox. *\/
+ *  readonly waitingFor = this.sql.number<[mailbox: string]>('SELECT count(*) FROM mail WHERE mailbox = ?');
  */
 import type { Db } from '../../lib/sqlite.js';
 
 type Prepared<Bind extends unknown[], Result> = (...bind: Bind) => Result;
 type Reader<Row, T> = (row: Row) => T;
 
-/**
- * Makes a function of a statement, which is prepared at once. `Bind` are the arguments of the function: a value for each `?`,
- * or one object for all `$name`.
- */
+/** Makes a function of a statement, which is prepared at once. `Bind` are the arguments of the function: a
+ * value for each `?`, or one object for all `$name`. */
 export class Sql {
   readonly #db: Db;
 
@@ -33,7 +31,7 @@ export class Sql {
     return (...bind) => statement.run(...bind).changes;
   }
 
-  /** Whether a row was changed. */
+  /** True if a row was changed. */
   changed<Bind extends unknown[] = []>(sql: string): Prepared<Bind, boolean> {
     const statement = this.#db.prepare<Bind>(sql);
     return (...bind) => statement.run(...bind).changes > 0;
@@ -86,14 +84,14 @@ export class Sql {
     return (...bind) => statement.all(...bind);
   }
 
-  /** Whether there is a row. */
+  /** True if there is a row. */
   has<Bind extends unknown[] = []>(sql: string): Prepared<Bind, boolean> {
     const statement = this.#db.prepare<Bind>(sql).pluck();
     return (...bind) => statement.get(...bind) !== undefined;
   }
 }
 
-/** What a store is made of: its connection, and `sql`, which makes its statements. */
+/** A store: its connection, and `sql`, which makes its statements. */
 export abstract class SqlStore {
   protected readonly db: Db;
   protected readonly sql: Sql;

@@ -1,4 +1,5 @@
-/** A version of lcc.db of its own: which run of a machine's Bot Manager was here last, when an audit looked twice, roots given up. */
+/** A version of lcc.db of its own: which run of a machine's Bot Manager was here last, when an audit looked
+ * twice, roots given up. */
 export const STORES_SCHEMA = `
 -- How often its names had been opened, and a word of that run: a store that was opened less often, or as often by another run, is an
 -- older copy. 0: it has not said.

@@ -1,6 +1,7 @@
 /**
- * What showed damage while it was read is suspected: the next opening looks at all of it. A check that finds nothing clears
- * it, but must not let a Queue Manager meet the same damage for ever: suspected again within a day, it is not believed.
+ * A database that showed damage while it was read is suspected: the next opening looks at all of it. A check
+ * that finds nothing clears it, but must not let a Queue Manager meet the same damage for ever: suspected
+ * again within a day, it is not believed.
  */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { writeFileDurably } from '../../lib/durable.js';
@@ -22,7 +23,7 @@ export function noteFailure(path: string, error: unknown): void {
   if (isDamage(cause) || errnoOf(cause)?.startsWith('SQLITE_CONSTRAINT')) suspectDatabase(path);
 }
 
-/** Whether the database can be used: it is not suspected, or the check that clears it now finds nothing. */
+/** True if the database can be used: it is not suspected, or the check that clears it now finds nothing. */
 export function isTrusted(db: Db, path: string, nowMs: number): boolean {
   if (!existsSync(suspectOf(path))) return true;
   if (wasCleared(path, nowMs) || !isSound(db)) return false;

@@ -32,7 +32,8 @@ export function openWal(path: string, options: WalOptions, prepare: (db: Db) => 
       if (isFile) backIndex(path);
       return db;
     } catch (error) {
-      // Entering WAL beside another process that does so, or leaves it, fails at once: SQLite's own wait is not for that.
+      // Entering WAL beside another process that does so, or leaves it, fails at once: SQLite's own wait is
+      // not for that.
       if (errnoOf(error)?.startsWith('SQLITE_BUSY') !== true || waitedMs >= options.busyMs) throw error;
       sleepSync(RETRY_MS);
     }

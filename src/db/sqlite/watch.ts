@@ -1,15 +1,17 @@
 /**
- * Waiting for commits of other processes without asking all the time. A commit is written to the write-ahead log, which
- * the kernel tells (inotify); it can be read a moment later, when it has been synced and SQLite has moved its mark, of
- * which nobody is told. So a look follows at once, and some more at growing distances. Where the kernel does not tell
- * (network file systems, no watches left) it is asked regularly.
+ * Waiting for commits of other processes without asking all the time. A commit is written to the write-ahead
+ * log, which the kernel tells (inotify); it can be read a moment later, when it has been synced and SQLite
+ * has moved its mark, of which nobody is told. So a look follows at once, and some more at growing distances.
+ * Where the kernel does not tell (network file systems, no watches left) it is asked regularly.
  */
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 
-/** Looks after the log was written to; what takes longer to be synced is seen by the look that comes anyway. */
+/**
+ * Looks after the log was written to; what takes longer to be synced is seen by the look that comes anyway.
+ */
 const LOOKS_MS = [0, 2, 10, 40, 150, 400];
 /** Looks in between, where the kernel reports writes, and where it does not. */
 const TOLD_MS = 2000;

@@ -1,12 +1,12 @@
 /**
- * Audits (table audit): an even sample of what a provider announced, each url on its way from the draw to what it says of the
- * provider. All methods run inside the caller's transaction, but `watches`.
+ * Audits (table audit): an even sample of what a provider announced, each url on its way from the draw to
+ * what it says of the provider. All methods run inside the caller's transaction, but `watches`.
  *
- *     drawn ──same──▶ true                        drawn ──not to be had, not asked──▶ failed (another is drawn)
+ *     drawn ──same──▶ true                  drawn ──not to be had, not asked──▶ failed (another is drawn)
  *       ╰──changed, gone──▶ unsettled ──notice──▶ late
  *                             │  ╰──an hour──▶ silent, or dead where it is gone
  *                             ├──other bytes again, minutes later──▶ failed, and noisy
- *                             ╰──no second look within NEAR_S of the first──▶ failed: nobody knows whether it has a clock in it
+ *                             ╰──no second look within NEAR_S of the first──▶ failed: it may have a clock in it
  */
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -25,7 +25,7 @@ const AUDIT_STATE = {
 } as const;
 const { drawn, unsettled, late, silent, dead, failed } = AUDIT_STATE;
 
-/** What came of a look at a url. `missing`: 404 for the first time. */
+/** The outcome of a look at a url. `missing`: 404 for the first time. */
 export type AuditLook = 'same' | 'changed' | 'gone' | 'missing' | 'failed';
 
 /** A url of an audit, to be asked for again. */
@@ -44,7 +44,7 @@ export interface SettledUrl extends AuditedUrl {
 /** How far the audit of a provider is. */
 interface AuditProgress {
   pid: number;
-  /** What its owner announced and is held, where nothing of its audit is open; 20 000 at most. */
+  /** Number of held urls that their owner announced, where nothing of its audit is open; 20 000 at most. */
   held: number;
   settled: number;
   silent: number;
@@ -52,7 +52,7 @@ interface AuditProgress {
   open: number;
 }
 
-/** What came of urls of audits, and of audits, since the start. */
+/** Outcomes of urls of audits, and of audits, since the start. */
 type AuditTotals = Record<'true' | 'late' | 'silent' | 'dead' | 'failed' | 'clean' | 'silentAudits', number>;
 
 const NO_TOTALS: AuditTotals = { true: 0, late: 0, silent: 0, dead: 0, failed: 0, clean: 0, silentAudits: 0 };
@@ -69,7 +69,9 @@ export const MOST_BETWEEN_AUDITS_S = 28 * 86_400;
 /** Between the first look at what has changed and the second. */
 const SECOND_LOOK_S = 300;
 const SECOND_LOOK_SPREAD_S = 300;
-/** A second look later than this after the first says nothing: the LCC was stopped, or the provider paused. */
+/**
+ * A second look later than this after the first says nothing: the LCC was stopped, or the provider paused.
+ */
 const NEAR_S = 1800;
 /** For how long a page that differs at every fetch counts nowhere. */
 export const NOISY_S = 30 * 86_400;
@@ -113,7 +115,7 @@ export class AuditSamples extends SqlStore {
   readonly #unsettled = this.sql.values<[], number>(
     `SELECT DISTINCT pid FROM audit WHERE state = ${unsettled}`,
   );
-  // What was asked in the future was so while the clock was ahead, and says nothing.
+  // A question in the future was asked while the clock was ahead, and says nothing.
   readonly #settle = this.sql.rows<[values: { nowS: number; limit: number }], SettledUrl & { isSure: 0 | 1 }>(
     `SELECT pid, began, id, curl, mimetype, gone AS isDead,
        asked <= $nowS AND (gone = 1 OR ifnull(second BETWEEN asked AND asked + ${NEAR_S}, 0)) AS isSure
@@ -127,7 +129,7 @@ export class AuditSamples extends SqlStore {
   readonly #asking = this.sql.run<[pid: number, began: number, id: number]>(
     'UPDATE audit SET again = NULL WHERE pid = ? AND began = ? AND id = ?',
   );
-  // Its owner took it over, or nothing was left to ask for.
+  // Urls that their owner took over, or of which nothing was left to ask for.
   readonly #lost = this.sql.rows<[values: { nowS: number; limit: number }], AuditedUrl>(
     `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL
        AND (began < $nowS - ${HOUR_S} OR began > $nowS)
@@ -167,7 +169,8 @@ export class AuditSamples extends SqlStore {
     this.#draw(pid, began, held.id, held.curl, held.mimetype);
   }
 
-  /** A look at a url that waited for an audit. @param spread 0 to 1: when within its minutes the second look is */
+  /** A look at a url that waited for an audit. @param spread 0 to 1: when within its minutes the second look
+   * is */
   looked(pid: number, id: number, look: AuditLook, nowS: number, isNoisy: boolean, spread: number): void {
     const url = this.#open(pid, id);
     if (url === undefined) return;
@@ -195,7 +198,7 @@ export class AuditSamples extends SqlStore {
     }
   }
 
-  /** Of what is committed. */
+  /** Totals of what is committed. */
   get totals(): Readonly<AuditTotals> {
     return this.#totals;
   }
@@ -209,10 +212,10 @@ export class AuditSamples extends SqlStore {
     this.#next = { ...this.#totals };
   }
 
-  /** Whether there is anything of any audit. */
+  /** True if there is anything of any audit. */
   readonly hasAny = this.sql.has('SELECT 1 FROM audit LIMIT 1');
 
-  /** Whether notices of a provider are to be told. */
+  /** True if notices of a provider are to be told. */
   watches(pid: number): boolean {
     return this.#watched.has(pid);
   }
@@ -243,19 +246,20 @@ export class AuditSamples extends SqlStore {
     return settled.filter(({ isSure }) => isSure === 1);
   }
 
-  /** What must be asked for again now; from here on it is. */
+  /** Urls that must be asked for again now; from here on they are. */
   toAskAgain(nowS: number): AuditedUrl[] {
     const urls = this.#again({ nowS, limit: PAGE_ROWS });
     for (const { pid, began, id } of urls) this.#asking(pid, began, id);
     return urls;
   }
 
-  /** Of all audits that go on. */
+  /** Progress of all audits that go on. */
   progress(): AuditProgress[] {
     return this.#progress().map(one => ({ ...one, held: one.open > 0 ? 0 : this.#held(one.pid) }));
   }
 
-  /** The audit of a provider is over. @param dueS when the next one is @param found urls of it that were silent */
+  /** The audit of a provider is over. @param dueS when the next one is @param found urls of it that were
+   * silent */
   over(pid: number, dueS: number, found: number): void {
     this.#next[found > 0 ? 'silentAudits' : 'clean']++;
     this.#due(dueS, pid);

@@ -1,7 +1,5 @@
-/**
- * What is counted of providers' announcements, by day (table truth). Counts of a transaction are written at its end, one row a
- * provider and day.
- */
+/** Counts of providers' announcements, by day (table truth). Those of a transaction are written at its end,
+ * one row a provider and day. */
 import { SqlStore } from '../sqlite/sql-store.js';
 import { weightOf, type TruthCounts } from './score.js';
 
@@ -26,7 +24,7 @@ const COUNTED = [
 export interface DayCounts extends TruthCounts {
   /** Not held before. */
   fresh: number;
-  /** Of the silent ones those that were gone. */
+  /** Number of the silent ones that were gone. */
   dead: number;
   /** Differ at every fetch. */
   noisy: number;
@@ -100,7 +98,8 @@ export class TruthDays extends SqlStore {
     this.#deleteOld(dayOf(nowS) - KEPT_DAYS);
   }
 
-  /** Its score lowers a provider's priority by one. @returns false where it is as low as can be, or is so already */
+  /** The score lowers a provider's priority by one. @returns false where it is as low as can be, or is so
+   * already */
   readonly lower = this.sql.changed<[pid: number]>(
     'UPDATE pidb SET priority = priority - 1, truthmode = 2 WHERE pid = ? AND truthmode = 1 AND priority > 0',
   );

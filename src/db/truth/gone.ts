@@ -4,11 +4,12 @@
 export const GONE = 410;
 const NOT_FOUND = 404;
 const HOUR_S = 3600;
-/** Failures one after the other, and the time since the first, after which a page that is not said to be gone is. */
+/** Failures one after the other, and the time since the first, after which a page that is not said to be gone
+ * is. */
 const MOST_FAILURES = 5;
 const FAILING_S = 7 * 86_400;
 
-/** What is known of failures of a page. Times are seconds since 1970. */
+/** Failures of a page. Times are seconds since 1970. */
 export interface PageFailures {
   /** When it was asked for last. */
   checked: number;
@@ -19,16 +20,19 @@ export interface PageFailures {
 }
 
 /**
- * A page is gone. `said`: the site says so, or has not had it for a week. `missed`: it was not found within hours, has moved for
- * good, or is what others are by now, which is no more than an outage or a login does to a site.
+ * A page is gone. `said`: the site says so, or has not had it for a week. `missed`: it was not found within
+ * hours, has moved for good, or is what others are by now, which is no more than an outage or a login does to
+ * a site.
  */
 export type Gone = 'said' | 'missed';
 
 /**
  * What a failure means for a page that is held.
- * @param code status, or code of lcc-codes(7) @param nowS seconds since 1970 @param isElsewhere it is not to be had under its url
- * @returns `said`: 410; any failure five times in a row, over seven days. `missed`: 404 twice, an hour apart, or elsewhere.
- * `too-soon`: 404 again within the hour, which says no more than the first one. `failing`: one more
+ * @param code status, or code of lcc-codes(7) @param nowS seconds since 1970 @param isElsewhere it is not to
+ * be had under its url
+ * @returns `said`: 410; any failure five times in a row, over seven days. `missed`: 404 twice, an hour apart,
+ * or elsewhere. `too-soon`: 404 again within the hour, which says no more than the first one. `failing`: one
+ * more
  */
 export function verdictOf(
   before: PageFailures,

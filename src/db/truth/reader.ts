@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/open.js';
 import { dayOf, KEPT_DAYS, weighted, type DayCounts } from './days.js';
 import { truthOf } from './score.js';
 
-/** What announcements of a provider are worth. Counts are of days, the older the less they count. */
+/** Worth of a provider's announcements. Counts are of days, the older the less they count. */
 export interface ProviderTruth {
   pid: number;
   /** 0 to 100. */
@@ -14,11 +14,12 @@ export interface ProviderTruth {
   counts: DayCounts;
   /** The counts of each day that has any, the oldest first, as they are. */
   days: readonly DayRow[];
-  /** Whether it has effects. */
+  /** True if it has effects. */
   hasEffects: boolean;
-  /** Whether its priority is one lower for its score. */
+  /** True if its priority is one lower for its score. */
   isLowered: boolean;
-  /** The last audit of which anything is settled: when, in seconds, and which share of what is held is silent, at 95 %. */
+  /** The last audit of which anything is settled: when, in seconds, and which share of what is held is
+   * silent, at 95 %. */
   audit: { at: number; settled: number; silent: number; least: number; most: number } | undefined;
 }
 
@@ -39,7 +40,7 @@ export type DayRow = DayCounts & { pid: number; day: number };
 /** Below this a score has effects. */
 export const LOW_SCORE = 50;
 
-/** Whether a score is so low that it has effects on its provider. */
+/** True if a score is so low that it has effects on its provider. */
 export function isDoubted({ truth, hasEffects }: ProviderTruth): boolean {
   return hasEffects && truth < LOW_SCORE;
 }

@@ -1,10 +1,12 @@
 /**
- * How truthful a provider's announcements are (spidering.md, section 4), 0 to 100: the harmonic mean of two shares.
+ * How truthful a provider's announcements are (spidering.md, section 4), 0 to 100: the harmonic mean of two
+ * shares.
  *
  *   precision   of the held urls that it announced as updated: how many had changed
  *   recall      of the urls that audits looked at: how many had not changed without a word
  *
- * Counts are of days, each worth half of what it was worth 30 days before; what is little known is drawn to a start of 80.
+ * Counts are of days, each worth half of what it was worth 30 days before; what is little known is drawn to a
+ * start of 80.
  */
 export interface TruthCounts {
   /** Held urls that were announced as updated, and had changed … */
@@ -37,7 +39,7 @@ export function truthOf({ changed, same, failed, audited, silent, late }: TruthC
   return { score: Math.round((100 * 2 * precision * recall) / (precision + recall)), precision, recall };
 }
 
-/** What a day's counts are worth now. @param ageDays whole days */
+/** Worth of a day's counts now. @param ageDays whole days */
 export function weightOf(ageDays: number): number {
   return 0.5 ** (Math.max(0, ageDays) / HALF_LIFE_DAYS);
 }

@@ -1,4 +1,6 @@
-/** What a provider is shown of its score, in whole numbers. Counts are of days, the older the less they count. */
+/**
+ * The view of a provider on its score, in whole numbers. Counts are of days, the older the less they count.
+ */
 import { dateOf, type DayCounts } from './days.js';
 import { isDoubted, type DayRow, type ProviderTruth } from './reader.js';
 
@@ -7,7 +9,7 @@ const SHOWN = ['changed', 'same', 'failed', 'audited', 'silent', 'late', 'dead',
 
 type ShownCounts = Pick<DayCounts, (typeof SHOWN)[number]>;
 
-/** What was counted on a day in UTC, `2026-11-26`. */
+/** Counts of a day in UTC, `2026-11-26`. */
 export interface ShownDay extends ShownCounts {
   day: string;
 }
@@ -18,15 +20,16 @@ const DAYS_SHOWN = 30;
 export interface ShownTruth extends ShownCounts {
   /** 0 to 100. */
   score: number;
-  /** Whether anything has been counted yet; if not, the score is the one that all begin with. */
+  /** True if anything has been counted yet; if not, the score is the one that all begin with. */
   known: boolean;
   /** The last ones on which anything was counted, the newest first. */
   days: ShownDay[];
-  /** The last audit of which anything is settled; seconds, and which share of what is held is silent, each bound at 95 %. */
+  /** The last audit of which anything is settled; seconds, and which share of what is held is silent, each
+   * bound at 95 %. */
   audit: { at: number; sample: number; silent: number; least_percent: number; most_percent: number } | null;
   /** off: the operator has switched them off. */
   effects: 'none' | 'low' | 'off';
-  /** Its priority is one lower for its score. */
+  /** True if the score has lowered its priority by one. */
   lowered: boolean;
   /** Unasked full sets that it may send in a period. */
   full_sets: number;
@@ -55,7 +58,7 @@ export function shownTruth(known: ProviderTruth, fullsetsallowed: number): Shown
   };
 }
 
-/** Of a provider that announces what has not changed only a part of its unasked full sets is taken. */
+/** A provider that announces what has not changed has only a part of its unasked full sets taken. */
 export function fullSetsFor(known: ProviderTruth, fullsetsallowed: number): number {
   return isDoubted(known) ? Math.ceil(fullsetsallowed * known.precision) : fullsetsallowed;
 }

@@ -1,11 +1,12 @@
 /**
- * How often held content changes (table visit): what a scan is chosen by, and how it is noticed that a page is gone. A row for
- * each page that was fetched again; it goes with the content. All methods run inside the caller's transaction.
+ * How often held content changes (table visit): what a scan is chosen by, and how it is noticed that a page
+ * is gone. A row for each page that was fetched again; it goes with the content. All methods run inside the
+ * caller's transaction.
  */
 import { SqlStore } from '../sqlite/sql-store.js';
 import { GONE, verdictOf, type Gone, type PageFailures } from './gone.js';
 
-/** What is known of a page. Times are seconds since 1970. */
+/** Visits of a page. Times are seconds since 1970. */
 interface PageVisits extends PageFailures {
   n: number;
   x: number;
@@ -40,7 +41,7 @@ export class VisitStore extends SqlStore {
   );
   #hasAny: boolean | undefined;
 
-  /** What is known of a page; of one that was not fetched again since it came: nothing but when. */
+  /** Visits of a page; of one that was not fetched again since it came: nothing but when. */
   of({ id, fetched_time }: VisitedPage): PageVisits {
     return (
       this.#select(id) ?? {
@@ -75,8 +76,10 @@ export class VisitStore extends SqlStore {
   }
 
   /**
-   * A page could not be had, and its content stays for now. The time since the last visit counts for the next one.
-   * @param code status, or code of lcc-codes(7) @param isElsewhere it has moved for good, or is what others are by now
+   * A page could not be had, and its content stays for now. The time since the last visit counts for the next
+   * one.
+   * @param code status, or code of lcc-codes(7) @param isElsewhere it has moved for good, or is what others
+   * are by now
    * @returns how it is gone (gone.ts); undefined: it is not
    */
   failed(page: VisitedPage, code: number, nowS: number, isElsewhere: boolean): Gone | undefined {
