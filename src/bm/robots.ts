@@ -71,9 +71,8 @@ export class RobotWorker implements Worker<FetchTask> {
     this.#peer.recall(lane, begun);
   }
 
-  /**
-   * The robot said that the lane's site wants to be left alone: what the robot is given from now on is meant.
-   */
+  /** The robot said that the lane's site wants to be left alone: what the robot is given from now on is
+   * meant. */
   heardStop(lane: string): void {
     this.#peer.recall(lane);
   }

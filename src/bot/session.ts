@@ -44,9 +44,8 @@ export interface Ahead {
   end(begun: BegunFetch, outcome: FetchOutcome): void;
 }
 
-/**
- * A request that is being fetched: one object, since functions of its own for each show in what a page costs.
- */
+/** A request that is being fetched: one object, since functions of its own for each show in what a page
+ * costs. */
 export class BegunFetch implements FetchEvents, FileOwner {
   readonly session: Session;
   readonly request: RobotRequest;

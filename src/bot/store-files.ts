@@ -1,6 +1,5 @@
-/**
- * Files of the store on their way into it: how each is put in place, by this thread or by that of FileWriter.
- */
+/** Files of the store on their way into it: how each is put in place, by this thread or by that of
+ * FileWriter. */
 import type { Clock } from '../lib/clock.js';
 import { FileSink } from '../fetch/file-sink.js';
 import type { Sink } from '../fetch/sink.js';

@@ -1,4 +1,4 @@
-/** What the command files of all daemons share: endpoints, and the way into the skeleton. */
+/** The common part of the command files of all daemons: endpoints, and the way into the skeleton. */
 import { runDaemon } from '../daemon/run.js';
 import type { DaemonSpec } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
@@ -8,7 +8,8 @@ import { flagOf, textOf } from './options.js';
 import type { CommandContext } from './run.js';
 import { VERSION } from './version.js';
 
-/** Runs a daemon, and its metrics, with a command's options. It has the command's name, unless it is given another. */
+/** Runs a daemon, and its metrics, with a command's options. It has the command's name, unless it is given
+ * another. */
 export function runAsDaemon(
   context: CommandContext,
   { metrics, ...spec }: Omit<DaemonSpec, 'name'> & { name?: string; metrics: Metrics },

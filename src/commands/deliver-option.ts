@@ -31,7 +31,7 @@ export function doorOptionsOf(context: CommandContext, config: Config): DoorSets
   };
 }
 
-/** What became of the sets. @param what was delivered, one of them: `link` */
+/** Lines about the outcome of the sets. @param what name of what was delivered, one of them: `link` */
 export function doorLines(counts: DoorCounts | undefined, what: string): string[] {
   if (counts === undefined || counts.sets === 0) return [];
   const { sets, accepted, refused, ownerless } = counts;

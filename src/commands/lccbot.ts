@@ -45,11 +45,12 @@ export const command: CommandSpec = {
     const dir = textOf(context.options, 'dir');
     if (dir !== undefined && ways[0] !== 'listen')
       throw new LccError('usage', '--dir is for --listen: a Bot Manager and --stdio name any file');
-    // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let a few dead
-    // name servers hold up everything. Must be set before the pool is first used.
+    // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let
+    // a few dead name servers hold up everything. Must be set before the pool is first used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
-    // V8 would optimise undici's parser, which is WebAssembly, after the first answers: 0.15 s of processor time and 40 MB
-    // to save 1 µs a page. And it would compile what makes requests once more, and again, as it notices that they live long.
+    // V8 would optimise undici's parser, which is WebAssembly, after the first answers: 0.15 s of processor
+    // time and 40 MB to save 1 µs a page. And it would compile what makes requests once more, and again, as
+    // it notices that they live long.
     for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering', '--no-allocation-site-pretenuring'])
       setFlagsFromString(flag);
     if (ways[0] === 'stdio') return serveStdio(context);
@@ -83,8 +84,8 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
   });
   const robot = robotOf(config.settings, { allowed: allowedOf(context), clock: context.clock, log });
   const stream = Duplex.from({ readable: context.input(), writable: process.stdout });
-  // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do not keep a
-  // process alive: it would end, with 0, without the results it owes.
+  // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do
+  // not keep a process alive: it would end, with 0, without the results it owes.
   const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
   const status = await new Promise<ExitStatus>(resolve => {
     robot.serve(stream, 'stdin', 'person', {

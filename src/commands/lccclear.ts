@@ -117,7 +117,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   }
 }
 
-/** What comes in, and what is said of it. */
+/** Requests that come in, and the words on them. */
 class RequestReading {
   readonly #context: CommandContext;
   readonly #intake: RequestIntake;

@@ -15,7 +15,7 @@ const SHOWN_ROWS = 1000;
 const MAX_COUNT = 100_000_000;
 
 type Row = Record<string, string | number | null>;
-/** What each word lists, a page at a time. */
+/** The list of each word, a page at a time. */
 const LISTS: Record<string, (db: ClearDatabase) => Generator<Row, void>> = {
   pending: listPending,
   unpublished: listUnpublished,

@@ -126,7 +126,7 @@ function conclude(context: CommandContext, done: DeliveryOutcome, errors: number
   if (stillWanted) context.complain(`the UNS wants a full set; ${wayToFullSet(done)}`);
 }
 
-/** What was done about a state and an LCC that came apart. */
+/** The words on a state and an LCC that came apart, and the cure. */
 function healing({ sharedWith, sent }: DeliveryOutcome, { isHealed }: { isHealed: boolean }): string {
   if (!isHealed) return 'send all with lcccpstate --full';
   return sharedWith !== undefined && sent?.set === 'partial'

@@ -90,7 +90,8 @@ export const command: CommandSpec = {
   },
 };
 
-/** A failure is told downstream by a stream that begins and does not end: in a pipe nobody sees our exit status. */
+/** A failure is told downstream by a stream that begins and does not end: in a pipe nobody sees our exit
+ * status. */
 function telling(out: Output, work: () => StateResult): StateResult {
   try {
     return work();

@@ -111,7 +111,8 @@ async function ask(runDir: string, line: string, timeoutMs: number): Promise<unk
   try {
     return await tell(controlSocket(runDir, QUEUE_MANAGER), line, timeoutMs);
   } catch (error) {
-    // Told is told: a Queue Manager that only hangs reads the line once it goes on, one that ended may have done it before.
+    // Told is told: a Queue Manager that only hangs reads the line once it goes on, one that ended may have
+    // done it before.
     if (error instanceof LccError && error.code === 'try.later')
       throw new LccError(
         'try.later',

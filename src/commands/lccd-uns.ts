@@ -42,8 +42,9 @@ export const command: CommandSpec = {
         'usage',
         `--listen-spider=${formatEndpoint(open)}: nobody logs in there; give a Unix socket: unix:PATH`,
       );
-    // Files are synced in libuv's pool, and the file system makes those durable together that are synced at the same
-    // time: with four threads a crowd of small sets takes more than twice as long. Must be set before the pool is used.
+    // Files are synced in libuv's pool, and the file system makes those durable together that are synced at
+    // the same time: with four threads a crowd of small sets takes more than twice as long. Must be set
+    // before the pool is used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
     return runAsDaemon(context, {
       instance: textOf(context.options, 'id'),

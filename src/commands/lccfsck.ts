@@ -46,7 +46,7 @@ export const command: CommandSpec = {
   run,
 };
 
-/** What is repaired only when it is asked for. */
+/** Repairs that are made only when they are asked for. */
 const REPAIRS = [
   ['storeLost', '--store-lost'],
   ['startEmpty', '--start-empty'],
@@ -118,7 +118,9 @@ class Kinds {
   }
 }
 
-/** Prints lines; '' when there are no more. A repair is not left half done because nobody reads on: `| head`. */
+/**
+ * Prints lines; '' when there are no more. A repair is not left half done because nobody reads on: `| head`.
+ */
 function printerOf(output: Output, isRepair: boolean): (line: string) => void {
   let isRead = true;
   return line => {
@@ -138,7 +140,8 @@ function lineOf({ kind, where, what, repaired }: Finding): string {
   return `${[kind, where, what, ...(repaired ? ['repaired'] : [])].map(printable).join('\t')}\n`;
 }
 
-/** What others wrote may hold any character: one line is one finding, and no terminal is told what to do. */
+/** Text that others wrote may hold any character: one line is one finding, and no terminal is told what to
+ * do. */
 function printable(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f]/g,

@@ -21,7 +21,7 @@ import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 
 /** Pages of which not everything was read that are named; the others are counted. */
 const MOST_NAMED = 10;
-/** Of a stream whose links are delivered (`lccq --stay`). */
+/** Answer to a stream whose links are delivered (`lccq --stay`). */
 const ANSWER = 'ok\n';
 
 export const command: CommandSpec = {
@@ -100,7 +100,7 @@ async function sendSeeds(input: AsyncIterable<Buffer>, stream: Expansion): Promi
   return seeds.rejected > 0 ? EXIT.someRejected : EXIT.ok;
 }
 
-/** What is read, and where its links go. */
+/** Pages that are read, and the place of their links. */
 class Expansion {
   readonly complaints: Complaints;
   readonly expander: Expander;

@@ -44,7 +44,7 @@ import type { CommandContext, CommandSpec } from './run.js';
 
 type Action = (db: Db, context: CommandContext, slots: Slots, config: Config) => void | Promise<void>;
 
-/** What each word does, and how it opens the database. */
+/** Action of each word, and how it opens the database. */
 const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   add: { write: true, action: add },
   set: { write: true, action: set },
@@ -220,7 +220,8 @@ function truthOf({ options }: CommandContext): boolean | undefined {
   throw new LccError('usage', `--truth=${String(word)}: give on or off`);
 }
 
-/** Whether more may be stored of a provider that may have announced too much: nobody remembers what was refused. */
+/** True if more may be stored of a provider that may have announced too much: nobody remembers what was
+ * refused. */
 function hasMoreRoom(
   provider: Provider | undefined,
   { filesmax = 0, spacemax = 0 }: Partial<ProviderTerms>,
@@ -341,8 +342,8 @@ function pidOf({ options }: CommandContext, name: 'pid' | 'pidFrom' = 'pid'): nu
 }
 
 /**
- * What `--loginfile` says: `user:password`, null to have none, undefined when it is not given. Not an option by itself:
- * everybody can see what a command was given.
+ * The login in `--loginfile`: `user:password`, null to have none, undefined when it is not given. Not an
+ * option by itself: everybody can see what a command was given.
  * @throws LccError `input.missing`, or `config` for a first line that is no login
  */
 function loginOf({ options }: CommandContext): string | null | undefined {

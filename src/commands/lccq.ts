@@ -134,8 +134,9 @@ function endWithReader({ stdout, clock, end }: CommandContext): void {
 const STOP_MS = 2000;
 
 /**
- * SIGINT and SIGTERM are passed on to a program that has a stream; what it makes of them is waited for, with its cursor locked:
- * it may finish what it has begun. No further stream begins. A second signal ends us at once.
+ * SIGINT and SIGTERM are passed on to a program that has a stream; what it makes of them is waited for, with
+ * its cursor locked: it may finish what it has begun. No further stream begins. A second signal ends us at
+ * once.
  */
 class Signals {
   consumer: Consumer | undefined;

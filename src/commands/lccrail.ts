@@ -1,4 +1,6 @@
-/** lccrail(8): targets and groups, their rails, where contents lie on them, which pages are replaced softly. */
+/**
+ * lccrail(8): targets and groups, their rails, where contents lie on them, which pages are replaced softly.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
@@ -16,7 +18,7 @@ import { railLines, statusOf } from './rail-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 import { mapTerms, pathsIn, softRule, targetTerms, type RailAction } from './rail-terms.js';
 
-/** What each word does; the names that follow it. */
+/** Action of each word; the names that follow it. */
 const ACTIONS: Record<
   string,
   { names: string; action: (given: RailAction) => ExitStatus | void | Promise<ExitStatus | void> }

@@ -53,7 +53,7 @@ function idOf(text: string): number {
   return Number(text);
 }
 
-/** What is whole before a bad byte is shown; then it is reported. */
+/** Records before a bad byte are shown; then it is reported. */
 function writeLines(output: Output, chunks: Iterable<Buffer>, format: RecordFormat): void {
   const reader = new RecordReader();
   let begun: { record: SpiderRecord; offset: number } | undefined;

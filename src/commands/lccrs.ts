@@ -36,7 +36,7 @@ interface Given {
   operand: string;
 }
 
-/** What each word does, what follows it, and whether it writes. */
+/** Action of each word, its operands, and whether it writes. */
 const ACTIONS: Record<
   string,
   { operand: string; write?: true; action: (given: Given) => ExitStatus | void }
@@ -235,7 +235,7 @@ function transitionsOf(db: RsDatabase, context: CommandContext, config: Config):
   return new Transitions(db, () => context.clock.nowMs(), config.get('qm.slots'));
 }
 
-/** What a registration has, but for its hashes. */
+/** A registration, but for its hashes. */
 function jsonOf(row: object): string {
   const { secret: _secret, password: _password, ...rest } = row as Record<string, unknown>;
   return `${JSON.stringify(rest)}\n`;

@@ -1,4 +1,5 @@
-/** lccscan(1): asks again for pages that are held, where nobody announces their changes, or to see whether somebody does. */
+/** lccscan(1): asks again for pages that are held, where nobody announces their changes, or to see whether
+ * somebody does. */
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { ScanReader } from '../db/cache/scan.js';

@@ -48,8 +48,8 @@ export const command: CommandSpec = {
     const edge = { urlServer: urlServerOf(context), stores: storesOf(context) };
     if (name === undefined || !/^[\w.-]{1,64}$/.test(name))
       throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
-    // Names are looked up in libuv's pool; its four threads would let a few dead name servers hold up everything. Must be set
-    // before the pool is first used.
+    // Names are looked up in libuv's pool; its four threads would let a few dead name servers hold up
+    // everything. Must be set before the pool is first used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
     // As in lccbot: V8 would optimise undici's parser for 0.15 s and 40 MB.
     for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);

@@ -1,4 +1,5 @@
-/** `lccstat --url=URL`: what became of one url, from the database and from what the Queue Manager says of its provider. */
+/** `lccstat --url=URL`: what became of one url, from the database and from what the Queue Manager says of its
+ * provider. */
 import type { Config } from '../config/load.js';
 import { formatUntil } from '../config/words.js';
 import { readProviderQueue } from '../db/queue/shape.js';
@@ -11,7 +12,10 @@ import { lifeFacts, UNKNOWN_TODO, type UrlLife } from '../wire/url-life.js';
 import { readLcc } from './lcc-db.js';
 import type { CommandContext } from './run.js';
 
-/** @returns `someRejected` when nothing is known of it @throws LccError `usage` for what is no url; as `readLcc` */
+/**
+ * @returns `someRejected` when nothing is known of it @throws LccError `usage` for what is no url; as
+ * `readLcc`
+ */
 export async function showUrl(
   context: CommandContext,
   { home, get }: Pick<Config, 'home' | 'get'>,

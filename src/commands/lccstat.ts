@@ -127,7 +127,7 @@ function unreached(cursor: string): string {
     : `${cursor} is not there: what reads by it has taken nothing yet, or runs in another folder, or not at all`;
 }
 
-/** Of all providers; nothing else is asked or waited for. @throws LccError `usage` */
+/** Shows all providers; nothing else is asked or waited for. @throws LccError `usage` */
 function showTruth(home: Home, context: CommandContext): ExitStatus {
   const { options } = context;
   alone('--truth', options, LOOKS_ELSEWHERE);

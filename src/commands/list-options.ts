@@ -1,4 +1,4 @@
-/** What sitemap2url and feed2url have in common: options, limits, what is said at the end. */
+/** The common part of sitemap2url and feed2url: options, limits, the words at the end. */
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { amount } from '../config/words.js';
@@ -36,7 +36,7 @@ export const LIST_OPTIONS: OptionSpec[] = [
   { flags: '--config <FILE>', help: 'configuration (limits of section spider)' },
 ];
 
-/** What is said of the site. */
+/** The words on the site. */
 const SAID: Readonly<Record<Coverage, string>> = {
   all: '',
   part: ', a part of the site: nothing is deleted',

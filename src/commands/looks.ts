@@ -1,4 +1,4 @@
-/** What the daemons of an LCC say of themselves, and what is known of UNSes that say nothing. */
+/** Statuses of the daemons of an LCC, and facts of UNSes that do not answer. */
 import type { Home } from '../config/home.js';
 import { amount } from '../config/words.js';
 import type { Look } from '../daemon/ask.js';
@@ -7,7 +7,8 @@ import { isUns } from '../run/kinds.js';
 import { lookAround } from '../run/look/look-around.js';
 import { setsInSpools } from '../uns/spool-names.js';
 
-/** Of every daemon that has, or left, a control socket, and of UNSes that left sets. @throws LccError as `lookAround` */
+/** Looks at every daemon that has, or left, a control socket, and at UNSes that left sets. @throws LccError
+ * as `lookAround` */
 export async function looksOf({ run, unsSpool }: Pick<Home, 'run' | 'unsSpool'>): Promise<Look[]> {
   const looks = await lookAround(run);
   return [...looks, ...withoutUns(unsSpool, looks)];

@@ -21,7 +21,7 @@ export function textOf(options: OptionValues, name: string): string | undefined 
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Of an option that may be repeated; undefined where it is not given. */
+/** The texts of an option that may be repeated; undefined where it is not given. */
 export function textsOf(options: OptionValues, name: string): string[] | undefined {
   const value = options[name];
   return Array.isArray(value) ? value : undefined;
@@ -56,7 +56,8 @@ export function readNumber(
   throw new LccError('usage', `${flag}=${given}: ${advice}${most}`);
 }
 
-/** A duration with its unit, such as `7d`. @returns milliseconds, undefined where it is not given @throws LccError `usage` */
+/** A duration with its unit, such as `7d`. @returns milliseconds, undefined where it is not given @throws
+ * LccError `usage` */
 export function durationMsOf(flag: string, value: OptionValues[string]): number | undefined {
   if (value === undefined) return undefined;
   const ms = /[a-z]\s*$/i.test(String(value)) ? parseAmount(String(value), 'ms') : undefined;
@@ -64,7 +65,8 @@ export function durationMsOf(flag: string, value: OptionValues[string]): number 
   throw new LccError('usage', `${flag}=${String(value)}: give a time with its unit, such as 12h or 90d`);
 }
 
-/** The configuration that `--config` names, or that of the environment; settings given as options win. @throws LccError as `loadConfig` */
+/** The configuration that `--config` names, or that of the environment; settings given as options win.
+ * @throws LccError as `loadConfig` */
 export function configOf(
   { env, options, settings }: CommandContext,
   more: Pick<ConfigSources, 'mayBeUnreadable'> = {},

@@ -28,7 +28,7 @@ export function passwordOf({ options, env, say }: CommandContext): string | unde
   return password;
 }
 
-/** Of a file that is in the file system: a pipe is read once. */
+/** True for a file in the file system: a pipe is read once. */
 function mayBeReadByOthers(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats?.isFile() === true && (stats.mode & 0o004) !== 0;

@@ -8,8 +8,8 @@ import { setsInSpools } from '../uns/spool-names.js';
 import type { CommandContext } from './run.js';
 
 /**
- * @throws LccError `usage` while anything of it is stored, queued, or in the spool of a UNS, on its way to the queue; with `--purge`:
- * when another count is given than that of its urls
+ * @throws LccError `usage` while anything of it is stored, queued, or in the spool of a UNS, on its way to
+ * the queue; with `--purge`: when another count is given than that of its urls
  */
 export function remove(db: Db, pid: number, context: CommandContext, unsSpool: string): void {
   const { purge } = context.options;

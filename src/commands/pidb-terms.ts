@@ -137,7 +137,7 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
   };
 }
 
-/** What was understood, and is hardly meant. */
+/** Warnings about options that were understood, and are hardly meant. */
 export function warningsOf(
   terms: Partial<ProviderTerms>,
   { slots, perHost }: { slots: Slots; perHost: number },
@@ -192,7 +192,7 @@ function pause(text: string): number | undefined {
   return ms !== undefined && Number.isInteger(ms) && ms <= 3_600_000 ? ms : undefined;
 }
 
-/** What can stand in a header, and in a terminal. */
+/** Text that can stand in a header, and in a terminal. */
 function headerText(text: string): string | undefined {
   return /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(text) ? text : undefined;
 }

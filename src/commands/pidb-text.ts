@@ -17,7 +17,7 @@ interface ErrorCount {
   errors: number;
 }
 
-/** What besides the database decides what is said of a provider. */
+/** Facts besides the database that decide on the words about a provider. */
 interface Circumstances {
   nowMs: number;
   slots: Slots;
@@ -27,12 +27,12 @@ interface Circumstances {
   failure: string | undefined;
   /** When the first of its failed urls is tried again, milliseconds since 1970, where that is known. */
   retryAtMs: number | undefined;
-  /** What the Queue Manager has it wait for. */
+  /** The wait that the Queue Manager has for it. */
   wait: Wait | undefined;
-  /** Of the roots, what a reset of the password has given up. */
+  /** Roots that a reset of the password has given up. */
   givenroots: readonly GivenRoot[];
   truth: ProviderTruth | undefined;
-  /** Of a crawl. */
+  /** Absent pages of a crawl. */
   absent: AbsentPages | undefined;
 }
 
@@ -154,7 +154,7 @@ function absentRow(absent: AbsentPages | undefined): [string, string][] {
   return [['not to be had', `${total}${isCut ? ' or more' : ''} of its crawl: ${named}${which}`]];
 }
 
-/** Whether anything keeps the LCC from fetching, and until when. */
+/** True if anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
   {

@@ -1,4 +1,4 @@
-/** What the options of lccrail say of targets, paths, soft rules and rails. */
+/** Terms in the options of lccrail: targets, paths, soft rules and rails. */
 import { parseAmount } from '../config/amounts.js';
 import type { Config } from '../config/load.js';
 import type { ClearOptions } from '../clear/options.js';

@@ -15,7 +15,7 @@ interface RailShown {
   /** The name of its login; null: none. */
   auth: string | null;
   cleanup: string;
-  /** Of its driver, JSON. */
+  /** Options of its driver, JSON. */
   opts: string;
   state: 'UP' | 'DOWN';
   changed_ms: number;
@@ -86,7 +86,7 @@ function rowOf(rail: RailShown): string[] {
   ];
 }
 
-/** What it was set up with, as options of `lccrail set`. */
+/** The setup of a rail, as options of `lccrail set`. */
 function optionsOf({ tier, workers, host, auth, cleanup, opts }: RailShown): string {
   return `--tier=${tier} --workers=${workers} --host=${host ?? 'none'} --auth=${auth ?? 'none'} --cleanup=${cleanup} --opts='${opts}'`;
 }

@@ -9,7 +9,7 @@ import { crontabLines } from '../wire/crontab.js';
 import { textOf, textsOf } from './options.js';
 import type { CommandContext } from './run.js';
 
-/** Of a line that is shown. */
+/** Longest line that is shown. */
 const MAX_LINE = 10_000;
 
 interface CronWords {
@@ -19,14 +19,15 @@ interface CronWords {
   docroot: string | undefined;
 }
 
-/** What each word does; `root` has two. */
+/** Action of each word; `root` has two. */
 export const ACCOUNT_ACTIONS: Readonly<
   Record<string, (context: CommandContext, account: SiteAccount) => Promise<ExitStatus>>
 > = { status, passwd, leave, 'root rm': removeRoot };
 
 /**
  * The lines for cron of all roots of a provider, one for each host.
- * @param context its launcher is a command in whose folder the others are; its --cafile is that of the lines as well
+ * @param context its launcher is a command in whose folder the others are; its --cafile is that of the lines
+ * as well
  * @param docroot where the pages are; undefined: a word that says that it is missing
  */
 export function cronLines(
@@ -64,7 +65,7 @@ async function status(context: CommandContext, account: SiteAccount): Promise<Ex
   if (typeof uns === 'string')
     for (const line of cronLines(context, roots, { pid, uns, pwdfile, docroot }))
       rows.push(['crontab', line]);
-  // What comes from a server must not move the cursor of a terminal.
+  // Text of a server must not move the cursor of a terminal.
   for (const [name, value] of rows) context.print(`${`${name}:`.padEnd(11)}${oneLine(value, MAX_LINE)}\n`);
   return EXIT.ok;
 }

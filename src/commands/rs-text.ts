@@ -32,7 +32,7 @@ export function mailLine({ id, kind, registration, address, madeMs }: ShownMail,
   return `${String(id).padEnd(5)} ${kind.padEnd(8)} ${address}  for ${since}${of}\n`;
 }
 
-/** Of one directory, or of several. */
+/** Providers of one directory, or of several. */
 export interface OtherProviders {
   crawlers: readonly number[];
   announcers: readonly number[];

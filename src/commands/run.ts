@@ -1,6 +1,7 @@
 /**
- * What every command is, and how one is run: options from a table, `--help` with an example, `--version`, exit status
- * from the one table, errors as one line. A command's own file says only what is special about it.
+ * Commands, and the way in which one is run: options from a table, `--help` with an example, `--version`,
+ * exit status from the one table, errors as one line. A command's own file says only what is special about
+ * it.
  */
 import { createReadStream, fstatSync, open, read } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -23,8 +24,9 @@ export interface OptionSpec {
   /** Collects repeated values into an array. */
   repeat?: boolean;
   /**
-   * Names what is acted on or asked for: another value is refused, or half of it would be left out without a word. Of all
-   * other options the last value counts, as everywhere: so what a script gives can be overridden.
+   * Names what is acted on or asked for: another value is refused, or half of it would be left out without a
+   * word. Of all other options the last value counts, as everywhere: so what a script gives can be
+   * overridden.
    */
   once?: boolean;
   /** The setting that it is: given, it wins over the file. */
@@ -53,7 +55,7 @@ export interface Surroundings {
 export interface CommandContext extends Omit<Surroundings, 'args'> {
   name: string;
   options: OptionValues;
-  /** Of options that are settings: those given. */
+  /** Settings given as options. */
   settings: NonNullable<ConfigSources['overrides']>;
   /** Operands; those before `--` where the synopsis has it. */
   operands: string[];
@@ -68,8 +70,8 @@ export interface CommandContext extends Omit<Surroundings, 'args'> {
   /** A warning or an error that does not end the run; not silenced. */
   complain: (message: string) => void;
   /**
-   * Progress for a person who watches; undefined when nobody does (stderr is no terminal, or -q), or when the person
-   * is looking at the data itself. `stdoutIsData` false: the standard output carries remarks only.
+   * Progress for a person who watches; undefined when nobody does (stderr is no terminal, or -q), or when the
+   * person is looking at the data itself. `stdoutIsData` false: the standard output carries remarks only.
    */
   progress: (unit: string, stdoutIsData?: boolean) => Advance | undefined;
   quiet: boolean;
@@ -87,10 +89,8 @@ export interface CommandSpec {
   example: string;
   /** An option after which everything belongs to another program (`--find`), without its dashes. */
   takesRest?: string;
-  /**
-   * Writes by lib/stdio.ts alone. Node's own streams, which every other command is guarded against, cost a filter's
-   * start 1 to 2 ms when they are so much as named.
-   */
+  /** Writes by lib/stdio.ts alone. Node's own streams, which every other command is guarded against, cost a
+   * filter's start 1 to 2 ms when they are so much as named. */
   isFilter?: true;
   /** The exit status: of `EXIT`, or that of a program run on the user's behalf. */
   run(context: CommandContext): Promise<number> | number;
@@ -114,7 +114,8 @@ export function launch(spec: CommandSpec): void {
   });
 }
 
-/** What Node reports of a stream it writes to by itself; writes of `lib/stdio.ts` throw and are met in `execute`. */
+/** Handles the errors of streams that Node writes to by itself; writes of `lib/stdio.ts` throw and are met in
+ * `execute`. */
 function guardStreams(name: string): void {
   process.stdout.on('error', error => {
     if (!isClosedPipe(error))
@@ -177,7 +178,8 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
   }
 }
 
-/** Node's own stream where it has one, or a stream that leaves the descriptor open; made when first asked for. */
+/** Node's own stream where it has one, or a stream that leaves the descriptor open; made when first asked
+ * for. */
 class StandardInput {
   readonly #fd: number;
   #stream: Readable | undefined;
@@ -199,7 +201,8 @@ class StandardInput {
   }
 }
 
-/** Asked of the file first: loading node:tty costs a filter's start-up a fifth, and hardly ever is there a terminal. */
+/** Asked of the file first: loading node:tty costs a filter's start-up a fifth, and hardly ever is there a
+ * terminal. */
 export function isTerminal(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice() && isatty(fd);
@@ -208,7 +211,8 @@ export function isTerminal(fd: number): boolean {
   }
 }
 
-/** Splits argv by the option table; undefined when help or the version was printed. @throws CommanderError on misuse */
+/** Splits argv by the option table; undefined when help or the version was printed. @throws CommanderError on
+ * misuse */
 function parseArguments(
   spec: CommandSpec,
   argv: string[],
@@ -250,12 +254,13 @@ function parseArguments(
   return { options, settings, operands: program.args, afterDashes: rest };
 }
 
-/** Of a switch as a setting has it: `--no-downgrade` is false. */
+/** The text of a switch as a setting has it: `--no-downgrade` is false. */
 function textsIn(value: OptionValues[string]): string | string[] | undefined {
   return typeof value === 'boolean' ? String(value) : value;
 }
 
-/** What is asked for and excluded at once is a mistake of who asks, and the last word would hide it. */
+/** An option that is asked for and excluded at once is a mistake of the caller, and the last word would hide
+ * it. */
 function refuseBoth(program: Command, name: string): void {
   const given = new Set<string>();
   for (const each of [name, `no-${name}`]) {
@@ -286,7 +291,8 @@ function single(flags: string): (value: string) => string {
   };
 }
 
-/** What follows `--` is apart only where the synopsis has it; elsewhere these are operands that may begin with a dash. */
+/** Words after `--` are apart only where the synopsis has it; elsewhere these are operands that may begin
+ * with a dash. */
 function splitRest(spec: CommandSpec, argv: string[]): { own: string[]; rest: string[] | undefined } {
   const dashes = spec.operands?.includes('-- ') === true ? argv.indexOf('--') : -1;
   const taking = spec.takesRest === undefined ? -1 : argv.indexOf(`--${spec.takesRest}`);
@@ -298,7 +304,7 @@ function splitRest(spec: CommandSpec, argv: string[]): { own: string[]; rest: st
     : { own: argv.slice(0, dashes), rest: argv.slice(dashes + 1) };
 }
 
-/** Of a system error that nobody has explained, by the file that it names. */
+/** Text of a system error that nobody has explained, by the file that it names. */
 function whatAndWhere(error: unknown): string {
   const isOfFile = error instanceof Error && 'path' in error && typeof error.path === 'string';
   const reason = reasonOf(error);

@@ -1,4 +1,5 @@
-/** Settings that must agree with each other: each within its bounds, two of them may still make no sense together. */
+/** Settings that must agree with each other: each within its bounds, two of them may still make no sense
+ * together. */
 import { LccError } from '../lib/errors.js';
 import type { Config } from './types.js';
 import type { SettingKey } from './settings/index.js';
@@ -6,7 +7,7 @@ import type { SettingKey } from './settings/index.js';
 interface Pair {
   above: SettingKey;
   below: SettingKey;
-  /** Whether the two may be equal. */
+  /** True if the two may be equal. */
   orEqual?: true;
 }
 

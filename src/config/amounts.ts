@@ -1,4 +1,5 @@
-/** Numbers with their units, as people write and read them: `10s`, `1.5h`, `64KB` (1024 bytes each), `100 KB/s`. */
+/** Numbers with their units, as people write and read them: `10s`, `1.5h`, `64KB` (1024 bytes each), `100
+ * KB/s`. */
 
 export type Unit = 'ms' | 'bytes' | 'count' | 'percent' | 'bytes_per_s';
 
@@ -11,7 +12,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 const BYTES = { byte: 1, bytes: 1, b: 1, kb: KB, mb: MB, gb: GB, tb: 1024 * GB };
-/** What one of each is, in lower case. */
+/** Size of one of each unit, in lower case. */
 const SIZES: Record<Unit, Record<string, number>> = {
   ms: { ms: 1, s: SECOND, min: MINUTE, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY },
   bytes: BYTES,
@@ -20,7 +21,8 @@ const SIZES: Record<Unit, Record<string, number>> = {
   count: {},
 };
 
-/** The number that a text says, which need not be whole; without a unit it is in `unit` itself. @returns undefined for no amount */
+/** The number that a text says, which need not be whole; without a unit it is in `unit` itself. @returns
+ * undefined for no amount */
 export function parseAmount(text: string, unit: Unit): number | undefined {
   const bare = unit === 'bytes_per_s' ? text.replace(/\/s\s*$/i, '') : text;
   const found = /^\s*(\d+(?:\.\d+)?)\s*([a-z%]*)\s*$/i.exec(bare);

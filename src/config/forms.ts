@@ -1,9 +1,9 @@
-/** What texts among the settings must look like. */
+/** Forms of texts among the settings. */
 import { parseEndpoint } from '../lib/endpoint.js';
 import { readMailAddress } from '../lib/mail-address.js';
 import { parseNetwork } from '../lib/network.js';
 
-/** What a text, or every text of a list, must be, and how to say that. */
+/** Form of a text, or of every text of a list, and the words for it. */
 export interface Form {
   accepts: (text: string) => boolean;
   says: string;

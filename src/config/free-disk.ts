@@ -1,7 +1,5 @@
-/**
- * How much of its disk a store, or a spool, leaves free: a share, but no more than it can need. A share alone would keep
- * hundreds of gigabytes of a large disk for nothing.
- */
+/** How much of its disk a store, or a spool, leaves free: a share, but no more than it can need. A share
+ * alone would keep hundreds of gigabytes of a large disk for nothing. */
 import { formatBytes } from '../lib/bytes-text.js';
 import type { DiskSpace } from '../lib/disk-space.js';
 import { valueOf, type Settings } from './settings/index.js';
@@ -9,7 +7,7 @@ import { valueOf, type Settings } from './settings/index.js';
 export interface FreeDisk {
   percent: number;
   bytes: number;
-  /** What the settings begin with. */
+  /** Prefix of the settings. */
   whose: 'bm' | 'uns' | 'rs';
 }
 
@@ -36,7 +34,8 @@ export function keyOf({ percent, bytes, whose }: FreeDisk, totalBytes: number) {
     : (`${whose}.min_free_disk_percent` as const);
 }
 
-/** `1.2 GB free of 252 GB, 4 GB needed (bm.min_free_disk_bytes)`. @param neededBytes where that is more than what is kept */
+/** `1.2 GB free of 252 GB, 4 GB needed (bm.min_free_disk_bytes)`. @param neededBytes where that is more than
+ * what is kept */
 export function describeRoom(
   rule: FreeDisk,
   { freeBytes, totalBytes }: DiskSpace,

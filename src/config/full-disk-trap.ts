@@ -1,4 +1,4 @@
-/** Whether content may fill the disk that it shares with the spool until nothing can be taken back. */
+/** Warns where content may fill the disk that it shares with the spool until nothing can be taken back. */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { bytesToKeep, freeDiskOf, keyOf } from './free-disk.js';
@@ -6,10 +6,8 @@ import type { Config } from './types.js';
 import { formatAmount } from './amounts.js';
 import { spaceOf } from '../lib/disk-space.js';
 
-/**
- * What to warn of at the start: with too little room sets are refused, also those that remove content, so on one disk storing
- * has to stop before. Undefined when it does, or store and spool have disks of their own.
- */
+/** The warning at the start: with too little room sets are refused, also those that remove content, so on one
+ * disk storing has to stop before. Undefined when it does, or store and spool have disks of their own. */
 export function fullDiskTrap(config: Config): string | undefined {
   const { home } = config;
   const [storeDir, spoolDir] = [thereOf(home.store), thereOf(home.unsSpool)];

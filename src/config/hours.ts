@@ -1,7 +1,8 @@
 /**
- * Hours in which something may be fetched (semantics.md, rule 10), in the local time of this process. The period has 24
- * slots (hours of the day) or 168 (of the week, Monday 0 h first). Which slot it is is asked of the wall clock, never
- * counted: a clock that jumps and a change to summer time are new answers to the same question.
+ * Hours in which something may be fetched (semantics.md, rule 10), in the local time of this process. The
+ * period has 24 slots (hours of the day) or 168 (of the week, Monday 0 h first). Which slot it is is asked of
+ * the wall clock, never counted: a clock that jumps and a change to summer time are new answers to the same
+ * question.
  */
 
 /** Slots of a period. */
@@ -30,9 +31,9 @@ export function hourEndMs(atMs: number): number {
 }
 
 /**
- * A provider's mask (24 or 168 characters 0 or 1, '' = always) for a period of `slots` slots. Hours of the day repeat
- * each day. Hours of the week where only those of the day are known are read as strictly as possible: an hour is
- * permitted when it is on every day, so that nothing is fetched when it must not be.
+ * A provider's mask (24 or 168 characters 0 or 1, '' = always) for a period of `slots` slots. Hours of the
+ * day repeat each day. Hours of the week where only those of the day are known are read as strictly as
+ * possible: an hour is permitted when it is on every day, so that nothing is fetched when it must not be.
  */
 export function hoursOfMask(mask: string, slots: Slots): Hours {
   if (mask === ALWAYS || mask.length === slots) return mask;
@@ -42,19 +43,21 @@ export function hoursOfMask(mask: string, slots: Slots): Hours {
   ).join('');
 }
 
-/** Whether a mask says more than a period of `slots` slots can: it is then read strictly. */
+/** True if a mask says more than a period of `slots` slots can: it is then read strictly. */
 export function isTooFine(mask: string, slots: Slots): boolean {
   return mask.length > slots;
 }
 
 const RANGES = /^\d{1,3}(?:-\d{1,3})?(?:,\d{1,3}(?:-\d{1,3})?)*$/;
 
-/** Whether a text lists ranges of hours such as `0-7,12`, all of them within a week. */
+/** True if a text lists ranges of hours such as `0-7,12`, all of them within a week. */
 export function areRanges(text: string): boolean {
   return RANGES.test(text) && text.split(/[,-]/).every(hour => Number(hour) < WEEK_SLOTS);
 }
 
-/** Such ranges, which may wrap (`22-5`), as a mask: of the day, or, when any hour is over 23, of the week. */
+/**
+ * The mask of such ranges, which may wrap (`22-5`): of the day, or, when any hour is over 23, of the week.
+ */
 export function maskOf(ranges: string): Hours {
   const pairs = ranges.split(',').map(range => range.split('-').map(Number));
   const period = pairs.flat().some(hour => hour >= DAY_SLOTS) ? WEEK_SLOTS : DAY_SLOTS;
@@ -97,7 +100,8 @@ export function permits(hours: Hours, slot: number): boolean {
   return hours === ALWAYS || hours[slot] === '1';
 }
 
-/** The first slot after this one that is permitted, the same one a period later the last; undefined: none ever is. */
+/** The first slot after this one that is permitted, the same one a period later the last; undefined: none
+ * ever is. */
 export function nextSlot(hours: Hours, slot: number, slots: Slots): number | undefined {
   for (let ahead = 1; ahead <= slots; ahead++) {
     const next = (slot + ahead) % slots;
@@ -123,15 +127,15 @@ export function zoneOffsets(): string {
   return [0, 6].map(month => new Date(2026, month).getTimezoneOffset()).join('/');
 }
 
-/** Whether no hour is permitted. */
+/** True if no hour is permitted. */
 export function isNever(hours: Hours): boolean {
   return hours !== ALWAYS && !hours.includes('1');
 }
 
 /**
- * The slots that have begun between two moments (wall clock), those included that a change to summer time left out.
- * None after a clock was set back within the hour, as happens every day; all of them when it was set back further, or a
- * period has passed.
+ * The slots that have begun between two moments (wall clock), those included that a change to summer time
+ * left out. None after a clock was set back within the hour, as happens every day; all of them when it was
+ * set back further, or a period has passed.
  */
 export function slotsBegun(fromMs: number, toMs: number, slots: Slots): number[] {
   const elapsedMs = toMs - fromMs;

@@ -4,5 +4,5 @@ import type { NumberKey, SettingKey } from './settings/index.js';
 /** Where the metrics of a kind of daemon are read. */
 export type MetricsKey = Extract<SettingKey, `${string}.${'' | `${string}_`}metrics_listen`>;
 
-/** Of an endpoint that stands for several ports in a row: how many. */
+/** Number of ports of an endpoint that stands for several in a row. */
 export const METRICS_PORTS: Partial<Record<MetricsKey, NumberKey>> = { 'bot.metrics_listen': 'bm.bots' };

@@ -30,9 +30,10 @@ export interface ConfigSources {
 }
 
 /**
- * Reads the configuration. A file named by `--config` or `$LCC_CONFIG` must exist; `$LCC_HOME/lcc.toml` need not.
- * @throws LccError `config` for a malformed file, an unknown key (naming the nearest) or a value out of bounds;
- *   `input.missing` for a named file that is not there
+ * Reads the configuration. A file named by `--config` or `$LCC_CONFIG` must exist; `$LCC_HOME/lcc.toml` need
+ * not.
+ * @throws LccError `config` for a malformed file, an unknown key (naming the nearest) or a value out of
+ *   bounds; `input.missing` for a named file that is not there
  */
 export function loadConfig(sources: ConfigSources): Config {
   const home = homeOf(sources.env);

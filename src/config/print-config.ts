@@ -10,7 +10,7 @@ export function printConfig(config: Config): string {
     const [head = '', name = ''] = key.split('.');
     if (head !== section) lines.push('', `[${head}]`);
     section = head;
-    // What JSON writes is TOML, but for DEL, which TOML wants escaped.
+    // Text that JSON writes is TOML, but for DEL, which TOML wants escaped.
     const value = JSON.stringify(config.get(key)).replaceAll('\u007f', '\\u007f');
     lines.push(`${name} = ${value}  # ${config.originOf(key)}`);
   }

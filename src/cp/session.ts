@@ -60,9 +60,8 @@ export class UnsSession {
   #status: ProviderReport | undefined;
   #received: number | undefined;
   #fate: SetFate = 'unsent';
-  /**
-   * Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something else.
-   */
+  /** Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something
+   * else. */
   readonly failed: Promise<never>;
 
   /** The beginning of what it has said. */
@@ -151,9 +150,8 @@ export class UnsSession {
     await this.#talk.finish();
   }
 
-  /**
-   * Drops the connection: whatever was begun counts as nothing sent, and of what is in doubt no more travels.
-   */
+  /** Drops the connection: whatever was begun counts as nothing sent, and of what is in doubt no more
+   * travels. */
   drop(): void {
     // A connection that the UNS has closed cannot be reset, nor can one with TLS by Node.
     const canReset = this.#options.uns.kind === 'tcp' && !this.#talk.hasEnded;

@@ -3,9 +3,8 @@
  */
 import type { Query } from './types.js';
 
-/**
- * True if a stream must be written, were it without a record: there are changes, and it says how far it came.
- */
+/** True if a stream must be written, were it without a record: there are changes, and it says how far it
+ * came. */
 export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
   const since = selection.sinceSeq ?? 0;
   return (

@@ -25,9 +25,8 @@ export interface QueryResult {
   records: number;
   /** Rows that could not be written as they should; each was reported. */
   rejected: number;
-  /**
-   * Rows left out because they were replaced, or deleted, after the query began: they come with the next one.
-   */
+  /** Rows left out because they were replaced, or deleted, after the query began: they come with the next
+   * one. */
   replaced: number;
   /** Every change up to this number has been written, or was not asked for. */
   reachedSeq: number;

@@ -232,9 +232,8 @@ export class Fetch {
     } else this.#fail(this.#malformed !== undefined && reason.kind === 'reset' ? this.#malformed : reason);
   }
 
-  /**
-   * A request that was misunderstood may have been carried out: the caller would repeat it, as all that fail.
-   */
+  /** A request that was misunderstood may have been carried out: the caller would repeat it, as all that
+   * fail. */
   #isAskedLeniently({ kind }: FetchFailure): boolean {
     return kind === 'malformed' && this.#malformed === undefined && this.#sink.restart();
   }

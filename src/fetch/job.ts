@@ -31,9 +31,8 @@ export interface FetchJob extends FetchTerms {
   body?: BodyToSend;
   /** True if the content is not decoded: nobody looks at it. */
   isRaw?: boolean;
-  /**
-   * IP address that is connected to, whatever the host of the url resolves to; redirects lead where they say.
-   */
+  /** IP address that is connected to, whatever the host of the url resolves to; redirects lead where they
+   * say. */
   address?: string;
   /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only
    * leads there. */

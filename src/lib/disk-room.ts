@@ -20,9 +20,8 @@ const PAGE_BYTES = 4096;
  * again. */
 const INDEX_BYTES = 256 * 1024;
 
-/**
- * Says that the disk of a folder has no room to open databases in; undefined when it has, or cannot be asked.
- */
+/** Says that the disk of a folder has no room to open databases in; undefined when it has, or cannot be
+ * asked. */
 export function roomlessness(dir: string, neededBytes = WRITER_BYTES): string | undefined {
   let freeBytes: number;
   try {

@@ -1,6 +1,5 @@
-/**
- * Work done one after the other for each key, in the order in which it was asked for; other keys do not wait.
- */
+/** Work done one after the other for each key, in the order in which it was asked for; other keys do not
+ * wait. */
 export class KeyedLock<K> {
   /** The promise that the next one of a key waits for. */
   readonly #last = new Map<K, Promise<void>>();

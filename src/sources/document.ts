@@ -126,9 +126,8 @@ class XmlDocument implements Reader {
     if (this.#kind() === undefined) throw new LccError('data.malformed', 'it has no element');
   }
 
-  /**
-   * Undefined until the root has come. @throws LccError `data.malformed` for another root than those of lists
-   */
+  /** Undefined until the root has come. @throws LccError `data.malformed` for another root than those of
+   * lists */
   #kind(): 'sitemap' | 'feed' | undefined {
     const { root } = this.#xml;
     if (this.#format !== undefined || root === undefined) return this.#format;

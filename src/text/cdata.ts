@@ -1,12 +1,13 @@
 /**
- * `<![CDATA[` in HTML. It begins a comment that ends with the next `>`; in drawings and formulas it is a section of text, as in XML.
- * The tokenizer has it everywhere as in XML, so it is shown another name, under which it is such a comment.
+ * `<![CDATA[` in HTML. It begins a comment that ends with the next `>`; in drawings and formulas it is a
+ * section of text, as in XML. The tokenizer has it everywhere as in XML, so it is shown another name, under
+ * which it is such a comment.
  */
 export const CDATA = '<![CDATA[';
 /** As long. */
 const HIDDEN = '<!_CDATA_';
 const END = ']]>';
-/** Of what the tokenizer calls the beginning of a comment. */
+/** Length of what the tokenizer calls the beginning of a comment. */
 const BEFORE = '<!'.length;
 
 /** A document as long, for the tokenizer. */
@@ -14,10 +15,8 @@ export function hideCdata(html: string): string {
   return html.includes(CDATA) ? html.replaceAll(CDATA, HIDDEN) : html;
 }
 
-/**
- * What stands in for frames is read, as what stands in for scripts is: the tokenizer takes it for text without tags, unless the
- * element has another name for it.
- */
+/** Text in place of frames is read, as that in place of scripts is: the tokenizer takes it for text without
+ * tags, unless the element has another name for it. */
 export function hideNoframes(html: string): string {
   return html.replace(/<noframes/gi, '<no_rames');
 }

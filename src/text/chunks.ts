@@ -1,6 +1,7 @@
 /**
- * A page in pieces that a model embeds. A piece knows what it is under, its title and headings, so that pieces need not
- * overlap and an edit touches its own. How pages are divided is part of the contract (lccq-models(5)): golden files.
+ * A page in pieces that a model embeds. A piece knows what it is under, its title and headings, so that
+ * pieces need not overlap and an edit touches its own. How pages are divided is part of the contract
+ * (lccq-models(5)): golden files.
  */
 import { hashOf, type MarkdownPage } from './markdown/page.js';
 import { cutBefore } from './markdown/cut.js';
@@ -24,11 +25,11 @@ export interface Chunk {
   /** Headings that it is under, from the outermost. */
   headings: string[];
   markdown: string;
-  /** What to embed: title and headings, and the words. */
+  /** The text to embed: title and headings, and the words. */
   text: string;
-  /** Of `text`. */
+  /** A hash of `text`. */
   hash: string;
-  /** Of a document that has pages, from 1. */
+  /** Page in a document that has pages, from 1. */
   page: number | undefined;
 }
 
@@ -41,7 +42,7 @@ interface Heading {
 /** Not yet written: a page may have very many. */
 interface Piece {
   units: MarkdownUnit[];
-  /** Of the first words that are no heading. */
+  /** Headings of the first words that are no heading. */
   path: readonly Heading[];
   context: string;
   /** Not all of the path is in it. */
@@ -137,7 +138,7 @@ export class Chunks {
     this.#piece.length += plainOf(unit).length + 1;
   }
 
-  /** Of `text`, were so much more in the piece. */
+  /** Length of `text`, were so much more in the piece. */
   #lengthWith(more: number): number {
     const { hasBody, context, length } = this.#piece;
     return (hasBody ? context : this.#contextOf(this.#path).context).length + length + more;

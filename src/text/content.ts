@@ -5,12 +5,12 @@ import { isBinaryByte, wideCharset } from './detect.js';
 import { pageText, type PageText, type TextWanted } from './html.js';
 import { tidy, tidyLines } from './tidy.js';
 
-/** Whether there is text in content of this type. */
+/** True if there is text in content of this type. */
 export function holdsText(mimetype: string): boolean {
   return mimetype.startsWith('text/') || isMarkup(mimetype);
 }
 
-/** What is known of content besides its bytes. */
+/** Facts of content besides its bytes. */
 export interface TextSource {
   /** One that `holdsText`. */
   mimetype: string;
@@ -18,14 +18,14 @@ export interface TextSource {
   charset?: string | null | undefined;
 }
 
-/** What was found in a document, and the encoding it was in (a name of the Encoding Standard). */
+/** Text found in a document, and the encoding it was in (a name of the Encoding Standard). */
 export interface DocumentText extends PageText {
   charset: string;
 }
 
 /**
- * @param wanted `all`: every word on one line; `readable`: the content of a page, a line per paragraph; lines and
- *   indentation as they are where they are content
+ * @param wanted `all`: every word on one line; `readable`: the content of a page, a line per paragraph;
+ *   lines and indentation as they are where they are content
  * @returns undefined where there is none, whatever the type says: the bytes are not text
  */
 export function textOf(
@@ -53,7 +53,7 @@ export function rawOf(bytes: Uint8Array, source: TextSource): Raw | undefined {
   return declared && rawDocument(bytes, declared);
 }
 
-/** What is known of it besides its bytes; undefined where it is not text. */
+/** Facts of the content besides its bytes; undefined where it is not text. */
 function declaredOf(bytes: Uint8Array, { mimetype, charset }: TextSource): Declared | undefined {
   const markup = !isMarkup(mimetype) ? undefined : mimetype === 'text/html' ? 'html' : 'xml';
   const wide = charset?.startsWith('utf-16') === true ? charset : wideCharset(bytes);
@@ -61,18 +61,19 @@ function declaredOf(bytes: Uint8Array, { mimetype, charset }: TextSource): Decla
   return { markup, charset: wide ?? charset ?? undefined };
 }
 
-/** Whether content of this type is HTML or XML. */
+/** True if content of this type is HTML or XML. */
 export function isMarkup(mimetype: string): boolean {
   return /^(text\/(html|xml)|application\/xml|.*\+xml)$/.test(mimetype);
 }
 
-/** What the MIME Sniffing Standard looks at (7.2). */
+/** Bytes that the MIME Sniffing Standard looks at (7.2). */
 const SNIFFED_BYTES = 1445;
 
 /** One that hardly stands in other bytes by chance. */
 const TAG = /<(?:!doctype|!--|\?xml|[a-z][\w:.-]{2,}|h1|a|b|br|p)[\s>/]/i;
 
-/** How documents, pictures, sounds, fonts and archives begin that may look like text from there on (6 and 7.1). */
+/** How documents, pictures, sounds, fonts and archives begin that may look like text from there on (6 and
+ * 7.1). */
 const SIGNATURE =
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   /^(?:%PDF-|%!PS-Adobe-|GIF8[79]a|\x89PNG\r\n\x1a\n|\xff\xd8\xff|RIFF.{4}(?:WEBPVP|WAVE|AVI )|OggS\0|\x1aE\xdf\xa3|wOF[F2]\0|\0\x01\0\0|\x1f\x8b\x08|PK\x03\x04|Rar!?\x1a\x07)/s;
@@ -84,9 +85,9 @@ const BINARY_MOST_SHARE = 0.02;
 const BINARY_FEW = 4;
 
 /**
- * Whether bytes that are called text are none: by their signature, by control characters at their beginning that no text
- * holds, unless there is a tag besides and they are markup, or by the share of these characters in all of them. A byte
- * order mark says that they are text.
+ * True if bytes that are called text are none: by their signature, by control characters at their beginning
+ * that no text holds, unless there is a tag besides and they are markup, or by the share of these characters
+ * in all of them. A byte order mark says that they are text.
  */
 function isBinary(bytes: Uint8Array, isMarkup: boolean): boolean {
   const start = bytes.subarray(0, SNIFFED_BYTES);

@@ -1,6 +1,7 @@
 /**
- * Bytes of a stored document as text, in the encoding that the standards of the web give it (docs/design/text.md): its
- * byte order mark, what the server said, what it declares itself, else what it looks like.
+ * Bytes of a stored document as text, in the encoding that the standards of the web give it
+ * (docs/design/text.md): its byte order mark, what the server said, what it declares itself, else what it
+ * looks like.
  */
 import { isUtf8 } from 'node:buffer';
 import { getBOMEncoding, TextDecoder as StandardDecoder } from '@exodus/bytes/encoding.js';
@@ -16,19 +17,20 @@ export interface Decoded {
 
 /** A document of which little is needed. */
 export interface Raw extends Decoded {
-  /** Whether each character of `text` is a byte of UTF-8 (`ofBytes`). */
+  /** True if each character of `text` is a byte of UTF-8 (`ofBytes`). */
   isBytes: boolean;
 }
 
-/** What is known of a document besides its bytes. */
+/** Facts of a document besides its bytes. */
 export interface Declared {
-  /** Whether it can name its encoding itself. */
+  /** True if it can name its encoding itself. */
   markup: 'html' | 'xml' | undefined;
   /** The name of the encoding that the server said (lib/charset.ts). */
   charset?: string | undefined;
 }
 
-/** How far a declaration after the 1024 bytes of the standard is looked for: browsers meet it as they read on. */
+/** How far a declaration after the 1024 bytes of the standard is looked for: browsers meet it as they read
+ * on. */
 const LATE_BYTES = 64 * 1024;
 /** Comments, scripts and styles: what looks like a tag in them is none. */
 const NO_TAGS = /<!--(?:-?>|.*?(?:-->|$))|<(script|style)[\s>].*?(?:<\/\1|$)/gis;
@@ -42,14 +44,15 @@ export function decodeDocument(bytes: Uint8Array, declared: Declared): Decoded {
   return decodeAs(charsetOf(bytes, declared), bytes);
 }
 
-/** The document without the work of decoding where it is in UTF-8, in which what is ASCII stands for itself: markup. */
+/** The document without the work of decoding where it is in UTF-8, in which what is ASCII stands for itself:
+ * markup. */
 export function rawDocument(bytes: Uint8Array, declared: Declared): Raw {
   const charset = charsetOf(bytes, declared);
   if (charset === 'utf-8') return { text: latin1(bytes), charset, isBytes: true };
   return { ...decodeAs(charset, bytes), isBytes: false };
 }
 
-/** What a part of such a text says, where its characters are bytes. */
+/** The words of a part of such a text, where its characters are bytes. */
 export function ofBytes(text: string): string {
   // oxlint-disable-next-line no-control-regex -- all of ASCII
   return /[^\0-\x7f]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
@@ -80,7 +83,9 @@ function decodeAs(charset: string, bytes: Uint8Array): Decoded {
   return { text: new Decoder(charset).decode(bytes), charset };
 }
 
-/** Whether it is UTF-8: a page cut inside a character is, one in another encoding makes nothing but errors. */
+/**
+ * True if it is UTF-8: a page cut inside a character is, one in another encoding makes nothing but errors.
+ */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   if (isUtf8(bytes)) return true;
   const decoder = new TextDecoder();

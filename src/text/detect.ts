@@ -2,7 +2,7 @@
 import { analyse } from 'chardet';
 import { charsetNamed } from '../lib/charset.js';
 
-/** What is looked at: pairs and triples of letters tell languages apart in far less. */
+/** Bytes that are looked at: pairs and triples of letters tell languages apart in far less. */
 const SAMPLE_BYTES = 16 * 1024;
 /** Most bytes kept of what comes before the first letter that is not ASCII. */
 const LEAD_BYTES = 256;
@@ -15,7 +15,9 @@ const LEAST_CONFIDENCE = 12;
 const LEAST_WIDE_BYTES = 16;
 /** At least this share of the characters is ASCII, whatever the language: blanks, tags. */
 const LEAST_NARROW_SHARE = 1 / 8;
-/** Of the bytes that are zero, at most those of letters like U+0400 are not the high byte of a character. */
+/**
+ * Largest share, among zero bytes, of those that are no high byte of a character, as in letters like U+0400.
+ */
 const LOW_ZEROS_MOST_SHARE = 1 / 16;
 
 /** A control character that is in no text (MIME Sniffing Standard, 3). */
@@ -43,7 +45,8 @@ export function wideCharset(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefi
 export function detectCharset(bytes: Uint8Array): string | undefined {
   const first = bytes.findIndex(byte => byte > 0x7f);
   const from = first < 0 ? 0 : Math.max(0, first - LEAD_BYTES);
-  // Tags would be taken for English. In none of the encodings to be told apart does a character hold `<` or `>`.
+  // Tags would be taken for English. In none of the encodings to be told apart does a character hold `<` or
+  // `>`.
   const sample = Buffer.from(
     bytes.buffer,
     bytes.byteOffset + from,

@@ -1,28 +1,31 @@
-/** What elements of HTML mean to somebody who wants the words, and how they end each other (HTML, 13.2.6). */
+/**
+ * Meaning of elements of HTML to somebody who wants the words, and how they end each other (HTML, 13.2.6).
+ */
 
-/** It does not separate words: `un<b>believ</b>able` is one. */
+/** The element does not separate words: `un<b>believ</b>able` is one. */
 export const INLINE = 1;
-/** It has no end tag, and no content. */
+/** The element has no end tag, and no content. */
 export const VOID = 2;
 /** One of the standard's kinds: `special` elements stop the search for one that is not. */
 export const SPECIAL = 4;
 export const FORMATTING = 8;
 export const HEADING = 16;
-/** What is open outside of it does not concern what is within. */
+/** Elements open outside of it do not concern those within. */
 export const SCOPE = 32;
-/** It begins where no paragraph is open, and ends one. */
+/** The element begins where no paragraph is open, and ends one. */
 export const ENDS_P = 64;
-/** Its end tag ends whatever is open in it. */
+/** The end tag ends whatever is open in the element. */
 export const BLOCK = 128;
 /** Row, cell, section or caption of a table. */
 export const TABLE_PART = 256;
 /** Browsers show nothing of it. */
 export const HIDDEN = 512;
-/** Its lines and blanks are content. */
+/** Lines and blanks of the element are content. */
 export const PRE = 1024;
 /** For readers: it stands beside the content, or takes input. */
 export const BESIDE = 2048;
-/** It separates words, and no lines. Elements that are not known do the same; all others separate lines. */
+/** The element separates words, and no lines. Elements that are not known do the same; all others separate
+ * lines. */
 export const APART = 4096;
 
 const KINDS: readonly (readonly [kind: number, names: string])[] = [

@@ -2,7 +2,7 @@
 
 /** How far a declaration is looked for: parsers do not believe one that comes later. */
 const HEAD_LENGTH = 64 * 1024;
-/** What the encoding is declared with, within this distance after the beginning of its tag. */
+/** The declaration of an encoding, within this distance after the beginning of its tag. */
 const DECLARATION =
   /(<meta\s[^>]{0,1000}?charset\s*=\s*["']?\s*|<\?xml\s[^>]{0,200}?encoding\s*=\s*["'])[\w.:-]+/gi;
 // Parsers stop at them, or at the first of them.
@@ -12,7 +12,8 @@ const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufdd0-\uf
 /** They show only where a line is broken, and would part words. */
 const SOFT_HYPHENS = /\u00ad|&shy;?|&#(?:0*173|x0*ad);?/gi;
 
-/** HTML in ASCII, in pieces: what is beyond as numeric references, what it declares itself to be set right, no control characters. */
+/** HTML in ASCII, in pieces: what is beyond as numeric references, what it declares itself to be set right,
+ * no control characters. */
 export function asciiHtml(document: string): Buffer[] {
   const head = document.slice(0, HEAD_LENGTH).replace(DECLARATION, '$1us-ascii');
   const text = (head + document.slice(HEAD_LENGTH)).replace(SOFT_HYPHENS, '').replace(CONTROLS, ' ');
@@ -57,7 +58,7 @@ export function latin1Text(text: string): Buffer {
   return Buffer.from(plain, 'latin1');
 }
 
-/** What is common in text and not taken apart by Unicode. */
+/** Characters that are common in text and not taken apart by Unicode. */
 const PLAIN: Readonly<Record<string, string>> = {
   Œ: 'OE',
   œ: 'oe',

@@ -1,7 +1,5 @@
-/**
- * The title and the text of an HTML or XML document, in one pass over its tags: which elements are open is known
- * (tree.ts), no tree is built (docs/design/text.md has the alternatives).
- */
+/** The title and the text of an HTML or XML document, in one pass over its tags: which elements are open is
+ * known (tree.ts), no tree is built (docs/design/text.md has the alternatives). */
 import { Tokenizer } from 'htmlparser2';
 import { MARKDOWN_ATTRIBUTES, nameIn, TagAttributes } from './attributes.js';
 import { hideCdata, hideNoframes, sectionAt } from './cdata.js';
@@ -35,10 +33,8 @@ export interface PageText {
   language?: string;
 }
 
-/**
- * `all`: every word, on one line, for an index. `readable`: the content without what surrounds it, a line per paragraph,
- * for readers.
- */
+/** `all`: every word, on one line, for an index. `readable`: the content without what surrounds it, a line
+ * per paragraph, for readers. */
 export type TextWanted = 'all' | 'readable';
 
 /**
@@ -59,7 +55,8 @@ interface MarkedPage {
   blocks: readonly Block[];
 }
 
-/** The same pass for Markdown: the blocks that `pageText` selects, each with its marks. @param marks those of the page */
+/** The same pass for Markdown: the blocks that `pageText` selects, each with its marks. @param marks those of
+ * the page */
 export function markedPage(document: string, wanted: TextWanted, xml: boolean, marks: PageMarks): MarkedPage {
   const page = new HtmlPage(document, wanted === 'readable', xml, marks);
   const blocks = wanted === 'readable' ? readableBlocks(page.blocks, page.besides) : allBlocks(page.blocks);
@@ -89,7 +86,7 @@ class HtmlPage {
   #began: Within | undefined;
   #line = 0;
   #boxes = 0;
-  /** Whether the last tag separated words, and no lines. */
+  /** True if the last tag separated words, and no lines. */
   #isApart = false;
   /** The tag being read. */
   #name = '';
@@ -278,7 +275,7 @@ class HtmlPage {
     };
   }
 
-  /** What an element that begins says by itself. */
+  /** Values that an element gives itself by its beginning. */
   #ownOf(element: Beginning, around: Within): Own {
     const attributes = this.#attributes;
     let { sets, clears } = saidBy(element, attributes, this.#isHtml, this.#xml);
@@ -324,7 +321,7 @@ class HtmlPage {
     this.#line++;
   }
 
-  /** What follows may stand in the same line. */
+  /** Text that follows may stand in the same line. */
   #endPart(): void {
     const began = this.#began;
     if (began === undefined) return;

@@ -1,4 +1,5 @@
-/** Names of tags or attributes that are looked for: their first letter and their length tell most others from them. */
+/** Names of tags or attributes that are looked for: their first letter and their length tell most others from
+ * them. */
 const LETTERS = 32;
 
 export class KnownNames {
@@ -12,7 +13,7 @@ export class KnownNames {
     }
   }
 
-  /** Whether a part of a text may be one of them; false is certain. */
+  /** True if a part of a text may be one of them; false is certain. */
   mayBe(text: string, start: number, end: number): boolean {
     const length = end - start;
     const lengths = this.#lengths[text.charCodeAt(start) % LETTERS] ?? 0;

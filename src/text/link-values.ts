@@ -70,7 +70,7 @@ function unescaped(_escape: string, hex?: string, lineBreak?: string, character?
   return lineBreak === undefined ? (character ?? '') : '';
 }
 
-/** What `urlsOf` finds in the beginning of a value that is longer: whole urls. */
+/** The whole urls that `urlsOf` finds in the beginning of a longer value. */
 export function urlsOfBeginning(
   text: string,
   urlsOf: (text: string) => Iterable<string>,
@@ -83,14 +83,15 @@ export function urlsOfBeginning(
   return { urls, isData: isData(rest.replace(/^\s*["']?/, '')) };
 }
 
-/** What stands in the page itself. */
+/** True if the url stands in the page itself. */
 export function isData(url: string): boolean {
   return /^\s*data:/i.test(url);
 }
 
 const BLANK = 0x20;
 
-/** Many links of a page lead to places in one other page. Blanks in front of a fragment are no part of a url without it. */
+/** Many links of a page lead to places in one other page. Blanks in front of a fragment are no part of a url
+ * without it. */
 export function withoutFragment(href: string): string {
   const mark = href.indexOf('#');
   return mark < 0 || href.charCodeAt(mark - 1) <= BLANK ? href : href.slice(0, mark);

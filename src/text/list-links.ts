@@ -1,6 +1,7 @@
 /**
- * The links of lists that a site keeps of itself: sitemaps, RSS, Atom, RDF and JSON feeds. Elements count by their local name, for
- * real lists spell their namespaces in many ways. Nothing is refused: of a list that is damaged the links that can be read count.
+ * The links of lists that a site keeps of itself: sitemaps, RSS, Atom, RDF and JSON feeds. Elements count by
+ * their local name, for real lists spell their namespaces in many ways. Nothing is refused: of a list that is
+ * damaged the links that can be read count.
  */
 import { decodeXML } from 'entities';
 import { Tokenizer } from 'htmlparser2';
@@ -11,15 +12,16 @@ interface ListLinks {
   hrefs: readonly string[];
   /** The list's own `xml:base`. */
   base: string | undefined;
-  /** `xml:base` of elements in it that hold a link, by the index of that: from the outermost on. Left out: there is none. */
+  /** `xml:base` of elements in it that hold a link, by the index of that: from the outermost on. Left out:
+   * there is none. */
   innerBases?: ReadonlyMap<number, readonly string[]>;
-  /** It has more than the limit. */
+  /** True if the list has more than the limit. */
   isCut: boolean;
 }
 
 /** The root element, by which an XML document is a list. */
 const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'feed', 'rdf']);
-/** What is between two tags is looked at this far. */
+/** Length up to which text between two tags is looked at. */
 const MAX_TEXT_LENGTH = 8192;
 /** Elements in each other with a base of their own: more than any list has. */
 const MAX_BASES = 16;
@@ -35,7 +37,7 @@ export function xmlListLinks(document: string, maxLinks: number): ListLinks | un
   return list.isList ? list : undefined;
 }
 
-/** Of a JSON Feed; undefined for another document. */
+/** Links of a JSON Feed; undefined for another document. */
 export function jsonFeedLinks(document: string, maxLinks: number): ListLinks | undefined {
   let feed: unknown;
   try {
@@ -54,14 +56,14 @@ export function jsonFeedLinks(document: string, maxLinks: number): ListLinks | u
   return { hrefs: urls.slice(0, maxLinks), base: undefined, isCut: urls.length > maxLinks };
 }
 
-/** Of a list of whatever kind, by what it begins with. */
+/** Links of a list of whatever kind, by its beginning. */
 export function listLinks(document: string, maxLinks: number): ListLinks | undefined {
   const start = document.trimStart();
   if (start.startsWith('<')) return xmlListLinks(start, maxLinks);
   return start.startsWith('{') ? jsonFeedLinks(start, maxLinks) : textListLinks(start, maxLinks);
 }
 
-/** Of a text with a url a line; undefined where the first line with something is none. */
+/** Links of a text with a url a line; undefined where the first line with something is none. */
 export function textListLinks(document: string, maxLinks: number): ListLinks | undefined {
   if (!FIRST_URL.test(document)) return undefined;
   const hrefs: string[] = [];
@@ -80,7 +82,7 @@ interface Link {
   bases: readonly string[];
 }
 
-/** What the item that is being read says of where it is. */
+/** Place of the item that is being read, as it gives it. */
 interface Item {
   link?: Link | undefined;
   guid?: Link | undefined;
@@ -95,7 +97,7 @@ class XmlList implements ListLinks {
   readonly innerBases = new Map<number, readonly string[]>();
   base: string | undefined;
   isCut = false;
-  /** Of the open elements. */
+  /** Bases of the open elements. */
   #bases: readonly string[] = [];
   /** Those of the elements around, for each open element with one of its own. */
   readonly #outer: { depth: number; bases: readonly string[] }[] = [];
@@ -105,7 +107,7 @@ class XmlList implements ListLinks {
   #name = '';
   #attribute = '';
   readonly #values = new Map<string, string>();
-  /** Of the element whose text is read. */
+  /** Text of the element that is read. */
   #text: string | undefined;
   #isPermalink = true;
   #item: Item | undefined;
@@ -204,7 +206,7 @@ class XmlList implements ListLinks {
     }
   }
 
-  /** Whether the text of an element is where something is. */
+  /** True if the text of an element is where something is. */
   #isLocation(name: string, parent: string | undefined): boolean {
     if (name === 'loc') return parent === 'url' || parent === 'sitemap';
     return (

@@ -1,7 +1,5 @@
-/**
- * The links of an HTML or XHTML document, in one pass over its tags; which elements are open is known only where drawings
- * change what a tag means. What is taken: docs/design/spidering.md.
- */
+/** The links of an HTML or XHTML document, in one pass over its tags; which elements are open is known only
+ * where drawings change what a tag means. What is taken: docs/design/spidering.md. */
 import { decodeHTMLAttribute } from 'entities';
 import { Tokenizer } from 'htmlparser2';
 import { CDATA, hideCdata } from './cdata.js';
@@ -35,7 +33,7 @@ interface PageLinks {
   links: readonly PageLink[];
   /** As written, what relative urls are relative to; undefined: the url of the page. */
   base: string | undefined;
-  /** What meta elements say to robots: their content, in lower case. */
+  /** Words of meta elements to robots: their content, in lower case. */
   robots: readonly string[];
   /** Why links may be missing: a limit was reached. */
   cut: 'links' | 'time' | undefined;
@@ -96,7 +94,7 @@ const ELEMENT_NAMES = new KnownNames([...ATTRIBUTES.keys(), ...OTHERS]);
 const ATTRIBUTE_NAMES = new KnownNames(['style', ...[...ATTRIBUTES.values()].flatMap(names => [...names])]);
 const NO_ATTRIBUTES: ReadonlySet<string> = new Set();
 const STYLE: ReadonlySet<string> = new Set(['style']);
-/** What `rel` of a link element says of a page; the page of a search is often named nowhere else. */
+/** Values of `rel` by which a link element leads to a page; that of a search is often named nowhere else. */
 const PAGE_KINDS = ['next', 'prev', 'previous', 'alternate', 'search'];
 const NOFOLLOW = /(?:^|[ \t\n\f\r])(?:nofollow|ugc|sponsored)(?:[ \t\n\f\r]|$)/i;
 const FOREIGN = /<(?:svg|math)/i;
@@ -107,7 +105,8 @@ export function pageLinks(document: string, options: PageLinksOptions): PageLink
   return new LinksPage(document, options);
 }
 
-/** Of a document: what browsers without frames would show, which is HTML of its own; or its frames, for all but they count for nothing. */
+/** Part of a document: the page that browsers without frames would show, which is HTML of its own; or its
+ * frames, for all but they count for nothing. */
 type Part = 'page' | 'noframes' | 'frames';
 
 class LinksPage implements PageLinks {
@@ -326,7 +325,7 @@ class LinksPage implements PageLinks {
     }
   }
 
-  /** Of a value with several urls that is longer than the limit its beginning counts. */
+  /** The beginning of a value with several urls counts where the value is longer than the limit. */
   #takeListed(value: string, urlsOf: (text: string) => Iterable<string>): void {
     const most = this.#options.maxValueLength;
     const text = this.#decoded(value.slice(0, most));

@@ -1,4 +1,5 @@
-/** Which blocks of a page are its content, and which are what every page of its site says. docs/design/text.md */
+/** Which blocks of a page are its content, and which are what every page of its site says.
+ * docs/design/text.md */
 
 import type { MarkedText } from './markdown/marks.js';
 import type { BlockPlace } from './markdown/places.js';
@@ -7,16 +8,17 @@ import type { BlockPlace } from './markdown/places.js';
 export interface TextGroup {
   isTable: boolean;
   rows: number;
-  /** Whether another table is in it. */
+  /** True if another table is in it. */
   hasTable: boolean;
-  /** What it is in. */
+  /** The group around it. */
   outer: TextGroup | undefined;
 }
 
-/** What Markdown needs of a block, and nobody else. */
+/** Marks of a block that Markdown needs, and nobody else. */
 export interface BlockMarks extends Pick<MarkedText, 'marks'> {
   place?: BlockPlace | undefined;
-  /** Line breaks that part it from the block before, where nothing else does; one, and it is a line of the same paragraph. */
+  /** Line breaks that part it from the block before, where nothing else does; one, and it is a line of the
+   * same paragraph. */
   breaks?: number | undefined;
 }
 
@@ -51,7 +53,8 @@ const MAIN_LEAST_LENGTH = 250;
 const ARTICLE_LEAST_SHARE = 0.3;
 /** More of a block in links than this, and it leads elsewhere. */
 const LINKS_MOST_SHARE = 0.5;
-/** The same of a whole table or list, and inside of what is marked as content: many a table has links in one of two columns. */
+/** The same of a whole table or list, and inside of what is marked as content: many a table has links in one
+ * of two columns. */
 const CONTENT_LINKS_MOST_SHARE = 0.8;
 /** Inside of what is marked as content, fewer blocks of links after each other are content, too. */
 const LINKS_LEAST_RUN = 3;
@@ -61,7 +64,8 @@ const LABEL_MOST_LENGTH = 20;
 const WORDS_LEAST_SHARE = 0.5;
 /** A table with fewer rows lays something out. */
 const TABLE_LEAST_ROWS = 3;
-/** What holds more of a page's words than this does not stand beside its content: it was not closed, or is around all of it. */
+/** Share of a page's words above which a part does not stand beside its content: it was not closed, or is
+ * around all of it. */
 const BESIDE_MOST_SHARE = 0.5;
 
 /** How much of a block is links: little, more than half, hardly anything else. */
@@ -97,10 +101,8 @@ export function readableBlocks(blocks: Blocks, besides: readonly number[]): read
   return lengthOf(words) < WORDS_LEAST_SHARE * lengthOf(some) ? some : words;
 }
 
-/**
- * Without what leads elsewhere: whole tables and lists, runs of blocks inside of what is marked as content, any other
- * block by itself.
- */
+/** Without what leads elsewhere: whole tables and lists, runs of blocks inside of what is marked as content,
+ * any other block by itself. */
 function withoutLinks(blocks: readonly Block[]): Block[] {
   const lengths = new Map<TextGroup, { text: number; links: number }>();
   for (const block of blocks) {
@@ -131,7 +133,8 @@ function withoutLinks(blocks: readonly Block[]): Block[] {
   return kept;
 }
 
-/** Blocks of links after each other inside of what is marked as content: where they end, and how many they are. */
+/** Blocks of links after each other inside of what is marked as content: where they end, and how many they
+ * are. */
 function runOf(blocks: readonly Block[], from: number): { to: number; count: number } {
   let to = from;
   let count = 0;
@@ -153,7 +156,7 @@ function isLabel({ unit, length, count }: Block): boolean {
   return unit === undefined && count === 1 && length <= LABEL_MOST_LENGTH;
 }
 
-/** Whether the page itself says that it is content. */
+/** True if the page itself says that it is content. */
 function isMarked({ main, article }: Block): boolean {
   return main || article;
 }

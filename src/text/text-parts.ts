@@ -1,7 +1,5 @@
-/**
- * A text put together from parts, as many as it has characters at worst: V8 would keep `+=` as a chain of all of them,
- * 32 bytes each.
- */
+/** A text put together from parts, as many as it has characters at worst: V8 would keep `+=` as a chain of
+ * all of them, 32 bytes each. */
 import { flat } from './tidy.js';
 
 /** Parts that are kept as a chain. */

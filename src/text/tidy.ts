@@ -1,6 +1,7 @@
 /** White space as a reader sees it. */
 
-/** What is in words, and none of them: NUL, hyphens that show only where a line is broken, byte order marks. */
+/** Characters in words that are none of them: NUL, hyphens that show only where a line is broken, byte order
+ * marks. */
 const NOT_IN_WORDS = /[\0\u00ad\ufeff]/g;
 /** White space that is not one blank. */
 const WIDE = /[^\S ]\s*| \s+/g;
@@ -58,8 +59,9 @@ function trimLines(text: string): string {
 }
 
 /**
- * V8 keeps a text put together from parts as a chain of them, four times as large and more. Looking for a pattern makes one
- * string of it; looking at a character does so no longer on Node 24, and not everywhere on Node 20.
+ * V8 keeps a text put together from parts as a chain of them, four times as large and more. Looking for a
+ * pattern makes one string of it; looking at a character does so no longer on Node 24, and not everywhere on
+ * Node 20.
  */
 export function flat(text: string): string {
   /^$/.test(text);

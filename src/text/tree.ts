@@ -1,9 +1,11 @@
 /**
- * Which elements are open at any point of an HTML document, by the rules of the standard (13.2.6) as far as they decide
- * what is inside of what: tags that are left out, crossed, foreign or strewn about in tables. No tree is made. The stack
- * is bounded, as that of browsers: however deep or crossed a document is, time is in proportion to its length.
+ * Which elements are open at any point of an HTML document, by the rules of the standard (13.2.6) as far as
+ * they decide what is inside of what: tags that are left out, crossed, foreign or strewn about in tables. No
+ * tree is made. The stack is bounded, as that of browsers: however deep or crossed a document is, time is in
+ * proportion to its length.
  *
- * Not kept: formatting that is opened again after the block in which it was closed by it; it changes no words.
+ * Not kept: formatting that is opened again after the block in which it was closed by it; it changes no
+ * words.
  */
 import {
   BLOCK,
@@ -30,9 +32,9 @@ interface Open<State> {
   kinds: number;
   /** Which language its name is of; undefined: HTML. */
   foreign: Foreign;
-  /** Whether names within are of that language, too. */
+  /** True if names within are of that language, too. */
   within: Foreign;
-  /** Whether a paragraph, a link, is in scope: asked by many a tag, and mostly answered with no. */
+  /** True if a paragraph, a link, is in scope: asked by many a tag, and mostly answered with no. */
   inScope: number;
   /** State of everything in it. */
   state: State;
@@ -46,9 +48,9 @@ export type Beginning = Pick<Open<unknown>, 'name' | 'kinds' | 'foreign' | 'with
 
 interface TreeRules<State> {
   /**
-   * What holds within an element, by what holds around it: the same object where it changes nothing.
-   * @param old what held until something around it was taken away; undefined for one that begins
-   * @param strayIn of the table, for one that stands between its parts: browsers show it before the table
+   * State within an element, by the state around it: the same object where it changes nothing. @param old
+   * state until something around it was taken away; undefined for one that begins @param strayIn of the
+   * table, for one that stands between its parts: browsers show it before the table
    */
   stateOf(element: Beginning, around: State, old: State | undefined, strayIn: State | undefined): State;
 }
@@ -74,12 +76,12 @@ export class Tree<State> {
     return this.#stack[this.#stack.length - 1];
   }
 
-  /** What holds here. */
+  /** The state here. */
   get state(): State {
     return this.#top?.state ?? this.#outside;
   }
 
-  /** Whether the next tag is one of SVG or MathML, unless it is one that ends them. */
+  /** True if the next tag is one of SVG or MathML, unless it is one that ends them. */
   get isForeign(): boolean {
     return this.#top?.within !== undefined;
   }
@@ -94,7 +96,9 @@ export class Tree<State> {
     return at < 0 ? undefined : this.#stack[at];
   }
 
-  /** @returns whether there is such an element from here on: some tags are passed over, others have no content */
+  /**
+   * @returns whether there is such an element from here on: some tags are passed over, others have no content
+   */
   start(name: string, selfClosing: boolean): boolean {
     if (this.#xml) return !selfClosing && this.#push(name, kindsOf(name), undefined, undefined);
     const foreign = this.#top?.within;
@@ -134,7 +138,8 @@ export class Tree<State> {
     else if ((kinds & FORMATTING) === 0 || !this.#endFormatting(name)) this.#endOther(name);
   }
 
-  /** What a start tag ends besides a paragraph. @returns false for one that must be passed over */
+  /** Ends the elements that a start tag ends besides a paragraph. @returns false for one that must be passed
+   * over */
   #endOthers(name: string, kinds: number): boolean {
     const top = this.#top;
     switch (name) {

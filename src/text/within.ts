@@ -1,4 +1,4 @@
-/** What holds for the words within an element, and what its attributes say about that. */
+/** State of the words within an element, and the effect of its attributes on that. */
 import type { ReadTagAttributes } from './attributes.js';
 import {
   BESIDE,
@@ -28,7 +28,7 @@ export const ARTICLE = 32;
 export const FLEX = 64;
 /** A heading, or what is shown of something closed: a button in it is its words. */
 const HEADED = 128;
-/** Of words that are marked (markdown/marks.ts), `MARKED` times the mark. */
+/** Unit of the marks of words (markdown/marks.ts): `MARKED` times the mark. */
 export const MARKED = 256;
 const MARKS: ReadonlyMap<string, number> = new Map([
   ...['strong', 'b', 'dt'].map(name => [name, STRONG * MARKED] as const),
@@ -36,9 +36,9 @@ const MARKS: ReadonlyMap<string, number> = new Map([
   ...['code', 'tt', 'kbd', 'samp'].map(name => [name, CODE * MARKED] as const),
 ]);
 
-/** What holds within an element. */
+/** State within an element. */
 export interface Within {
-  /** Of the above. */
+  /** Bits of the above. */
   bits: number;
   /** The number of the innermost element that stands beside the content; 0: none. */
   beside: number;
@@ -48,7 +48,9 @@ export interface Within {
   out: Blocks;
   /** The innermost table or list. */
   unit: TextGroup | undefined;
-  /** Where Markdown would have it, and the number of the link around it; undefined where nobody writes any. */
+  /**
+   * Where Markdown would have it, and the number of the link around it; undefined where nobody writes any.
+   */
   place: BlockPlace | undefined;
   link: number;
   /** Blocks that stand between the parts of a table. */
@@ -56,9 +58,9 @@ export interface Within {
   own: Own;
 }
 
-/** What the element itself says, whatever it is in; undefined where that is what holds around it. */
+/** Values that the element gives itself, whatever it is in; undefined where that is what holds around it. */
 export interface Own {
-  /** Of the bits. */
+  /** Bits that are set. */
   sets: number;
   clears: number;
   beside?: number | undefined;
@@ -74,15 +76,17 @@ const FLEXIBLE = /(?:^|;)\s*display\s*:\s*(?:inline-)?(?:flex|grid)(?![\w-])/i;
 const BOX =
   /(?:^|;)\s*display\s*:\s*(?:block|(?:inline-)?(?:flex|grid)|flow-root|list-item|table(?:-cell|-caption)?)(?![\w-])/i;
 
-/** Whether words of one are content, and words of the other may not be. */
+/** True if words of one are content, and words of the other may not be. */
 export function isOther(one: Within, other: Within): boolean {
   return one.beside !== other.beside || ((one.bits ^ other.bits) & (MAIN | ARTICLE)) !== 0;
 }
 
-/** An address of a link under which there is no other page: a place in this one, a mailbox, a number, a script. */
+/** An address of a link under which there is no other page: a place in this one, a mailbox, a number, a
+ * script. */
 const LEADS_NOWHERE = /^(?:$|#|(?:mailto|tel|sms|callto|fax|geo|xmpp|javascript|data|about):)/i;
 
-/** What an element says by itself of the words in it. @param isHtml whether names are those of HTML, also where it is XML */
+/** Effect of an element by itself on the words in it. @param isHtml whether names are those of HTML, also
+ * where it is XML */
 export function saidBy(
   { name, kinds, foreign }: Beginning,
   attributes: ReadTagAttributes,
@@ -118,7 +122,7 @@ function isElsewhere(href: string | undefined): boolean {
   return href !== undefined && !LEADS_NOWHERE.test(href.replace(/[\t\n\r]/g, '').trimStart());
 }
 
-/** Whether an element of HTML stands beside the content. @param bits what holds in it */
+/** True if an element of HTML stands beside the content. @param bits what holds in it */
 export function isBeside({ name, kinds }: Beginning, attributes: ReadTagAttributes, bits: number): boolean {
   return (
     ((kinds & BESIDE) !== 0 && (name !== 'button' || (bits & HEADED) === 0)) ||

@@ -1,6 +1,5 @@
-/**
- * The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM.
- */
+/** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the
+ * QM. */
 import { dirname } from 'node:path';
 import { Places, type Evict } from '../daemon/places.js';
 import type { Connection } from '../daemon/types.js';

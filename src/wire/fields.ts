@@ -38,9 +38,8 @@ export function optionalInteger(element: string, attributes: Attributes, name: s
 /** More than any machine has; a sum of many such is still a number that can be written. */
 const MAX_SLOTS = 1_000_000;
 
-/**
- * How much a peer says that it can do at a time, as far as that is believed. @throws LccError `peer.protocol`
- */
+/** How much a peer says that it can do at a time, as far as that is believed. @throws LccError
+ * `peer.protocol` */
 export function requiredSlots(element: string, attributes: Attributes): number {
   return Math.min(requiredInteger(element, attributes, 'slots'), MAX_SLOTS);
 }

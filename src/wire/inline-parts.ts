@@ -32,9 +32,8 @@ export class InlineParts {
     coming.parts.push(part);
   }
 
-  /**
-   * The content that came for the result that is here now; undefined: no content was asked for under that id.
-   */
+  /** The content that came for the result that is here now; undefined: no content was asked for under that
+   * id. */
   take({ id }: Attributes): Uint8Array | undefined {
     if (this.#coming.size === 0) return undefined;
     const coming = this.#coming.get(Number(id));

@@ -1,6 +1,5 @@
-/**
- * All that is known of one url: how it stands at each provider with a root around it, as values and in words.
- */
+/** All that is known of one url: how it stands at each provider with a root around it, as values and in
+ * words. */
 import { amount } from '../config/words.js';
 
 /** Times are seconds since 1970. */

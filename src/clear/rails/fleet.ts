@@ -83,9 +83,8 @@ export class Fleet implements RailLedger {
     for (const rail of this.#rails.values()) this.#replay(rail);
   }
 
-  /**
-   * Within a read: what others have set up until then counts for the requests and publications that it reads.
-   */
+  /** Within a read: what others have set up until then counts for the requests and publications that it
+   * reads. */
   follow(): void {
     if (this.#options.db.version() !== this.#version) this.#readSetup();
   }

@@ -1,9 +1,10 @@
 /**
- * Every setting of the LCC, one file per section: key in lcc.toml, unit, default, bounds, meaning. lcc.toml(5) is compared
- * with them by a test, and a refusal caused by a limit names the key that raises it (`limitText`).
+ * Every setting of the LCC, one file per section: key in lcc.toml, unit, default, bounds, meaning.
+ * lcc.toml(5) is compared with them by a test, and a refusal caused by a limit names the key that raises it
+ * (`limitText`).
  *
- * A key is `section.name`; numbers carry their unit in the name. In the file a number may also be written with a unit:
- * `"10s"`, `"1.5h"`, `"64KB"` (KB = 1024 bytes), `"2GB"`.
+ * A key is `section.name`; numbers carry their unit in the name. In the file a number may also be written
+ * with a unit: `"10s"`, `"1.5h"`, `"64KB"` (KB = 1024 bytes), `"2GB"`.
  */
 
 import { formatAmount } from '../amounts.js';

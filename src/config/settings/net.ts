@@ -1,4 +1,5 @@
-/** `[net]`: plain text and TLS on every listener and connection, and by what machines of an LCC know each other. */
+/** `[net]`: plain text and TLS on every listener and connection, and by what machines of an LCC know each
+ * other. */
 import { flag, text, type Section } from './rows.js';
 
 export const NET = {

@@ -1,4 +1,4 @@
-/** What a setting consists of: type, unit, default, bounds, meaning. */
+/** Parts of a setting: type, unit, default, bounds, meaning. */
 import type { Unit } from '../amounts.js';
 import type { Form } from '../forms.js';
 

@@ -96,9 +96,8 @@ export class MadeSet {
     step('cp.set.doubtful');
   }
 
-  /**
-   * The set was certainly not accepted this time. Its state stays, for the same stream to be delivered again.
-   */
+  /** The set was certainly not accepted this time. Its state stays, for the same stream to be delivered
+   * again. */
   notAccepted(): void {
     if (this.#wasInDoubt) return;
     const unsent = setPath(this.#state, 'unsent', this.#id);

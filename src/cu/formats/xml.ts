@@ -9,9 +9,8 @@ import { STREAM_END, streamHead } from '../../wire/url-stream.js';
 import { base64Of } from './base64.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
-/**
- * In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers do.
- */
+/** In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers
+ * do. */
 const ATTRIBUTES: readonly [FieldName, ColumnName][] = [
   ['curl', 'curl'],
   ['mimetype', 'mimetype'],

@@ -1,6 +1,5 @@
-/**
- * Looks of a scan at lcc.db: whose pages are asked for again, how often they changed, and what waits already.
- */
+/** Looks of a scan at lcc.db: whose pages are asked for again, how often they changed, and what waits
+ * already. */
 import { ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
 import { MOST_BETWEEN_AUDITS_S } from '../truth/audits.js';
 import { LccReader } from '../sqlite/lcc-reader.js';

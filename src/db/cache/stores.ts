@@ -98,9 +98,8 @@ export class StoreRegister extends SqlStore {
     this.#updateSynced(seq, machineid);
   }
 
-  /**
-   * Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence.
-   */
+  /** Content of all machines that was stored or changed after `afterSeq`, in the order of the change
+   * sequence. */
   readonly since = this.sql.rows<[afterSeq: number, limit: number], StoredRow>(
     `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
      WHERE seq > ? ORDER BY seq LIMIT ?`,

@@ -1,6 +1,5 @@
-/**
- * Pages that were cleared lately, for a rail that has lost them again. Bounded by age and number of its rows.
- */
+/** Pages that were cleared lately, for a rail that has lost them again. Bounded by age and number of its
+ * rows. */
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { BacklogOp } from './backlog.js';
 

@@ -139,9 +139,8 @@ export class SoftStore extends SqlStore {
     return true;
   }
 
-  /**
-   * True if its last publication is not on all rails, or in their backlogs, yet, or is not older than a time.
-   */
+  /** True if its last publication is not on all rails, or in their backlogs, yet, or is not older than a
+   * time. */
   isUnderWaySince(page: PageKey, sinceMs: number): boolean {
     const last = this.get(page);
     return last !== undefined && (last.publishSeq > last.doneSeq || last.publishedMs >= sinceMs);

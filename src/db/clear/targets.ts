@@ -69,9 +69,8 @@ export class TargetStore extends SqlStore {
     return target;
   }
 
-  /**
-   * Makes a target, or gives one another address. @throws LccError `usage` when it is there as the other kind
-   */
+  /** Makes a target, or gives one another address. @throws LccError `usage` when it is there as the other
+   * kind */
   put({ name, kind, lbUrl, host }: TargetRow): void {
     const known = this.get(name);
     if (known !== undefined && known.kind !== kind)

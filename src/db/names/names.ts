@@ -118,9 +118,8 @@ export class NamesDb extends SqlStore {
   get nextId(): number {
     return this.#readNext();
   }
-  /**
-   * Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs.
-   */
+  /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager
+   * runs. */
   get lastAtMs(): number {
     return this.sql.number('SELECT max(at) FROM names WHERE state = 1')();
   }

@@ -5,7 +5,7 @@
  *       ▲                 │
  *       ╰─────enable──────╯
  *
- *     root ──given up by a reset──▶ given ──its time has come──▶ content outside of the others goes, in slices
+ *     root ──given up by a reset──▶ given ──its time has come──▶ content outside of others goes, in slices
  *       ▲                              │
  *       ╰────────proven again──────────╯
  *

@@ -7,7 +7,7 @@
  *                                      ╰──the set is given up──▶ discarded
  *  held ──operator──▶ released ──slices──▶ forgotten
  *    │                   ╰──a later full set, the same set again──▶ discarded
- *    ╰──operator, a later full set, the same set again, nothing left to remove──▶ discarded ──slices──▶ forgotten
+ *    ╰──operator, a later full set, the same again, nothing left──▶ discarded ──slices──▶ forgotten
  *
  * What is released or discarded is so from one commit on; the slices that follow begin again wherever they
  * were cut off. All methods run inside the caller's transaction.

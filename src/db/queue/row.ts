@@ -75,7 +75,7 @@ export interface QueueRow extends QueuedUrl {
  * (docs/design/states.md).
  *
  *   ready  ──its hours exclude the present──▶ later ──one of its hours begins──▶ ready
- *   ready  ──a try failed──▶ failed           (at the end of its set; a further try that fails leaves it there)
+ *   ready  ──a try failed──▶ failed       (at the end of its set; a further try that fails leaves it there)
  *   any    ──a set deletes it──▶ cancelled ──a set names it──▶ ready, or later, to be looked at
  */
 type RowState = 'cancelled' | 'later' | 'failed' | 'ready';

@@ -1,6 +1,5 @@
-/**
- * Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last.
- */
+/** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls
+ * last. */
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { AS_SERVED } from '../../wire/url.js';

@@ -209,9 +209,7 @@ export function readProviderAlone(db: Db, pid: number): ProviderStanding | undef
   return row && { ...row, ...NONE_LATER, failed: 0 };
 }
 
-/**
- * The providers with anything to say of them, the longest queues first, at most `limit`.
- */
+/** The providers with anything to say of them, the longest queues first, at most `limit`. */
 export function readQueueShape(db: Db, nowS: number, limit: number, countedRows?: number): QueueShape {
   const read = db.transaction(() => {
     const waiting = new Map(

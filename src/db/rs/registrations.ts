@@ -2,7 +2,7 @@
  * Registrations. The states of one, asserted here and by the WHERE of the statement that changes it:
  *
  *     issued ──▶ checking ──▶ proven ──▶ waiting ──▶ applying ──▶ active
- *       │ ▲         │            ╰───────────────────▶ │          (of a rotation nothing is checked: issued ──▶ applying)
+ *       │ ▲         │            ╰───────────────────▶ │     (a rotation is not checked: issued ──▶ applying)
  *       │ ╰─────────╯                        │         ╰──▶ refused
  *       ├──▶ expired ◀───────────────────────┤
  *       ├──▶ refused                         │

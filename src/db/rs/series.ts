@@ -1,6 +1,5 @@
-/**
- * Figures of the whole LCC over time, for graphs: fine ones of the last while, coarse ones of the last weeks.
- */
+/** Figures of the whole LCC over time, for graphs: fine ones of the last while, coarse ones of the last
+ * weeks. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
 export const SERIES_SCHEMA = `

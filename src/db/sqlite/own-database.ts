@@ -30,9 +30,8 @@ export interface OwnKind {
   remedy: string;
   /** Marks beside it, by which an older copy is noticed. */
   marked?: Marked;
-  /**
-   * The advice about one that was served and is not there any more, or is empty; left out: a new one is made.
-   */
+  /** The advice about one that was served and is not there any more, or is empty; left out: a new one is
+   * made. */
   vanished?: string;
 }
 

@@ -6,7 +6,7 @@
  *       ╰──changed, gone──▶ unsettled ──notice──▶ late
  *                             │  ╰──an hour──▶ silent, or dead where it is gone
  *                             ├──other bytes again, minutes later──▶ failed, and noisy
- *                             ╰──no second look within NEAR_S of the first──▶ failed: it may have a clock in it
+ *                             ╰──no second look within NEAR_S of the first──▶ failed: it may have a clock
  */
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';

@@ -1,9 +1,8 @@
 /** The word of an operator about a provider's score: whether it has effects. */
 import type { Db } from '../sqlite/open.js';
 
-/**
- * With none, a priority that the score has lowered is what it was. Inside a transaction, or as one statement.
- */
+/** With none, a priority that the score has lowered is what it was. Inside a transaction, or as one
+ * statement. */
 export function setTruthEffects(db: Db, pid: number, hasEffects: boolean): void {
   const sql = hasEffects
     ? 'UPDATE pidb SET truthmode = 1 WHERE pid = ? AND truthmode = 0'

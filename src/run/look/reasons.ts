@@ -1,6 +1,5 @@
-/**
- * Reasons that an operator should know unasked: why nothing moves, what is broken, what waits for a decision.
- */
+/** Reasons that an operator should know unasked: why nothing moves, what is broken, what waits for a
+ * decision. */
 import { amount, formatUntil } from '../../config/words.js';
 import { figureOf } from '../../daemon/figures.js';
 import { COUNTED_FAILED } from '../../db/queue/failed.js';

@@ -20,9 +20,8 @@ import type { ReceivedRecord } from './received-record.js';
 import type { RecordFiles } from './record-files.js';
 import { changesOf } from './what-counts.js';
 
-/**
- * Bytes of a file that are read at a time; the longest compressed part of a file is shorter than the largest.
- */
+/** Bytes of a file that are read at a time; the longest compressed part of a file is shorter than the
+ * largest. */
 const CHUNK_BYTES = 1024 * 1024;
 const LARGEST_CHUNK_BYTES = 64 * CHUNK_BYTES;
 /** Files that are looked for in one go. */

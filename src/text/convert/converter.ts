@@ -1,7 +1,7 @@
 /**
- * Documents that are no text, made into text by programs that others wrote: pdftotext, pandoc. A program has the verified
- * bytes on its standard input, and what it writes to its standard output is the text. Content is by strangers: it runs
- * bounded and apart (sandbox.ts), and whatever it does costs its own row at most.
+ * Documents that are no text, made into text by programs that others wrote: pdftotext, pandoc. A program has
+ * the verified bytes on its standard input, and what it writes to its standard output is the text. Content is
+ * by strangers: it runs bounded and apart (sandbox.ts), and whatever it does costs its own row at most.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -40,13 +40,14 @@ export class Converter {
     if (options.sandbox === 'required' && this.#rules.length > 0) this.#findSandbox();
   }
 
-  /** Whether text is made of documents of that type. */
+  /** True if text is made of documents of that type. */
   takes(mimetype: string): boolean {
     return this.#ruleFor(mimetype) !== undefined;
   }
 
   /**
-   * @param pieces of the document, asked for once it is its turn; they may be overwritten once the next is asked for
+   * @param pieces of the document, asked for once it is its turn; they may be overwritten once the next is
+   * asked for
    * @returns what is wrong, where there is no text
    */
   async convert(mimetype: string, pieces: () => Iterable<Buffer>): Promise<Converted> {
@@ -122,7 +123,7 @@ export class Converter {
         resolve(errnoOf(error) === 'ENOENT' ? 'cannot be run: prlimit is missing' : error.message),
       );
       child.on('exit', (status, signal) => {
-        // What it has left behind may hold the other end for ever.
+        // A process that the program has left may hold the other end for ever.
         kill(child);
         clock.after(LEFT_BEHIND_MS, () => child.stdout?.destroy());
         const how = signal === null ? exited(status) : `was killed by ${signal}`;
@@ -159,7 +160,7 @@ function exited(status: number | null): string {
   return status === NOT_FOUND ? 'was not found' : `exited with ${status}`;
 }
 
-/** It, and whatever it has started. */
+/** Kills the program, and whatever it has started. */
 function kill({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');

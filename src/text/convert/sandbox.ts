@@ -1,12 +1,13 @@
-/** How a program for content by strangers is started: bounded by prlimit(1), and without network and files by bwrap(1). */
+/** How a program for content by strangers is started: bounded by prlimit(1), and without network and files by
+ * bwrap(1). */
 import { spawnSync } from 'node:child_process';
 import type { ConvertRule } from './rules.js';
 
-/** What holds for each of them. */
+/** Limits of each program. */
 export interface ConvertLimits {
   timeoutMs: number;
   memoryBytes: number;
-  /** Of what it writes. */
+  /** Most bytes of its output. */
   maxOutputBytes: number;
 }
 
@@ -27,7 +28,7 @@ const APART = ['--unshare-all', '--die-with-parent', '--new-session', '--clearen
 /** Their environment. Some do not start without a home: it is the empty folder. */
 export const ENVIRONMENT = { LC_ALL: 'C.UTF-8', HOME: '/tmp' };
 
-/** What a program is started with. */
+/** The command line of a program. */
 export function commandOf({ program, args }: ConvertRule, limits: ConvertLimits, isApart: boolean): string[] {
   const { timeoutMs, memoryBytes } = limits;
   const bounded = [

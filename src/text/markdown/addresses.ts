@@ -22,7 +22,7 @@ export class Addresses {
     this.#left = MOST_URLS * length;
   }
 
-  /** What they are relative to, as the page says it; what it says first counts. */
+  /** Sets the base of relative addresses, as the page gives it; the first one counts. */
   setBase(href: string | undefined): void {
     if (href === undefined || this.#isBaseSaid) return;
     this.#isBaseSaid = true;

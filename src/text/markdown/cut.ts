@@ -1,6 +1,6 @@
-/** What looks like one character is no longer than this, or is cut. */
+/** Longest run that looks like one character, or it is cut. */
 const LONGEST_CHARACTER = 32;
-/** What belongs to the character before it. */
+/** A character that belongs to the one before it. */
 const JOINED = /^(?:\p{M}|\p{Emoji_Modifier}|\u200d)/u;
 
 /** Where a text is cut that has `most` characters then, at most: never inside of one that people see. */

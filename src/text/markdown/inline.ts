@@ -12,7 +12,7 @@ export function escaped(text: string): string {
   return text.replace(SPECIAL_BESIDE_URLS, found => (found.length > 1 ? found : `\\${found}`));
 }
 
-/** What begins a line and would make something else of it. */
+/** Escapes the beginning of a line that would make something else of it. */
 export function escapedStart(line: string): string {
   if (/^[#>+=:|-]/.test(line)) return `\\${line}`;
   return line.replace(/^(\d{1,9})([.)])/, '$1\\$2');
@@ -92,7 +92,7 @@ function codeOf(words: string): string {
   return fence + pad + words + pad + fence;
 }
 
-/** Of backticks. */
+/** Longest run of backticks. */
 export function longestRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);
 }
@@ -105,7 +105,8 @@ class InlineWriter {
   readonly #parts: string[] = [];
   /** The last character written. */
   #last = ' ';
-  /** How many parts there were when a mark was closed: one that is opened right after it would be read as more of it. */
+  /** How many parts there were when a mark was closed: one that is opened right after it would be read as
+   * more of it. */
   #closedAt = -1;
 
   constructor(segments: readonly Segment[]) {
@@ -137,7 +138,8 @@ class InlineWriter {
     return this.#segments[at] as Segment;
   }
 
-  /** What begins at a segment and is not open: of that which goes on for longest; links, of which HTML shows one, too. */
+  /** The mark that begins at a segment, is not open, and goes on for longest; of links, of which HTML shows
+   * one, too. */
   #outermost(at: number, to: number, open: number): number {
     const { bits, text } = this.#at(at);
     const isNot = text.trim() === '' ? 0 : bits & ~open;
@@ -184,7 +186,9 @@ class InlineWriter {
   }
 }
 
-/** Whether a mark is read as one between a character of its words and one outside of them (CommonMark, 6.2). */
+/**
+ * True if a mark is read as one between a character of its words and one outside of them (CommonMark, 6.2).
+ */
 function flanks(inner = '', outer: string): boolean {
   return !PUNCTUATION.test(inner) || /\s/.test(outer) || PUNCTUATION.test(outer);
 }

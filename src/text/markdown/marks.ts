@@ -1,7 +1,5 @@
-/**
- * What the words of a block are besides words: strong, emphasized, code, a link; and pictures between them. A list of pairs,
- * where in the text it begins and what holds from there on, so that the text is one with and without them.
- */
+/** Marks of a block's words: strong, emphasized, code, a link; and pictures between them. A list of pairs,
+ * where in the text it begins and what holds from there on, so that the text is one with and without them. */
 export const STRONG = 1;
 export const EMPHASIS = 2;
 export const CODE = 4;
@@ -23,7 +21,8 @@ export interface MarkedText {
   marks?: readonly number[] | undefined;
 }
 
-/** Parts of a marked text, in their order: each mark is looked at once. @param ends of the parts, the last that of the text */
+/** Parts of a marked text, in their order: each mark is looked at once. @param ends of the parts, the last
+ * that of the text */
 export function* partsOf({ text, marks }: MarkedText, ends: readonly number[]): Generator<MarkedText> {
   let from = 0;
   let at = 0;

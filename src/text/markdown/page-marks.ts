@@ -1,4 +1,4 @@
-/** What Markdown needs of a page besides its words, taken down in the pass that reads them (html.ts). */
+/** Marks of a page for Markdown, taken down in the pass that reads its words (html.ts). */
 import type { ReadTagAttributes } from '../attributes.js';
 import type { BlockMarks } from '../readable.js';
 import { narrowed, tidy, tidyLines } from '../tidy.js';
@@ -21,7 +21,7 @@ export class PageMarks {
   readonly addresses: Addresses;
   #description: string | undefined;
   #openGraph: string | undefined;
-  /** Of the block in the making, and the characters that it has. */
+  /** Marks of the block in the making, and the characters that it has. */
   #marks: number[] = [];
   #length = 0;
   #last = -1;
@@ -89,7 +89,7 @@ export class PageMarks {
     else if (what === 'og:description') this.#openGraph ??= content;
   }
 
-  /** What an element of HTML says by itself. */
+  /** Marks that an element of HTML has by itself. */
   ownOf(
     element: Beginning,
     attributes: ReadTagAttributes,
@@ -103,7 +103,8 @@ export class PageMarks {
     };
   }
 
-  /** A block is whole. @param whole all that was added; nothing of it is left here @returns undefined where it shows nothing */
+  /** A block is whole. @param whole all that was added; nothing of it is left here @returns undefined where
+   * it shows nothing */
   take(whole: string, { bits, place = {} }: Within): (MarkedText & BlockMarks) | undefined {
     const oneLine = this.#taken(whole);
     const { text, marks } = (bits & LINES) === 0 ? oneLine : { text: tidyLines(whole), marks: undefined };

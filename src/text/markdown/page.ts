@@ -1,7 +1,5 @@
-/**
- * A page as Markdown (GFM), for models and people: the blocks that are selected for readers, so that its words are those of
- * the readable text. docs/design/models.md has what it is compared with.
- */
+/** A page as Markdown (GFM), for models and people: the blocks that are selected for readers, so that its
+ * words are those of the readable text. docs/design/models.md has what it is compared with. */
 import { createHash } from 'node:crypto';
 import { decodedOf, isMarkup, type TextSource } from '../content.js';
 import { markedPage, pageText, type TextWanted } from '../html.js';
@@ -15,7 +13,7 @@ import { written } from './write.js';
 /** A page comes to so many times its own length at most, and this. */
 const MOST_TIMES = 4;
 const MOST_BESIDES = 1024 * 1024;
-/** Of a SHA-256, in hexadecimal digits. */
+/** Hexadecimal digits of a SHA-256. */
 const HASH_LENGTH = 32;
 
 export interface MarkdownSource extends TextSource {
@@ -35,7 +33,7 @@ export class MarkdownPage {
   readonly language: string | undefined;
   /** The encoding that it was found in. */
   readonly charset: string;
-  /** What the page says of itself, 1000 characters at most. */
+  /** The page's own description, 1000 characters at most. */
   readonly description: string | undefined;
   readonly units: readonly MarkdownUnit[];
   readonly #addresses: Addresses;
@@ -65,7 +63,7 @@ export class MarkdownPage {
     return this.writtenOf(this.units, this.#most);
   }
 
-  /** Of its words: where it is the same, there is nothing to embed. */
+  /** A hash of the words: where it is the same, there is nothing to embed. */
   get hash(): string {
     return hashOf(this.plain);
   }
@@ -76,7 +74,7 @@ export class MarkdownPage {
     return all.length <= most ? all : written(units, undefined);
   }
 
-  /** Its words, for who looks whether they have changed. */
+  /** The words alone, by which a change is seen. */
   get plain(): string {
     const hasTop = this.units.some(({ level }) => level === 1);
     return [...(hasTop ? [] : [this.title]), ...this.units.map(plainOf)]

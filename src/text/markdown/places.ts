@@ -1,6 +1,7 @@
 /**
- * Where a block stands, for who writes it as Markdown: in which quotes and items, in which heading, cell or preformatted text.
- * Whether a table can be one of Markdown is found out while it is read, so nobody asks for it again.
+ * Where a block stands, for who writes it as Markdown: in which quotes and items, in which heading, cell or
+ * preformatted text. Whether a table can be one of Markdown is found out while it is read, so nobody asks for
+ * it again.
  */
 import type { ReadTagAttributes } from '../attributes.js';
 import { HEADING } from '../elements.js';
@@ -15,7 +16,7 @@ const MAX_NUMBER = 999_999_999;
 
 /** A quote, or an item of a list. */
 export interface Container {
-  /** What stands before its first line. */
+  /** Text before the first line. */
   marker: string;
   isItem: boolean;
 }
@@ -34,13 +35,13 @@ export interface TableShape {
   /** Cells that are there, and the columns that they take. */
   cells: number;
   columns: number;
-  /** Whether the cells of its first row are all headings. */
+  /** True if the cells of its first row are all headings. */
   hasHead: boolean;
-  /** It holds what no cell of Markdown can. */
+  /** True if it holds what no cell of Markdown can. */
   isBlocks: boolean;
   /** For each column, for how many more rows a cell from above reaches into it. */
   reaches: number[];
-  /** What it stands in. */
+  /** Containers that it stands in. */
   around: readonly Container[] | undefined;
 }
 
@@ -115,7 +116,7 @@ export function placeIn(
   }
 }
 
-/** Whether a table is written as one. */
+/** True if a table is written as one. */
 export function isWritable({ rows, cells, columns, isBlocks }: TableShape): boolean {
   return !isBlocks && columns >= 2 && columns <= MAX_COLUMNS && rows * columns <= MOST_CELLS_FILLED * cells;
 }

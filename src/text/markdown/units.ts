@@ -1,4 +1,5 @@
-/** Blocks of a page as what Markdown has: headings, paragraphs, code, tables. One that cannot be parted is no more than a line. */
+/** Blocks of a page as what Markdown has: headings, paragraphs, code, tables. One that cannot be parted is no
+ * more than a line. */
 import type { Block } from '../readable.js';
 import type { Addresses } from './addresses.js';
 import { inCell } from './inline.js';
@@ -8,7 +9,7 @@ import { isWritable, type Cell, type Container, type TableShape } from './places
 export interface Line extends MarkedText {
   /** As it is written; undefined: made of the text and its marks. */
   written?: string;
-  /** It stands in the line of the one before. */
+  /** True if it stands in the line of the one before. */
   isGoingOn?: boolean | undefined;
 }
 
@@ -16,15 +17,15 @@ export interface MarkdownUnit {
   kind: 'heading' | 'text' | 'code' | 'table';
   /** Lines of the paragraph; rows of the table, its head first; lines of code, if it has been parted. */
   lines: Line[];
-  /** What it stands in, from the outermost. */
+  /** Containers that it stands in, from the outermost. */
   containers?: readonly Container[] | undefined;
-  /** Of a heading. */
+  /** Level of a heading. */
   level?: number | undefined;
-  /** Of code; '' where it is not known. */
+  /** Language of code; '' where it is not known. */
   language?: string | undefined;
-  /** Of a table. */
+  /** Columns of a table. */
   columns?: number;
-  /** Of a document that has pages, from 1. */
+  /** Page in a document that has pages, from 1. */
   page?: number | undefined;
 }
 
@@ -61,7 +62,7 @@ function linesOf({ text, line, marks, place }: Block, last?: Block): Line[] {
   return [{ text: first, marks, isGoingOn }, ...others.map(each => ({ text: each.trim() }))];
 }
 
-/** Whether a block goes on with what the one before it began. */
+/** True if a block goes on with what the one before it began. */
 function isSameUnit(
   { place: one = {}, lastLine }: Block,
   { place: other = {}, line, breaks }: Block,

@@ -35,7 +35,7 @@ function continued({ marker, isItem }: Container): string {
   return isItem ? ' '.repeat(marker.length) : marker;
 }
 
-/** Whether an item follows the one before, or the words that it is under, without an empty line. */
+/** True if an item follows the one before, or the words that it is under, without an empty line. */
 function isTight(
   before: MarkdownUnit,
   unit: MarkdownUnit,
@@ -73,7 +73,7 @@ function linesOf(unit: MarkdownUnit, addresses: Addresses | undefined): string[]
 
 function headingOf({ lines }: MarkdownUnit, addresses: Addresses): string {
   const words = lines.map(line => line.written ?? inline(line, addresses)).join(' ');
-  // It would be taken for the end of the heading.
+  // The sign would be taken for the end of the heading.
   return words.replace(/(^|\s)(#+)$/, '$1\\$2');
 }
 
