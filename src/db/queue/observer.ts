@@ -102,7 +102,7 @@ export class Observer {
   }
 
   /**
-   * What is held could not be had when nobody had announced it.
+   * A held page could not be had when nobody had announced it.
    * @param isElsewhere it has moved for good, or is what others are by now
    * @returns whether its content goes
    */

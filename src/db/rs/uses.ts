@@ -20,7 +20,8 @@ export class UseStore extends SqlStore {
     'INSERT INTO used(kind, key, at_ms) VALUES (?, ?, ?)',
   );
 
-  /** When it was done, the newest first. A time of the future is of a clock that was ahead, and does not count. */
+  /** When it was done, the newest first. A time of the future is of a clock that was ahead, and does not
+   * count. */
   readonly times = this.sql.values<
     [kind: string, key: string, afterMs: number, nowMs: number, limit: number],
     number

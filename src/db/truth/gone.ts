@@ -27,7 +27,7 @@ export interface PageFailures {
 export type Gone = 'said' | 'missed';
 
 /**
- * What a failure means for a page that is held.
+ * Meaning of a failure for a page that is held.
  * @param code status, or code of lcc-codes(7) @param nowS seconds since 1970 @param isElsewhere it is not to
  * be had under its url
  * @returns `said`: 410; any failure five times in a row, over seven days. `missed`: 404 twice, an hour apart,
