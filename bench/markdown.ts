@@ -20,9 +20,12 @@ import {
 } from '../test/support/markdown-judge.js';
 import { compare, type Bound, type Outcome, type Sample } from './harness.js';
 
-export const TREES = ['postgresql-doc-15/html', 'git/html', 'apache2-doc/manual/en', 'linux-doc-6.1/html'].map(
-  tree => `/usr/share/doc/${tree}`,
-);
+export const TREES = [
+  'postgresql-doc-15/html',
+  'git/html',
+  'apache2-doc/manual/en',
+  'linux-doc-6.1/html',
+].map(tree => `/usr/share/doc/${tree}`);
 const PAGES = 240;
 const JUDGED = 80;
 const MAX_BYTES = 300_000;

@@ -154,7 +154,7 @@ const RELEASES: readonly Pair[] = [
 
 /** How many of the pieces of a release are not those of the one before; in words where there is no bound, or only one. */
 function releases(dir: string, { old, now, trees, atMost }: Pair): Bound | string {
-  const [from, to] = [unpacked(dir, old, 'old'), unpacked(dir, now, 'now')];
+  const [from, to] = [unpacked(dir, old, trees[0], 'old'), unpacked(dir, now, trees[1], 'now')];
   if (from === undefined || to === undefined || from.version === to.version)
     return `two releases of ${old}: apt has one of them at most`;
   const hashesOf = (file: string) => {
@@ -173,6 +173,7 @@ function releases(dir: string, { old, now, trees, atMost }: Pair): Bound | strin
 function unpacked(
   dir: string,
   name: string,
+  tree: string,
   which: 'old' | 'now',
 ): { root: string; version: string } | undefined {
   const { stdout } = spawnSync('apt-cache', ['madison', name], { encoding: 'utf8' });
@@ -185,6 +186,6 @@ function unpacked(
     spawnSync('apt-get', ['download', `${name}=${version}`], { cwd: into }).status !== 0
   )
     return undefined;
-  execFileSync('sh', ['-c', 'dpkg-deb -x *.deb .'], { cwd: into });
+  execFileSync('sh', ['-c', `dpkg-deb --fsys-tarfile *.deb | tar -x ./usr/share/doc/${tree}`], { cwd: into });
   return { root: join(into, 'usr/share/doc'), version };
 }
