@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Finding } from './types.js';
 
 /** Files that belong into a store besides folders of content. */
-export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*|\.last-.*)?)$/;
+export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*|\.last-.*)?)$/;
 
 /** The file of a robot that died is removed; a person's is not ours to remove. */
 export function leftover(storeDir: string, isRepair: boolean, path: string, entry: Dirent): Finding {

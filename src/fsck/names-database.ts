@@ -6,10 +6,12 @@ import { NamesDb } from '../db/names/names.js';
 import { LccError } from '../lib/errors.js';
 import type { Finding } from './types.js';
 
-// The message about the database as a whole: new ids begin far beyond those of the old one, which only
-// lccd-bm can give out.
 export const NO_NAMES = 'there is none; lccd-bm creates it when it starts';
-export const DAMAGED_NAMES = 'damaged; lccd-bm sets it aside when it starts, and creates it again';
+/** What an error says of a file, which a finding names by itself. */
+export function whatIsWrong(path: string, error: LccError): string {
+  return error.message.replace(`${path}: `, '');
+}
+
 const LEFT_OUT =
   'the LCC runs: files without rows and the free list are looked at only while lccd is stopped';
 
@@ -41,7 +43,13 @@ export function openNames(
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
     if (error.code === 'data.malformed') {
-      report({ kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true });
+      report({
+        kind: 'free-list',
+        where: path,
+        what: whatIsWrong(path, error),
+        repaired: false,
+        remains: true,
+      });
       return undefined;
     }
     if (error.code !== 'try.later' || repair) throw error;

@@ -9,7 +9,7 @@ import { NamesDb, type Name } from '../db/names/names.js';
 import { nameOf } from '../db/names/naming.js';
 import { LccError } from '../lib/errors.js';
 import { leftover, OWN_FILES } from './leftovers.js';
-import { DAMAGED_NAMES, NO_NAMES } from './names-database.js';
+import { NO_NAMES, whatIsWrong } from './names-database.js';
 import type { Extent, Finding } from './types.js';
 
 /** @throws LccError `try.later` when a Bot Manager has the store */
@@ -24,7 +24,7 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
     names = new NamesDb(path, 0, !isRepair);
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
-    yield { kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true };
+    yield { kind: 'free-list', where: path, what: whatIsWrong(path, error), repaired: false, remains: true };
     return;
   }
   try {

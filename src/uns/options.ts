@@ -4,7 +4,6 @@ import { freeDiskOf, type FreeDisk } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import { limitIn, type NumberKey, type Settings } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
-import { SESSIONS_DB } from '../db/spools/sessions.js';
 import { placesAtDoor } from '../lib/open-files.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { spoolDirOf } from './spool-dir.js';
@@ -48,7 +47,7 @@ export function unsOptions(
     id: uns.id,
     spoolDir: spoolDirOf(home, uns.id),
     minFree: freeDiskOf(settings, 'uns'),
-    sessionsDb: join(home.unsSpool, SESSIONS_DB.file),
+    sessionsDb: join(home.unsSpool, 'sessions.db'),
     lccDb: home.db,
     mimes: uns.mime,
     xml: { ...xmlLimitsOf(xml), maxHelloBytes: wire.maxHelloBytes },

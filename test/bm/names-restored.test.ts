@@ -12,7 +12,7 @@ describe('a store whose names.db is not the one served last', () => {
     ['stopped', (store: Store) => store.close()],
     ['killed', () => undefined],
   ] as const)
-    it(`gives no name twice from an older names.db that was put back after it was ${how}`, () => {
+    it(`refuses an older names.db that was put back after it was ${how}; moved away, no name is given twice`, () => {
       const dir = newDir();
       const before = newDir();
       const first = open(dir);
@@ -30,6 +30,13 @@ describe('a store whose names.db is not the one served last', () => {
       cpSync(dir, killed, { recursive: true });
       for (const name of ['names.db-wal', 'names.db-shm']) rmSync(join(killed, name), { force: true });
       copyFileSync(join(before, 'names.db'), join(killed, 'names.db'));
+      for (let n = 0; n < 2; n++)
+        assert.throws(() => open(killed), {
+          code: 'config',
+          message: /names\.db: an? (older )?copy was put .*, or stop lccd-bm and move it out of the store/,
+        });
+      for (const name of ['names.db', 'names.db-wal', 'names.db-shm'])
+        rmSync(join(killed, name), { force: true });
       const { store, events } = open(killed);
       const given = new Set(held.map(({ fileId }) => fileId));
       for (let n = 0; n < 10; n++) {
@@ -37,7 +44,7 @@ describe('a store whose names.db is not the one served last', () => {
         assert.ok(!given.has(fileId), fileId);
         given.add(fileId);
       }
-      assert.match(events.join(), /names\.db: set aside; new ids begin far beyond/);
+      assert.match(events.join(), /names\.db: missing although there is content; new ids begin far beyond/);
       store.close();
       if (how === 'killed') second.store.close();
       const again = open(killed);

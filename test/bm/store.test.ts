@@ -161,17 +161,21 @@ describe('a store', () => {
     store.close();
   });
 
-  it('sets a damaged names.db aside and begins far beyond the ids it had', () => {
+  it('refuses a damaged names.db with what to move away, and leaves it as it is', () => {
     const dir = newDir();
     const first = open(dir);
     write(first.store);
     first.store.close();
-    writeFileSync(join(dir, 'names.db'), 'no database'.repeat(1000));
-    const { store, events } = open(dir);
-    const name = store.take();
-    assert.ok(name && name.id >= 2 ** 24);
-    assert.match(events.join(), /names\.db: damaged and set aside/);
-    assert.ok(readdirSync(dir).some(file => file.startsWith('names.db.damaged-')));
+    const path = join(dir, 'names.db');
+    writeFileSync(path, 'no database'.repeat(1000));
+    for (let n = 0; n < 2; n++)
+      assert.throws(() => open(dir), {
+        code: 'data.malformed',
+        message: /names\.db: damaged .*move it out of the store, with its -wal and -shm/,
+      });
+    for (const name of ['names.db', 'names.db-wal', 'names.db-shm']) rmSync(join(dir, name), { force: true });
+    const { store } = open(dir);
+    assert.ok((store.take()?.id ?? 0) >= 2 ** 24);
     store.close();
   });
 

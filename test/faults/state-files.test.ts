@@ -44,7 +44,8 @@ const harmless = {
   emptied: 'harmless',
   damaged: 'harmless',
 } as const;
-const NAMES = /names\.db: (damaged and )?set aside; new ids begin far beyond/;
+const OTHER_NAMES =
+  /names\.db: (an older copy was put back|a copy was put in its place|another database).*move it out/;
 const NO_NAMES = /names\.db: missing although there is content/;
 const STRANGE_STORE = /rows point to files of machine .* in another store than this one/;
 const OTHER_DATABASE = /another database than the one served last/;
@@ -72,16 +73,21 @@ const CELLS: Readonly<Record<string, Cell>> = {
   'names.db': {
     files: database('store/names.db'),
     outcome: {
-      older: { says: NAMES },
+      older: { refused: OTHER_NAMES },
       removed: { says: NO_NAMES },
       emptied: { says: NO_NAMES },
-      damaged: { says: NAMES },
+      damaged: { refused: /names\.db: damaged.*move it out of the store/ },
     },
     isShort: 'older',
   },
   'marks of names.db': {
     files: ['store/names.db.last-*'],
-    outcome: { older: 'harmless', removed: 'harmless', emptied: { says: NAMES }, damaged: { says: NAMES } },
+    outcome: {
+      older: 'harmless',
+      removed: 'harmless',
+      emptied: { refused: OTHER_NAMES },
+      damaged: { refused: OTHER_NAMES },
+    },
   },
   'machine-id': {
     files: ['store/machine-id'],
@@ -105,7 +111,7 @@ const CELLS: Readonly<Record<string, Cell>> = {
     files: database('spool/uns/sessions.db'),
     outcome: {
       ...harmless,
-      damaged: { says: /database damaged and set aside; numbers of connections go on/ },
+      damaged: { refused: /sessions\.db: database damaged .*move it away/ },
     },
   },
   'sequence of the spool': {
@@ -136,10 +142,10 @@ const CELLS: Readonly<Record<string, Cell>> = {
   'names.db and sessions.db': {
     files: [...database('store/names.db'), ...database('spool/uns/sessions.db')],
     outcome: {
-      older: { says: NAMES },
+      older: { refused: OTHER_NAMES },
       removed: { says: NO_NAMES },
       emptied: { says: NO_NAMES },
-      damaged: { says: NAMES },
+      damaged: { refused: /(names|sessions)\.db: .*move it/ },
     },
   },
   'sessions.db and the sequence of the spool': {

@@ -1,13 +1,21 @@
-/** clear.db as lccfsck sees it: put back from a backup, gone, damaged, or at odds with itself. */
+/** clear.db as lccfsck sees it: put back from a backup, gone, or damaged. */
 import assert from 'node:assert/strict';
-import { closeSync, copyFileSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ClearDatabase } from '../../src/db/clear/database.js';
 import { clearDatabase, type ClearCheck } from '../../src/fsck/clear.js';
 import { tryLock } from '../../src/lib/lock.js';
 import { silentLog } from '../../src/lib/log.js';
-import { openSqlite } from '../../src/lib/sqlite.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newHome, railOf } from '../db/clear/support.js';
 
@@ -44,12 +52,6 @@ function scene() {
     marks.stop();
     db.close();
   };
-  const raw = (sql: string) => {
-    const db = openSqlite(path);
-    db.pragma('foreign_keys = OFF');
-    db.exec(sql);
-    db.close();
-  };
   const begin = () =>
     serve(db => {
       addTargets(db, 'us');
@@ -59,7 +61,7 @@ function scene() {
       db.write(() => db.soft.done(page, 1));
       request(db, 'first');
     });
-  return { clearDir, path, notes, fsck, open, request, serve, raw, begin };
+  return { clearDir, path, notes, fsck, open, request, serve, begin };
 }
 
 describe('clear.db', () => {
@@ -139,58 +141,31 @@ describe('clear.db', () => {
     assert.ok(readdirSync(clearDir).includes('clear.db'), path);
   });
 
-  it('that does not agree with itself is put right', async () => {
-    const { fsck, raw, open, begin } = scene();
-    await begin();
-    raw(`DELETE FROM rail_status; UPDATE counter SET value = 0 WHERE name = 'publish_seq';
-      INSERT INTO rail_backlog VALUES ('none', '/a', 'D', '', NULL, 7, 1, 0, 0, 0, '');
-      INSERT INTO generated_page VALUES ('/a-1', 'us', '/a', 99)`);
-    const wanted = [
-      'table rail_backlog has rows without their rail',
-      'rail r1 has no state, and is not cleared',
-      'publish_seq is 0, and 7 has been given out',
-      'last_stamp is 0, and 99 has been given out',
-    ];
-    assert.deepEqual(
-      fsck().map(({ what }) => what),
-      wanted,
-    );
-    assert.deepEqual(
-      fsck({ repair: true }).map(({ what, repaired }) => [what, repaired]),
-      wanted.map(what => [what, true]),
-    );
-    assert.deepEqual(fsck(), []);
-    const db = open();
-    assert.deepEqual([db.rails.get('r1')?.state, db.numbers.last('publish_seq')], ['UP', 7]);
-    assert.equal(db.backlog.get('none', '/a'), undefined);
-    db.close();
-  });
-
-  it('that is damaged is set aside, and what can be read of it is kept', async () => {
-    const { clearDir, path, notes, fsck, open, request, serve, begin } = scene();
+  it('that is damaged is left as it is, with what to do; moved away, it begins with nothing at an operator’s word', async () => {
+    const { clearDir, path, fsck, open, request, serve, begin } = scene();
     await begin();
     await serve(db => request(db, ...Array.from({ length: 3000 }, (_, i) => `page/${i}`)));
-    spoil(path, 20, 4);
-    const [found] = fsck();
-    assert.match(found?.what ?? '', /damaged/);
-    assert.equal(found?.repaired, false);
-    assert.equal(fsck({ repair: true })[0]?.repaired, true);
-    assert.deepEqual(fsck(), []);
-    assert.ok(readdirSync(clearDir).some(name => name.startsWith('clear.db.damaged-')));
-    assert.match(notes.join('\n'), /what could be read is in a new database/);
-    const db = open();
-    assert.equal(db.rails.get('r1')?.state, 'UP');
-    assert.ok(db.queue.count(9999) > 1000, String(db.queue.count(9999)));
-    assert.equal(db.soft.due(NOW_MS, 9).length, 1);
-    db.close();
-  });
-
-  it('of which no rail can be read is replaced only when it is to begin with nothing', async () => {
-    const { path, fsck, open, begin } = scene();
-    await begin();
-    spoil(path, 1, statSync(path).size / 4096 - 1);
-    assert.throws(() => fsck({ repair: true }), /no rail can be read of it; put back a backup of it/);
-    assert.ok(statSync(path).size > 0);
+    const pages = statSync(path).size / 4096;
+    for (const [first, count] of [
+      [20, 4],
+      [1, pages - 1],
+      [0, pages],
+    ] as const) {
+      spoil(path, first, count);
+      const damaged = readFileSync(path);
+      for (const more of [{}, { repair: true }, { repair: true, startEmpty: true }]) {
+        const [found, ...others] = fsck(more);
+        assert.match(
+          found?.what ?? '',
+          /damaged \(.*put back a backup, or move it away and begin with nothing/,
+        );
+        assert.deepEqual([found?.repaired, others], [false, []]);
+      }
+      assert.ok(readFileSync(path).equals(damaged), 'nothing is changed');
+    }
+    for (const name of ['clear.db', 'clear.db-wal', 'clear.db-shm'])
+      rmSync(join(clearDir, name), { force: true });
+    assert.throws(open, /not there, though it was served/);
     assert.equal(fsck({ repair: true, startEmpty: true })[0]?.repaired, true);
     const db = open();
     assert.deepEqual(db.rails.all(), []);

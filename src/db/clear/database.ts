@@ -1,7 +1,7 @@
 /** clear.db with all its stores, on one connection. */
 import type { Db } from '../../lib/sqlite.js';
 import { madeOf, OwnDatabase } from '../sqlite/own-database.js';
-import { corrupt } from '../sqlite/row-checks.js';
+import { requireSound } from '../sqlite/row-checks.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
@@ -55,9 +55,6 @@ export class ClearDatabase extends OwnDatabase {
   /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError
    * `data.malformed` */
   requireSound(): void {
-    this.guard(() => {
-      const found = String(this.db.pragma('quick_check(1)', { simple: true }));
-      if (found !== 'ok') throw corrupt(found);
-    });
+    this.guard(() => requireSound(this.db));
   }
 }

@@ -6,7 +6,6 @@
 import { existsSync } from 'node:fs';
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../../lib/sqlite.js';
-import { isLeaving } from '../sqlite/aside.js';
 import type { Marked } from '../sqlite/marks.js';
 import { START_EMPTY } from '../sqlite/open.js';
 import { openOwn, openOwnForReading, refuseVanished, type OwnKind } from '../sqlite/own-database.js';
@@ -31,7 +30,7 @@ export const CLEAR_KIND: OwnKind = {
   missing: 'there is none yet; lccrail target add makes it',
   upgradedBy: 'lccrail target add',
   remedy:
-    'stop what uses it and put back a backup, or run lccfsck --repair, which keeps what can be read of it',
+    'stop what uses it and put back a backup, or move it away and begin with nothing: lccfsck --repair --start-empty',
   marked: CLEAR_DB,
   vanished: START_EMPTY,
 };
@@ -39,31 +38,19 @@ export const CLEAR_KIND: OwnKind = {
 /**
  * Opens the database for writing, or makes it, with its folder.
  * @param busyMs how long another process that writes is waited for
- * @throws LccError `config` when one was served that is not there any more, or as openOwn
+ * @throws LccError as openOwn
  */
 export function openClearDb(path: string, busyMs: number): Db {
-  refuseUnserved(path);
   return openOwn(path, CLEAR_KIND, busyMs);
 }
 
 /** Opens it for reading only. @throws LccError as openClearDb, and openOwnForReading */
 export function openClearDbForReading(path: string): Db {
-  refuseUnserved(path);
   return openOwnForReading(path, CLEAR_KIND, COMMAND_BUSY_MS);
 }
 
 /** @throws LccError `input.missing` when there is no database */
 export function requireClearDb(path: string): void {
-  refuseUnserved(path);
-  if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${CLEAR_KIND.missing}`);
-}
-
-/** One that was served, and is not there, must not be taken for one that is to be made. */
-function refuseUnserved(path: string): void {
-  if (isLeaving(path))
-    throw new LccError(
-      'config',
-      `${path}: its replacement was interrupted; lccfsck --repair goes on with that`,
-    );
   refuseVanished(path, CLEAR_KIND);
+  if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${CLEAR_KIND.missing}`);
 }

@@ -68,11 +68,15 @@ CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 // store.
 const STEPS = [SCHEMA, `${MARK_SCHEMA} INSERT INTO counter VALUES ('start', 0);`];
 
+/** What to do about one that is refused. */
+const REMEDY =
+  'put the right one back, or stop lccd-bm and move it out of the store, with its -wal and -shm: names then begin far beyond';
+
 const NAMES: Marked = {
   what: 'id',
   servedBy: 'lccd-bm',
   lastOf: db => new Sql(db).number('SELECT id FROM next')(),
-  remedy: 'lccd-bm sets it aside when it starts, and gives out names far beyond it',
+  remedy: REMEDY,
 };
 
 export class NamesDb extends SqlStore {
@@ -282,8 +286,8 @@ export class NamesDb extends SqlStore {
       return this.db.transaction(work).immediate();
     } catch (error) {
       const reason = explained(this.db.name, error);
-      // Nothing in it can be trusted from here on: the next process to open it finds it damaged and sets it
-      // aside.
+      // Nothing in it can be trusted from here on: the next process to open it finds it damaged, and refuses
+      // it.
       if (reason instanceof LccError && reason.code === 'data.malformed') {
         this.db.pragma(`user_version = ${CONDEMNED}`);
       }
@@ -332,7 +336,7 @@ function requireSound(db: Db, path: string): void {
   // Ids that are known to have been given out are never given out as fresh ones.
   const given = 'SELECT coalesce(max(id), -1) < (SELECT id FROM next) FROM names';
   if (db.pragma('quick_check(1)', { simple: true }) !== 'ok' || db.prepare(given).pluck().get() !== 1)
-    throw new LccError('data.malformed', `${path}: damaged`);
+    throw new LccError('data.malformed', `${path}: damaged; ${REMEDY}`);
 }
 
 function explained(path: string, error: unknown): unknown {
@@ -343,7 +347,10 @@ function explained(path: string, error: unknown): unknown {
     return new LccError('try.later', `${path}: in use by ${holderOf(path)}; stop that first`, {
       cause: error,
     });
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return new LccError('data.malformed', what, { cause: error });
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
+    return new LccError('data.malformed', `${path}: damaged (${messageOf(error)}); ${REMEDY}`, {
+      cause: error,
+    });
   if (code === 'SQLITE_FULL') return new LccError('io.full', what, { cause: error });
   if (code.startsWith('SQLITE_IOERR')) return new LccError('io', what, { cause: error });
   return hindranceOf(path, error) ?? error;

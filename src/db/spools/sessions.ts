@@ -3,25 +3,22 @@
  * address of the last one, and up to where a provider has received the errors of its fetches. A UNS cannot
  * write lcc.db; what is kept here reaches it as notes to the Queue Manager, which may be repeated.
  *
- * In place of a damaged one numbers go on far beyond those of lcc.db, which does not know the last ones;
- * errors that were received and that the Queue Manager does not know of are shown again.
+ * A damaged one is refused. Where it was moved away numbers go on above those of lcc.db and of the sets in
+ * the spools; errors
+ * that were received and that the Queue Manager does not know of are shown again. A UNS that has the old one
+ * open finds that
+ * out at its next write, and ends.
  */
-import { closeSync, fdatasync, openSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { syncDirectory } from '../../lib/durable.js';
 import { LccError, messageOf } from '../../lib/errors.js';
+import { inodeOf } from '../../lib/inode.js';
+import { isDamage, storageError } from '../sqlite/open.js';
+import { openOwn, openOwnForReading, type OwnKind } from '../sqlite/own-database.js';
+import { requireSound } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
-import { SpoolDatabase, type Caretaker } from './spool-database.js';
-
-/**
- * Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside.
- */
-export const SESSIONS_DB = {
-  file: 'sessions.db',
-  table: 'session',
-  afterLoss: 'numbers of connections go on far beyond, errors that were received may be shown again',
-} as const;
 
 const SCHEMA = `
 CREATE TABLE session(
@@ -36,8 +33,18 @@ CREATE TABLE session(
 CREATE TABLE numbering(id TEXT NOT NULL);
 INSERT INTO numbering VALUES (lower(hex(randomblob(8))));`;
 
-/** Connections of a provider that the Queue Manager never heard of are far fewer. */
-const SKIPPED_NUMBERS = 1_000_000;
+const BUSY_TIMEOUT_MS = 5000;
+const REMEDY =
+  'stop lccd-uns and move it away, with its -wal and -shm: a new one is made, and errors that were received may be shown again';
+const KIND: OwnKind = {
+  steps: [SCHEMA],
+  // Commits are synced aside, by `synced`: SQLite would have everybody wait.
+  synchronous: 'NORMAL',
+  pragmas: [],
+  missing: 'there is none yet; lccd-uns makes it',
+  upgradedBy: 'lccd-uns',
+  remedy: REMEDY,
+};
 
 const syncData = promisify(fdatasync);
 
@@ -87,11 +94,12 @@ export class SessionStore extends SqlStore {
   readonly #unnoted = this.sql.rows<[limit: number], Unnoted>(`${UNNOTED} ORDER BY pid LIMIT ?`);
   readonly #unnotedOf = this.sql.row<[pid: number], Unnoted>(`${UNNOTED} AND pid = ?`);
   readonly #path: string;
-  readonly #database: SpoolDatabase;
-  /** Added to a provider's first number. */
-  readonly #skipped: number;
-  /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is
-   * closed. */
+  readonly #inode: bigint | undefined;
+  readonly #fail: (error: unknown) => void;
+  /**
+   * The log of the database, which is there as long as somebody has that open. No locks are lost when it is
+   * closed.
+   */
   readonly #log: number;
   /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
   readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
@@ -99,19 +107,18 @@ export class SessionStore extends SqlStore {
    * may leave some that never were. */
   readonly #told = new Map<number, { seq: number; errseen: number }>();
 
-  /** Opens or makes the database. */
-  constructor(path: string, caretaker?: Caretaker) {
-    const database = new SpoolDatabase(path, {
-      steps: [SCHEMA],
-      // Commits are synced aside, by `synced`: SQLite would have everybody wait.
-      synchronous: 'NORMAL',
-      afterLoss: SESSIONS_DB.afterLoss,
-      caretaker,
-    });
-    super(database.db);
+  /**
+   * Opens or makes the database.
+   * @param owner whose process must end when the database is found damaged later, or is not the one that
+   * others use any more
+   * @throws LccError `data.malformed` when it is damaged, and as openOwn
+   */
+  constructor(path: string, owner?: { fail: (error: unknown) => void }) {
+    super(openOwn(path, KIND, BUSY_TIMEOUT_MS));
     this.#path = path;
-    this.#database = database;
-    this.#skipped = database.isLost ? SKIPPED_NUMBERS : 0;
+    this.#inode = inodeOf(path);
+    this.#fail = owner?.fail ?? (() => undefined);
+    this.#guard(() => requireSound(this.db));
     this.#log = openSync(`${path}-wal`, 'r');
     syncDirectory(dirname(path));
   }
@@ -132,13 +139,11 @@ export class SessionStore extends SqlStore {
 
   /** Numbers a connection. Inside a commit. */
   number({ pid, ip, known }: AdmittedLogin): SessionBegun {
-    const row = this.#get(pid);
-    const ours = row ?? { seq: 0, ip: '', errseen: 0 };
+    const ours = this.#get(pid) ?? { seq: 0, ip: '', errseen: 0 };
     const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
-    const last = { seq: row === undefined ? seq + this.#skipped : seq, ip: lastIp };
-    this.#put(pid, last.seq + 1, ip);
-    this.#told.set(pid, { seq: last.seq + 1, errseen: ours.errseen });
-    return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
+    this.#put(pid, seq + 1, ip);
+    this.#told.set(pid, { seq: seq + 1, errseen: ours.errseen });
+    return { seq: seq + 1, lastIp, errseen: ours.errseen };
   }
 
   /** The last connection of a provider, without a new one. */
@@ -150,7 +155,7 @@ export class SessionStore extends SqlStore {
   /** The provider's newest connection, to whichever UNS; 0 = none. @throws LccError `data.malformed`, `io` */
   newest(pid: number): number {
     try {
-      return this.#database.guard(() => this.#newest(pid));
+      return this.#guard(() => this.#newest(pid));
     } catch (error) {
       if (error instanceof LccError) throw error;
       throw new LccError('io', `${this.#path}: ${messageOf(error)}`, { cause: error });
@@ -160,8 +165,7 @@ export class SessionStore extends SqlStore {
   /** Numbers go on above those that accepted sets name, by provider: a power cut may have taken some that
    * were given out and told nobody. */
   raise(named: ReadonlyMap<number, number>): void {
-    // In place of a damaged one they go on far above, and cannot be compared.
-    if (named.size === 0 || this.#skipped > 0) return;
+    if (named.size === 0) return;
     this.#transaction(() => named.forEach((seq, pid) => this.#raise(pid, seq)));
   }
 
@@ -210,11 +214,49 @@ export class SessionStore extends SqlStore {
   }
 
   #transaction<T>(action: () => T): T {
-    const result = this.#database.write(() => {
+    const change = this.db.transaction(() => {
       for (const [pid, { seq, errseen }] of this.#confirmed) this.#noted(seq, errseen, pid);
       return action();
     });
+    const result = this.#guard(() => {
+      if (inodeOf(this.#path) === this.#inode) return change.immediate();
+      throw this.#ended(
+        new LccError('try.later', `${this.#path}: another file took its place; this process restarts`),
+      );
+    });
     this.#confirmed.clear();
     return result;
+  }
+
+  /** @throws LccError `data.malformed` for damage, `io.full`, `io`; all else as it is */
+  #guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      throw this.#ended(storageError(this.#path, error, REMEDY));
+    }
+  }
+
+  #ended(error: unknown): unknown {
+    this.#fail(error);
+    return error;
+  }
+}
+
+/**
+ * Looks at one without changing anything, also while others use it; an empty one is made anew by the next
+ * lccd-uns.
+ * @throws LccError `data.malformed` with what to do when it is damaged, and as openOwnForReading
+ */
+export function checkSessions(path: string): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const db = openOwnForReading(path, KIND, BUSY_TIMEOUT_MS);
+  try {
+    requireSound(db);
+  } catch (error) {
+    throw storageError(path, error, REMEDY);
+  } finally {
+    db.close();
   }
 }

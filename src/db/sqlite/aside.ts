@@ -5,7 +5,8 @@
  *     damaged ──note durable──▶ leaving ──log moved──▶ ──database moved──▶ gone ──▶ note removed
  *
  * A database without its log may well look sound, and be an older one. So a process that opens it looks first
- * whether it was leaving when somebody was killed, and goes on with that (`goOnLeaving`).
+ * whether it was leaving
+ * when somebody was killed, and goes on with that (`finishLeaving`, `endLeaving`).
  */
 import { existsSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -18,24 +19,15 @@ const PARTS = ['-wal', '-shm', ''];
 
 const noteOf = (path: string) => `${path}.leaving`;
 
-/** @param aside a name that nothing has, in the same directory @throws system errors of the disk */
-export function moveAside(path: string, aside: string): void {
-  beginLeaving(path, aside);
-  goOnLeaving(path);
-}
-
-/** Lets one that was leaving when its process ended be gone: to be called before it is opened. */
-export function goOnLeaving(path: string): void {
-  finishLeaving(path);
-  endLeaving(path);
-}
-
-/** True if one was leaving when its process ended. */
+/** Whether one was leaving when its process ended. */
 export function isLeaving(path: string): boolean {
   return existsSync(noteOf(path));
 }
 
-/** From here on it leaves, whatever happens. `finishLeaving` and `endLeaving` must follow. */
+/**
+ * From here on it leaves, whatever happens: `aside` is a name that nothing has, in the same folder.
+ * `finishLeaving` and `endLeaving` must follow.
+ */
 export function beginLeaving(path: string, aside: string): void {
   writeFileDurably(noteOf(path), `${basename(aside)}\n${inodeOf(path)}\n`);
   step('db.leaving.noted');

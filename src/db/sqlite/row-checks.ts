@@ -3,10 +3,17 @@
  * or NULL. Where a row enters the program its values are looked at, and what cannot be is refused as SQLite
  * refuses damage: the Queue Manager ends, and its next start checks the whole database (suspicion.ts).
  */
+import type { Db } from '../../lib/sqlite.js';
 
 /** As SQLite reports a damaged table. */
 export function corrupt(message: string): Error {
   return Object.assign(new Error(message), { code: 'SQLITE_CORRUPT' });
+}
+
+/** Looks at all pages of a database, which takes a second for some hundred megabytes. @throws SQLITE_CORRUPT and its like */
+export function requireSound(db: Db): void {
+  const found = String(db.pragma('quick_check(1)', { simple: true }));
+  if (found !== 'ok') throw corrupt(found);
 }
 
 export function isText(value: unknown): boolean {

@@ -141,7 +141,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
 }
 
 /** Removes the files of a database that nobody has open. */
-export function removeDatabase(path: string): void {
+function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
@@ -155,7 +155,7 @@ function canRead(db: Db, table: string): boolean {
 }
 
 /** A damaged database, for reading what can be read of it; undefined: nothing. */
-export function openDamaged(path: string): Db | undefined {
+function openDamaged(path: string): Db | undefined {
   try {
     const db = openSqlite(path, { readonly: true, fileMustExist: true });
     // Otherwise SQLite reads nothing at all of a file with fewer pages than its header says.
@@ -171,7 +171,7 @@ export function openDamaged(path: string): Db | undefined {
 /**
  * Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows
  */
-export function copyTable(old: Db, db: Db, table: string, log: Log): number {
+function copyTable(old: Db, db: Db, table: string, log: Log): number {
   let copied = 0;
   let leftOut = 0;
   for (const order of ['ASC', 'DESC']) {
@@ -274,7 +274,7 @@ function repair(db: Db): void {
 }
 
 /** The name that a damaged database is set aside under. */
-export function asideOf(path: string, nowMs: number): string {
+function asideOf(path: string, nowMs: number): string {
   return freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
 }
 
@@ -286,4 +286,4 @@ function freeName(path: string): string {
 }
 
 /** Where the new database is made that takes the place of a damaged one. */
-export const newOf = (path: string) => `${path}.new`;
+const newOf = (path: string) => `${path}.new`;

@@ -60,7 +60,10 @@ it('a damaged database is refused with what to do, and stays where it is', () =>
     () => ClearDatabase.open(path, 0),
     (error: { code?: string; message?: string }) => {
       assert.equal(error.code, 'data.malformed');
-      assert.match(String(error.message), /put back a backup, or run lccfsck --repair/);
+      assert.match(
+        String(error.message),
+        /put back a backup, or move it away and begin with nothing: lccfsck --repair --start-empty/,
+      );
       return true;
     },
   );

@@ -3,8 +3,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { endLeaving, finishLeaving, isLeaving, moveAside } from '../../../src/db/sqlite/aside.js';
+import { beginLeaving, endLeaving, finishLeaving, isLeaving } from '../../../src/db/sqlite/aside.js';
 import { onStep } from '../../../src/lib/steps.js';
+
+function moveAside(path: string, aside: string): void {
+  beginLeaving(path, aside);
+  finishLeaving(path);
+  endLeaving(path);
+}
 
 function damaged(t: TestContext, parts: readonly string[]): { dir: string; path: string } {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-aside-'));

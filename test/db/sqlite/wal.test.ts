@@ -13,7 +13,7 @@ const DATABASES = 30;
 async function openTogether(module: string, open: string): Promise<string[]> {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-wal-'));
   const script = `
-    const { ${module === 'sqlite/open' ? 'openDatabase' : 'SpoolDatabase'} } =
+    const { ${module === 'sqlite/open' ? 'openDatabase' : 'SessionStore'} } =
       await import(${JSON.stringify(new URL(`../../../src/db/${module}.js`, import.meta.url).href)});
     process.stdout.write('ready\\n');
     process.stdin.on('data', line => {
@@ -50,7 +50,5 @@ test('several processes make the same lcc.db at the same moment, and all succeed
 });
 
 test('several processes make the same database of the spool at the same moment, and all succeed', async () => {
-  const schema = 'CREATE TABLE t(x)';
-  const open = `new SpoolDatabase(path, { steps: ['${schema}'], synchronous: 'FULL', afterLoss: '' }).db`;
-  assert.deepEqual(new Set(await openTogether('spools/spool-database', open)), new Set(['ok']));
+  assert.deepEqual(new Set(await openTogether('spools/sessions', 'new SessionStore(path)')), new Set(['ok']));
 });
