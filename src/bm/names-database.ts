@@ -15,7 +15,9 @@ import type { Log } from '../lib/log.js';
  */
 const SALVAGE_GAP = 2 ** 24;
 
-/** Opens that of a store. @throws LccError `config` for one that is not the one served last, and as NamesDb */
+/**
+ * Opens that of a store. @throws LccError `config` for one that is not the one served last, and as NamesDb
+ */
 export function openNames({ dir, log }: { dir: string; log: Log }): NamesDb {
   const path = join(dir, 'names.db');
   // SQLite would make a new one of an empty file.

@@ -6,15 +6,14 @@ import { CrawlReader } from '../db/cache/crawl.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
 import { Output } from '../lib/stdio.js';
-import { Expander, type LinksCounts } from '../links/expander.js';
-import type { ExpandOptions, LinksSink, NofollowRule } from '../links/options.js';
-import { LinkOwners } from '../links/owners.js';
-import { expandPages, expandStreams, seedUrls } from '../links/run.js';
-import { DoorLinks } from '../links/door-links.js';
-import { complaintOf, SeedCounts } from '../links/seeds.js';
-import { StdoutLinks } from '../links/stdout-links.js';
-import type { DoorSetsOptions } from '../wire/door-sets.js';
-import { productToken } from '../wire/robots-txt.js';
+import { Expander, type LinksCounts } from '../crawl/expander.js';
+import type { ExpandOptions, FoundLink, NofollowRule } from '../crawl/options.js';
+import { LinkOwners } from '../crawl/owners.js';
+import { expandPages, expandStreams, seedUrls } from '../crawl/run.js';
+import { complaintOf, SeedCounts } from '../crawl/seeds.js';
+import { doorSink, linkLine, streamSink, type UrlSink } from '../crawl/sinks.js';
+import { productToken } from '../robots/robots-txt.js';
+import { DoorSets, type DoorSetsOptions } from '../wire/door-sets.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
 import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
@@ -104,9 +103,9 @@ async function sendSeeds(input: AsyncIterable<Buffer>, stream: Expansion): Promi
 class Expansion {
   readonly complaints: Complaints;
   readonly expander: Expander;
-  readonly sink: LinksSink;
+  readonly sink: UrlSink<FoundLink>;
   readonly context: CommandContext;
-  readonly #door: DoorLinks | undefined;
+  readonly #door: DoorSets | undefined;
 
   constructor(
     context: CommandContext,
@@ -116,8 +115,11 @@ class Expansion {
   ) {
     this.context = context;
     this.complaints = new Complaints(context);
-    this.#door = deliver && new DoorLinks(deliver);
-    this.sink = this.#door ?? new StdoutLinks(new Output(context.stdout));
+    this.#door = deliver && new DoorSets(deliver, 'links');
+    this.sink =
+      this.#door === undefined
+        ? streamSink(new Output(context.stdout), 'lcclinks', linkLine)
+        : doorSink(this.#door, linkLine);
     this.expander = new Expander({
       options,
       db,

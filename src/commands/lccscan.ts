@@ -5,11 +5,11 @@ import { amount } from '../config/words.js';
 import { ScanReader } from '../db/cache/scan.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
-import { audit } from '../scan/audit.js';
-import { scan } from '../scan/scan.js';
-import { DoorRequests } from '../scan/door-requests.js';
-import { StdoutRequests } from '../scan/stdout-requests.js';
-import type { ScanCounts, ScanOptions, ScanSink } from '../scan/types.js';
+import { audit } from '../crawl/audit.js';
+import { scan } from '../crawl/scan.js';
+import { doorSink, requestLine, streamSink } from '../crawl/sinks.js';
+import type { ScanCounts, ScanOptions } from '../crawl/types.js';
+import { DoorSets } from '../wire/door-sets.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
 import { CONFIG_OPTION, configOf, numberOf, readNumber, textsOf } from './options.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
@@ -46,8 +46,11 @@ async function run(context: CommandContext): Promise<ExitStatus> {
         );
     }
     const deliver = doorOptionsOf(context, config);
-    const door = deliver && new DoorRequests(deliver, isAudit ? 'audit' : 'scan');
-    const sink: ScanSink = door ?? new StdoutRequests(new Output(context.stdout));
+    const door = deliver && new DoorSets(deliver, isAudit ? 'audit' : 'scan');
+    const sink =
+      door === undefined
+        ? streamSink(new Output(context.stdout), 'lccscan', requestLine)
+        : doorSink(door, requestLine);
     const counts = await (isAudit ? audit : scan)(db, sink, options, nowS);
     for (const line of [countLine(counts), ...doorLines(door?.counts, 'url')])
       if (context.verbose) context.say(line);

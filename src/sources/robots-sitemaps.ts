@@ -1,5 +1,5 @@
 /** The sitemaps that a robots.txt names: in whatever group, on whatever host. */
-import { MAX_ROBOTS_BYTES } from '../wire/robots-txt.js';
+import { MAX_ROBOTS_BYTES } from '../robots/robots-txt.js';
 
 const LINE = /^[ \t]*sitemap[ \t]*:([^\r\n]*)/i;
 

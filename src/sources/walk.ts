@@ -2,6 +2,7 @@
  * the last good reading, if that is not too old; otherwise what is read in all is a part. */
 import { amount, formatDuration } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
+import { isNoRobots } from '../robots/answer.js';
 import { entriesOf, type Copies, type Copy, type CopyWriter, type Listed } from './copies.js';
 import { together, type Coverage } from '../wire/coverage.js';
 import { readDocument } from './document.js';
@@ -29,8 +30,6 @@ interface Task {
   /** Lists are read of it, it is none. */
   isRobots: boolean;
 }
-
-const TOO_MANY_REQUESTS = 429;
 
 export class Walk {
   readonly #fetcher: SourceFetcher;
@@ -121,7 +120,7 @@ export class Walk {
       this.#takeCopy(task, copy);
     } catch (error) {
       if (!(error instanceof LccError) || error.code === 'io' || error.code === 'io.full') throw error;
-      if (task.isRobots && isNone(error)) this.#follow(task, []);
+      if (task.isRobots && error instanceof StatusError && isNoRobots(error.status)) this.#follow(task, []);
       else if (copy === undefined || !this.#isFresh(copy)) this.#fail(task, error);
       else this.#standIn(task, error, copy);
     }
@@ -251,11 +250,4 @@ export class Walk {
   #isFresh({ knownMs }: Copy): boolean {
     return this.#options.nowMs - knownMs <= this.#options.staleMs;
   }
-}
-
-/** True if a site says that it has no robots.txt: by any status that blames who asks, but for asking too
- * often. */
-function isNone(error: LccError): boolean {
-  if (!(error instanceof StatusError)) return false;
-  return error.status >= 400 && error.status < 500 && error.status !== TOO_MANY_REQUESTS;
 }

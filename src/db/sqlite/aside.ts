@@ -19,7 +19,7 @@ const PARTS = ['-wal', '-shm', ''];
 
 const noteOf = (path: string) => `${path}.leaving`;
 
-/** Whether one was leaving when its process ended. */
+/** True if one was leaving when its process ended. */
 export function isLeaving(path: string): boolean {
   return existsSync(noteOf(path));
 }

@@ -10,7 +10,10 @@ export function corrupt(message: string): Error {
   return Object.assign(new Error(message), { code: 'SQLITE_CORRUPT' });
 }
 
-/** Looks at all pages of a database, which takes a second for some hundred megabytes. @throws SQLITE_CORRUPT and its like */
+/**
+ * Looks at all pages of a database, which takes a second for some hundred megabytes. @throws SQLITE_CORRUPT
+ * and its like
+ */
 export function requireSound(db: Db): void {
   const found = String(db.pragma('quick_check(1)', { simple: true }));
   if (found !== 'ok') throw corrupt(found);

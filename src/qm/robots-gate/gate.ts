@@ -17,12 +17,12 @@ import type { Log } from '../../lib/log.js';
 import { codeText, ROBOTS_FORBID } from '../../wire/codes.js';
 import { MAX_INLINE_BYTES, type FetchDone, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
 import { patienceOf } from '../../wire/left-alone.js';
-import { productToken } from '../../wire/robots-txt.js';
+import { productToken } from '../../robots/robots-txt.js';
 import { backoffMs, type BackoffRules } from '../backoff.js';
 import { hostOf } from '../hosts-of.js';
 import type { SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';
-import { forgottenBefore, isStale, robotsAfter, type RobotsResult } from './robots-answer.js';
+import { forgottenBefore, isStale, robotsAfter, type RobotsResult } from '../../robots/answer.js';
 
 export interface GateOptions {
   store: QueueStore;

@@ -1,8 +1,8 @@
 /** The rules of origins, each compiled once from what is kept of its robots.txt. */
 import type { OriginPause, RobotsStore, StoredRobots } from '../../db/queue/robots-txt.js';
 import { UNPERMITTED } from '../../wire/codes.js';
-import { NO_RULES, readRobots, type RobotsRules } from '../../wire/robots-txt.js';
-import { isStale, meaningOf } from './robots-answer.js';
+import { NO_RULES, readRobots, type RobotsRules } from '../../robots/robots-txt.js';
+import { isStale, meaningOf } from '../../robots/answer.js';
 
 /** Origins whose rules are in memory, and characters of rules of all of them. */
 const MAX_ORIGINS = 4096;

@@ -5,12 +5,12 @@
  *     2xx ──▶ its rules, those for lccbot by name     4xx, but 429 ──▶ there is none, nothing is forbidden
  *     429, 5xx, no answer, a redirect that is not followed ──▶ nobody knows: later
  */
-import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots-txt.js';
+import { isNoRobots } from '../../robots/answer.js';
+import { MAX_ROBOTS_BYTES, readRobots } from '../../robots/robots-txt.js';
 import type { ProofCode } from './reasons.js';
 import type { SiteFetcher } from './site-fetcher.js';
 
 const ROBOT = 'lccbot';
-const TOO_MANY_REQUESTS = 429;
 
 /** @param ports of sites, where redirects may lead on any host */
 export async function robotsForbid(
@@ -23,8 +23,7 @@ export async function robotsForbid(
   if (answer.kind === 'failed') {
     const { failure } = answer;
     const status = failure.kind === 'status' ? failure.status : 0;
-    const isNone = status >= 400 && status <= 499 && status !== TOO_MANY_REQUESTS;
-    return isNone ? undefined : 'robots-later';
+    return isNoRobots(status) ? undefined : 'robots-later';
   }
   const rules = readRobots(answer.bytes, ROBOT);
   return rules.isNamed && !rules.permits(prefix) ? 'robots' : undefined;

@@ -1,6 +1,6 @@
 /** Bounds of a URL server. */
 import { limitIn, type Settings } from '../../config/settings/index.js';
-import { productToken } from '../../wire/robots-txt.js';
+import { productToken } from '../../robots/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';
 import type { SchedulerOptions } from './scheduler.js';
 

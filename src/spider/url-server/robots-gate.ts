@@ -10,16 +10,10 @@
  */
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
-import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../../wire/robots-txt.js';
+import type { RobotsAnswer } from '../../robots/fetcher.js';
+import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../../robots/robots-txt.js';
 import type { Judgement } from './scheduler.js';
 import type { SpiderUrl } from './spider-url.js';
-
-/** `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon;
- * `isSilent`: nobody is there to be left alone, and the next try may come sooner. */
-export type RobotsAnswer =
-  | { kind: 'rules'; content: Uint8Array }
-  | { kind: 'none' }
-  | { kind: 'trouble'; why: string; isLasting?: boolean; isSilent?: boolean };
 
 /** A host that cannot be reached is asked again after this part of the wait: urls of others may wait behind
  * its own. */

@@ -12,7 +12,7 @@ import type { UrldStatus } from './figures.js';
 import { Journal, type JournalOptions } from './journal.js';
 import { robotsOptions, urlServerOptions } from './options.js';
 import { Report } from './report.js';
-import { RobotsFetcher } from './robots-fetch.js';
+import { RobotsFetcher } from '../../robots/fetcher.js';
 import { RobotsGate } from './robots-gate.js';
 import { digestOfLines, markOf, reportLine, UrlList } from './url-list.js';
 import { UrlServer } from './url-server.js';

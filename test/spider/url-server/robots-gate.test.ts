@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLog } from '../../../src/lib/log.js';
-import {
-  RobotsGate,
-  type RobotsAnswer,
-  type RobotsOptions,
-} from '../../../src/spider/url-server/robots-gate.js';
+import type { RobotsAnswer } from '../../../src/robots/fetcher.js';
+import { RobotsGate, type RobotsOptions } from '../../../src/spider/url-server/robots-gate.js';
 import { SpiderUrl } from '../../../src/spider/url-server/spider-url.js';
 import { ManualClock } from '../../support/manual-clock.js';
 import { settle } from '../../support/duplex.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { MAX_ROBOTS_BYTES, productToken, readRobots, type RobotsRules } from '../../src/wire/robots-txt.js';
+import { MAX_ROBOTS_BYTES, productToken, readRobots, type RobotsRules } from '../../src/robots/robots-txt.js';
 
 const SITE = 'http://www.example.org';
 const read = (text: string, token = 'FooBot'): RobotsRules => readRobots(Buffer.from(text), token);

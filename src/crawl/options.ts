@@ -44,11 +44,3 @@ export interface UnwantedPage {
   mimetype: string;
   md5: string | undefined;
 }
-
-/** Where links go; a promise is waited for before the next page is read. */
-export interface LinksSink {
-  add(link: FoundLink): void | Promise<void>;
-  unwanted(page: UnwantedPage): void | Promise<void>;
-  /** Everything is where it shall be. */
-  finish(): Promise<void>;
-}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LinkOwners } from '../../src/links/owners.js';
-import { PathQueries } from '../../src/links/path-queries.js';
-import { baseOf, resolveLink, spellings } from '../../src/links/resolve.js';
-import { robotsSaid } from '../../src/links/robots-said.js';
-import { SentLinks } from '../../src/links/sent-links.js';
+import { LinkOwners } from '../../src/crawl/owners.js';
+import { PathQueries } from '../../src/crawl/path-queries.js';
+import { baseOf, resolveLink, spellings } from '../../src/crawl/resolve.js';
+import { robotsSaid } from '../../src/robots/page-words.js';
+import { SentLinks } from '../../src/crawl/sent-links.js';
 
 describe('what a page says to robots', () => {
   const said = (header: string | undefined, ...metas: string[]) => {

@@ -15,11 +15,12 @@ import { canonicalUrl, type CanonicalUrl } from '../wire/canonical-url.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { LinkOwners } from './owners.js';
 import { BEGINNING_BYTES, beginsAsList, isMaybeList, isXml, unpacked } from './packed-list.js';
-import type { FoundLink, ExpandOptions, LinksSink } from './options.js';
+import type { FoundLink, ExpandOptions } from './options.js';
 import { PathQueries } from './path-queries.js';
 import { baseOf, resolveLink, spellings } from './resolve.js';
-import { robotsSaid } from './robots-said.js';
+import { robotsSaid } from '../robots/page-words.js';
 import { SentLinks } from './sent-links.js';
+import type { UrlSink } from './sinks.js';
 import { readBeginning, StoredPages } from './stored-page.js';
 import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
@@ -27,7 +28,7 @@ interface ExpanderParts {
   options: ExpandOptions;
   db: Pick<CrawlReader, 'atOnce' | 'isThere' | 'standingOf' | 'queriesOf' | 'copiesOf'>;
   owners: LinkOwners;
-  sink: LinksSink;
+  sink: UrlSink<FoundLink>;
   clock: Clock;
   /** Called for a page of which not everything could be read. */
   complain(message: string): void;

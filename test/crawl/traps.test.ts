@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { trapOf, type Trap } from '../../src/links/traps.js';
+import { trapOf, type Trap } from '../../src/crawl/traps.js';
 
 const LIMITS = { maxLinkBytes: 200, maxSegments: 20, maxRepeats: 3, maxParameters: 12, year: 2026 };
 const trapAt = (rest: string) => trapOf(`http://example.org/${rest}`, LIMITS);

@@ -8,11 +8,12 @@ import { dailySample, sampleSize } from '../db/truth/sample-size.js';
 import { AS_SERVED } from '../wire/url.js';
 import { ageOf, LEAST_AGE_S } from './choice.js';
 import { Reservoir } from './sample.js';
-import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
+import type { UrlSink } from './sinks.js';
+import type { ScanCounts, ScanOptions, ScanRequest } from './types.js';
 
 export async function audit(
   db: Pick<ScanReader, 'auditProviders' | 'announced' | 'url' | 'isWaiting'>,
-  sink: ScanSink,
+  sink: Pick<UrlSink<ScanRequest>, 'add' | 'finish'>,
   options: ScanOptions,
   nowS: number,
   random?: (below: number) => number,

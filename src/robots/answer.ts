@@ -5,9 +5,9 @@
  *       ╰──────────▶ no answer: 5xx, 429, nothing ──with a copy of the last 30 days──▶ its rules, asked again after an hour
  *                                                 ╰─without──▶ what nobody announced waits as for a site that is away
  */
-import type { OriginPause, StoredRobots } from '../../db/queue/robots-txt.js';
-import { UNPERMITTED } from '../../wire/codes.js';
-import type { FetchDone, FetchInline } from '../../wire/fetch.js';
+import type { OriginPause, StoredRobots } from '../db/queue/robots-txt.js';
+import { UNPERMITTED } from '../wire/codes.js';
+import type { FetchDone, FetchInline } from '../wire/fetch.js';
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
@@ -24,8 +24,18 @@ const UNPERMITTED_S = 60;
 const NO_PAUSE: OriginPause = { failures: 0, again: 0 };
 
 const TOO_MANY_REQUESTS = 429;
-/** Too large before it was decoded, redirects without an end, or to what is no public host: there is none to be had. */
+/**
+ * Too large before it was decoded, redirects without an end, or to what is no public host: there is none to
+ * be had.
+ */
 const UNAVAILABLE: readonly number[] = [606, 608, 609, UNPERMITTED];
+
+/**
+ * Whether a status says that a site has no robots.txt: any that blames who asks, but for asking too often.
+ */
+export function isNoRobots(status: number): boolean {
+  return status >= 400 && status <= 499 && status !== TOO_MANY_REQUESTS;
+}
 
 /** What the last answer means: it has rules, there are none, or nobody knows. */
 export type RobotsMeaning = 'rules' | 'none' | 'unknown';
@@ -82,7 +92,7 @@ export function forgottenBefore(nowS: number): number {
 }
 
 function isUnavailable(http: number): boolean {
-  return (http >= 400 && http <= 499 && http !== TOO_MANY_REQUESTS) || UNAVAILABLE.includes(http);
+  return isNoRobots(http) || UNAVAILABLE.includes(http);
 }
 
 /** A clock that was set back makes nothing fresh for longer. */

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { it } from 'node:test';
-import { configOf } from '../../support/settings.js';
-import { systemClock } from '../../../src/lib/clock.js';
-import { RobotsFetcher } from '../../../src/spider/url-server/robots-fetch.js';
-import { spiderEngineOptions } from '../../../src/spider/transaction/options.js';
-import { answer, rawServer } from '../../fetch/support.js';
-import { freePort } from '../../support/free-port.js';
-import { within } from '../../support/until.js';
+import { configOf } from '../support/settings.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { RobotsFetcher } from '../../src/robots/fetcher.js';
+import { spiderEngineOptions } from '../../src/spider/transaction/options.js';
+import { answer, rawServer } from '../fetch/support.js';
+import { freePort } from '../support/free-port.js';
+import { within } from '../support/until.js';
 
 const RULES = 'User-agent: *\nDisallow: /\n';
 const HALF = RULES.slice(0, 16);

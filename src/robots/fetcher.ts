@@ -1,16 +1,23 @@
-/** Asks sites for their robots.txt: what the status and failures mean is that of RFC 9309, but 429 is
- * trouble, too. */
-import { familyOf } from '../../fetch/failure.js';
-import { FetchEngine, type EngineOptions } from '../../fetch/engine.js';
-import type { FetchOutcome } from '../../fetch/outcome.js';
-import { MemorySink } from '../../fetch/sink.js';
-import type { Clock } from '../../lib/clock.js';
-import { MAX_ROBOTS_BYTES } from '../../wire/robots-txt.js';
-import type { RobotsAnswer } from './robots-gate.js';
+/** Asks sites for their robots.txt. */
+import { familyOf } from '../fetch/failure.js';
+import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
+import type { FetchOutcome } from '../fetch/outcome.js';
+import { MemorySink } from '../fetch/sink.js';
+import type { Clock } from '../lib/clock.js';
+import { isNoRobots } from './answer.js';
+import { MAX_ROBOTS_BYTES } from './robots-txt.js';
 
 /** RFC 9309, 2.3.1.2: at least five, whatever host they lead to. */
 const MAX_REDIRECTS = 5;
-const TOO_MANY_REQUESTS = 429;
+
+/**
+ * `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon;
+ * `isSilent`: nobody is there to be left alone, and the next try may come sooner.
+ */
+export type RobotsAnswer =
+  | { kind: 'rules'; content: Uint8Array }
+  | { kind: 'none' }
+  | { kind: 'trouble'; why: string; isLasting?: boolean; isSilent?: boolean };
 
 export class RobotsFetcher {
   readonly #engine: FetchEngine;
@@ -60,8 +67,7 @@ function answerOf(outcome: FetchOutcome, sink: MemorySink): RobotsAnswer {
           : { kind: 'trouble', why, isSilent: familyOf(failure.kind) === 'no-connection' };
       }
       const { status } = failure;
-      const isNone = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS;
-      return isNone ? { kind: 'none' } : { kind: 'trouble', why: `status ${status}` };
+      return isNoRobots(status) ? { kind: 'none' } : { kind: 'trouble', why: `status ${status}` };
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The examples of RFC 9309 and what Google's tests of its parser ask, as far as they are of the standard. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readRobots } from '../../src/wire/robots-txt.js';
+import { readRobots } from '../../src/robots/robots-txt.js';
 
 interface Case {
   what: string;

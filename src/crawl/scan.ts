@@ -7,7 +7,8 @@
 import type { ScanProvider, ScanReader } from '../db/cache/scan.js';
 import { AS_SERVED } from '../wire/url.js';
 import { ageOf, Choice, LEAST_AGE_S } from './choice.js';
-import type { ScanCounts, ScanOptions, ScanSink } from './types.js';
+import type { UrlSink } from './sinks.js';
+import type { ScanCounts, ScanOptions, ScanRequest } from './types.js';
 
 const HOURS = 24;
 const HOUR_S = 3600;
@@ -26,7 +27,7 @@ export function shareOf({ held, perDay }: ScanProvider, options: ScanOptions, no
 
 export async function scan(
   db: ScanReader,
-  sink: ScanSink,
+  sink: Pick<UrlSink<ScanRequest>, 'add' | 'finish'>,
   options: ScanOptions,
   nowS: number,
 ): Promise<ScanCounts> {

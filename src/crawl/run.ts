@@ -6,7 +6,8 @@ import { urlOfLine } from '../wire/site-line.js';
 import type { UrlRecord } from '../wire/url.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
 import type { Expander, SeedOutcome } from './expander.js';
-import type { LinksSink } from './options.js';
+import type { FoundLink } from './options.js';
+import type { UrlSink } from './sinks.js';
 
 /** Text with this beginning is a list of urls. */
 const URL_FIRST = /^\s*https?:\/\//i;
@@ -20,7 +21,7 @@ const MAX_SEED_LENGTH = 64 * 1024;
 /** Whose links are sent where. */
 interface Expanding {
   expander: Pick<Expander, 'expand'>;
-  sink: Pick<LinksSink, 'finish'>;
+  sink: Pick<UrlSink<FoundLink>, 'finish'>;
 }
 
 /** Sends the links of all pages. @throws LccError `data.cut` where the input was cut: what was not sent then
@@ -105,7 +106,7 @@ class PageStream {
 export async function seedUrls(
   input: AsyncIterable<Buffer>,
   expander: Expander,
-  sink: LinksSink,
+  sink: UrlSink<FoundLink>,
   settled: (url: string, outcome: SeedOutcome) => void,
 ): Promise<void> {
   const lines = new Lines(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ScanReader } from '../../src/db/cache/scan.js';
-import { scan, shareOf } from '../../src/scan/scan.js';
+import { scan, shareOf } from '../../src/crawl/scan.js';
 import { TestCache } from '../support/cache.js';
 
 const HOUR_S = 3600;

@@ -6,12 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../src/lib/clock.js';
-import { DoorLinks } from '../../src/links/door-links.js';
-import type { DoorSetsOptions } from '../../src/wire/door-sets.js';
+import { doorSink, linkLine } from '../../src/crawl/sinks.js';
+import { DoorSets, type DoorSetsOptions } from '../../src/wire/door-sets.js';
 import { setAccepted, SET_RESULT_START, setRejected, urlError } from '../../src/wire/cp-uns/server.js';
 
 const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 const ACCEPTED = (received: number) => SET_RESULT_START + setAccepted(received);
+
+/** Links through a door. */
+function linksTo(options: DoorSetsOptions) {
+  const sets = new DoorSets(options, 'links');
+  return { ...doorSink(sets, linkLine), counts: sets.counts, drop: () => sets.drop() };
+}
+type DoorLinks = ReturnType<typeof linksTo>;
 
 /** A door that answers as it is told, and what it was sent. */
 async function withDoor(
@@ -48,7 +55,7 @@ async function withDoor(
         maxUnanswered: 2,
         timeoutMs: 5000,
       };
-      made.push(new DoorLinks({ door: { kind: 'unix', path }, ...options, ...more }));
+      made.push(linksTo({ door: { kind: 'unix', path }, ...options, ...more }));
       return made.at(-1) as DoorLinks;
     }, sets);
   } finally {
@@ -120,7 +127,7 @@ describe('links that are delivered', () => {
   });
 
   it('connect to nobody when there are none', async () => {
-    const links = new DoorLinks({
+    const links = linksTo({
       door: { kind: 'unix', path: '/nowhere' },
       clock: systemClock,
       limits: LIMITS,

@@ -21,13 +21,6 @@ export interface ScanRequest {
   hops?: number | undefined;
 }
 
-/** Where urls go; a promise is waited for before the next one. */
-export interface ScanSink {
-  add(request: ScanRequest): void | Promise<void>;
-  /** Everything is where it shall be. */
-  finish(): Promise<void>;
-}
-
 export interface ScanCounts {
   providers: number;
   rows: number;
