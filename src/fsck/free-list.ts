@@ -1,8 +1,5 @@
-/**
- * Names as noted against the rows: free, to be deleted, never given out: as free, as to be deleted, as never
- * given out. Known to the Bot Manager alone while it runs: then only the deletions that wait in lcc.db are
- * looked at.
- */
+/** Names as noted against the rows: free, to be deleted, never given out. Known to the Bot Manager alone
+ * while it runs: then only the deletions that wait in lcc.db are looked at. */
 import type { Name, NameRow } from '../db/names/names.js';
 import { fileIdOf, nameOf } from '../db/names/naming.js';
 import { spooledDeletions } from './spools.js';

@@ -6,8 +6,8 @@ export interface BackoffRules {
 }
 
 /**
- * The wait after `failures` failures in a row (1, 2, …): doubling, at most `maxMs`, and of that between half and all, so
- * that what failed together does not come back together.
+ * The wait after `failures` failures in a row (1, 2, …): doubling, at most `maxMs`, and of that between half
+ * and all, so that what failed together does not come back together.
  * @param random 0 to 1
  */
 export function backoffMs(rules: BackoffRules, failures: number, random: number): number {

@@ -16,7 +16,8 @@ export interface BmLinksOptions {
   deletions: Deletions;
   syncPoints: SyncPoints;
   log: Log;
-  /** Why rows of the machine may not point into this store; undefined: they may, and it is remembered as the machine's. */
+  /** Why rows of the machine may not point into this store; undefined: they may, and it is remembered as the
+   * machine's. */
   refusal(machineId: string, storeId: string): string | undefined;
   link: Omit<LinkOptions, 'where'>;
 }
@@ -32,12 +33,12 @@ interface Link {
   refused: Set<string>;
 }
 
-/** What is known of a machine that was refused: it loses its connection, so nothing more is heard under that. */
+/** A machine that was refused: it loses its connection, so nothing more is heard under that. */
 interface Refused {
   reason: string;
   /** Unix time. */
   atMs: number;
-  /** Its store, unless it did not say which it has: under another id it is the same machine. */
+  /** Id of its store, unless it did not give any: under another machine id it is the same machine. */
   storeId: string | undefined;
 }
 
@@ -70,7 +71,7 @@ export class BmLinks {
         hello: offer => this.#hello(link, offer),
         fetched: result => {
           const done = this.#placed(link, result);
-          // Its file may be one that a row points to (a result sent twice): left for lccfsck to judge.
+          // The file may be one that a row points to (a result sent twice): left for lccfsck to judge.
           if (!dispatcher.fetched(id, done))
             log.warn('unexpected result ignored', { peer: name, id: result.id });
         },
@@ -164,7 +165,8 @@ export class BmLinks {
 
   /**
    * A result that says where its content is, as rows keep it.
-   * @throws LccError `peer.protocol` when it names no file, or that of a machine the Bot Manager never said it is
+   * @throws LccError `peer.protocol` when it names no file, or that of a machine the Bot Manager never said
+   * it is
    */
   #placed(link: Link, result: FetchResult): FetchResult {
     if (result.status !== 'ok') return result;
@@ -174,7 +176,8 @@ export class BmLinks {
         `fileid ${JSON.stringify(fileId.slice(0, MOST_SHOWN))} is no file of a store`,
       );
     if (this.#machines.linkOf(machineId) === link) return result;
-    // A machine that was refused, or has left its relay, may have been given something before that was heard of there.
+    // A machine that was refused, or has left its relay, may have been given something before that was heard
+    // of there.
     if (link.relays || link.refused.has(machineId)) return { id, status: 'recalled' };
     throw link.peer.channel.violation(
       `machineid ${JSON.stringify(machineId.slice(0, MOST_SHOWN))} is not one of ${this.#machines.of(link).join(', ')}`,
@@ -194,7 +197,8 @@ export class BmLinks {
     for (const [i, storeId] of storeIds.entries()) {
       const machineId = machineIds[i] ?? '';
       if (storeId === UNKNOWN_STORE || this.#machines.has(link, machineId, storeId)) continue;
-      // A machine whose id belongs to another connection is not looked at: its store must not become that machine's.
+      // A machine whose id belongs to another connection is not looked at: its store must not become that
+      // machine's.
       if (this.#machines.linkOf(machineId) !== undefined) continue;
       const why = this.#options.refusal(machineId, storeId);
       if (why !== undefined) this.#refuse(link, machineId, why, offer);

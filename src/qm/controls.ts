@@ -7,20 +7,22 @@ import type { Log } from '../lib/log.js';
 import type { Dispatcher } from './dispatch.js';
 import { hostOf } from './hosts-of.js';
 
-/** What a control answers. */
+/** Answer to a control. */
 export interface Controlled {
   /** Providers it was about. */
   providers: number;
   /** Those of them for which it changed something. */
   changed: number;
-  /** Until when the bandwidth of the whole LCC keeps the provider waiting all the same, milliseconds since 1970. */
+  /** Until when the bandwidth of the whole LCC keeps the provider waiting all the same, milliseconds since
+   * 1970. */
   lcc_until_ms?: number;
 }
 
 /** Providers in an answer to `fetching`, `failures` and `retrying`. */
 const MAX_FETCHING = 1000;
 
-/** `fetching`, `failures`, `retrying`, `waiting`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
+/** `fetching`, `failures`, `retrying`, `waiting`; `pause`, `resume`, `flush`, `want-full`, `release`,
+ * `discard`, each with an optional pid: without one, all. */
 export function controlsOf(
   store: QueueStore,
   dispatcher: Pick<

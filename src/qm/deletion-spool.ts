@@ -1,13 +1,15 @@
 /**
- * The free-space spool: deletions for machines that are away. They are noted in the table `freed`, in the transaction
- * that let go of the file; when their machine is away for a while they move to spool/fsm, a page an entry, so that lcc.db
- * does not grow with machines that never come back. When a machine connects they return, an entry at a time.
+ * The free-space spool: deletions for machines that are away. They are noted in the table `freed`, in the
+ * transaction that let go of the file; when their machine is away for a while they move to spool/fsm, a page
+ * an entry, so that lcc.db does not grow with machines that never come back. When a machine connects they
+ * return, an entry at a time.
  *
  *     freed ──page, machine away──▶ entry durable ──▶ rows removed
  *     freed ◀──rows noted, one transaction── entry read ◀── machine here; then the entry is removed
  *
- * A crash between two steps leaves a deletion in both places: it is asked for twice, which does no harm, since names
- * carry generations. A damaged entry is set aside; what it named lies in the store, where lccfsck finds it.
+ * A crash between two steps leaves a deletion in both places: it is asked for twice, which does no harm,
+ * since names carry generations. A damaged entry is set aside; what it named lies in the store, where lccfsck
+ * finds it.
  */
 import type { FreedStore } from '../db/cache/freed.js';
 import type { QueueStore } from '../db/queue/store.js';

@@ -1,7 +1,8 @@
 /**
- * Files that no row points to any more are deleted on their machines. They wait in the table `freed`, written in the
- * transaction that let go of them: a machine that is away finds its deletions there, or in spool/fsm (deletion-spool.ts), when its Bot
- * Manager connects. A row goes only after the Bot Manager has said that the file is gone.
+ * Files that no row points to any more are deleted on their machines. They wait in the table `freed`, written
+ * in the transaction that let go of them: a machine that is away finds its deletions there, or in spool/fsm
+ * (deletion-spool.ts), when its Bot Manager connects. A row goes only after the Bot Manager has said that the
+ * file is gone.
  */
 import type { FreedFile, FreedStore } from '../db/cache/freed.js';
 import type { DeleteRequest } from '../wire/fetch.js';
@@ -47,7 +48,7 @@ export class Deletions {
     this.pump();
   }
 
-  /** Whether deletions can be sent to that machine. */
+  /** True if deletions can be sent to that machine. */
   reaches(machineid: string): boolean {
     return this.#machines.has(machineid);
   }

@@ -1,6 +1,7 @@
 /**
- * The heart of the Queue Manager: rows of the queue go out to Bot Managers as lanes allow, results come back and are committed. What is
- * on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back (docs/design/queue-manager.md says why).
+ * The heart of the Queue Manager: rows of the queue go out to Bot Managers as lanes allow, results come back
+ * and are committed. What is on its way is known in memory only; a Bot Manager that vanishes, or a restart,
+ * puts it back (docs/design/queue-manager.md).
  */
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { FetchResult } from '../wire/fetch.js';
@@ -129,7 +130,8 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Something was absorbed: urls that wait for their hours may have others now. @param haveChanged some that waited */
+  /** Something was absorbed: urls that wait for their hours may have others now. @param haveChanged some that
+   * waited */
   resubmitted(pid: number, haveChanged: boolean): void {
     this.#slots.resubmitted();
     if (!haveChanged || !this.isFetching) return;
@@ -159,8 +161,7 @@ export class Dispatcher {
   }
 
   /**
-   * A result is taken apart here: what it says of its lane, its Bot Manager and its site counts at once, what becomes of its
-   * url when it is committed.
+   * Takes a result apart: its lane, its Bot Manager and its site are settled at once, its url by the commit.
    * @returns false when it was not asked of this Bot Manager
    */
   fetched(workerId: number, result: FetchResult): boolean {
@@ -185,7 +186,7 @@ export class Dispatcher {
     } else {
       const taken = this.#unasked.arrivalOf(request, result, known);
       if (known !== undefined) this.#heard(request, taken, known);
-      // What it has not begun it hands back by itself, and waits to hear that this is known.
+      // The worker hands back by itself what it has not begun, and waits to hear that this is known.
       if (patienceOf(result) > 0) this.#workers.get(workerId)?.recall(lane.name);
       this.#batch.add(taken, lane.inFlight === 0 && known?.order.isRead(arrival.set) === true);
     }
@@ -193,13 +194,13 @@ export class Dispatcher {
     return true;
   }
 
-  /** What a result says of its site, besides what comes of its url: who waits for it now. */
+  /** Meaning of a result for its site, besides that for its url: the provider that waits for it now. */
   #heard({ lane, arrival, url, login }: Request, { result, news }: Arrival, known: Known): void {
     if (result !== undefined || news?.robots?.failures === 0) known.silent.heard(url, result);
     if (login !== undefined && result !== undefined && login === known.terms.login)
       this.#refusedLogins.heard(lane.pid, login, result);
-    // What nobody announced waits by itself (robots-gate/waiting-origins.ts).
-    // safeguard: calling back what has not begun where an origin does not answer
+    // Urls that nobody announced wait by themselves (robots-gate/waiting-origins.ts). safeguard: calling back
+    // what has not begun where an origin does not answer
     if (news?.pause !== undefined) this.#table.recallAll(lane.pid);
     // safeguard: what nobody announced delaying nothing that an owner did
     if (result?.status === 'error' && arrival.set.class === 0)
@@ -237,12 +238,14 @@ export class Dispatcher {
     return this.#workers.providers(limit);
   }
 
-  /** Providers that are left alone, with the code and the host of the last failure where it is known, at most `limit`. */
+  /** Providers that are left alone, with the code and the host of the last failure where it is known, at most
+   * `limit`. */
   failures(limit: number): [number, number, string][] {
     return this.#providers.failures(limit);
   }
 
-  /** Providers that could be fetched from, what they wait for, and until when (ms since 1970), at most `limit`. */
+  /** Providers that could be fetched from, what they wait for, and until when (ms since 1970), at most
+   * `limit`. */
   waiting(limit: number): [number, WaitsFor, number | null][] {
     return this.#providers.waiting(limit, pid => this.#unasked.origins.untilMs(pid));
   }
@@ -257,7 +260,8 @@ export class Dispatcher {
     return this.#waits.wholeDueAtMs;
   }
 
-  /** Providers with urls that failed, and when the first of those is tried again (ms since 1970), at most `limit`. */
+  /** Providers with urls that failed, and when the first of those is tried again (ms since 1970), at most
+   * `limit`. */
   retrying(limit: number): [number, number][] {
     return this.#retries.times(limit);
   }
@@ -358,14 +362,16 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** What the end of a fetch means for the order of its provider's urls. @returns whether the url may be taken again at once */
+  /** Meaning of the end of a fetch for the order of its provider's urls. @returns whether the url may be
+   * taken again at once */
   #settle({ order, silent }: Known, { arrival, outcome }: Settled, nowMs: number): boolean {
     const { set, pos, tries } = arrival.sent;
     // safeguard: the wait before a retry
     const dueMs = (failed: number) => nowMs + this.#retries.waitMs(failed, arrival.result);
     if (outcome === 'done') order.done(set, pos);
     else if (outcome === 'bad') order.bad(set, pos, tries + 1, dueMs(tries + 1));
-    // Its host does not answer, others of its provider may. One that has failed otherwise waits with its like.
+    // The host does not answer, others of its provider may. A url that has failed otherwise waits with its
+    // like.
     else if (outcome === 'site' && silent.isSpread && tries > 0) order.bad(set, pos, tries, dueMs(tries));
     else if (outcome === 'again' || !silent.isSpread || !order.behind(set, pos)) order.again(set, pos);
     return outcome === 'again' || outcome === 'site';

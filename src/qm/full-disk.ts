@@ -1,6 +1,7 @@
 /**
- * Commits that find no room are tried again every second by their callers. The log says so when that begins, now and then
- * while it lasts, and when it is over: when for a while no commit has failed and the disk has a little room.
+ * Commits that find no room are tried again every second by their callers. The log says so when that begins,
+ * now and then while it lasts, and when it is over: when for a while no commit has failed and the disk has a
+ * little room.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
@@ -27,7 +28,7 @@ export class FullDisk {
     this.#hasRoom = hasRoom;
   }
 
-  /** What SQLite said last, while it lasts. */
+  /** The last report of SQLite, while it lasts. */
   get reason(): string | undefined {
     return this.#reason;
   }

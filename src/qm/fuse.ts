@@ -1,7 +1,7 @@
 /**
- * The mass-delete fuse: a set that would remove more content of its provider than a number of urls and than a share of
- * what is stored has its removals held back (db/queue/held-removals.ts). What only waits in the queue has nothing to lose but a
- * fetch, and is not counted.
+ * The mass-delete fuse: a set that would remove more content of its provider than a number of urls and than a
+ * share of what is stored has its removals held back (db/queue/held-removals.ts). What only waits in the
+ * queue has nothing to lose but a fetch, and is not counted.
  */
 import type { FuseTerms } from '../db/queue/held-removals.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -27,8 +27,9 @@ export function fuseLimit(terms: FuseTerms | undefined, rules: FuseRules): numbe
 }
 
 /**
- * Whether the deletes of a partial set may exceed the fuse; they are counted then before they are carried out. A full set names no
- * deletes, and a set that was held back before and comes again may remove everything.
+ * True if the deletes of a partial set may exceed the fuse; they are counted then before they are carried
+ * out. A full set names no deletes, and a set that was held back before and comes again may remove
+ * everything.
  */
 export function mayExceedFuse(store: QueueStore, head: SetHead, isFull: boolean, rules: FuseRules): boolean {
   const { pid, received, deletes = received, digest = '' } = head;
@@ -36,7 +37,8 @@ export function mayExceedFuse(store: QueueStore, head: SetHead, isFull: boolean,
   return !store.held.matches(pid, false, digest);
 }
 
-/** Whether a full set may remove what it does not name, uncounted: no more than the limit is stored, or the set came again. */
+/** True if a full set may remove what it does not name, uncounted: no more than the limit is stored, or the
+ * set came again. */
 export function isWithinFuse(
   store: QueueStore,
   { pid, digest = '' }: SetHead,
@@ -46,7 +48,8 @@ export function isWithinFuse(
   return (terms?.filesused ?? 0) <= limit || store.held.matches(pid, true, digest);
 }
 
-/** Holds back the removals of a set that is complete but for them, and tells its provider. Inside a transaction. */
+/** Holds back the removals of a set that is complete but for them, and tells its provider. Inside a
+ * transaction. */
 export function holdRemovals(
   store: QueueStore,
   head: SetHead,
@@ -57,7 +60,7 @@ export function holdRemovals(
   const { pid, digest = '' } = head;
   const stored = store.held.terms(pid)?.filesused ?? urls;
   const isfull = head.set === 'full' ? 1 : 0;
-  // What is given up can only come again with a full set.
+  // Removals that are given up can only come again with a full set.
   if (store.held.hold({ psetid, pid, isfull, urls, digest }, nowS))
     store.providers.wantFullSet('cache crash', pid);
   const about: UrlRecord = {

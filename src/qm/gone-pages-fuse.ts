@@ -1,7 +1,5 @@
-/**
- * The mass-delete fuse of what scans and audits find gone: pages of a provider beyond a share in two days stay for now, since a
- * site that loses most of its pages at once is broken more often than it is gone.
- */
+/** The mass-delete fuse of what scans and audits find gone: pages of a provider beyond a share in two days
+ * stay for now, since a site that loses most of its pages at once is broken more often than it is gone. */
 import type { GoneRules } from '../db/queue/observer.js';
 import type { FuseTerms } from '../db/queue/held-removals.js';
 import type { Gone } from '../db/truth/gone.js';

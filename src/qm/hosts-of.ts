@@ -1,7 +1,5 @@
-/**
- * Host of an absolute http or https URL, however it is written: `HTTP://www.Example.org:80/x` and `http://www.example.org/`
- * have one.
- */
+/** Host of an absolute http or https URL, however it is written: `HTTP://www.Example.org:80/x` and
+ * `http://www.example.org/` have one. */
 export function hostOf(url: string): string {
   const text = originOf(url);
   return URL.canParse(text) ? new URL(text).origin : text;

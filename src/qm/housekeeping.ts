@@ -1,4 +1,4 @@
-/** What the Queue Manager does from time to time: each chore when it is due, one after the other. */
+/** Chores of the Queue Manager: each when it is due, one after the other. */
 import type { Clock } from '../lib/clock.js';
 
 /** Something done from time to time, a bounded piece at a time. */

@@ -80,9 +80,8 @@ export class Intake {
     step('qm.session.noted');
   }
 
-  /**
-   * An accepted set was found unreadable: what was taken of it is fetched, and its provider is asked for all it has.
-   */
+  /** An accepted set was found unreadable: what was taken of it is fetched, and its provider is asked for all
+   * it has. */
   damaged(uns: string, entry: string, pid: number): void {
     const { store } = this.options;
     const state = store.absorb.sets.find(uns, entry);

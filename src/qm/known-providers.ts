@@ -1,7 +1,5 @@
-/**
- * What the dispatcher knows of the providers that have sets waiting: settings, roots, hours, the order of their urls,
- * and how long they wait.
- */
+/** Knowledge of the dispatcher about providers that have sets waiting: settings, roots, hours, the order of
+ * their urls, and how long they wait. */
 import { isDeepStrictEqual } from 'node:util';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
@@ -31,12 +29,12 @@ import type { Delay, Paced, WaitOptions, Waits } from './waits.js';
 export interface Known extends Paced {
   lanes: ProviderLanes;
   terms: SiteTerms;
-  /** Whether an absolute URL lies below its roots, which may be others than when the url was accepted. */
+  /** True if an absolute URL lies below its roots, which may be others than when the url was accepted. */
   isInside: (url: string) => boolean;
   order: ProviderOrder<WaitingSet, WaitingRow>;
   hours: Hours;
   silent: SilentHosts;
-  /** Its roots are of several hosts. */
+  /** True if its roots are of several hosts. */
   isSpread: boolean;
   /** There may be urls of it that nobody announced. */
   isMixed: boolean;
@@ -44,10 +42,8 @@ export interface Known extends Paced {
   next: SetClass;
 }
 
-/**
- * What a provider waits for: a delay to end, a place at its host, or its turn (`waiting`); `unasked`: what nobody announced for an
- * origin to be left alone no more, and nothing else is left.
- */
+/** The wait of a provider: for a delay to end, for a place at its host, or for its turn (`waiting`);
+ * `unasked`: only urls that nobody announced are left, and their origins are left alone for now. */
 export type WaitsFor = Delay['why'] | 'host' | 'waiting' | 'unasked';
 
 export interface KnownOptions extends WaitOptions {
@@ -64,7 +60,9 @@ export interface KnownOptions extends WaitOptions {
 
 /** Urls of a new set that are looked at for other hosts than those that do not answer. */
 const MOST_LOOKED_AT = 1000;
-/** Hours of urls that are remembered: a provider that invents new ones without end must not fill the memory. */
+/**
+ * Hours of urls that are remembered: a provider that invents new ones without end must not fill the memory.
+ */
 const MAX_REMEMBERED_HOURS = 1000;
 
 export class KnownProviders {
@@ -73,7 +71,7 @@ export class KnownProviders {
   readonly #waits: Waits;
   readonly #slots: TimeSlots;
   readonly #known = new Map<number, Known>();
-  /** Of which there are, or were, sets in the database, but not what is known of them; they may be added again. */
+  /** Providers of which there are, or were, sets in the database, but no terms; they may be added again. */
   readonly #lost = new Set<number>();
   readonly #hours = new Map<string, Hours>();
   /** Sets that are only in the database. */
@@ -94,7 +92,8 @@ export class KnownProviders {
     return this.#known.get(pid);
   }
 
-  /** A provider has sets in the database that were not reported here; those of a lost provider wait until it is there again. */
+  /** A provider has sets in the database that were not reported here; those of a lost provider wait until it
+   * is there again. */
   addStored(pid: number): void {
     this.#lost.add(pid);
     this.#learn(pid);
@@ -102,8 +101,9 @@ export class KnownProviders {
   }
 
   /**
-   * A set has just been taken. Where a host of its provider that does not answer keeps the others waiting, it may be of one
-   * of those. A wait from before the start is kept: the hosts that do not answer are not known any more.
+   * A set has just been taken. Where a host of its provider that does not answer keeps the others waiting, it
+   * may be of one of those. A wait from before the start is kept: the hosts that do not answer are not known
+   * any more.
    */
   addNew(set: WaitingSet): void {
     const known = this.#learn(set.pid);
@@ -129,8 +129,8 @@ export class KnownProviders {
   }
 
   /**
-   * Looks of which class the next urls of a provider are: it counts as that among the others. What is sent ahead of a higher
-   * class than that, and not begun, is called back.
+   * Looks of which class the next urls of a provider are: it counts as that among the others. What is sent
+   * ahead of a higher class than that, and not begun, is called back.
    * @returns whether they are of another one
    */
   rank(known: Known): boolean {
@@ -176,7 +176,7 @@ export class KnownProviders {
     }
   }
 
-  /** It is another hour. */
+  /** Another hour has begun. */
   hoursChanged(): void {
     for (const known of this.#known.values()) this.#openOrClose(known);
   }
@@ -211,8 +211,9 @@ export class KnownProviders {
   }
 
   /**
-   * Providers that could be fetched from, what they wait for and until when (milliseconds since 1970, null = unknown): a delay,
-   * or their turn. At most `limit`; those that are stopped, closed, or being fetched from are not among them.
+   * Providers that could be fetched from, what they wait for and until when (milliseconds since 1970, null =
+   * unknown): a delay, or their turn. At most `limit`; those that are stopped, closed, or being fetched from
+   * are not among them.
    * @param waitsUntilMs until when what nobody announced waits of a provider, monotonic
    */
   waiting(
@@ -236,7 +237,7 @@ export class KnownProviders {
     return found;
   }
 
-  /** Of one or of all that have urls waiting, those that a delay keeps from being fetched from. */
+  /** Providers, one or all that have urls waiting, that a delay keeps from being fetched from. */
   delayed(pid?: number): number[] {
     const nowMs = this.#options.clock.monotonicMs();
     return [...this.oneOrAll(pid)]
@@ -299,7 +300,7 @@ export class KnownProviders {
     const { pid, backoffs, backoffuntil } = known.provider;
     const provider = this.#options.store.providers.get(pid);
     if (provider === undefined) {
-      // It was removed: it has no url left, or was lost.
+      // The provider was removed: it has no url left, or was lost.
       this.remove(pid);
       this.#lost.add(pid);
       return;
@@ -316,7 +317,7 @@ export class KnownProviders {
     known.provider = provider;
     const roots = store.providers.roots(pid);
     const terms = siteTermsOf(provider, roots, accept);
-    // What is sent ahead would be asked for on the old ones.
+    // Urls that were sent ahead would be asked for on the old terms.
     if (!isDeepStrictEqual(terms, known.terms)) this.#table.recallAll(pid);
     known.terms = terms;
     known.isInside = strictRootCheck(roots);
@@ -337,7 +338,7 @@ export class KnownProviders {
     this.#waits.settingsOf(known);
   }
 
-  /** What it may do beside others. */
+  /** Places the provider by its terms beside others. */
   #place({ provider, terms, next }: Known): void {
     const hosts = new Set(terms.roots.map(hostOf));
     const group = provider.groupname;

@@ -1,4 +1,5 @@
-/** The thread behind RsLooks: reads queue and providers out of the database, which may take seconds where there are millions of sets. */
+/** The thread behind RsLooks: reads queue and providers out of the database, which may take seconds where
+ * there are millions of sets. */
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueShape, type QueueSummary } from '../db/queue/shape.js';
 import { readProviderPage, readSites } from '../db/providers/listing.js';
@@ -22,7 +23,8 @@ export interface QueueLook {
   tookMs: number;
 }
 
-/** Serves the thread's owner until ended; with a connection of its own each time, which keeps no log from being moved. */
+/** Serves the thread's owner until ended; with a connection of its own each time, which keeps no log from
+ * being moved. */
 export function serveLooks(): void {
   serveThread(
     ({ path, slots }: { path: string; slots: Slots }) =>

@@ -12,13 +12,14 @@ export interface AwayMachine {
   machine: string;
   /** Unix time at which it left; null when it has not been here since the start. */
   since_ms: number | null;
-  /** Its deletions in lcc.db, 100 000 at most. */
+  /** Number of its deletions in lcc.db, 100 000 at most. */
   files: number;
   /** Pages of more of them in spool/fsm. */
   pages: number;
 }
 
-/** In the order of their ids, 20 at most: one look-up each. Their content is not counted: that would be a scan of all urls. */
+/** In the order of their ids, 20 at most: one look-up each. Their content is not counted: that would be a
+ * scan of all urls. */
 export function machinesAway(parts: {
   stores: StoreRegister;
   freed: FreedStore;

@@ -1,7 +1,5 @@
-/**
- * When UNSes are shut out: with `maxQueued` urls queued, or when a transaction finds no room. They are let in again when
- * fewer than `reopenPercent` of that are queued.
- */
+/** When UNSes are shut out: with `maxQueued` urls queued, or when a transaction finds no room. They are let
+ * in again when fewer than `reopenPercent` of that are queued. */
 import type { Clock } from '../lib/clock.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -72,10 +70,8 @@ export class Overload {
     await this.#opening;
   }
 
-  /**
-   * Asked for every set, and counted over all providers: as seldom as keeps it a small share of the time, but before
-   * anything is taken that there might be no room for.
-   */
+  /** Asked for every set, and counted over all providers: as seldom as keeps it a small share of the time,
+   * but before anything is taken that there might be no room for. */
   #queuedLately(): number {
     const { clock, queued, maxQueued } = this.#options;
     const nowMs = clock.monotonicMs();

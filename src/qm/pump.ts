@@ -5,10 +5,8 @@ export interface PumpOptions {
   atReturn: (action: () => void) => void;
 }
 
-/**
- * When it is looked what may be sent: soon, and once however often it is asked for; but when that took long everybody else has the
- * event loop first, though what was done asks for more at once.
- */
+/** When it is looked what may be sent: soon, and once however often it is asked for; but when that took long
+ * everybody else has the event loop first, though what was done asks for more at once. */
 export class Pump {
   readonly #options: PumpOptions;
   #isAsked = false;
@@ -25,7 +23,7 @@ export class Pump {
     this.#options.atReturn(() => this.#go());
   }
 
-  /** It took long, and there is more: it goes on when the event loop has gone round. */
+  /** The pump took long, and there is more: it goes on when the event loop has gone round. */
   rest(): void {
     this.#isResting = true;
     setImmediate(() => {

@@ -102,7 +102,7 @@ export function ofPagesAside(qm: Status): string | false {
   );
 }
 
-/** Whether the limit of the whole LCC is what keeps providers waiting. */
+/** True if the limit of the whole LCC is what keeps providers waiting. */
 export function ofBandwidth(qm: Status, nowMs: number): string | false {
   const untilMs = qm['bandwidth_due_at_ms'];
   const waiting = figureOf(qm, 'providers_waiting');

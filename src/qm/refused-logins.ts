@@ -1,14 +1,12 @@
-/**
- * Providers with a site that refuses the login it is given. All of their urls are answered so, and go: only the operator
- * can mend that, and must hear of it once, not with each url.
- */
+/** Providers with a site that refuses the login it is given. All of their urls are answered so, and go: only
+ * the operator can mend that, and must hear of it once, not with each url. */
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
 import type { FetchDone } from '../wire/fetch.js';
 
 /** Remembered; of more the oldest are forgotten. */
 const MAX_PROVIDERS = 1000;
-/** Of a site that takes the login for some urls only, no more often than this. */
+/** Interval at most at which a site that takes the login for some urls only is told. */
 const TOLD_MS = 3_600_000;
 const UNAUTHORIZED = 401;
 

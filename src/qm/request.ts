@@ -8,9 +8,8 @@ import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 
-/**
- * What is held may serve as the base of a conditional request when it is whole and nothing the CP says contradicts it.
- */
+/** Validators of a conditional request: held content is its base when it is whole and no word of the CP
+ * contradicts it. */
 export function validatorsOf(
   row: WaitingRow,
   held: Held | undefined,
@@ -23,7 +22,7 @@ export function validatorsOf(
   };
 }
 
-/** What every request to a provider's site says. */
+/** Terms of every request to a provider's site. */
 export type SiteTerms = Pick<
   FetchRequest,
   'roots' | 'enforce' | 'maxBytes' | 'timeoutMs' | 'userAgent' | 'login'
@@ -47,7 +46,7 @@ export function siteTermsOf(
   return terms;
 }
 
-/** What comes of a url that is outside the roots its provider has now: nothing is sent for it. */
+/** Result for a url outside the roots that its provider has now: nothing is sent for it. */
 export const OUTSIDE: FetchFailed = {
   id: 0,
   status: 'error',
@@ -66,7 +65,8 @@ interface Sending {
   isLastTry?: boolean;
 }
 
-/** Property by property: this is done for every url, and each spread made it slower by a tenth of a microsecond. */
+/** Property by property: this is done for every url, and each spread made it slower by a tenth of a
+ * microsecond. */
 export function requestOf(
   row: WaitingRow,
   { id, lane, terms, isLastTry = false }: Sending,
@@ -81,7 +81,7 @@ export function requestOf(
   if (row.md5 !== null) request.md5 = row.md5;
   if (row.len !== null) request.len = row.len;
   if (enforce !== undefined) request.enforce = enforce;
-  // What comes each time is what the site has: its announcement is out of date.
+  // The same content each time is the site's own: its announcement is out of date.
   if (isLastTry && (row.md5 !== null || row.len !== null)) request.takesContradicted = true;
   if (maxBytes !== undefined) request.maxBytes = maxBytes;
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
@@ -91,7 +91,7 @@ export function requestOf(
   return request;
 }
 
-/** What of a row its result is judged by, and of its sending. */
+/** Fields of a row and its sending by which its result is judged. */
 export function sentOf(
   { pos, gen, pid, tries, len, mtime, mimetype, flags }: WaitingRow,
   set: WaitingSet,

@@ -1,13 +1,14 @@
 /**
- * Results on their way into the database: many a transaction, since each commit waits for the disk and writes every
- * page it touched. A batch is written when it is large, or a moment after its first result, or, while results keep
- * coming and none of them ends its set, at the end of a window. Between two commits is time that grows with what they take,
- * so that they fill no more than a fifth of it, or a third when somebody waits for the end of a set; one that took long
- * among short ones does not make others wait. A disk that is full is tried again later; nothing is lost but time. What a
- * commit made of the results is returned by it, and changes what is in memory only then (dispatch.ts).
+ * Results on their way into the database: many a transaction, since each commit waits for the disk and writes
+ * every page it touched. A batch is written when it is large, or a moment after its first result, or, while
+ * results keep coming and none of them ends its set, at the end of a window. Between two commits is time that
+ * grows with what they take, so that they fill no more than a fifth of it, or a third when somebody waits for
+ * the end of a set; one that took long among short ones does not make others wait. A disk that is full is
+ * tried again later; nothing is lost but time. What a commit made of the results is returned by it, and
+ * changes what is in memory only then (dispatch.ts).
  *
- * Sets of which nothing is left ride on the same transaction: with many small sets one of their own would be made as often
- * again as for results. A set that a crash leaves there is found empty by the next start.
+ * Sets of which nothing is left ride on the same transaction: with many small sets one of their own would be
+ * made as often again as for results. A set that a crash leaves there is found empty by the next start.
  */
 import type { SentRequest, Outcome } from '../db/queue/results.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -26,20 +27,18 @@ export interface Arrival {
   result: FetchDone | undefined;
   /** The hours that did not permit it. */
   hours?: Hours | undefined;
-  /**
-   * What it says of its origin, where nobody announced it; without a result: its robots.txt was asked for in its place, or the origin
-   * did not answer.
-   */
+  /** News of the origin of a url that nobody announced; without a result: its robots.txt was asked for in its
+   * place, or the origin did not answer. */
   news?: OriginNews | undefined;
   /** Nobody announced it, and when its turn came it was there, or known not to be had. */
   isNeedless?: boolean;
 }
 
-/** What a commit made of a result. */
+/** A result after its commit. */
 export interface Settled {
   arrival: Arrival;
   outcome: Outcome;
-  /** It ends an outage of its provider's site. */
+  /** True if it ends an outage of its provider's site. */
   isAnswer: boolean;
 }
 
@@ -50,7 +49,8 @@ export interface ResultBatchOptions {
   postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
   /** Inside the transaction: writes what is known of an origin. */
   learn: (news: OriginNews) => void;
-  /** Inside the transaction, for each result: writes what it says of its provider's site. @returns whether it ends an outage */
+  /** Inside the transaction, for each result: writes what it says of its provider's site. @returns whether it
+   * ends an outage */
   alongside: (arrival: Arrival) => boolean;
   /** Inside the transaction, after all results. */
   close: () => void;
@@ -95,7 +95,7 @@ export class ResultBatch {
   #pending: Arrival[] = [];
   #deletedFids: number[] = [];
   #cancel: (() => void) | undefined;
-  /** What the last two commits took, and when the last one ended. */
+  /** Milliseconds of the last two commits, and the end of the last one. */
   #commitsMs: [number, number] = [0, 0];
   #committedMs = -Infinity;
   #firstMs = 0;
@@ -147,7 +147,8 @@ export class ResultBatch {
     this.#schedule();
   }
 
-  /** Nothing is left of these sets. @param resultsFollow there will be a transaction of results soon, or it is likely */
+  /** Nothing is left of these sets. @param resultsFollow there will be a transaction of results soon, or it
+   * is likely */
   finish(sets: readonly WaitingSet[], resultsFollow: boolean): void {
     this.#finished.push(...sets);
     if (!resultsFollow) this.#removeFinished();

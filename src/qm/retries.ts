@@ -1,4 +1,5 @@
-/** How often urls that failed are tried again, how long they wait, and when they are, by provider: for the dispatcher, and for people. */
+/** How often urls that failed are tried again, how long they wait, and when they are, by provider: for the
+ * dispatcher, and for people. */
 import type { RetryRule } from '../db/queue/results.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
@@ -29,8 +30,8 @@ export function retryRule(retries: number): RetryRule {
   return {
     isLast,
     isTriedAgain: (tries, { reach, code }) =>
-      // That there is no room for it says nothing of the url: it waits for as long as it takes.
-      // safeguard: the limit of retries
+      // Lack of room for a content says nothing of the url: it waits for as long as it takes. safeguard: the
+      // limit of retries
       reach === 'url' && (!isLast(tries) || code === STORE_FULL),
   };
 }
@@ -46,7 +47,8 @@ export class Retries {
     this.#orderOf = orderOf;
   }
 
-  /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried every few minutes. */
+  /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried
+   * every few minutes. */
   waitMs(tries: number, result: FetchDone | undefined): number {
     const { retryDelayMs, backoff } = this.#options;
     const isRoomless = result?.status === 'error' && result.code === STORE_FULL;
@@ -74,7 +76,8 @@ export class Retries {
     return this.#table.nextMs();
   }
 
-  /** Providers, and when the first of their failed urls is tried again (milliseconds since 1970), at most `limit`. */
+  /** Providers, and when the first of their failed urls is tried again (milliseconds since 1970), at most
+   * `limit`. */
   times(limit: number): [number, number][] {
     const found: [number, number][] = [];
     for (const [pid] of this.#table.entries()) {
@@ -85,7 +88,8 @@ export class Retries {
     return found;
   }
 
-  /** When the first one of all is tried again, milliseconds since 1970; null when none is known to wait for that. */
+  /** When the first one of all is tried again, milliseconds since 1970; null when none is known to wait for
+   * that. */
   soonestAtMs(): number | null {
     let first: [number, number] | undefined;
     for (const entry of this.#table.entries())
@@ -93,12 +97,13 @@ export class Retries {
     return first === undefined ? null : this.#atMs(first[0]);
   }
 
-  /** What was told to try at once is planned still, and waits no more. */
+  /** A provider that was told to try at once is planned still, and waits no more. */
   #isWaiting(pid: number): boolean {
     return this.#orderOf(pid)?.nextDueMs() !== undefined;
   }
 
-  /** What is planned may be the beginning of a cell or an hour in which something is due: the order knows better. */
+  /** The planned time may be the beginning of a cell or an hour in which something is due: the order knows
+   * better. */
   #atMs(pid: number): number | null {
     const dueMs = this.#orderOf(pid)?.soonestDueMs();
     const { clock } = this.#options;

@@ -1,6 +1,7 @@
 /**
- * What operators see of this LCC, for a Registration Server that asks: the other daemons, and the queue, out of the database by a
- * thread. However often it is asked, there is one look at a time, and what it saw is good for a while.
+ * Looks of operators at this LCC, for a Registration Server that asks: the other daemons, and the queue, out
+ * of the database by a thread. However often it is asked, there is one look at a time, and what it saw is
+ * good for a while.
  *
  *     asked ──what was seen last is young──▶ that
  *       ╰──▶ daemons and database are looked at ──▶ answered, all who ask meanwhile alike
@@ -28,12 +29,12 @@ import type { DatabaseLook, QueueLook } from './look-thread.js';
 const DAEMON_TIMEOUT_MS = 1000;
 /** The thread rests for this many times as long as its last look took. */
 const REST_PER_LOOK = 20;
-/** Of an answer, around what it has; and what takes more bytes than characters. */
+/** Bytes of an answer around its content; and the bytes of characters that take more than one. */
 const ROUND_BYTES = 64 * 1024;
 /** Providers of which the dispatcher is asked. */
 const MAX_TOLD = 1000;
 
-/** What the dispatcher has on a provider, and the database has not. */
+/** Values about a provider that the dispatcher has, and the database has not. */
 export interface ToldOfProvider {
   fetching?: number;
   failure?: string;
@@ -199,7 +200,9 @@ function machinesOf(looks: readonly Look[], nowMs: number): RsMachine[] {
   return [...here, ...away];
 }
 
-/** What is no list and no secret: lists, with addresses of peers in them, are given as their lengths. */
+/**
+ * Values that are no list and no secret: lists, with addresses of peers in them, are given as their lengths.
+ */
 function figuresOf(status: Readonly<Record<string, unknown>>): Record<string, number | string | boolean> {
   const figures: Record<string, number | string | boolean> = {};
   for (const [name, value] of Object.entries(status))

@@ -1,7 +1,7 @@
 /**
- * What a Registration Server may have changed: providers that registered by themselves, within bounds that are ours; and what
- * operators do to any provider, each of which can be taken back. Each change
- * is carried out once, however often it is sent: its answer is kept in the transaction that makes it.
+ * Changes by a Registration Server: to providers that registered by themselves, within bounds that are ours;
+ * and the controls of operators over any provider, each of which can be taken back. Each change is carried
+ * out once, however often it is sent: its answer is kept in the transaction that makes it.
  *
  *     sent ──id is known──▶ answered as before
  *       ├──too many for now──▶ later, and nothing is kept
@@ -35,13 +35,13 @@ const DAY_S = 86_400;
 
 export interface RsBounds {
   firstPid: number;
-  /** Of a new provider, and what others may be given at most. */
+  /** Terms of a new provider, and the most that others may be given. */
   first: Required<Omit<RsTerms, 'timeofday'>>;
   most: Required<Omit<RsTerms, 'timeofday'>>;
   maxRoots: number;
   providersPerRoot: number;
   registrationsPerDay: number;
-  /** Of all providers, but for those of operators. */
+  /** Operations an hour of all providers, but for those of operators. */
   operationsPerHour: number;
   controlsPerHour: number;
   /** Until what one that leaves holds is removed. */
@@ -58,9 +58,9 @@ export interface RsOperationsOptions {
   bounds: RsBounds;
   clock: Clock;
   log: Log;
-  /** What is known of a provider has changed. */
+  /** Called when the stored provider has changed. */
   changed: (pid: number) => void;
-  /** What lccctl does to a provider, within a transaction; and what follows it. */
+  /** Controls of lccctl over a provider, within a transaction; and their consequences. */
   controls: Readonly<Record<Exclude<RsControl, 'disable' | 'enable'>, (pid: number) => void>>;
   /** Delays of a provider are forgotten, and it is asked now. */
   flushed: (pid: number) => void;
@@ -189,7 +189,8 @@ export class RsOperations {
     }
   }
 
-  /** An operator gives any provider terms, above `rs.most_…` no more than it has: who gives more does it by lccpidb. */
+  /** An operator gives any provider terms, above `rs.most_…` no more than it has: who gives more does it by
+   * lccpidb. */
   #limitsRefused(
     change: Extract<RsChange, { op: 'limits' }>,
     standing: Standing | undefined,
@@ -280,7 +281,9 @@ export class RsOperations {
     };
   }
 
-  /** @param kept undefined: all @returns those that are given up, for what is held of them to go at that time */
+  /**
+   * @param kept undefined: all @returns those that are given up, for what is held of them to go at that time
+   */
   #keepRoots(pid: number, kept: readonly string[] | undefined, atS: number): readonly string[] {
     if (kept === undefined) return [];
     const others = this.#registered.rootsOf(pid).filter(root => !kept.includes(root));
@@ -294,8 +297,9 @@ function isControl(change: RsChange): change is Extract<RsChange, { op: RsContro
 }
 
 /**
- * An operator may do anything to a provider that there is; of one that leaves nothing comes back once its time is over. One that
- * lccpidb added and disabled is not enabled from here: who has taken over a Registration Server would let it in again.
+ * An operator may do anything to a provider that there is; of one that leaves nothing comes back once its
+ * time is over. One that lccpidb added and disabled is not enabled from here: who has taken over a
+ * Registration Server would let it in again.
  */
 function controlRefused(
   { op, pid }: Extract<RsChange, { op: RsControl }>,
@@ -333,7 +337,7 @@ function termsAbove(terms: RsTerms, ...each: readonly Numbers[]): string | undef
   });
 }
 
-/** What is asked for, nowhere above `first`; what is not asked for, as `first` has it. */
+/** The terms asked for, nowhere above `first`; others as `first` has them. */
 function lowerOf(terms: RsTerms, first: Numbers): Numbers {
   const lower = { ...first };
   for (const name of NUMBERS) {

@@ -1,4 +1,5 @@
-/** What a Registration Server may ask of the Queue Manager. Nothing is changed, and there are no secrets in answers. */
+/** Questions of a Registration Server to the Queue Manager. Nothing is changed, and there are no secrets in
+ * answers. */
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { RegisteredStore } from '../db/providers/registered.js';
 import { UrlStandings } from '../db/queue/url-standings.js';

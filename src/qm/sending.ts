@@ -1,6 +1,7 @@
 /**
- * Urls of a provider on their way into a lane: taken in their order, sent where they may be fetched now. What needs no fetch is
- * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
+ * Urls of a provider on their way into a lane: taken in their order, sent where they may be fetched now. What
+ * needs no fetch is passed on to the batch of results: it was deleted, waits for its hours, or is outside its
+ * provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
 import { isGated, isNeedless, isRefreshOnly, rowStateOf, UNASKED, type WaitingRow } from '../db/queue/row.js';
@@ -48,9 +49,9 @@ interface Way {
 }
 
 /**
- * A url whose turn has come, and that may have been deleted, or its provider changed, since it was announced: one to fetch, or one
- * that leaves its place without a request (docs/design/states.md). `later`: its own hours do not include
- * the present.
+ * A url whose turn has come, and that may have been deleted, or its provider changed, since it was announced:
+ * one to fetch, or one that leaves its place without a request (docs/design/states.md). `later`: its own
+ * hours do not include the present.
  */
 type Turn = 'fetch' | 'cancelled' | 'outside-roots' | 'later';
 
@@ -58,7 +59,9 @@ type Turn = 'fetch' | 'cancelled' | 'outside-roots' | 'later';
 const MAX_ROUNDS = 16;
 /** Until a provider is looked at again whose urls an old robot would be given. */
 const OLD_WORKER_REST_MS = 1000;
-/** Urls taken at a time of a provider with several hosts: those after the first of another host are put back. */
+/**
+ * Urls taken at a time of a provider with several hosts: those after the first of another host are put back.
+ */
 const SPREAD_URLS = 16;
 
 export class Sending {
@@ -116,7 +119,7 @@ export class Sending {
         if (passage === 'wait' || passage === 'later' || passage === 'closed') {
           for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
           if (passage === 'later') waits.nextMayDiffer(known);
-          // What its owner announced and has failed may be due before.
+          // A failed url of its owner may be due before.
           retries.plan(known);
           return { sent, more: passage === 'later' };
         }
@@ -145,7 +148,7 @@ export class Sending {
     return isNeedless(row, held, isKnown);
   }
 
-  /** What a url may do that nobody announced; `later`: after a pause, or at another Bot Manager. */
+  /** Passage of a url that nobody announced; `later`: after a pause, or at another Bot Manager. */
   #passageOf(
     row: WaitingRow,
     { known, worker, nowMs }: { known: Known; worker: number; nowMs: number },

@@ -1,15 +1,16 @@
 /**
- * Taking one set: one slice, one transaction. A set is answered only after its last commit; one that was cut off keeps
- * what it has and goes on where it stopped when it comes again (db/queue/absorb.ts).
+ * Taking one set: one slice, one transaction. A set is answered only after its last commit; one that was cut
+ * off keeps what it has and goes on where it stopped when it comes again (db/queue/absorb.ts).
  *
  *     absorbing ──read whole; full, or many deletes──▶ counting ──few removals──▶ reconciling ──▶ complete
  *      │  │  │                                            ╰──more than the fuse lets pass: held──▶ complete
  *      │  │  ╰──read whole, or complete before──▶ complete
  *      │  ╰──not as announced──▶ refused          (also from the beginning: its provider is unknown)
  *      ╰──cut off: absorbing when it comes again
- *     late ──read whole──▶ passed-over            (not known to be later than the provider's last one, set-order.ts)
+ *     late ──read whole──▶ passed-over    (not known to be later than the provider's last one, set-order.ts)
  *
- * The last transaction, for most sets the only one, is shared with sets of other providers that end at the same time.
+ * The last transaction, for most sets the only one, is shared with sets of other providers that end at the
+ * same time.
  */
 import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
 import type { GroupCommit } from '../lib/group-commit.js';
@@ -53,7 +54,7 @@ export class SetAbsorption {
   readonly #release: () => void;
   readonly #reading: UrlReading;
   readonly #full: boolean;
-  /** Its deletes are noted, to be judged when the set has been read. */
+  /** True if its deletes are noted, to be judged when the set has been read. */
   #withheld: boolean;
   #state: SetState | undefined;
   #slice = new Slice();
@@ -112,7 +113,7 @@ export class SetAbsorption {
     if (this.#at !== 'absorbing') return;
     let most = this.#sizes.slice.urls;
     for (const record of records) {
-      // It has no more places than that.
+      // The set has no more places than that.
       if (++this.#seen > this.#head.received) break;
       if (this.#seen <= this.#toSkip) continue;
       this.#slice.add(record, most);
@@ -153,7 +154,9 @@ export class SetAbsorption {
     }
   }
 
-  /** The set was cut off, or is over: the provider's next one may begin. What is not committed is forgotten. */
+  /**
+   * The set was cut off, or is over: the provider's next one may begin. What is not committed is forgotten.
+   */
   cut(): void {
     if (this.#over) return;
     this.#over = true;
@@ -259,7 +262,8 @@ export class SetAbsorption {
     });
   }
 
-  /** Runs each step in a transaction of its own. @param count adds a step's result to the set; true: it has changed */
+  /** Runs each step in a transaction of its own. @param count adds a step's result to the set; true: it has
+   * changed */
   async #inSlices<T>(
     steps: Generator<T, void>,
     count: (result: T, state: SetState) => boolean,
@@ -283,7 +287,8 @@ export class SetAbsorption {
     }
   }
 
-  /** What was taken of it before sets that are newer stays: they came after it. The rest can only come with a full set. */
+  /** Urls taken before sets that are newer stay: they came after those. The rest can only come with a full
+   * set. */
   async #passOver(): Promise<SetCounts> {
     const { store, log, onSet } = this.#options;
     const head = this.#head;
@@ -308,7 +313,7 @@ export class SetAbsorption {
       const set = closeSet(store, state);
       const nowS = this.#nowS();
       store.absorb.sets.prune(this.#uns, state.psetid);
-      // Its owner was not here.
+      // The owner was not here.
       if (head.origin !== undefined) return { state, set };
       store.providers.noteSet(head.pid, nowS, {
         psetid: state.psetid,
@@ -349,12 +354,12 @@ export class SetAbsorption {
     else if (this.#withheld) held.forget(psetid);
   }
 
-  /** What was taken of it so far is valid and stays; the rest can only come with a full set. */
+  /** Urls taken so far are valid and stay; the rest can only come with a full set. */
   #refuse(code: number, reason: string): void {
     const { store, onSet } = this.#options;
     this.#enter('refused');
     this.#refusal = { code, reason };
-    // That was noted when it came first; only the answer was lost.
+    // The refusal was noted when the set came first; only the answer was lost.
     if (this.#state?.complete) return;
     const set = store.transaction(() => {
       if (this.#head.origin === undefined) store.providers.wantFullSet('cache crash', this.#head.pid);

@@ -1,12 +1,13 @@
 /**
- * The order of one provider's sets when it uses several UNSes (docs/design/sessions.md). A set is absorbed only when it is
- * known to have been accepted later than the last one that was:
+ * The order of one provider's sets when it uses several UNSes (docs/design/sessions.md). A set is absorbed
+ * only when it is known to have been accepted later than the last one that was:
  *
  *     the same UNS            a spool hands over in the order of acceptance
  *     `after`                 when it was accepted, the last one was in the queue already
- *     `newest`, `numbering`   when it was accepted, there had been a connection that began after the last one's acceptance
+ *     `newest`, `numbering`   when it was accepted, a connection had begun after the last one's acceptance
  *
- * Any other would undo what is newer, or may: nothing of it is applied, and the provider is asked for all it has.
+ * Any other would undo what is newer, or may: nothing of it is applied, and the provider is asked for all it
+ * has.
  */
 import type { SetState } from '../db/queue/absorb.js';
 import type { LatestSet } from '../db/providers/provider-store.js';
@@ -20,14 +21,15 @@ export function isLater(
   uns: string,
   last: LatestSet | undefined,
 ): boolean {
-  // What nobody announced undoes nothing, whenever it comes.
+  // Urls that nobody announced undo nothing, whenever they come.
   if (origin !== undefined) return true;
   if (last === undefined || last.psetid <= after || last.uns === uns) return true;
   // safeguard: what may be older than the last set being passed over
   return numbering !== '' && numbering === last.numbering && newest > last.newest;
 }
 
-/** Remembers a set that is not applied, so that it is answered alike when it comes again. Inside a transaction. */
+/** Remembers a set that is not applied, so that it is answered alike when it comes again. Inside a
+ * transaction. */
 export function passOver(
   store: QueueStore,
   state: SetState,

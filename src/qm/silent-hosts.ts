@@ -1,6 +1,7 @@
 /**
- * The hosts of one provider that did not answer when they were asked last. Where its roots name several, those that do not
- * answer must not keep the others waiting: their urls are asked for when nothing else is left.
+ * The hosts of one provider that did not answer when they were asked last. Where its roots name several,
+ * those that do not answer must not keep the others waiting: their urls are asked for when nothing else is
+ * left.
  */
 import type { WaitingRow } from '../db/queue/row.js';
 import type { FetchDone } from '../wire/fetch.js';
@@ -12,23 +13,23 @@ export class SilentHosts {
   readonly #hosts = new Set<string>();
   #isSpread = false;
 
-  /** Its roots; of those with one origin nothing is remembered. */
+  /** Roots of the provider; of one origin nothing is remembered. */
   set roots(roots: readonly string[]) {
     this.#isSpread = new Set(roots.map(originOf)).size > 1;
     if (!this.#isSpread) this.#hosts.clear();
   }
 
-  /** Whether the provider has several hosts. */
+  /** True if the provider has several hosts. */
   get isSpread(): boolean {
     return this.#isSpread;
   }
 
-  /** Whether some are silent, and one of these rows is of another. */
+  /** True if some are silent, and one of these rows is of another. */
   areOthersIn(rows: readonly Pick<WaitingRow, 'furl' | 'curl'>[]): boolean {
     return this.#hosts.size > 0 && rows.some(({ furl, curl }) => !this.#hosts.has(originOf(furl ?? curl)));
   }
 
-  /** Whether the row is of such a host; one that has failed otherwise before has a turn of its own. */
+  /** True if the row is of such a host; one that has failed otherwise before has a turn of its own. */
   has({ tries, furl, curl }: Pick<WaitingRow, 'tries' | 'furl' | 'curl'>): boolean {
     return this.#hosts.size > 0 && tries === 0 && this.#hosts.has(originOf(furl ?? curl));
   }

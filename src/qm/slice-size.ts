@@ -11,13 +11,14 @@ export interface SliceRules {
   most: number;
   /** … and while nothing is: what comes meanwhile waits for that, once. */
   aloneMs: number;
-  /** Whether others wait for the process meanwhile. */
+  /** True if others wait for the process meanwhile. */
   isShared: () => boolean;
 }
 
 /**
- * How many urls a slice has. Every commit costs a sync and writes each page the slice touched. Keys in order touch few:
- * some thousand are enough. Scattered keys touch a page each, until slices are so long that they meet on them.
+ * How many urls a slice has. Every commit costs a sync and writes each page the slice touched. Keys in order
+ * touch few: some thousand are enough. Scattered keys touch a page each, until slices are so long that they
+ * meet on them.
  */
 export class SliceSize {
   readonly #rules: SliceRules;

@@ -1,7 +1,5 @@
-/**
- * The urls of a set that wait for their transaction. Of a long slice they wait as text: objects that outlive the collector's
- * first rounds cost far more than their size, 70 MB for 40 000.
- */
+/** The urls of a set that wait for their transaction. Of a long slice they wait as text: objects that outlive
+ * the collector's first rounds cost far more than their size, 70 MB for 40 000. */
 import type { UrlRecord } from '../wire/url.js';
 import { FEW_URLS } from './slice-size.js';
 

@@ -25,7 +25,7 @@ export class SparingCount {
     return this.#counted.value;
   }
 
-  /** It has changed. */
+  /** The count has changed. */
   forget(): void {
     this.#counted = undefined;
   }

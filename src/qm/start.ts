@@ -41,7 +41,7 @@ export async function startQueueManager(
   return {
     status,
     controls: controlsOf(opened.store, dispatch.dispatcher, log, services.clock),
-    // What brings work ends first, what it is written to last.
+    // Sources of work end first, the places it is written to last.
     async stop() {
       await upkeep.stop();
       rsLinks.stop();

@@ -1,15 +1,16 @@
 /**
- * Content that a machine may lose (semantics.md, rule 16). It is not synced file by file: now and then a machine syncs its
- * whole store, and up to which number of the change sequence that reaches is noted, its sync point. Of a machine that
- * connects nobody knows how it stopped: what its rows say of later numbers is read again there, a page at a time while
- * everything else goes on. A row with damaged content goes, and its url is fetched again.
+ * Content that a machine may lose (semantics.md, rule 16). It is not synced file by file: now and then a
+ * machine syncs its whole store, and up to which number of the change sequence that reaches is noted, its
+ * sync point. Of a machine that connects nobody knows how it stopped: what its rows say of later numbers is
+ * read again there, a page at a time while everything else goes on. A row with damaged content goes, and its
+ * url is fetched again.
  *
  *     connected ──check a page──▶ … ──no row is left──▶ checked ──sync, every interval──▶ sync point noted
  *                     ▲   ╰──────a sync while checking reaches to the page before─────────────────▲
  *                     ╰── all since the sync point is taken for lost, unread ──◀── a sync failed ─╯
  *
- * A row that takes a new number meanwhile (a CP said something else of it) is met again further on. One that was made
- * since the machine connected, told by its id, needs no reading.
+ * A row that takes a new number meanwhile (a CP said something else of it) is met again further on. One that
+ * was made since the machine connected, told by its id, needs no reading.
  */
 import type { StoredRow } from '../db/cache/stores.js';
 import type { Spoilt } from '../db/queue/refetch.js';
@@ -103,7 +104,7 @@ export class SyncPoints {
     this.setMachines(target, []);
   }
 
-  /** What was not asked, or not over this connection, is passed over. */
+  /** An answer to nothing asked, or not over this connection, is passed over. */
   answered(target: UpkeepTarget, { id, status }: UpkeepResult): void {
     for (const machine of this.#machines.values()) {
       if (machine.target !== target) continue;

@@ -1,4 +1,4 @@
-/** What the Queue Manager gives to each set that it takes. */
+/** Parts that the Queue Manager gives to each set that it takes. */
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
@@ -15,7 +15,7 @@ export interface TakingOptions {
   sliceUrls: number;
   fullSetPeriodMs: number;
   fuse: FuseRules;
-  /** Whether anything is being fetched. */
+  /** True if anything is being fetched. */
   isFetching: () => boolean;
   /** Pages that commits have written so far. */
   pagesWritten: () => number;
@@ -35,7 +35,7 @@ export interface SliceSizes {
   removal: SliceSize;
 }
 
-/** What all sets share. */
+/** Parts that all sets share. */
 export interface TakingParts {
   sizes: SliceSizes;
   /** Commits the last slices of sets together. */

@@ -1,11 +1,12 @@
 /**
- * Which hours it is, and the rows that wait for them. The wall clock is asked again before anything is sent and at least
- * once a minute: that it jumped, or changed to summer time, needs nothing else. When a slot begins, its parts of sets are
- * put back together in slices, each a transaction; nothing is taken of their providers meanwhile, so that order is kept.
+ * Which hours it is, and the rows that wait for them. The wall clock is asked again before anything is sent
+ * and at least once a minute: that it jumped, or changed to summer time, needs nothing else. When a slot
+ * begins, its parts of sets are put back together in slices, each a transaction; nothing is taken of their
+ * providers meanwhile, so that order is kept.
  *
- * What has begun while no Queue Manager ran, or while a clock stood still, is made up for from the moment noted last.
- * Where that cannot be known (a clock set back to another hour, a period of other slots, another time zone, a provider's
- * hours changed) all that waits is put back, and split off again at its turn.
+ * What has begun while no Queue Manager ran, or while a clock stood still, is made up for from the moment
+ * noted last. Where that cannot be known (a clock set back to another hour, a period of other slots, another
+ * time zone, a provider's hours changed) all that waits is put back, and split off again at its turn.
  */
 import type { Outcome } from '../db/queue/results.js';
 import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
@@ -30,7 +31,8 @@ export interface TimeSlotsOptions {
   slots: Slots;
   /** Sets of the provider begin or cease to be put together: nothing may be taken of them meanwhile. */
   holding: (pid: number, holding: boolean) => void;
-  /** Rows are back in the set: those at `places`, or, when they are too many to name, some after the first of them. */
+  /** Rows are back in the set: those at `places`, or, when they are too many to name, some after the first of
+   * them. */
   joined: (set: WaitingSet, places: readonly number[], areAll: boolean) => void;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
@@ -46,7 +48,8 @@ const JOIN_ROWS = 1000;
 const RESUBMITTED_SETS = 256;
 /** Cost of a part, in rows; there may be one part for each url. */
 const PART_ROWS = 3;
-/** Transactions in a row for one job: a million parts of one provider are no reason for the others to wait for longer. */
+/** Transactions in a row for one job: a million parts of one provider are no reason for the others to wait
+ * for longer. */
 const TURN = 8;
 const RETRY_MS = 1000;
 
@@ -72,7 +75,7 @@ interface Job {
   transactions: number;
 }
 
-/** What a transaction did for a part. */
+/** Outcome of a transaction for a part. */
 interface Joined {
   part: WaitingSet;
   places: number[];
@@ -160,7 +163,7 @@ export class TimeSlots {
     return Math.max(1, this.#nextMs - this.#options.clock.nowMs());
   }
 
-  /** Whether the hours include the present. */
+  /** True if the hours include the present. */
   permits(hours: Hours): boolean {
     return permits(hours, this.#slot) && permits(hours, this.#soon);
   }
@@ -169,7 +172,7 @@ export class TimeSlots {
     return this.#joining.has(pid);
   }
 
-  /** Whether anything is being put together. */
+  /** True if anything is being put together. */
   get isBusy(): boolean {
     return this.#jobs.size > 0;
   }
@@ -208,7 +211,7 @@ export class TimeSlots {
 
   /** A row that its hours did not permit when it was taken waits for its slot. Inside a transaction. */
   postpone(taken: Taken, hours: Hours): Outcome {
-    // Its slot may have begun since: nobody would look for it there before it comes again.
+    // The slot may have begun since: nobody would look for it there before it comes again.
     if (this.permits(hours)) return 'again';
     const { store, slots } = this.#options;
     if (!this.#masks.has(taken.pid)) this.#masks.set(taken.pid, this.#maskOf(taken.pid));
@@ -343,7 +346,7 @@ export class TimeSlots {
 
   #tellOf(job: Job, { part, places, isOver }: Joined): void {
     const begun = job.begun;
-    // What is begun already was counted then; the job may have been sent back to its beginning since.
+    // Begun rows were counted then; the job may have been sent back to its beginning since.
     if (begun === undefined) job.afterPsetid = part.psetid;
     const first = begun?.first ?? places[0];
     job.begun = isOver ? undefined : { part, first };

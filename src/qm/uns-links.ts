@@ -1,10 +1,11 @@
 /**
- * Connections of UNSes. One that says anything wrong is cut; its set comes again. Overloaded (overload.ts), the Queue Manager says `busy`, closes the connections and its listeners, and opens them again when
- * there is room.
+ * Connections of UNSes. One that says anything wrong is cut; its set comes again. Overloaded (overload.ts),
+ * the Queue Manager says `busy`, closes the connections and its listeners, and opens them again when there is
+ * room.
  *
- * A set that was begun is taken to its end, however big: urls of half a set are not fetched, so a set that was cut for want
- * of room might keep that room for ever. For the same reason they do not count as queued, or a set that was cut for
- * another reason could not come back.
+ * A set that was begun is taken to its end, however big: urls of half a set are not fetched, so a set that
+ * was cut for want of room might keep that room for ever. For the same reason they do not count as queued, or
+ * a set that was cut for another reason could not come back.
  */
 import type { Connection, Listener } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';
@@ -71,7 +72,7 @@ export class UnsLinks {
     this.#listeners = opened.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []));
     const failure = opened.find(one => one.status === 'rejected');
     if (failure !== undefined) {
-      // Of several none stays open.
+      // None of several endpoints stays open.
       this.#close('cannot listen');
       throw failure.reason;
     }
@@ -106,7 +107,7 @@ export class UnsLinks {
       session.cut();
       this.#sessions.delete(session);
     }
-    // What it still sends would cut its reading of the last word short.
+    // Further bytes of the peer would cut its reading of the last word short.
     await talk.part(LINGER_MS, { maxBytes: session.uns === '' ? maxHelloBytes : Infinity });
   }
 
@@ -126,7 +127,7 @@ export class UnsLinks {
 /** The Queue Manager cannot take more for now. */
 class Busy extends Error {}
 
-/** What one UNS says, carried out. */
+/** One UNS, and the requests that it makes. */
 class ConnectedUns {
   readonly #options: UnsLinksOptions;
   readonly #talk: Conversation;
@@ -144,7 +145,7 @@ class ConnectedUns {
     this.#shutOut = shutOut;
   }
 
-  /** Its name; '' until it has said it. */
+  /** Name of the UNS; '' until it has given it. */
   get uns(): string {
     return this.#uns;
   }

@@ -1,10 +1,12 @@
 /**
- * How long sites are left alone: because they did not answer, because they asked for it, because of the bandwidth they or
- * the LCC as a whole may use. What a restart must not forget is written with the results that made it so.
+ * How long sites are left alone: because they did not answer, because they asked for it, because of the
+ * bandwidth they or the LCC as a whole may use. What a restart must not forget is written with the results
+ * that made it so.
  *
- * Large sets, which take long enough for others to notice, make room while they are fetched and others are there
- * (lib/duty-cycle.ts): a lane gets a window of urls, and the next one when all of that is back and the provider has rested
- * for as long as the results took. So a set that comes in between has at most one window in front of it, at every process.
+ * Large sets, which take long enough for others to notice, make room while they are fetched and others are
+ * there (lib/duty-cycle.ts): a lane gets a window of urls, and the next one when all of that is back and the
+ * provider has rested for as long as the results took. So a set that comes in between has at most one window
+ * in front of it, at every process.
  */
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
@@ -34,9 +36,10 @@ export interface WaitOptions extends WallTimesOptions {
   log: Log;
   /** Providers with large sets in work, and the others. */
   duty: DutyCycle<number>;
-  /** Of all providers together; 0 = unlimited. */
+  /** Limit of all providers together; 0 = unlimited. */
   bandwidthBytesPerS: number;
-  /** Of one fetch, as far as robots are configured as this Queue Manager: what is announced beyond it never comes. */
+  /** Most bytes of one fetch, as far as robots are configured as this Queue Manager: an announcement beyond
+   * it never comes. */
   maxContentBytes: number;
   /** Between two fetches from a provider that says nothing else; 0 = none. */
   paceMs: number;
@@ -50,7 +53,7 @@ export interface Paced {
   meter: Meter;
   announced: Announced;
   last: LastFetch;
-  /** Whether its next url is one that nobody announced. */
+  /** True if its next url is one that nobody announced. */
   isNextUnasked: () => boolean;
   /** The pause that the robots.txt of that url's origin wishes for; 0: none, or not known yet. */
   wishMs: number;
@@ -58,7 +61,7 @@ export interface Paced {
   backoffUntilMs: number;
   /** As far as that was asked for (`Retry-After`) since the start, monotonic. */
   patienceUntilMs?: number | undefined;
-  /** What is written, where it is asked sooner than that; monotonic. */
+  /** The written end of a wait, where it is asked sooner than that; monotonic. */
   writtenUntilMs?: number | undefined;
   /** Why it is left alone, as far as that was heard since the start: code and host. */
   failure?: { code: number; host: string } | undefined;
@@ -90,7 +93,7 @@ export class Waits {
     this.#whole = new Meter(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
   }
 
-  /** What was written of the provider. */
+  /** Begins with the stored waits of the provider. */
   begin(provider: ScheduledProvider, isNextUnasked: () => boolean): Paced {
     return {
       provider,
@@ -115,7 +118,7 @@ export class Waits {
     return waitMs > 0 ? Math.round(clock.nowMs() + waitMs) : null;
   }
 
-  /** Whether what is sent to the provider must not run ahead of what is fetched. */
+  /** True if what is sent to the provider must not run ahead of what is fetched. */
   isLimited(provider: ScheduledProvider): boolean {
     return provider.bandwidth > 0 || this.#whole.isLimited || this.pace.isKept(provider);
   }
@@ -156,7 +159,7 @@ export class Waits {
     this.#ended(paced, { endedMs: nowMs, tookMs: elapsedMs });
   }
 
-  /** It came back as if it had never been sent. */
+  /** The request came back as if it had never been sent. */
   recalled(paced: Paced | undefined, expected: Charge): void {
     this.#whole.refund(expected.whole);
     if (paced === undefined) return;
@@ -172,13 +175,14 @@ export class Waits {
     this.#tell(paced);
   }
 
-  /** Its next url may be another's than before. */
+  /** The next url may be another's than before. */
   nextMayDiffer(paced: Paced): void {
     if (paced.provider.spider !== 0) this.#tell(paced);
   }
 
   /**
-   * The turn of a url has come that nobody announced, back in its place; the robots.txt of its origin wishes for such a pause.
+   * The turn of a url has come that nobody announced, back in its place; the robots.txt of its origin wishes
+   * for such a pause.
    * @returns whether it must wait for that now
    */
   mustWait(paced: Paced, wishMs: number, nowMs: number): boolean {
@@ -201,7 +205,7 @@ export class Waits {
     this.#ended(paced, { endedMs: nowMs, tookMs: 0 });
   }
 
-  /** What keeps the provider from being fetched from for longest. */
+  /** The delay that keeps the provider from being fetched from for longest. */
   delayOf(paced: Paced, nowMs: number): Delay | undefined {
     const { backoffUntilMs, meter } = paced;
     const delays: Delay[] = [
@@ -220,9 +224,9 @@ export class Waits {
   }
 
   /**
-   * What an error says beyond its url: a site that does not answer, or asks to be left alone.
-   * @param sentBackoffs the provider's failures when the request was sent: those of one outage count once
-   * @param url what was asked for
+   * Takes an error's meaning beyond its url: a site that does not answer, or asks to be left alone. @param
+   * sentBackoffs the provider's failures when the request was sent: those of one outage count once @param url
+   * what was asked for
    */
   heed(paced: Paced, sentBackoffs: number, result: FetchFailed, url: string): void {
     const { provider } = paced;
@@ -254,10 +258,8 @@ export class Waits {
     });
   }
 
-  /**
-   * Another of its hosts may answer: it is asked before its wait is over, unless one asked for patience. What is known of its
-   * failures stays.
-   */
+  /** Another of its hosts may answer: it is asked before its wait is over, unless one asked for patience.
+   * What is known of its failures stays. */
   askNow(paced: Paced): void {
     paced.writtenUntilMs ??= paced.backoffUntilMs;
     paced.backoffUntilMs = paced.patienceUntilMs ?? 0;
@@ -265,8 +267,8 @@ export class Waits {
   }
 
   /**
-   * Writes what a result says of its provider's site, inside the transaction of the result; what is in memory changes when
-   * that is committed.
+   * Writes what a result says of its provider's site, inside the transaction of the result; what is in memory
+   * changes when that is committed.
    * @returns whether it ends an outage, which `recovered` must be told then
    */
   note(paced: Paced | undefined, { sent, result }: Arrival): boolean {
@@ -286,7 +288,7 @@ export class Waits {
     return isOver;
   }
 
-  /** It is committed that the site answers again; as far as it asked to be left alone, it is. */
+  /** The site's answer is committed; as far as it asked to be left alone, it is. */
   recovered(paced: Paced): void {
     // safeguard: a Retry-After that ends an outage
     if (!this.#isPatient(paced)) this.#forgetBackoff(paced);

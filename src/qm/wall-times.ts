@@ -1,6 +1,7 @@
 /**
- * Times of waits: written by the wall clock, kept by the monotonic one. When the two have moved against each other, the wall clock
- * was set, and all that is written is moved by as much, so that waits are as long as they were.
+ * Times of waits: written by the wall clock, kept by the monotonic one. When the two have moved against each
+ * other, the wall clock was set, and all that is written is moved by as much, so that waits are as long as
+ * they were.
  */
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
@@ -27,8 +28,9 @@ export class WallTimes {
   #lookAgainMs = -Infinity;
 
   /**
-   * Takes up the waits written before the start. A clock that shows an earlier time than that of the writing has been set back
-   * since, at least by the difference: every wait is moved back by it, and shortened to the longest that can be.
+   * Takes up the waits written before the start. A clock that shows an earlier time than that of the writing
+   * has been set back since, at least by the difference: every wait is moved back by it, and shortened to the
+   * longest that can be.
    */
   constructor(options: WallTimesOptions) {
     this.#options = options;

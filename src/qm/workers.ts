@@ -1,7 +1,5 @@
-/**
- * The Bot Managers connected, and the requests on their way to each, in memory only: every one is answered, or put back when its
- * Bot Manager is gone. One with a full store is left without work for a while.
- */
+/** The Bot Managers connected, and the requests on their way to each, in memory only: every one is answered,
+ * or put back when its Bot Manager is gone. One with a full store is left without work for a while. */
 import type { Hours } from '../config/hours.js';
 import type { QueueReader } from '../db/queue/sets.js';
 import type { Log } from '../lib/log.js';
@@ -15,7 +13,7 @@ import type { LaneTable } from './schedule/lanes.js';
 /** A Bot Manager as the dispatcher sees it. */
 export interface FetchWorker {
   fetch(request: FetchRequest): void;
-  /** What it has not begun of the lane comes back as `recalled`. */
+  /** The urls of the lane that it has not begun come back as `recalled`. */
   recall(lane: string): void;
 }
 
@@ -46,7 +44,7 @@ const OUTDATED_PAUSE_MS = 200;
 interface Entry {
   worker: FetchWorker;
   slots: number;
-  /** It does requests for what nobody announced. */
+  /** True if it takes requests for urls that nobody announced. */
   takesUnasked: boolean;
   /** Monotonic; 0 = it does not rest. */
   restUntilMs: number;
@@ -54,7 +52,8 @@ interface Entry {
   reason: string;
   /** Contents in a row that its store had no room for. */
   roomless: number;
-  /** Rests since content last found room: each is longer, so that a machine with room gets what this one has not. */
+  /** Rests since content last found room: each is longer, so that a machine with room gets what this one has
+   * not. */
   rests: number;
 }
 
@@ -80,7 +79,7 @@ export class Workers {
     return this.#workers.get(id)?.worker;
   }
 
-  /** Whether it does requests for what nobody announced. */
+  /** True if it does requests for what nobody announced. */
   takesUnasked(id: number): boolean {
     return this.#workers.get(id)?.takesUnasked === true;
   }
@@ -91,7 +90,7 @@ export class Workers {
     this.#table.setWorker(id, restUntilMs > 0 ? 0 : slots);
   }
 
-  /** It is gone. @returns what was on its way to it */
+  /** The worker is gone. @returns what was on its way to it */
   remove(id: number): Request[] {
     this.#workers.delete(id);
     this.#table.removeWorker(id);
@@ -129,15 +128,14 @@ export class Workers {
     return [...urls].slice(0, limit);
   }
 
-  /** Urls of the provider that waited have changed: what comes of those that are on their way is not believed. */
+  /** Urls of the provider that waited have changed: what comes of those that are on their way is not
+   * believed. */
   changed(pid: number): void {
     this.#changed.add(pid);
   }
 
-  /**
-   * Lanes with urls that have changed and that nobody has begun, once it is time for a look: they are called back, so that
-   * each page is asked for once.
-   */
+  /** Lanes with urls that have changed and that nobody has begun, once it is time for a look: they are called
+   * back, so that each page is asked for once. */
   outdated(nowMs: number): Set<Lane> {
     const lanes = new Set<Lane>();
     if (this.#changed.size === 0 || nowMs < this.#changedDueMs) return lanes;
@@ -154,8 +152,8 @@ export class Workers {
   }
 
   /**
-   * Sees whether its store had room for a result. A content too large for it says nothing of others; many in a row say that
-   * it is full. One that is full is left alone for `restMs`, or a multiple of it.
+   * Sees whether its store had room for a result. A content too large for it says nothing of others; many in
+   * a row say that it is full. One that is full is left alone for `restMs`, or a multiple of it.
    * @returns whether the request was refused for that, and must be made again
    */
   heed(

@@ -31,7 +31,7 @@ const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE: readonly number[] = [606, 608, 609, UNPERMITTED];
 
 /**
- * Whether a status says that a site has no robots.txt: any that blames who asks, but for asking too often.
+ * True if a status says that a site has no robots.txt: any that blames who asks, but for asking too often.
  */
 export function isNoRobots(status: number): boolean {
   return status >= 400 && status <= 499 && status !== TOO_MANY_REQUESTS;
@@ -49,7 +49,7 @@ export function meaningOf({ http, body, fetched }: StoredRobots, nowS: number): 
   return body !== null && ageOf(fetched, nowS) < COPY_S ? 'rules' : 'unknown';
 }
 
-/** Whether it must be asked for again before anything is judged by it. */
+/** True if it must be asked for again before anything is judged by it. */
 export function isStale(row: StoredRobots, nowS: number): boolean {
   const meaning = meaningOf(row, nowS);
   if (meaning === 'unknown') return true;

@@ -1,6 +1,7 @@
 /**
- * What a provider does to itself after it has registered; pages, API and e-mail call the same. Each change is an operation in the outbox
- * from the commit that promises it: killed or not, it is carried out once.
+ * Changes that a provider makes to itself after it has registered; pages, API and e-mail call the same. Each
+ * change is an operation in the outbox from the commit that promises it: killed or not, it is carried out
+ * once.
  */
 import type { ShownProvider } from '../db/providers/registered.js';
 import type { RsDatabase } from '../db/rs/database.js';
@@ -16,12 +17,12 @@ import type { IssuedPair, Registrar } from './registrar.js';
 import type { UnsDoor } from './uns-door.js';
 import { requireWithin, timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
 
-/** What is asked for before something is removed: the password, and how many urls there are. */
+/** The consent to a removal: the password, and the number of urls. */
 export interface RemovalConsent {
   password: string;
   /** As the provider is told it has. */
   urls: number;
-  /** Of the client. */
+  /** Address of the client. */
   address: string;
 }
 
@@ -66,7 +67,8 @@ export class Account {
   // Passwords
 
   /**
-   * Makes another password, which is not in use: it is from `registrar.check` of the pair on, and the old one is void then.
+   * Makes another password, which is not in use: it is from `registrar.check` of the pair on, and the old one
+   * is void then.
    * @param network of the client
    * @throws RsRequestRefused 409, 429, 503
    */
@@ -88,7 +90,8 @@ export class Account {
   }
 
   /**
-   * A pair for one who has forgotten the password. Nothing is looked up: it is alike for numbers that are known and unknown.
+   * A pair for one who has forgotten the password. Nothing is looked up: it is alike for numbers that are
+   * known and unknown.
    * @param url of one of the roots
    * @throws RsRequestRefused 400, 429
    */
@@ -169,7 +172,9 @@ export class Account {
     });
   }
 
-  /** What holds at the Queue Manager; undefined: not known, as while something else is on its way there. */
+  /**
+   * Terms that hold at the Queue Manager; undefined: not known, as while something else is on its way there.
+   */
   async #termsNow(pid: number): Promise<Pick<ShownProvider, 'bandwidth' | 'timeofday'> | undefined> {
     const told = await this.#options.ask({ op: 'show', pid });
     if (told === undefined || this.#options.db.outbox.waitsFor(pid)) return undefined;
@@ -179,7 +184,8 @@ export class Account {
   // Leaving
 
   /**
-   * The provider leaves: it is not enabled from then on; what it holds stays for `rs.leave_ms`, in which `stay` undoes it.
+   * The provider leaves: it is not enabled from then on; what it holds stays for `rs.leave_ms`, in which
+   * `stay` undoes it.
    * @throws RsRequestRefused 401, 409, 503
    */
   async leave(pid: number, consent: RemovalConsent): Promise<ChangeOutcome> {

@@ -1,4 +1,5 @@
-/** What a provider does over the JSON API, `me` and below, with number and password by Basic authentication. */
+/** Requests of a provider over the JSON API, `me` and below, with number and password by Basic
+ * authentication. */
 import { Hono, type Context } from 'hono';
 import { clientAddress } from '../web/client.js';
 import { MAX_RS_ERRORS, MAX_RS_URLS } from '../wire/qm-rs.js';
@@ -13,7 +14,7 @@ type Ask = Context<{ Bindings: NodeBindings }>;
 
 /** Errors in an answer, where nothing else is asked for. */
 const ERRORS_A_PAGE = 100;
-/** Of the urls that are asked for: a line to the Queue Manager has room for them. */
+/** Most bytes of the urls that are asked for: a line to the Queue Manager has room for them. */
 const MAX_URL_BYTES = 200_000;
 
 export interface MeApiOptions {

@@ -1,4 +1,4 @@
-/** What the parts of the JSON API share: bodies, the network of a client, how a pair is shown. */
+/** The common part of the JSON API: bodies, the network of a client, how a pair is shown. */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -10,7 +10,7 @@ import type { IssuedPair } from './registrar.js';
 
 const NETWORK_BITS = { ipv4: 24, ipv6: 48 } as const;
 
-/** What @hono/node-server hands on. */
+/** Bindings that @hono/node-server hands on. */
 export interface NodeBindings {
   incoming: IncomingMessage;
 }
@@ -27,7 +27,7 @@ export function boundedBody(maxBodyBytes: number) {
   });
 }
 
-/** Of a body that is a JSON object. @throws RsRequestRefused 400, 415 */
+/** Members of a body that is a JSON object. @throws RsRequestRefused 400, 415 */
 export async function membersOf(c: Ask): Promise<Record<string, unknown>> {
   const type = c.req.header('content-type') ?? '';
   // Forms of other pages can send everything but this without being asked first.
@@ -52,7 +52,7 @@ export function textOf(members: Record<string, unknown>, name: string): string |
   return value;
 }
 
-/** Of an applicant: a part of the internet that one person may have to themselves. */
+/** Network of an applicant: a part of the internet that one person may have to themselves. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return 'local';
   const parsed = ipaddr.process(address);

@@ -1,4 +1,5 @@
-/** The JSON API, `/api/v1` below the base path (docs/frontdoor-api.md). It has no cookies: what a request may do is in it. */
+/** The JSON API, `/api/v1` below the base path (docs/frontdoor-api.md). It has no cookies: what a request may
+ * do is in it. */
 import { Hono, type Context } from 'hono';
 import { LccError } from '../lib/errors.js';
 import { clientAddress } from '../web/client.js';
@@ -38,7 +39,7 @@ export interface ApiOptions {
   nowMs: () => number;
   /** Resolves after a time, or when what is waited for is over. */
   within: (over: Promise<void>, delayMs: number) => Promise<void>;
-  /** What nobody outside can mend. */
+  /** Reports a fault that nobody outside can mend. */
   failed: (path: string, error: unknown) => void;
 }
 
@@ -56,7 +57,8 @@ export function apiOf({
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
-  // Nothing that changes something comes from another site's page: a browser says where it is from, a program says nothing.
+  // Nothing that changes something comes from another site's page: a browser says where it is from, a program
+  // says nothing.
   api.use(async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, origin);
     await next();

@@ -1,7 +1,5 @@
-/**
- * A line in the log for each row of the audit, by either writer: this process as soon as it is committed, lccrs when its commit is
- * seen.
- */
+/** A line in the log for each row of the audit, by either writer: this process as soon as it is committed,
+ * lccrs when its commit is seen. */
 import type { RsDatabase } from '../db/rs/database.js';
 import type { Log } from '../lib/log.js';
 

@@ -1,6 +1,7 @@
 /**
- * Whether lccd-rs can do its work: what `/healthz` says. The Queue Manager and the UNS have to answer at their sockets, and rs.db
- * has to be read. However many ask, there is one look at a time, and its answer holds for a moment.
+ * Health of lccd-rs, for `/healthz`. The Queue Manager and the UNS have to answer at
+ * their sockets, and rs.db has to be read. However many ask, there is one look at a time, and its answer
+ * holds for a moment.
  */
 import type { Context } from 'hono';
 import type { RsDatabase } from '../db/rs/database.js';
@@ -28,7 +29,7 @@ export class Health {
     this.#options = options;
   }
 
-  /** What is wrong, a line each; none: nothing is. */
+  /** Troubles, a line each; none: nothing is wrong. */
   troubles(): Promise<readonly string[]> {
     const { clock } = this.#options;
     if (this.#last !== undefined && clock.monotonicMs() < this.#last.untilMs) return this.#last.troubles;

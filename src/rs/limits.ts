@@ -1,6 +1,7 @@
 /**
- * How often something may be done in a time: one table of kinds, each counted by a key. A use is a row of rs.db, in the transaction of what
- * it stands for; wrong passwords are counted in memory, for guesses must write nothing.
+ * How often something may be done in a time: one table of kinds, each counted by a key. A use is a row of
+ * rs.db, in the transaction of what it stands for; wrong passwords are counted in memory, for guesses must
+ * write nothing.
  */
 import type { RsDatabase } from '../db/rs/database.js';
 import { limitIn, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
@@ -15,9 +16,9 @@ export const USES_KEPT_MS = DAY_MS;
 interface Row {
   at: NumberKey;
   inMs: number;
-  /** What is done too often, as the refusal says it. */
+  /** The action that is done too often, as the refusal has it. */
   of: string;
-  /** What helps besides waiting. */
+  /** Another help besides waiting. */
   or?: string;
   code?: 'too-many' | 'too-often';
 }
@@ -121,7 +122,8 @@ export class LoginGuard {
   }
 
   /**
-   * Has a password checked. One that is being checked counts as wrong, so that many at a time are not more than one after the other.
+   * Has a password checked. One that is being checked counts as wrong, so that many at a time are not more
+   * than one after the other.
    * @throws RsRequestRefused 429 after too many wrong ones, whatever the password is; the same as `check`
    */
   async attempt<T>(network: string, check: () => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
-/** How a provider stands, in its own view: `GET me` of the API, with number and password by Basic authentication. */
+/** How a provider stands, in its own view: `GET me` of the API, with number and password by Basic
+ * authentication. */
 import type { RsQuestion } from '../wire/qm-rs.js';
 import { RsRequestRefused } from './refusal.js';
 import type { UnsDoor } from './uns-door.js';
@@ -9,7 +10,7 @@ export interface ProviderViewOptions {
   ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** Of what the Queue Manager says, what concerns the provider. */
+/** Fields of the Queue Manager's answer that concern the provider. */
 const SHOWN = [
   'roots',
   'bandwidth',

@@ -26,9 +26,9 @@ export function rsOptions({ home, settings }: Pick<Services, 'home' | 'settings'
     contact: rs.contact,
     mode: rs.mode,
     proxies: rs.proxies.map(parseNetwork),
-    /** What a new provider gets, as applicants are told; the Queue Manager has the say. */
+    /** Terms that a new provider gets, as applicants are told; the Queue Manager has the say. */
     first: firstTermsOf(rs),
-    /** Of content that is taken. */
+    /** Types of content that is taken. */
     mimetypes: uns.mime,
     leaveMs: rs.leaveMs,
     fullSetPeriodMs: qm.fullSetPeriodMs,

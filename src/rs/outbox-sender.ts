@@ -1,7 +1,5 @@
-/**
- * Sends what waits in the outbox to the Queue Manager, in order, until each operation has its answer. One that is answered `later`
- * keeps those of its provider waiting, and no others.
- */
+/** Sends what waits in the outbox to the Queue Manager, in order, until each operation has its answer. One
+ * that is answered `later` keeps those of its provider waiting, and no others. */
 import type { Connection } from '../daemon/types.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';

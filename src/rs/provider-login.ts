@@ -1,4 +1,4 @@
-/** Whether a number and a password belong together, and which generation of the password that is. */
+/** Tells if a number and a password belong together, and which generation of the password that is. */
 import type { ShownProvider } from '../db/providers/registered.js';
 import type { ProviderViewOptions } from './me.js';
 import { busy } from './refusal.js';

@@ -22,7 +22,7 @@ export class QmRsLink {
         for (const line of lines.read(chunk)) this.#answers.push(readRsAnswer(line));
       },
       () => {
-        // Its end alone does not close our side, and what connects again waits for that.
+        // The end of the other side alone does not close ours, and a new connection waits for that.
         this.close();
         return new LccError('peer.unavailable', 'the Queue Manager: connection closed');
       },
@@ -53,7 +53,8 @@ export class QmRsLink {
       await this.#talk.write(line, this.#timeoutMs, late);
       await this.#talk.until(() => this.#answers.length > 0, this.#timeoutMs, late);
     } catch (error) {
-      // A late answer would be taken for that of the next question, and a connection that is broken answers none.
+      // A late answer would be taken for that of the next question, and a connection that is broken answers
+      // none.
       this.close();
       throw error;
     }

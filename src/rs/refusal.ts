@@ -8,10 +8,8 @@ export function plainWords(text: string): string {
   return text.replace(SETTINGS, '');
 }
 
-/**
- * What a request is refused with: for programs a code, for people what is wrong and what to do. The setting of a limit is for the
- * operator alone: `message` and `named` have it, `what` and `advice` have not.
- */
+/** Refusal of a request: for programs a code, for people the fault and the advice. The setting of a limit is
+ * for the operator alone: `message` and `named` have it, `what` and `advice` have not. */
 export class RsRequestRefused extends Error {
   readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
   readonly code: string;

@@ -1,4 +1,4 @@
-/** What applicants do: a pair, "it is there", a look at how it stands; with the limits of each. */
+/** Requests of applicants: a pair, "it is there", a look at how it stands; with the limits of each. */
 import { hash, randomBytes } from 'node:crypto';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { PairKind, Registration, Wishes } from '../db/rs/registrations.js';
@@ -110,7 +110,8 @@ export class Registrar {
   }
 
   /**
-   * A pair for somebody who has forgotten the password. Nothing is said of the number until the site is proven.
+   * A pair for somebody who has forgotten the password. Nothing is said of the number until the site is
+   * proven.
    * @param address of one of the roots
    * @throws RsRequestRefused
    */
@@ -196,7 +197,7 @@ export class Registrar {
       this.#parts.mailing.stir();
     } catch (error) {
       if (!(error instanceof LccError)) return this.#parts.fail(error);
-      // It stays in its state until the next start puts it back.
+      // The pair stays in its state until the next start puts it back.
       this.#parts.log.error('end of a check not written', { registration: id, error: messageOf(error) });
     }
   }
@@ -296,10 +297,8 @@ export class Registrar {
       );
   }
 
-  /**
-   * A pair of the network that has the most of them for this host gives way, unless that is the one which asks: nobody keeps the owner of
-   * a site from registering it. @returns whether one did
-   */
+  /** A pair of the network that has the most of them for this host gives way, unless that is the one which
+   * asks: nobody keeps the owner of a site from registering it. @returns whether one did */
   #makeRoom(host: string, network: string): boolean {
     const { db, clock, options } = this.#parts;
     const { registrations, audit } = db;

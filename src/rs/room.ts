@@ -1,4 +1,4 @@
-/** Whether rs.db has room for more pairs. Without it there are no new ones; what there is goes on. */
+/** Room of rs.db for more pairs. Without it there are no new ones; those that are there go on. */
 import { dirname } from 'node:path';
 import { bytesToKeep, describeRoom, type FreeDisk } from '../config/free-disk.js';
 import type { RsDatabase } from '../db/rs/database.js';
@@ -9,9 +9,9 @@ import { RsRequestRefused } from './refusal.js';
 const RETRY_S = 3600;
 
 export interface RoomRules {
-  /** Of rs.db, without pages that are free again. */
+  /** Most bytes of rs.db, without pages that are free again. */
   maxBytes: number;
-  /** Of its disk. */
+  /** Free space that its disk must have. */
   minFree: FreeDisk;
 }
 
@@ -24,7 +24,7 @@ export class RsRoom {
     this.#rules = rules;
   }
 
-  /** What is full, for the operator. */
+  /** The place that is full, for the operator. */
   get shortage(): string | undefined {
     const { maxBytes, minFree } = this.#rules;
     if (this.#db.usedBytes >= maxBytes)

@@ -1,7 +1,8 @@
 /**
- * Sessions of people who have logged in with a browser. A token of 256 random bits is in its cookie; rs.db has the hash of it. Each login,
- * and each new password, makes another token, so that one that somebody else has put into the browser is worth nothing. Nobody else
- * writes them: what has been read of one is remembered until it ends here.
+ * Sessions of people who have logged in with a browser. A token of 256 random bits is in its cookie; rs.db
+ * has the hash of it. Each login, and each new password, makes another token, so that one that somebody else
+ * has put into the browser is worth nothing. Nobody else writes them: what has been read of one is remembered
+ * until it ends here.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuditEvent } from '../db/rs/audit.js';
@@ -12,7 +13,8 @@ import { step } from '../lib/steps.js';
 const HOUR_MS = 3_600_000;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[\w-]{43}$/;
-/** A look at a page is written down when the last one is older than this part of the idle time: reading costs no writing. */
+/** A look at a page is written down when the last one is older than this part of the idle time: reading costs
+ * no writing. */
 const SEEN_PART = 30;
 /** Sessions that are remembered; the others are read again. */
 const MAX_KNOWN = 1000;
@@ -27,7 +29,7 @@ export interface WebSessionLimits {
 }
 
 export interface WebSession extends Pick<SessionRow, 'kind' | 'account' | 'mark'> {
-  /** What its forms have to send back. */
+  /** Token that its forms must send back. */
   formToken: string;
 }
 
@@ -54,7 +56,7 @@ export class WebSessions {
     this.#limits = limits;
   }
 
-  /** What rs.db has of a token. */
+  /** Id of a token in rs.db. */
   static idOf(token: string): string {
     return hash('sha256', token);
   }
@@ -114,7 +116,7 @@ export class WebSessions {
     return session;
   }
 
-  /** What is remembered is read again: another program may have written rs.db. */
+  /** Remembered sessions are read again: another program may have written rs.db. */
   forget(): void {
     this.#known.clear();
   }
@@ -173,7 +175,7 @@ export class WebSessions {
     const audited: AuditEvent = {
       event,
       registration: null,
-      // What was given as a number need not be one.
+      // An account given as a number need not be one.
       pid: isProvider && /^\d{1,15}$/.test(account) ? Number(account) : null,
       by: kind,
       detail: isProvider ? detail : `${account} ${detail}`.trim(),

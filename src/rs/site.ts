@@ -9,7 +9,7 @@ export interface Site {
   /** A directory, as parsers write it; ends with a slash. */
   prefix: string;
   host: string;
-  /** Its name has no dot: only addresses that the operator allows may be meant. */
+  /** True if the name has no dot: only addresses that the operator allows may be meant. */
   isInner: boolean;
 }
 

@@ -48,8 +48,8 @@ const TIDY_MS = 60_000;
 const PING_MS = 60_000;
 
 /**
- * @throws LccError `usage` where no endpoint is given, `config` without rs.url; `peer.unavailable` when another lccd-rs has the
- *   database; as RsDatabase.open
+ * @throws LccError `usage` where no endpoint is given, `config` without rs.url; `peer.unavailable` when
+ *   another lccd-rs has the database; as RsDatabase.open
  */
 export async function startRs(services: Services): Promise<Running> {
   const { home, settings, log } = services;
@@ -238,7 +238,7 @@ async function run(
     operatorsRefused.tidy();
   };
   every(TIDY_MS, tidy);
-  // What was over while it was away.
+  // Pairs that ended while it was away.
   clock.after(0, () =>
     carefully(() => {
       transitions.tidy(options.keepMs, options.auditMs);
@@ -248,7 +248,7 @@ async function run(
   every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
   void watch().catch(fail);
 
-  /** What lccrs has decided is sent; sessions that somebody has taken out of rs.db end. */
+  /** Decisions of lccrs are sent; sessions that somebody has taken out of rs.db end. */
   async function watch(): Promise<void> {
     const watcher = new DatabaseWatch(
       db.path,

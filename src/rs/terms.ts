@@ -16,7 +16,7 @@ export const TERMS: readonly { name: keyof GivenTerms; label: string; unit: Unit
 
 export type MostTerms = Required<GivenTerms>;
 
-/** Of each term the higher one; a bandwidth of 0 has no limit. */
+/** The higher one of each term; a bandwidth of 0 has no limit. */
 export function higherTerms(most: MostTerms, has: GivenTerms): MostTerms {
   const higher = { ...most };
   for (const { name } of TERMS) {

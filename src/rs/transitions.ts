@@ -1,6 +1,7 @@
 /**
- * Transitions of a registration with all that belongs into one transaction: the row, the operation for the Queue Manager, the audit.
- * lccd-rs and lccrs make them alike; of two that try at once one finds the state changed.
+ * Transitions of a registration with all that belongs into one transaction: the row, the operation for the
+ * Queue Manager, the audit. lccd-rs and lccrs make them alike; of two that try at once one finds the state
+ * changed.
  */
 import type { Slots } from '../config/hours.js';
 import type { AuditEvent } from '../db/rs/audit.js';
@@ -115,7 +116,8 @@ export class Transitions {
     step('rs.approved.committed');
   }
 
-  /** The operator refuses a site, proven or not. @throws LccError `usage` when it neither waits nor is a pair that nobody checks now */
+  /** The operator refuses a site, proven or not. @throws LccError `usage` when it neither waits nor is a pair
+   * that nobody checks now */
   refuse(id: number, why: string, who = 'lccrs'): void {
     this.#db.write(() => {
       const registration = this.#require(id);
@@ -129,7 +131,7 @@ export class Transitions {
     step('rs.refused.committed');
   }
 
-  /** What an operator does to a provider, registered or added by lccpidb. @param why for the audit */
+  /** Control of an operator over a provider, registered or added by lccpidb. @param why for the audit */
   control(change: OperatorChange, why: string, who: string): void {
     const { op, pid, ...limits } = change;
     const given = Object.keys(limits).length === 0 ? '' : ` ${JSON.stringify(limits)}`;
@@ -202,7 +204,7 @@ export class Transitions {
     if (isNew) step('rs.answer.committed');
   }
 
-  /** What is over by itself is, and what was over for long is forgotten. */
+  /** Ends pairs that are over by time, and forgets those that have been for long. */
   tidy(keepMs: number, auditMs: number): void {
     const nowMs = this.#nowMs();
     const expired = this.#db.write(() => {
@@ -223,7 +225,8 @@ export class Transitions {
     if (expired > 0) step('rs.expired.committed');
   }
 
-  /** Hours of providers, where a zone has changed its offset since they were mapped. @returns whether there are any */
+  /** Hours of providers, where a zone has changed its offset since they were mapped. @returns whether there
+   * are any */
   mapHours(): boolean {
     const nowMs = this.#nowMs();
     const { providers, outbox } = this.#db;
@@ -282,7 +285,9 @@ export class Transitions {
     this.#note('renumbered', { ...registration, pid }, 'rs', `instead of ${registration.pid}`);
   }
 
-  /** News for the confirmed address, if there is one: that of the registration that the provider began with. */
+  /**
+   * News for the confirmed address, if there is one: that of the registration that the provider began with.
+   */
   #tell({ id, pid }: Pick<Registration, 'id' | 'pid'>, text: string | undefined): void {
     if (text === undefined) return;
     const { addresses } = this.#db;
@@ -322,9 +327,9 @@ export const BY: Readonly<Record<PairKind, 'applicant' | 'provider'>> = {
 };
 
 const DUE_AT_A_TIME = 1000;
-/** Of an operation that belongs to none. */
+/** Number of an operation that belongs to no registration. */
 const NO_REGISTRATION = 0;
-/** What a pair ends with. */
+/** The Queue Manager's operation for each kind of pair. */
 const OPERATION_OF: Readonly<Record<PairKind, RsChange['op']>> = {
   new: 'register',
   root: 'root-add',

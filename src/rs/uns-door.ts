@@ -9,12 +9,13 @@ import type { UrlRecord } from '../wire/url.js';
 import { busy, RsRequestRefused } from './refusal.js';
 
 export interface UnsDoorOptions {
-  /** Of its socket. */
+  /** Path of its socket. */
   path: string;
   xml: XmlLimits;
   timeoutMs: number;
   clock: Clock;
-  /** When a provider that leaves is gone, in seconds; null: it does not leave; undefined: the Queue Manager is away. */
+  /** When a provider that leaves is gone, in seconds; null: it does not leave; undefined: the Queue Manager
+   * is away. */
   leaveAt: (pid: number) => Promise<number | null | undefined>;
 }
 
@@ -33,8 +34,8 @@ export class UnsDoor {
 
   /**
    * @param address of the client
-   * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password, 503; 403 for one that leaves,
-   *   to a client that has its password
+   * @throws RsRequestRefused 401 alike for a number that is unknown, disabled or has another password, 503;
+   *   403 for one that leaves, to a client that has its password
    */
   async look(pid: string, password: string, address: string): Promise<ProviderLook> {
     const { report, errors, rejected } = await this.#ask(pid, password, address);
@@ -51,7 +52,7 @@ export class UnsDoor {
   }
 
   /**
-   * Whether number and password belong together, also of one that may not connect.
+   * True if number and password belong together, also of one that may not connect.
    * @throws RsRequestRefused 401, 503
    */
   async isRight(pid: string, password: string, address: string): Promise<{ enabled: boolean }> {
@@ -60,7 +61,7 @@ export class UnsDoor {
     throw rejected === NOT_TOGETHER ? notTogether() : busy();
   }
 
-  /** Whether somebody listens there. */
+  /** True if somebody listens there. */
   async isThere(): Promise<boolean> {
     const { path, timeoutMs, clock } = this.#options;
     return new Promise(resolve => {

@@ -1,4 +1,4 @@
-/** What an applicant asks for besides a site: a bandwidth, and hours of the day. */
+/** Wishes of an applicant besides a site: a bandwidth, and hours of the day. */
 import { formatAmount, parseAmount } from '../config/amounts.js';
 import { limitText } from '../config/settings/index.js';
 import {
@@ -16,11 +16,11 @@ import { hoursFromZone, isZone } from './zone-hours.js';
 
 /** As an applicant writes them; '' and undefined: nothing is wished. */
 export interface WrittenWishes {
-  /** Such as `500KB`, bytes per second. */
+  /** Bytes per second, as `500KB`. */
   bandwidth?: string | undefined;
-  /** Such as `0-7,22-23`, of the day or of the week. */
+  /** Hours of the day or of the week, as `0-7,22-23`. */
   hours?: string | undefined;
-  /** Of the hours; without one they are of the LCC's own. */
+  /** Zone of the hours; without one they are of the LCC's own. */
   zone?: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export function wishesOf(
   wishes.hours = maskOf(hours);
   if (zone !== '') wishes.zone = zone;
   if (!isNever(timeofdayOf(wishes, slots, nowMs))) return wishes;
-  // Of the week, where an hour counts if it is permitted on every day.
+  // Hours of the week, where an hour counts if it is permitted on every day.
   if (isTooFine(wishes.hours, slots))
     throw noHours('this cache knows the hours of a day, and hours over 23 are those of a week', slots);
   throw new RsRequestRefused(

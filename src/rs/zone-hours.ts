@@ -1,6 +1,7 @@
 /**
- * Hours that a provider permits in the time of its own zone, as hours of the LCC. Both are taken with the offsets that hold now: they
- * are mapped again when either changes. An hour of the LCC of which only a part is permitted is not.
+ * Hours that a provider permits in the time of its own zone, as hours of the LCC. Both are taken with the
+ * offsets that hold now: they are mapped again when either changes. An hour of the LCC of which only a part
+ * is permitted is not.
  */
 import { hoursOfMask, WEEK_SLOTS, type Hours, type Slots } from '../config/hours.js';
 
@@ -8,7 +9,7 @@ const HOUR_MINUTES = 60;
 
 const DAYS = 7;
 
-/** Whether this is a zone that has a name, such as `Europe/Berlin`. */
+/** True if this is a zone that has a name, such as `Europe/Berlin`. */
 export function isZone(zone: string): boolean {
   try {
     // Offsets are understood as well, and change with no summer.

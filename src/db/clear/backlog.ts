@@ -1,9 +1,9 @@
 /**
- * Backlog of a rail: one entry for each rail and url that it must still be sent: one entry for each rail and
- * url. Entries are numbered in one order with publications (`publish_seq`), and of two for one rail and url
- * the later one counts: a clearing where a page was to be put settles both. A page that is put overtakes what
- * was to be cleared before: that entry stays for lccd-hard, which may have sent it, and is marked (`body_sha`
- * is empty) until it is settled by a new publication of the page.
+ * Backlog of a rail: one entry for each rail and url that it must still be sent. Entries are numbered in one
+ * order with publications (`publish_seq`), and of two for one rail and url the later one counts: a clearing
+ * where a page was to be put settles both. A page that is put overtakes what was to be cleared before: that
+ * entry stays for lccd-hard, which may have sent it, and is marked (`body_sha` is empty) until it is settled
+ * by a new publication of the page.
  */
 import type { Db } from '../../lib/sqlite.js';
 import { SqlStore } from '../sqlite/sql-store.js';

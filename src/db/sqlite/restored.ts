@@ -19,8 +19,8 @@ const REMEDY = 'put the right one in its place, or stop lccd and run lccfsck --r
 
 /**
  * The fault of a database file that is empty or not there, though one was served: as a full disk or a power
- * cut may leave it: as a full disk or a power cut may leave it. A new one in its place would make the loss
- * definite. Undefined: nothing that could be seen.
+ * cut may leave it. A new one in its place would make the loss definite. Undefined: nothing that could be
+ * seen.
  */
 export function hasVanished(path: string, { what }: Marked = LCC_DB): string | undefined {
   const file = statSync(path, { throwIfNoEntry: false });

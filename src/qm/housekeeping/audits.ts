@@ -31,7 +31,8 @@ export interface AuditsOptions {
   onSet: (set: WaitingSet) => void;
 }
 
-/** What becomes of audits: what is looked at twice, what nobody announced within the hour, and when the next one is. */
+/** Upkeep of audits: urls that are looked at twice, changes that nobody announced within the hour, and the
+ * time of the next audit. */
 export class Audits implements Chore {
   readonly #options: AuditsOptions;
 

@@ -22,7 +22,8 @@ export interface ContentAgesOptions {
   store: QueueStore;
   clock: Clock;
   log: Log;
-  /** A provider silent for this time, or with content this old that is going to expire, is asked for a full set; 0 = never. */
+  /** A provider silent for this time, or with content this old that is going to expire, is asked for a full
+   * set; 0 = never. */
   oldMs: number;
   /** Content not confirmed for this time is removed; 0 = never. */
   expireMs: number;
@@ -31,8 +32,8 @@ export interface ContentAgesOptions {
 }
 
 /**
- * Looks after content that has not been confirmed for long: walks all of it in the order of ids, a page at a time, round
- * after round. The place is not kept: a restart begins a new round, which costs nothing but time.
+ * Looks after content that has not been confirmed for long: walks all of it in the order of ids, a page at a
+ * time, round after round. The place is not kept: a restart begins a new round, which costs nothing but time.
  */
 export class ContentAges implements Chore {
   readonly #options: ContentAgesOptions;

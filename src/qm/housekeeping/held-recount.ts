@@ -18,10 +18,8 @@ export interface HeldRecountOptions {
   log: Log;
 }
 
-/**
- * Counts again what held sets would remove: what was announced again meanwhile would stay. A set of which nothing is left is
- * given up, so that nobody is asked for a decision that decides nothing.
- */
+/** Counts again what held sets would remove: what was announced again meanwhile would stay. A set of which
+ * nothing is left is given up, so that nobody is asked for a decision that decides nothing. */
 export class HeldRecount implements Chore {
   readonly #options: HeldRecountOptions;
   #work: { set: HeldSet; steps: Generator<LeftOver, void>; left: LeftOver } | undefined;

@@ -20,9 +20,10 @@ export interface SetPlacesOptions {
 }
 
 /**
- * Checks whether the sets of the queue (qpsdb) agree with its urls: the first of them at the start, where the sets are derived
- * again when they do not, the others afterwards, round after round. A disagreement found then is noted, and ends the Queue
- * Manager: its memory is about the sets as they were. The next start derives the sets again, once for the same reason.
+ * Checks whether the sets of the queue (qpsdb) agree with its urls: the first of them at the start, where the
+ * sets are derived again when they do not, the others afterwards, round after round. A disagreement found
+ * then is noted, and ends the Queue Manager: its memory is about the sets as they were. The next start
+ * derives the sets again, once for the same reason.
  */
 export class SetPlaces implements Chore {
   readonly #options: SetPlacesOptions;

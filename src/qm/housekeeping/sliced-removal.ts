@@ -19,7 +19,7 @@ export interface SlicedRemovalOptions {
 export interface Removal {
   /** A slice each; each gives the number of urls that it removed. */
   slices: Generator<number, void>;
-  /** Whether it is still wanted: read in the transaction of each slice. */
+  /** True if it is still wanted: read in the transaction of each slice. */
   isWanted: () => boolean;
   /** In the transaction after the last slice. */
   end: () => void;

@@ -6,7 +6,7 @@ import { step } from '../../lib/steps.js';
 import type { Chore } from '../housekeeping.js';
 
 const DAY_MS = 86_400_000;
-/** What a score that was low must be again. */
+/** Score that one that was low must reach again. */
 const GOOD_SCORE = 60;
 
 export interface TruthEffectsOptions {
@@ -17,7 +17,9 @@ export interface TruthEffectsOptions {
   changed: (pid: number) => void;
 }
 
-/** Daily: what a provider's score of truthfulness does to its priority. Also forgets counts that are too old. */
+/**
+ * Daily: what a provider's score of truthfulness does to its priority. Also forgets counts that are too old.
+ */
 export class TruthEffects implements Chore {
   readonly #options: TruthEffectsOptions;
   #providers: Readonly<Record<ScoreClass, number>> = { low: 0, fair: 0, good: 0, unknown: 0 };

@@ -1,6 +1,7 @@
 /**
- * The gate: what nobody announced is fetched only where the robots.txt of its origin permits it, as it is when its turn comes.
- * The turn of the first url of an origin asks for that file, in the provider's lane; the url has its turn again after that.
+ * The gate: what nobody announced is fetched only where the robots.txt of its origin permits it, as it is
+ * when its turn comes. The turn of the first url of an origin asks for that file, in the provider's lane; the
+ * url has its turn again after that.
  *
  *     its turn ──rules are known──▶ fetched, or forbidden (code 615): no request
  *        ▲ ╰────they are not──▶ the file is asked for ──▶ answered ──╮
@@ -36,16 +37,14 @@ export interface GateOptions {
   userAgent: string;
 }
 
-/**
- * What a url may do now: `ask`: its origin's robots.txt first; `wait`: for that, which is on its way; `closed`: its origin is left
- * alone by what nobody announced.
- */
+/** Passage of a url now: `ask`: its origin's robots.txt first; `wait`: for that, which is on its way;
+ * `closed`: its origin is left alone by what nobody announced. */
 export type Passage = 'go' | 'forbidden' | 'ask' | 'wait' | 'closed';
 
-/** What a result says of an origin, for the transaction that takes it up. */
+/** News of an origin in a result, for the transaction that takes it up. */
 export interface OriginNews {
   origin: string;
-  /** What is kept of its robots.txt from now on, where that was asked for. */
+  /** Its robots.txt to be kept from now on, where that was asked for. */
   robots?: StoredRobots;
   /** Otherwise for how long it is left alone. */
   pause?: OriginPause;
@@ -68,7 +67,7 @@ export class Gate {
     return this.#counts;
   }
 
-  /** What a url may do whose turn has come. */
+  /** Passage of a url whose turn has come. */
   passageOf(row: WaitingRow, terms: SiteTerms): Passage {
     // safeguard: urls of owners not waiting for a robots.txt
     if ((row.flags & UNASKED) === 0) return 'go';
@@ -93,7 +92,9 @@ export class Gate {
     return this.#options.clock.monotonicMs() + waitS * 1000;
   }
 
-  /** Milliseconds between two fetches that the origin of a url wishes for, as far as that is known; 0: none. */
+  /**
+   * Milliseconds between two fetches that the origin of a url wishes for, as far as that is known; 0: none.
+   */
   crawlDelayMs(row: WaitingRow, terms: SiteTerms): number {
     if (!isGated(row)) return 0;
     const origin = hostOf(row.furl ?? row.curl);
@@ -127,7 +128,7 @@ export class Gate {
     return request;
   }
 
-  /** What came of a request for a robots.txt. */
+  /** News in the answer to a request for a robots.txt. */
   news(url: string, result: RobotsResult): OriginNews {
     const origin = hostOf(url);
     const nowS = this.#nowS();
@@ -136,15 +137,13 @@ export class Gate {
     return { origin, robots };
   }
 
-  /**
-   * What came of a url that nobody announced.
-   * @returns undefined: it says nothing of its origin that is not known
-   */
+  /** News in the result of a url that nobody announced. @returns undefined: nothing about its origin that is
+   * not known */
   heard(url: string, result: FetchDone): OriginNews | undefined {
     const origin = hostOf(url);
     const before = this.#rules.row(origin);
     const isSilent = result.status === 'error' && result.reach === 'provider';
-    // What was sent before the last failure says nothing new.
+    // A request from before the last failure says nothing new.
     if (this.#waitS(before) > 0) return isSilent ? { origin } : undefined;
     const isAway = isSilent || patienceOf(result) > 0;
     if (!isAway && (before?.failures ?? 0) === 0) return undefined;
@@ -162,13 +161,14 @@ export class Gate {
     else if (pause !== undefined) store.robots.pause(origin, pause, this.#nowS());
   }
 
-  /** It is committed. @returns providers that waited for it */
+  /** The news is committed. @returns providers that waited for it */
   written({ origin, robots }: OriginNews): Iterable<number> {
     this.#rules.forget(origin);
     return robots === undefined ? [] : this.over(origin);
   }
 
-  /** A robots.txt has come, or the request came back: those that wait for it have their turn. @returns the providers */
+  /** A robots.txt has come, or the request came back: those that wait for it have their turn. @returns the
+   * providers */
   over(url: string): Iterable<number> {
     const origin = hostOf(url);
     const waiting = this.#asked.get(origin) ?? new Set<number>();
@@ -176,12 +176,12 @@ export class Gate {
     return waiting;
   }
 
-  /** What is written of robots.txt files is not what it was. */
+  /** The written robots.txt files have changed. */
   reload(): void {
     this.#rules.forgetAll();
   }
 
-  /** What comes of a url that is forbidden: nothing is sent for it. */
+  /** Result of a url that is forbidden: nothing is sent for it. */
   forbidden(): FetchFailed {
     this.#counts.robots_forbidden++;
     return FORBIDDEN;

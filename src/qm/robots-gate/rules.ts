@@ -8,7 +8,7 @@ import { isStale, meaningOf } from '../../robots/answer.js';
 const MAX_ORIGINS = 4096;
 const MAX_RULES_BYTES = 8 * 1024 * 1024;
 
-/** Of an origin that did not answer before its robots.txt was asked for. */
+/** Row of an origin that did not answer before its robots.txt was asked for. */
 const NOT_ASKED = { http: 0, body: null, etag: null, lastmodified: null, fetched: 0 };
 
 interface Compiled {
@@ -31,7 +31,7 @@ export class OriginRules {
     this.#startS = startS;
   }
 
-  /** What is kept of an origin's robots.txt. */
+  /** The kept robots.txt of an origin. */
   row(origin: string): StoredRobots | undefined {
     return this.#compiled(origin).row;
   }
@@ -62,7 +62,7 @@ export class OriginRules {
     compiled.row = { ...(compiled.row ?? { ...NOT_ASKED, checked: nowS }), ...pause };
   }
 
-  /** What is kept has changed. */
+  /** The kept robots.txt has changed. */
   forget(origin: string): void {
     const compiled = this.#origins.get(origin);
     if (compiled === undefined) return;
@@ -70,7 +70,7 @@ export class OriginRules {
     this.#bytes -= compiled.bytes;
   }
 
-  /** What is kept of any may have changed. */
+  /** Any kept robots.txt may have changed. */
   forgetAll(): void {
     this.#origins.clear();
     this.#bytes = 0;

@@ -1,4 +1,5 @@
-/** Results of urls that nobody announced, and of the requests for a robots.txt in their place, on their way to the database. */
+/** Results of urls that nobody announced, and of the requests for a robots.txt in their place, on their way
+ * to the database. */
 import type { FetchDone, FetchInline, FetchRedirect } from '../../wire/fetch.js';
 import type { Arrival, Settled } from '../results.js';
 import type { Request } from '../workers.js';
@@ -16,7 +17,8 @@ type Roots = { isInside: (url: string) => boolean } | undefined;
 export class Unasked {
   readonly gate: Gate;
   readonly origins: WaitingOrigins;
-  /** Redirects so far, by place in the queue: where one leads takes the place of the url, so that each is asked for once. */
+  /** Redirects so far, by place in the queue: where one leads takes the place of the url, so that each is
+   * asked for once. */
   readonly #chains = new Map<number, number>();
 
   constructor(options: GateOptions & WaitingOriginsParts) {
@@ -24,7 +26,7 @@ export class Unasked {
     this.origins = new WaitingOrigins(options);
   }
 
-  /** What is to be taken up of a result. */
+  /** The part of a result that must be taken up. */
   arrivalOf(
     { arrival: sent, url, isRobots }: Request,
     result: FetchDone | FetchInline,
@@ -43,13 +45,13 @@ export class Unasked {
       : { sent, result, news };
   }
 
-  /** It is committed. @returns providers whose urls waited for it */
+  /** The result is committed. @returns providers whose urls waited for it */
   over({ arrival: { news, sent }, outcome }: Settled): Iterable<number> {
     if (outcome === 'done') this.#chains.delete(sent.pos);
     return news === undefined ? [] : this.gate.written(news);
   }
 
-  /** It came back as if it had never been sent. @returns providers whose urls waited for it */
+  /** The request came back as if it had never been sent. @returns providers whose urls waited for it */
   cameBack({ isRobots, url }: Request): Iterable<number> {
     return isRobots === true ? this.gate.over(url) : [];
   }

@@ -1,7 +1,7 @@
 /**
- * Providers whose urls wait that nobody announced, for their origin is left alone: when they are looked at again, and which of them
- * are aside meanwhile, so that those of other origins go on. In memory only: after a restart each finds at its turn what is written
- * of its origin.
+ * Providers whose urls wait that nobody announced, for their origin is left alone: when they are looked at
+ * again, and which of them are aside meanwhile, so that those of other origins go on. In memory only: after a
+ * restart each finds at its turn what is written of its origin.
  */
 import type { WaitingSet } from '../../db/queue/sets.js';
 import type { WaitingRow } from '../../db/queue/row.js';

@@ -1,17 +1,19 @@
 /**
- * How much of what a provider announces of its lengths comes: with errors, unchanged content and lies it is less. Announced
- * bytes keep others waiting, so those who announce too much are believed less each time, and nobody more than has come of it lately.
+ * How much of what a provider announces of its lengths comes: with errors, unchanged content and lies it is
+ * less. Announced bytes keep others waiting, so those who announce too much are believed less each time, and
+ * nobody more than has come of it lately.
  */
 
 /** How slowly earlier fetches are forgotten. */
 const FORGET = 0.8;
-/** Providers that are remembered, whether or not they have urls waiting: those of which something waited last. */
+/** Providers that are remembered, whether or not they have urls waiting: those of which something waited
+ * last. */
 const MOST_REMEMBERED = 10_000;
 
 export class Announced {
   #announcedBytes = 0;
   #receivedBytes = 0;
-  /** Of the last fetches, whatever was announced of them; undefined: there were none. */
+  /** Bytes of the last fetches, whatever was announced of them; undefined: there were none. */
   #latelyBytes: number | undefined;
 
   /** Bytes to expect of an announced length. */
@@ -19,7 +21,8 @@ export class Announced {
     return this.#announcedBytes === 0 ? len : len * (this.#receivedBytes / this.#announcedBytes);
   }
 
-  /** Bytes that others wait for at most while one of its urls is fetched. @param meanBytes what a fetch of anybody brings */
+  /** Bytes that others wait for at most while one of its urls is fetched. @param meanBytes what a fetch of
+   * anybody brings */
   mostAhead(meanBytes: number): number {
     return this.#latelyBytes ?? meanBytes;
   }

@@ -1,11 +1,11 @@
 /**
- * One limit of bytes per second (semantics.md, rule 9). Each fetch moves the time at which the next one is due: by what is
- * expected of it while it is under way, by what came when its result is there. The two are apart, so that an expectation
- * ends with its fetch and is never written down. Time lost between two fetches is made good, but never more of it than
- * keeps any 60 s within 5 % of the limit.
+ * One limit of bytes per second (semantics.md, rule 9). Each fetch moves the time at which the next one is
+ * due: by what is expected of it while it is under way, by what came when its result is there. The two are
+ * apart, so that an expectation ends with its fetch and is never written down. Time lost between two fetches
+ * is made good, but never more of it than keeps any 60 s within 5 % of the limit.
  */
 
-/** Of the 3 s that are 5 % of 60 s; what is being fetched, and was expected to be smaller, has the rest. */
+/** Leeway, of the 3 s that are 5 % of 60 s; a fetch that was expected to be smaller has the rest. */
 const LEEWAY_MS = 2500;
 /** How slowly the longest fetch is forgotten. */
 const FORGET = 0.99;
@@ -54,7 +54,8 @@ export class Meter {
     return this.isLimited ? this.#paidMs + this.#underWayMs() : -Infinity;
   }
 
-  /** The same if what is under way ended now, as if it had been received at the limit: what a restart goes on from. */
+  /** The same if what is under way ended now, as if it had been received at the limit: what a restart goes on
+   * from. */
   settledMs(nowMs: number): number {
     // safeguard: leaving what is expected out of what is written
     return Math.max(this.#paidMs, Math.min(this.dueMs, nowMs));
@@ -82,7 +83,7 @@ export class Meter {
     this.#expectedBytes += bytes;
   }
 
-  /** What was charged with `expected` bytes took `bytes`. */
+  /** A fetch charged with `expected` bytes took `bytes`. */
   received(expected: number, bytes: number, nowMs: number): void {
     this.refund(expected);
     if (!this.isLimited) return;
@@ -91,12 +92,13 @@ export class Meter {
     this.#paidMs = Math.min(this.#paidMs + this.#msOf(bytes), nowMs + this.#maxWaitMs);
   }
 
-  /** What was charged was never begun. */
+  /** A charged fetch was never begun. */
   refund(expected: number): void {
     this.#expectedBytes = Math.max(0, this.#expectedBytes - expected);
   }
 
-  /** Nobody knows how much came of what was charged: no more than the limit lets through in the time that it had. */
+  /** Nobody knows how much came of what was charged: no more than the limit lets through in the time that it
+   * had. */
   lost(expected: number, sentMs: number, nowMs: number): void {
     this.refund(expected);
     if (this.isLimited) this.#paidMs += Math.min(this.#msOf(expected), nowMs - sentMs);

@@ -3,7 +3,8 @@ import { keyOf, type OrderedSet, type SetProgress } from './progress.js';
 /** Places of a provider that are remembered as taken last; further ones keep their turn. */
 const MAX_PLACES = 100_000;
 
-/** Places of a provider's urls that are taken when nothing else is left: their host does not answer, others may. */
+/** Places of a provider's urls that are taken when nothing else is left: their host does not answer, others
+ * may. */
 export class Behind<S extends OrderedSet> {
   /** The sets that have such places, the one that is here longest first. */
   readonly #sets = new Map<number, SetProgress<S>>();

@@ -1,7 +1,8 @@
 /**
- * Keys that wait, each until its time, without looking at all of them: a table of cells, `gridMs` wide, as far as `horizonMs`
- * ahead; a key that has to wait longer stands under its hour (`horizonMs` wide) and gets its cell when that begins. The cell
- * that is due is kept in order, so the grid makes no key wait longer than it has to.
+ * Keys that wait, each until its time, without looking at all of them: a table of cells, `gridMs` wide, as
+ * far as `horizonMs` ahead; a key that has to wait longer stands under its hour (`horizonMs` wide) and gets
+ * its cell when that begins. The cell that is due is kept in order, so the grid makes no key wait longer than
+ * it has to.
  */
 export interface DelayRules {
   gridMs: number;
@@ -17,7 +18,7 @@ export class DelayTable<K> {
   readonly #entries = new Map<K, Entry<K>>();
   readonly #hours: Boxes<Entry<K>>;
   readonly #cells: Boxes<Entry<K>>;
-  /** What is due before the next cell begins, the last one first; entries that were replaced may be among them. */
+  /** Entries due before the next cell begins, the last one first; replaced ones may be among them. */
   readonly #near: Entry<K>[] = [];
   #nowMs = 0;
 
@@ -39,7 +40,7 @@ export class DelayTable<K> {
     return this.#entries.get(key)?.dueMs;
   }
 
-  /** It waits until `dueMs` (monotonic), whatever it waited for before. */
+  /** The key waits until `dueMs` (monotonic), whatever it waited for before. */
   set(key: K, dueMs: number): void {
     this.delete(key);
     const entry = { key, dueMs };
@@ -75,7 +76,8 @@ export class DelayTable<K> {
     return Math.min(this.#next()?.dueMs ?? Infinity, this.#cells.nextMs, this.#hours.nextMs);
   }
 
-  /** When the first one has waited long enough; undefined when nobody waits. Looks at all that wait for the same cell. */
+  /** When the first one has waited long enough; undefined when nobody waits. Looks at all that wait for the
+   * same cell. */
   soonestMs(): number | undefined {
     return this.#next()?.dueMs ?? this.#cells.soonestMs() ?? this.#hours.soonestMs();
   }

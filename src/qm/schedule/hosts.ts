@@ -1,9 +1,10 @@
 /**
- * The line of providers that wait for a slot, as far as their hosts permit: at one host there are at most `perHost` lanes at
- * a time, whatever providers they are of. For each host, as many providers stand in the line as could have a lane there now;
- * the others are parked with their host, and come into the line when a place there falls free, the first of them first, with
- * the time that they have waited. So the first in the line can always be given a lane, and no provider of another host
- * waits for a host that is full. A parked provider that counts more than one of its host in the line takes its place there.
+ * The line of providers that wait for a slot, as far as their hosts permit: at one host there are at most
+ * `perHost` lanes at a time, whatever providers they are of. For each host, as many providers stand in the
+ * line as could have a lane there now; the others are parked with their host, and come into the line when a
+ * place there falls free, the first of them first, with the time that they have waited. So the first in the
+ * line can always be given a lane, and no provider of another host waits for a host that is full. A parked
+ * provider that counts more than one of its host in the line takes its place there.
  *
  *     parked ──a place at its host──▶ in the line ──a slot──▶ in a lane (lanes.ts)
  *        ▲─────a higher priority comes────╯
@@ -168,7 +169,7 @@ export class HostedLine {
     this.#forget(name, host);
   }
 
-  /** Of those in the line who counts least, and has waited least. */
+  /** The provider in the line that counts least, and has waited least. */
   #leastOf({ inLine }: Host): First | undefined {
     let least: (First & { sinceMs: number }) | undefined;
     for (const pid of inLine) {

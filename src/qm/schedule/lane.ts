@@ -1,16 +1,16 @@
-/** What lanes are made of: the rules, a provider and its states, a lane and its states, leave to send. */
+/** Parts of lanes: the rules, a provider and its states, a lane and its states, leave to send. */
 import { transitions } from '../../lib/states.js';
 import type { SetClass } from '../../wire/origin.js';
 import type { DelayRules } from './delays.js';
 
 /** 0 to 2; 2 goes first. */
 export const PRIORITIES = 3;
-/** What nobody announced counts less than all that was: links -1, scans and audits -2. */
+/** Priority of links -1, of scans and audits -2: less than all that was announced. */
 export const LOWEST = -2;
 
 export type Priority = -2 | -1 | 0 | 1 | 2;
 
-/** What a provider counts as whose next url is of a set of that class. */
+/** Priority of a provider whose next url is of a set of that class. */
 export function priorityOf(own: 0 | 1 | 2, setClass: SetClass): Priority {
   if (setClass === 0) return own;
   return setClass === 1 ? -1 : LOWEST;
@@ -40,16 +40,14 @@ export interface LaneProvider {
   parallel: number;
   /** Urls on their way in one lane, at least; 1: exactly one. */
   window: number;
-  /**
-   * Scheme, host and port of all its urls; undefined when it has several: then those of its next url are seen as that is
-   * taken. Of one in a group that is its host, wherever its urls are.
-   */
+  /** Scheme, host and port of all its urls; undefined when it has several: then those of its next url are
+   * seen as that is taken. Of one in a group that is its host, wherever its urls are. */
   host?: string | undefined;
 }
 
 const GROUP = 'group ';
 
-/** What stands for the hosts of a group's providers. */
+/** Name that stands for the hosts of a group's providers. */
 export function hostOfGroup(name: string): string {
   return GROUP + name;
 }
@@ -81,7 +79,7 @@ export function enter(lane: Lane, state: LaneState): void {
 }
 
 export interface Lane {
-  /** What requests of this lane carry: `pid`, or `pid.n` for the further ones of a parallel provider. */
+  /** Name in requests of this lane: `pid`, or `pid.n` for the further ones of a parallel provider. */
   name: string;
   pid: number;
   provider: ProviderLanes;
@@ -92,15 +90,13 @@ export interface Lane {
   turnLeft: number;
   /** Urls that were answered, or came back. */
   done: number;
-  /** What its provider counted as when it was opened, until the turn is over. */
+  /** Priority of its provider when it was opened, until the turn is over. */
   priority: number;
   state: LaneState;
 }
 
-/**
- * The states of a provider; lanes.ts says what moves each, docs/design/states.md what is left of it after a restart. One that
- * may have several lanes can have a place in the line while it is in a lane.
- */
+/** The states of a provider; lanes.ts says what moves each, docs/design/states.md what is left of it after a
+ * restart. One that may have several lanes can have a place in the line while it is in a lane. */
 export type ProviderState = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
 
 const providerBecomes = transitions<ProviderState>('provider', {
@@ -123,7 +119,7 @@ export interface LinePlace {
 /** A provider as its lanes see it. */
 export interface ProviderLanes extends LaneProvider {
   state: ProviderState;
-  /** Of its next url, as far as that is known. */
+  /** Host of its next url, as far as that is known. */
   host: string;
   hasUrls: boolean;
   hindrances: Set<Hindrance>;
@@ -135,19 +131,20 @@ export interface ProviderLanes extends LaneProvider {
   place: LinePlace | undefined;
   /** Send one url only and see: the site did not answer last time. */
   probing: boolean;
-  /** It has a large set, and others are there. */
+  /** True if it has a large set, and others are there. */
   yielding: boolean;
   /** Most urls on their way in one lane, so that its other lanes find work. */
   share: number;
   lanes: Map<string, Lane>;
 }
 
-/** Whether a url of it may be sent, in a lane that it has or gets. */
+/** True if a url of it may be sent, in a lane that it has or gets. */
 export function mayFetch({ hasUrls, hindrances, isDelayed, makesRoom }: ProviderLanes): boolean {
   return hasUrls && hindrances.size === 0 && !isDelayed && !makesRoom;
 }
 
-/** Something of the provider has changed: it enters the state that this means. @throws Error for a transition that is none */
+/** Something of the provider has changed: it enters the state that this means. @throws Error for a transition
+ * that is none */
 export function restate(provider: ProviderLanes): void {
   const state = meantBy(provider);
   if (state !== provider.state) provider.state = providerBecomes(provider.state, state, provider.pid);
@@ -176,7 +173,8 @@ function laneName(pid: number, n: number): string {
   return n === 0 ? String(pid) : `${pid}.${n}`;
 }
 
-/** One that nothing is known of yet. Property by property: spread makes objects of another shape, and all code that reads them is compiled twice. */
+/** One that nothing is known of yet. Property by property: spread makes objects of another shape, and all
+ * code that reads them is compiled twice. */
 export function newProvider(pid: number): ProviderLanes {
   return {
     pid,
@@ -224,10 +222,11 @@ export function newLane(
 const REFILL_URLS = 128;
 
 /**
- * How many urls are on their way in a lane at a time. Few lanes have large windows: a Queue Manager that writes results must
- * not leave them without urls meanwhile. A lane beyond the slots has one url.
+ * How many urls are on their way in a lane at a time. Few lanes have large windows: a Queue Manager that
+ * writes results must not leave them without urls meanwhile. A lane beyond the slots has one url.
  * @param lanesBeside lanes at its Bot Manager, its own included
- * @param sharedWindow urls on their way to a Bot Manager that its lanes share when that makes their windows larger
+ * @param sharedWindow urls on their way to a Bot Manager that its lanes share when that makes their windows
+ * larger
  */
 export function windowOf({ state, provider }: Lane, lanesBeside: number, sharedWindow: number): number {
   const { window, yielding, share } = provider;
@@ -235,7 +234,7 @@ export function windowOf({ state, provider }: Lane, lanesBeside: number, sharedW
   return Math.min(share, yielding ? window : Math.max(window, Math.floor(sharedWindow / lanesBeside)));
 }
 
-/** Whether it is worth reading urls for the lane. */
+/** True if it is worth reading urls for the lane. */
 export function isHungry({ inFlight, provider }: Lane, window: number): boolean {
   if (provider.yielding) return inFlight === 0;
   return 2 * (window - inFlight) >= Math.min(window, 2 * REFILL_URLS);

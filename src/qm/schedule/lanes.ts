@@ -1,19 +1,20 @@
 /**
- * The providers that may fetch now (semantics.md, rules 7 and 8). A lane is a provider's right to one fetch at a time at one
- * Bot Manager; urls are sent ahead into it, up to a window, and carried out there one after the other. A provider has one
- * lane, or as many as `parallel` allows.
+ * The providers that may fetch now (semantics.md, rules 7 and 8). A lane is a provider's right to one fetch
+ * at a time at one Bot Manager; urls are sent ahead into it, up to a window, and carried out there one after
+ * the other. A provider has one lane, or as many as `parallel` allows.
  *
- *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in-lane ──nothing left, or turn over──▶ resting / waiting
+ *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in-lane ──nothing left, or its turn──▶ resting
  *        ▲                     │ ▲
  *        ╰──── hindered ◀──────┴─┼──▶ delayed until a time (back-off, bandwidth, pace)
  *                                 ╰──▶ parked while its host has as many lanes as it may have (hosts.ts)
  *
- * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A lane beyond
- * the slots has one url on its way, which waits there for a slot. A higher priority goes first; among equals the provider
- * that waited longest; one that waits counts one priority higher for every `ageingMs`, so that every turn comes. A lane
- * that has had its turn while an equal waits gets no more urls. A lane is recalled, so that it ends with the url being
- * fetched, when a higher priority waits for its slot, or an equal for one whose turn is over, be it in the line or in a lane
- * beyond the slots; when its provider is hindered, and when that may have fewer lanes from now on.
+ * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work.
+ * A lane beyond the slots has one url on its way, which waits there for a slot. A higher priority goes first;
+ * among equals the provider that waited longest; one that waits counts one priority higher for every
+ * `ageingMs`, so that every turn comes. A lane that has had its turn while an equal waits gets no more urls.
+ * A lane is recalled, so that it ends with the url being fetched, when a higher priority waits for its slot,
+ * or an equal for one whose turn is over, be it in the line or in a lane beyond the slots; when its provider
+ * is hindered, and when that may have fewer lanes from now on.
  */
 import {
   enter,
@@ -87,7 +88,8 @@ export class LaneTable {
       for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
     }
     const kept = [...known.lanes.values()].filter(({ state }) => state !== 'recalled');
-    // Of more than it may have now, or with more on their way than they should have.
+    // All lanes are recalled: there are more than it may have now, or more urls on their way than there
+    // should be.
     const areAll = settings.window < known.window || settings.parallel > known.parallel;
     for (const lane of areAll ? kept : kept.slice(settings.parallel)) this.recall(lane);
     Object.assign(known, settings, { host: settings.host ?? known.host });
@@ -104,7 +106,7 @@ export class LaneTable {
     this.#providers.delete(pid);
   }
 
-  /** Whether there is something to fetch from the provider now. */
+  /** True if there is something to fetch from the provider now. */
   setHasUrls(pid: number, hasUrls: boolean): void {
     this.#change(pid, provider => (provider.hasUrls = hasUrls));
   }
@@ -146,7 +148,7 @@ export class LaneTable {
     this.#change(pid, provider => (provider.probing = probing));
   }
 
-  /** Whether its urls go out a window at a time, the next when all of the last are back. */
+  /** True if its urls go out a window at a time, the next when all of the last are back. */
   setYielding(pid: number, yielding: boolean): void {
     if (this.#providers.get(pid)?.yielding !== yielding)
       this.#change(pid, provider => (provider.yielding = yielding));
@@ -191,8 +193,8 @@ export class LaneTable {
   }
 
   /**
-   * Whether a url of that host may go into the lane, which is at one host at a time. If not, its provider has a lane there
-   * next.
+   * True if a url of that host may go into the lane, which is at one host at a time. If not, its provider has
+   * a lane there next.
    * @param isEmpty nothing is on its way in it
    */
   mayCarry(lane: Lane, host: string, isEmpty: boolean): boolean {
@@ -209,7 +211,7 @@ export class LaneTable {
     lane.inFlight += urls;
     lane.turnLeft -= urls;
     provider.hasUrls = more;
-    // Its Bot Manager may have gone meanwhile.
+    // The Bot Manager may have gone meanwhile.
     if (lane.inFlight === 0 && lane.state !== 'closed') this.#close(lane);
     else this.#settle(provider);
   }
@@ -237,10 +239,8 @@ export class LaneTable {
     return this.#workers.lanes;
   }
 
-  /**
-   * For the status: lanes in use by priority from 0 to 2, and those of what nobody announced, but for lanes that are ending; providers that wait for a slot, for a
-   * place at their host, for a time.
-   */
+  /** For the status: lanes in use by priority from 0 to 2, and those of what nobody announced, but for lanes
+   * that are ending; providers that wait for a slot, for a place at their host, for a time. */
   get counts() {
     return {
       lanes: this.lanes,
@@ -271,7 +271,8 @@ export class LaneTable {
     return Math.max(0, this.#windowOf(lane) - lane.inFlight);
   }
 
-  /** What waits is divided among the lanes the provider may have: one that took all would leave the others idle. */
+  /** The share of a lane: urls that wait are divided among the lanes the provider may have, for one that took
+   * all would leave the others idle. */
   #shareOf(provider: ProviderLanes, lane: Lane): number {
     if (provider.parallel === 1 || provider.window === 1) return Infinity;
     const lanes = Math.max(1, Math.min(provider.parallel, this.#rules.perHost, this.#workers.capacity));
@@ -290,7 +291,8 @@ export class LaneTable {
     return first !== undefined && isDueTo(first, lane, isTurnOver) && this.#workers.freest() === undefined;
   }
 
-  /** Recalls lanes for providers that wait for one, and lanes that must leave their slots to lanes beyond the slots. */
+  /** Recalls lanes for providers that wait for one, and lanes that must leave their slots to lanes beyond the
+   * slots. */
   #makeRoom(): void {
     this.#makeLanes();
     // safeguard: giving slots of lower priorities to lanes beyond the slots
@@ -342,7 +344,8 @@ export class LaneTable {
     this.#settle(provider);
   }
 
-  /** Puts the provider in the line, or takes it from there, and enters the state that it has now; wakes its lanes. */
+  /** Puts the provider in the line, or takes it from there, and enters the state that it has now; wakes its
+   * lanes. */
   #settle(provider: ProviderLanes): void {
     const most = provider.probing ? 1 : provider.parallel;
     // safeguard: one fetch of a provider at a time

@@ -1,6 +1,7 @@
 /**
- * The pace of providers: how long a site is left alone between the end of one fetch and the beginning of the next. With one,
- * urls are fetched one at a time, whatever else the provider is allowed, and nothing is sent ahead.
+ * The pace of providers: how long a site is left alone between the end of one fetch and the beginning of the
+ * next. With one, urls are fetched one at a time, whatever else the provider is allowed, and nothing is sent
+ * ahead.
  */
 
 /** No pause is longer (`qm.pace_ms`). */
@@ -8,13 +9,13 @@ const LONGEST_PACE_MS = 3_600_000;
 
 /** Between two fetches of what nobody announced, from a provider that says nothing else. */
 const SPIDER_PACE_MS = 1000;
-/** Such a fetch that took long is answered by a pause this many times as long … */
+/** A fetch that took long is answered by a pause this many times as long … */
 const SHARE = 2;
 /** … as far as that is no longer than this; and robots.txt is given what it wishes as far as this. */
 const LONGEST_SHARE_MS = 30_000;
 const LONGEST_WISH_MS = 60_000;
 
-/** What a provider says of it; null: what is configured. */
+/** Pace of a provider; null: what is configured. */
 interface PaceTerm {
   pacems: number | null;
   /** 1: urls that nobody announced are fetched, too. */
@@ -28,7 +29,8 @@ export interface LastFetch {
   tookMs: number;
 }
 
-/** What is fetched next: its owner's, or what nobody announced, with the pause that robots.txt wishes for (0: none). */
+/** The next fetch: of its owner's urls, or of one that nobody announced, with the pause that robots.txt
+ * wishes for (0: none). */
 export interface NextFetch {
   isUnasked: boolean;
   wishMs: number;
@@ -42,7 +44,7 @@ export class Pace {
     this.#defaultMs = defaultMs;
   }
 
-  /** Whether there is a pause between two fetches from the provider. */
+  /** True if there is a pause between two fetches from the provider. */
   isKept(provider: PaceTerm): boolean {
     return this.#leastMs(provider) > 0;
   }
@@ -67,10 +69,8 @@ export class Pace {
   }
 }
 
-/**
- * When the last fetch from each provider with a pace ended: also of those that have nothing queued for the moment. What was
- * fetched before the start ended at the start at the latest.
- */
+/** When the last fetch from each provider with a pace ended: also of those that have nothing queued for the
+ * moment. What was fetched before the start ended at the start at the latest. */
 export class LastEnds {
   readonly #startMs: number;
   /** In the order of their times. */

@@ -3,7 +3,7 @@ import { transitions } from '../../lib/states.js';
 import { rankOf, type SetClass } from '../../wire/origin.js';
 import type { SetSource } from './untouched.js';
 
-/** What the order needs to know of a row. */
+/** Columns of a row that the order needs. */
 export interface PlacedRow {
   pos: number;
   /** How often it has failed. */
@@ -88,7 +88,8 @@ export function push<S, R extends PlacedRow>(progress: SetProgress<S>, row: R, t
   taken.push({ set: progress.set, row });
 }
 
-/** A number, which rises with the order of sets: a text would be put together for every url. Slots are -1 to 168. */
+/** A number, which rises with the order of sets: a text would be put together for every url. Slots are -1 to
+ * 168. */
 export function keyOf(set: OrderedSet): number {
   return rankOf(set) * 256 + set.slot + 1;
 }

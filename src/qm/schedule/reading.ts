@@ -1,8 +1,9 @@
 import type { OrderedSet, SetProgress } from './progress.js';
 
 /**
- * The sets of a provider that are being read, in their order. Urls may come back into thousands at once, and sets before all
- * of those are begun one after the other: they are put in order when the first is wanted, and one before all others at once.
+ * The sets of a provider that are being read, in their order. Urls may come back into thousands at once, and
+ * sets before all of those are begun one after the other: they are put in order when the first is wanted, and
+ * one before all others at once.
  */
 export class Reading<S extends OrderedSet> {
   readonly #sets = new Map<number, SetProgress<S>>();

@@ -1,11 +1,12 @@
 /**
- * The sets of one provider of which nothing has been taken, in their order: the first of them here, the others where they
- * are, in the database. Their number may be a million; what is here is bounded.
+ * The sets of one provider of which nothing has been taken, in their order: the first of them here, the
+ * others where they are, in the database. Their number may be a million; what is here is bounded.
  *
- * All sets up to `#end` are here, or were and are begun; those after it are only in the database, and are read when few are
- * left here. So a set is found once, although its entry stays in the database for a while after its last url is done. Where
- * urls come back into a set that is not here, `#end` goes back to it, for there may be a million of those: then what is
- * begun after it is met again, and passed over. A set that is done may be met again too; it is found empty.
+ * All sets up to `#end` are here, or were and are begun; those after it are only in the database, and are
+ * read when few are left here. So a set is found once, although its entry stays in the database for a while
+ * after its last url is done. Where urls come back into a set that is not here, `#end` goes back to it, for
+ * there may be a million of those: then what is begun after it is met again, and passed over. A set that is
+ * done may be met again too; it is found empty.
  */
 import { rankOf, type SetClass } from '../../wire/origin.js';
 
@@ -22,7 +23,7 @@ export interface SetSource<S extends NumberedSet> {
   countSets(pid: number, afterRank: number, most: number): number;
 }
 
-/** Of `most`: beyond, those that are out of their order go back to the database. */
+/** Multiple of `most` beyond which sets that are out of their order go back to the database. */
 const MOST_TIMES = 2;
 
 export interface UntouchedOptions<S> {
@@ -59,7 +60,7 @@ export class Untouched<S extends NumberedSet> {
     return this.#sets.size;
   }
 
-  /** Whether none is only in the database. */
+  /** True if none is only in the database. */
   get areAllHere(): boolean {
     return this.#end === Infinity;
   }
@@ -74,7 +75,7 @@ export class Untouched<S extends NumberedSet> {
     if (this.#sets.size > MOST_TIMES * this.#most) this.#trim();
   }
 
-  /** Whether the set, which is not begun, is one of these. */
+  /** True if the set, which is not begun, is one of these. */
   has(set: S): boolean {
     const rank = rankOf(set);
     // safeguard: knowing sets that are only in the database, when rows come back into them
@@ -126,7 +127,8 @@ export class Untouched<S extends NumberedSet> {
     }
   }
 
-  /** Sets of a lower class may come without end while those of a higher one wait: only the first of all stay here. */
+  /** Sets of a lower class may come without end while those of a higher one wait: only the first of all stay
+   * here. */
   #trim(): void {
     let kept = 0;
     for (const rank of this.#sets.keys()) if (++kept === this.#most) return this.#goBackTo(rank);

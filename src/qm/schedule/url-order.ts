@@ -1,17 +1,17 @@
 /**
- * What is fetched next of one provider: its sets in the order of their absorption, a set's urls in the order sent,
- * and at the end of each set the urls that failed, fewest tries first.
+ * Order of the urls of one provider: its sets in the order of their absorption, a set's urls in the order
+ * sent, and at the end of each set the urls that failed, fewest tries first.
  *
- *     untouched ──its first row is taken──▶ reading ──its last one is──▶ waiting ──the rows it sent are done──▶ gone
+ *     untouched ──its first row is taken──▶ reading ──its last one is──▶ waiting ──its rows are done──▶ gone
  *                                             ▲  ▲                       │  │ ▲
  *                                             │  ╰───rows come back──────╯  │ ╰──they are due──╮
  *                                             ╰──────rows come back───── asleep ◀─bad ones are left
  *
- * While a set waits or sleeps the next one goes on: one stubborn url does not hold up what its provider sent later. There may be a million sets of a url each: few of the
- * untouched ones are in memory (untouched.ts), and no further one is begun while `asleep` of them sleep; nothing looks at
- * all of those. Rows that come into a set when their hours have begun are fetched at their places: the set is being read
- * again from the first of them. Nothing here is kept on disk: after a restart each set is read from its first row that is
- * left.
+ * While a set waits or sleeps the next one goes on: one stubborn url does not hold up what its provider sent
+ * later. There may be a million sets of a url each: few of the untouched ones are in memory (untouched.ts),
+ * and no further one is begun while `asleep` of them sleep; nothing looks at all of those. Rows that come
+ * into a set when their hours have begun are fetched at their places: the set is being read again from the
+ * first of them. Nothing here is on disk: after a restart each set is read from the first row that is left.
  */
 
 import { rankOf, type SetClass } from '../../wire/origin.js';
@@ -76,7 +76,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return this.#begun + this.#untouched.size;
   }
 
-  /** Whether no set is only in the database. */
+  /** True if no set is only in the database. */
   get areAllHere(): boolean {
     return this.#untouched.areAllHere;
   }
@@ -86,7 +86,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return this.#untouched.countElsewhere(Number.MAX_SAFE_INTEGER);
   }
 
-  /** Whether there are sets; it may be that their rows are gone. */
+  /** True if there are sets; it may be that their rows are gone. */
   get hasSets(): boolean {
     return this.#begun > 0 || this.#untouched.first() !== undefined;
   }
@@ -105,7 +105,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     this.#untouched.add(set);
   }
 
-  /** Rows have come into a set, which may be here already. @param places where they are, ascending, when they are few */
+  /** Rows have come into a set, which may be here already. @param places where they are, ascending, when they
+   * are few */
   join(set: S, places: readonly number[]): void {
     const first = places[0];
     if (first === undefined) return;
@@ -137,10 +138,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     this.#enter(progress, 'reading');
   }
 
-  /**
-   * Of a set that is not begun: it is read in its turn. Where the first of its rows are need not be remembered unless it has
-   * many places, in which others may be that wait.
-   */
+  /** Rows of a set that is not begun are read in its turn. Where the first of its
+   * rows are need not be remembered unless it has many places, in which others may be that wait. */
   #comeBack(set: S, first: number): void {
     if (set.lastpos - set.firstpos < MANY_PLACES) {
       this.#untouched.comeBack(set);
@@ -174,10 +173,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return taken;
   }
 
-  /**
-   * The class of the set that is read next, which may be found empty; where none is, of those that wait for failed urls the
-   * lowest.
-   */
+  /** The class of the set that is read next, which may be found empty; where none is, of those that wait for
+   * failed urls the lowest. */
   nextClass(): SetClass | undefined {
     const reading = this.#reading.first()?.set.class;
     const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first()?.class : undefined;
@@ -187,7 +184,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return found;
   }
 
-  /** How many rows could be taken now, bad ones apart, counted as far as `most`; one of each set that is far off. */
+  /** How many rows could be taken now, bad ones apart, counted as far as `most`; one of each set that is far
+   * off. */
   waiting(most: number): number {
     let found = 0;
     for (const { set, cursor, read, again } of this.#reading.values()) {
@@ -203,7 +201,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return found >= most ? most : found + this.#untouched.countElsewhere(most - found);
   }
 
-  /** Whether all rows of a set have been taken that have not failed. */
+  /** True if all rows of a set have been taken that have not failed. */
   isRead(set: S): boolean {
     return this.#find(set)?.read === true;
   }
@@ -229,7 +227,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   }
 
   /**
-   * The row's host does not answer, others may: it is taken by `takeBehind` only, without a try being counted.
+   * The row's host does not answer, others may: it is taken by `takeBehind` only, without a try being
+   * counted.
    * @returns false when the list of those is full: the row has to stay where it is
    */
   behind(set: S, pos: number): boolean {
@@ -271,7 +270,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     }
   }
 
-  /** Sets that have no row left; they are forgotten here. Those that only wait for their bad urls go to sleep. */
+  /** Sets that have no row left; they are forgotten here. Those that only wait for their bad urls go to
+   * sleep. */
   finished(): S[] {
     const over: S[] = [];
     for (const [key, progress] of this.#waiting) {
@@ -290,10 +290,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return over;
   }
 
-  /**
-   * When `take` may find bad urls, monotonic milliseconds; undefined when none are waiting. Of a set with rows out that is
-   * known when `finished` has been asked.
-   */
+  /** When `take` may find bad urls, monotonic milliseconds; undefined when none are waiting. Of a set with
+   * rows out that is known when `finished` has been asked. */
   nextDueMs(): number | undefined {
     return this.#wakes.nextMs();
   }
@@ -310,7 +308,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     }
   }
 
-  /** Takes a set to another state, if it is not in that; only here and where one begins are the sets of a state changed. */
+  /** Takes a set to another state, if it is not in that; only here and where one begins are the sets of a
+   * state changed. */
   #enter(progress: SetProgress<S>, state: BegunSetState): void {
     if (progress.state === state) return;
     const key = keyOf(progress.set);
@@ -355,7 +354,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       const row = this.#source.at(progress.again.shift() ?? 0);
       if (row === undefined) continue;
       if (row.tries === 0) push(progress, row, taken);
-      // A failed row stays after those of its set that have not failed, also when it comes back from its hours.
+      // A failed row stays after those of its set that have not failed, also when it comes back from its
+      // hours.
       else progress.badMs = undefined;
     }
     while (!progress.read && taken.length < limit) {
@@ -372,7 +372,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.badMs = undefined;
     const { psetid } = progress.set;
     const tries = this.#source.leastTries(psetid);
-    // The failed rows were removed meanwhile: the set's other rows have not failed, and may be set aside by `behind`.
+    // The failed rows were removed meanwhile: the set's other rows have not failed, and may be set aside by
+    // `behind`.
     if (tries === undefined) return;
     const wanted = limit - taken.length;
     const rows = this.#source.bad(psetid, tries, 0, wanted + progress.out.size);

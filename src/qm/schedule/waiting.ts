@@ -1,13 +1,13 @@
 /**
- * The providers that wait for a slot: higher priorities first, among equals the one that has waited longest. A provider
- * counts more the longer it has waited. Within one priority the first has waited longest, so
- * the first of all is one of five.
+ * The providers that wait for a slot: higher priorities first, among equals the one that has waited longest.
+ * A provider counts more the longer it has waited. Within one priority the first has waited longest, so the
+ * first of all is one of five.
  */
 import { LOWEST, PRIORITIES } from './lane.js';
 
 export interface First {
   pid: number;
-  /** What it counts as by now. */
+  /** Priority of the provider by now. */
   priority: number;
 }
 
@@ -77,10 +77,12 @@ interface Entry {
   order: number;
 }
 
-/** Entries that were removed and are still in the heap, beyond as many as it has: a fresh one is made without them. */
+/** Entries that were removed and are still in the heap, beyond as many as it has: a fresh one is made without
+ * them. */
 const MAX_STALE = 64;
 
-/** Those of one priority: a heap by the time since when they wait, in which those that were removed stay until they come up. */
+/** Those of one priority: a heap by the time since when they wait, in which those that were removed stay
+ * until they come up. */
 class PriorityLine {
   readonly #entries = new Map<number, Entry>();
   #heap: Entry[] = [];
@@ -145,9 +147,10 @@ function isBefore(a: Entry, b: Entry): boolean {
   return a.sinceMs < b.sinceMs || (a.sinceMs === b.sinceMs && a.order < b.order);
 }
 
-/** The priority that a provider counts as by now: one higher for every `ageingMs` that it has waited since it came. */
+/** The priority that a provider counts as by now: one higher for every `ageingMs` that it has waited since it
+ * came. */
 export function agedPriority(priority: number, sinceMs: number, nowMs: number, ageingMs: number): number {
-  // What nobody announced never counts as much as what was.
+  // Urls that nobody announced never count as much as those that were.
   const most = priority < 0 ? -1 : PRIORITIES - 1;
   // safeguard: ageing
   return Math.min(most, priority + Math.floor((nowMs - sinceMs) / ageingMs));

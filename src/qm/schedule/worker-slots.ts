@@ -57,15 +57,16 @@ export class WorkerSlots {
     return this.#workers.get(lane.worker)?.lanes.size ?? 1;
   }
 
-  /** Whether the lane's Bot Manager has more lanes than it may have, for it has fewer slots now. */
+  /** True if the lane's Bot Manager has more lanes than it may have, for it has fewer slots now. */
   isOverfull(lane: Lane): boolean {
     const worker = this.#workers.get(lane.worker);
     return worker === undefined || worker.lanes.size > this.#capacityOf(worker);
   }
 
   /**
-   * The worker with the largest share of its lanes free, among equals the one that was given none for longest: when there is
-   * little to do, one store must not fill up beside an empty one. Undefined when no worker has a free lane.
+   * The worker with the largest share of its lanes free, among equals the one that was given none for
+   * longest: when there is little to do, one store must not fill up beside an empty one. Undefined when no
+   * worker has a free lane.
    */
   freest(): number | undefined {
     let best: [number, LaneWorker] | undefined;
@@ -107,7 +108,7 @@ export class WorkerSlots {
     return promoted(worker);
   }
 
-  /** Whether the lane's slot is due to one of those that wait for a slot at its Bot Manager. */
+  /** True if the lane's slot is due to one of those that wait for a slot at its Bot Manager. */
   isDueToSpare(lane: Lane, isTurnOver: boolean): boolean {
     const spares = this.#workers.get(lane.worker)?.spares;
     if (spares?.has(lane) !== false) return false;
@@ -142,10 +143,8 @@ function promoted(worker: LaneWorker): Lane[] {
   return lanes;
 }
 
-/**
- * Lanes whose slots are due to lanes beyond the slots: of a lower priority, or of the same when their turn (in urls) is over.
- * Such slots come free in any case, one each, of lanes that are ending.
- */
+/** Lanes whose slots are due to lanes beyond the slots: of a lower priority, or of the same when their turn
+ * (in urls) is over. Such slots come free in any case, one each, of lanes that are ending. */
 function displacedOf(worker: LaneWorker, turn: number): Lane[] {
   if (worker.spares.size === 0) return [];
   const lanes: Lane[] = [];
@@ -170,10 +169,8 @@ function displacedOf(worker: LaneWorker, turn: number): Lane[] {
   return lanes;
 }
 
-/**
- * Whether the slot of a lane is due to another provider: one of a higher priority, or an equal when the lane's turn is
- * over.
- */
+/** True if the slot of a lane is due to another provider: one of a higher priority, or an equal when the
+ * lane's turn is over. */
 export function isDueTo(
   { pid, priority }: { pid: number; priority: number },
   lane: Lane,

@@ -1,4 +1,4 @@
-/** What goes out to Bot Managers and comes back: fetches, deletions, sync points. */
+/** Traffic with Bot Managers: fetches, deletions, sync points. */
 import type { Bound, Services } from '../../daemon/types.js';
 import { olderStore, readStoreWord, strangeStore } from '../../db/names/store-mark.js';
 import type { Endpoint } from '../../lib/endpoint.js';
@@ -11,7 +11,8 @@ import type { OpenStore } from './open-store.js';
 
 /** Urls of one provider before an equal that waits for a slot gets it, in windows. */
 const TURN_WINDOWS = 2;
-/** Sets of a provider kept in memory of which nothing has been taken; to read this many takes a tenth of a millisecond. */
+/** Sets of a provider kept in memory of which nothing has been taken; to read this many takes a tenth of a
+ * millisecond. */
 const UNTOUCHED_SETS = 128;
 /** Sets of a provider with failed urls; beyond this its other sets wait until those are due. Some 20 MB. */
 const SLEEPING_SETS = 20_000;

@@ -1,4 +1,4 @@
-/** What comes from UNSes: their connections, and the sets that are absorbed. */
+/** Traffic from UNSes: their connections, and the sets that are absorbed. */
 import { xmlLimitsOf } from '../../config/limits.js';
 import type { Bound, Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';

@@ -32,16 +32,15 @@ export interface OpenStore {
   gonePages: GonePages;
   /** Providers with large sets in work, and the others, which must be given room. */
   duty: DutyCycle<number>;
-  /**
-   * A transaction failed; true: try again later. After anything but a full disk what SQLite holds in memory must not be
-   * trusted.
-   */
+  /** A transaction failed; true: try again later. After anything but a full disk what SQLite holds in memory
+   * must not be trusted. */
   failed: (error: unknown) => boolean;
   close(): void;
 }
 
 /**
- * @throws LccError `try.later` when another Queue Manager has the database, `config` when it is older than what was handed out
+ * @throws LccError `try.later` when another Queue Manager has the database, `config` when it is older than
+ * what was handed out
  */
 export function openStore(
   services: Pick<Services, 'home' | 'settings' | 'clock' | 'log' | 'fail'>,

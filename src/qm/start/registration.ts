@@ -1,4 +1,4 @@
-/** What comes from Registration Servers. */
+/** Traffic from Registration Servers. */
 import { readProviderAlone } from '../../db/queue/shape.js';
 import { UrlLives } from '../../db/queue/url-life.js';
 import type { Services } from '../../daemon/types.js';

@@ -1,4 +1,4 @@
-/** What lccd-qm says of itself. */
+/** Status of lccd-qm. */
 import { statSync } from 'node:fs';
 import { machinesAway } from '../machines-away.js';
 import type { QmStatus } from '../figures.js';

@@ -1,4 +1,4 @@
-/** What is done besides: deletions for machines that are away, and the chores. */
+/** Work besides: deletions for machines that are away, and the chores. */
 import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
 import { DeletionSpool } from '../deletion-spool.js';

@@ -1,7 +1,8 @@
 /**
- * Another password by mail. A request is kept and answered before anybody looks whose it is: known and unknown ones cost the same.
+ * Another password by mail. A request is kept and answered before anybody looks whose it is: known and
+ * unknown ones cost the same.
  *
- *     asked ──commit──▶ answered, alike ─╌╌▶ looked at: a confirmed address gets a link, once, for rs.reset_ms
+ *     asked ──commit──▶ answered, alike ─╌╌▶ looked at: a confirmed address gets a link, once
  */
 import { randomBytes } from 'node:crypto';
 import type { RsDatabase } from '../../db/rs/database.js';
@@ -24,7 +25,9 @@ const AT_A_TIME = 20;
 /** Providers of one address that get a link. */
 const MAX_LINKS = 20;
 const PID = /^[1-9]\d{0,9}$/;
-/** Mails a day to an address that only news may take: who asks often keeps nobody from hearing of a change. */
+/**
+ * Mails a day to an address that only news may take: who asks often keeps nobody from hearing of a change.
+ */
 const RESERVED = 1;
 
 export interface ForgottenOptions {
@@ -54,7 +57,8 @@ export class ForgottenPasswords {
   /**
    * Somebody asks for another password.
    * @param text a provider's number, or an address
-   * @throws RsRequestRefused 400 for what is neither, 403 where no mail is sent, 429, 503; alike for known and unknown ones
+   * @throws RsRequestRefused 400 for what is neither, 403 where no mail is sent, 429, 503; alike for known
+   * and unknown ones
    */
   ask(text: string, network: string): void {
     const { db, options, clock, stir } = this.#options;
@@ -95,8 +99,10 @@ export class ForgottenPasswords {
   }
 
   /**
-   * A link of a mail is followed, and its button pressed: another password, in place of the one that the provider has now.
-   * @throws RsRequestRefused 410 for a link that is none, was used, or is too old; 503 while the Queue Manager is away
+   * A link of a mail is followed, and its button pressed: another password, in place of the one that the
+   * provider has now.
+   * @throws RsRequestRefused 410 for a link that is none, was used, or is too old; 503 while the Queue
+   * Manager is away
    */
   async exchange(token: string): Promise<NewPassword> {
     const { db, clock, applied } = this.#options;
@@ -138,7 +144,9 @@ export class ForgottenPasswords {
     return { pid, password };
   }
 
-  /** The address that a link goes to, and the providers that it is for: none where nobody has confirmed it. */
+  /**
+   * The address that a link goes to, and the providers that it is for: none where nobody has confirmed it.
+   */
   #whose({ asked }: Forgotten): { address: string; pids: readonly number[] } {
     const isPid = PID.test(asked);
     const address = isPid ? this.#options.mailing.standing(Number(asked))?.confirmed : readMailAddress(asked);
@@ -149,7 +157,8 @@ export class ForgottenPasswords {
     };
   }
 
-  /** Of the password that a provider has now; null: the Queue Manager is away, or does not know the provider. */
+  /** Generation of the password that a provider has now; null: the Queue Manager is away, or does not know
+   * the provider. */
   async #generationOf(pid: number): Promise<number | null> {
     const { generation } = (await this.#options.show(pid)) ?? {};
     return typeof generation === 'number' ? generation : null;

@@ -1,4 +1,5 @@
-/** What mails say: plain text, and one subject for each kind. Nothing that an applicant typed stands in a header. */
+/** Texts of mails: plain text, and one subject for each kind. Nothing that an applicant typed stands in a
+ * header. */
 import { formatUntil } from '../../config/words.js';
 import type { MailNote } from '../../db/rs/addresses.js';
 import type { MailKind } from '../../db/rs/mails.js';
@@ -14,7 +15,7 @@ export const SUBJECTS: Readonly<Record<MailKind | 'test', string>> = {
   test: 'Mail of the Local Content Cache works',
 };
 
-/** Of a url or a name that an applicant chose. */
+/** Longest shown part of a url or a name that an applicant chose. */
 const MAX_SHOWN_LENGTH = 300;
 
 function shown(text: string): string {
@@ -22,7 +23,7 @@ function shown(text: string): string {
   return clean.length > MAX_SHOWN_LENGTH ? `${clean.slice(0, MAX_SHOWN_LENGTH)}…` : clean;
 }
 
-/** What every mail ends with. */
+/** End of every mail. */
 export interface Signature {
   /** Public address of the Registration Server. */
   url: string;
@@ -131,7 +132,8 @@ export function testLetter(signature: Signature): string {
   return letter(['lccrs mail --test sent this. Mail of the Registration Server arrives.'], signature);
 }
 
-/** What it hears of roots that a reset has given up, a line each, for one is cut where it is long. @param answer of the Queue Manager */
+/** Lines for a provider about roots that a reset has given up; each is cut where it is long. @param answer of
+ * the Queue Manager */
 export function givenTexts({ given, until }: Readonly<Record<string, unknown>>): readonly string[] {
   if (!Array.isArray(given) || typeof until !== 'number') return [];
   const at = `${new Date(until * 1000).toISOString().slice(0, 16)}Z`;
@@ -142,7 +144,7 @@ export function givenTexts({ given, until }: Readonly<Record<string, unknown>>):
   ];
 }
 
-/** What a provider hears of a change that was made; undefined: nothing. */
+/** The line for a provider about a change that was made; undefined: none. */
 export function changeText(change: RsChange): string | undefined {
   switch (change.op) {
     case 'register':

@@ -1,5 +1,6 @@
 /**
- * Who is written to, and how often. An address is given by somebody; a link in the one mail that goes there makes it confirmed:
+ * Who is written to, and how often. An address is given by somebody; a link in the one mail that goes there
+ * makes it confirmed:
  *
  *     given ──mail──▶ pending ──its link──▶ confirmed: hears of changes, gets links to another password
  *                       ╰── nobody follows the link: it is never written to again
@@ -66,7 +67,9 @@ export class Mailing {
     return addressOf(text);
   }
 
-  /** @throws RsRequestRefused 409 where an address is required and that of the registration is not confirmed */
+  /**
+   * @throws RsRequestRefused 409 where an address is required and that of the registration is not confirmed
+   */
   requireConfirmed(registration: number): void {
     if (this.#options.email !== 'required' || this.standingOf(registration).confirmed !== undefined) return;
     throw new RsRequestRefused(
@@ -77,7 +80,8 @@ export class Mailing {
     );
   }
 
-  /** The first mail of a pair, with its secrets; inside the transaction that issues it. @throws RsRequestRefused 429 */
+  /** The first mail of a pair, with its secrets; inside the transaction that issues it. @throws
+   * RsRequestRefused 429 */
   first(
     address: string,
     pair: { capability: string; secret: string; password: string; registration: Registration },
@@ -126,7 +130,8 @@ export class Mailing {
     this.#queued();
   }
 
-  /** A provider is not written to any more; it hears of that, if the address was confirmed. @throws RsRequestRefused 409, 429 */
+  /** A provider is not written to any more; it hears of that, if the address was confirmed. @throws
+   * RsRequestRefused 409, 429 */
   remove(pid: number): void {
     if (this.#options.email === 'required')
       throw new RsRequestRefused(409, 'email', 'this LCC requires an address', 'give another one instead');
@@ -153,7 +158,8 @@ export class Mailing {
     return { confirmed: confirmed?.address, pending: pending?.address };
   }
 
-  /** The link of a mail was followed, and its button pressed. @throws RsRequestRefused 410 for one that is none, or was used */
+  /** The link of a mail was followed, and its button pressed. @throws RsRequestRefused 410 for one that is
+   * none, or was used */
   confirm(token: string): void {
     const isDone = this.#db.write(() => {
       const { addresses, mails } = this.#db;
@@ -176,7 +182,8 @@ export class Mailing {
     this.#queued();
   }
 
-  /** Whether a mailbox may be written to once more today. Inside a transaction. @param reserve places that are kept for others */
+  /** True if a mailbox may be written to once more today. Inside a transaction. @param reserve places that
+   * are kept for others */
   hasRoom(address: string, reserve = 0): boolean {
     return this.#limits.left('mailbox', keyOf(address)) > reserve && this.#limits.left('mail', '') > 0;
   }
@@ -256,7 +263,7 @@ export class Mailing {
   }
 }
 
-/** Of one mail. */
+/** Most notes of one mail. */
 export const MAX_NOTES = 50;
 
 /** @throws RsRequestRefused 400 */
@@ -268,7 +275,7 @@ function addressOf(text: string): string {
   return address;
 }
 
-/** What mailboxes are counted by. */
+/** Key by which mailboxes are counted. */
 export function keyOf(address: string): string {
   return hash('sha256', mailboxOf(address));
 }

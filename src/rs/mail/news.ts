@@ -1,4 +1,5 @@
-/** News: what confirmed addresses hear, gathered into one mail each; what the operator hears; daily hints to providers. */
+/** News: what confirmed addresses hear, gathered into one mail each; what the operator hears; daily hints to
+ * providers. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
 import { step } from '../../lib/steps.js';
@@ -7,7 +8,8 @@ import { MAX_NOTES, type Mailing } from './mailing.js';
 import type { MailOptions } from './options.js';
 
 const DAY_MS = 86_400_000;
-/** Addresses that are written to in one transaction, providers that are looked at in one go, and sites that are named. */
+/** Addresses that are written to in one transaction, providers that are looked at in one go, and sites that
+ * are named. */
 const AT_A_TIME = 1000;
 const HINTS_AT_A_TIME = 20;
 const MAX_SITES = 20;
@@ -52,7 +54,10 @@ export class News {
     return written;
   }
 
-  /** Tells the operator which sites wait, if one has come since the last time and that was long enough ago. @returns whether it does */
+  /**
+   * Tells the operator which sites wait, if one has come since the last time and that was long enough ago.
+   * @returns whether it does
+   */
   tellOperator(): boolean {
     const { db, mailing, options, clock } = this.#options;
     if (options.operator === '' || !options.isSending) return false;

@@ -10,7 +10,7 @@ import type { MailServer } from './server.js';
 export function mailOptions(rs: Settings['rs']) {
   const isSending = rs.smtp !== '';
   return {
-    /** Of providers; without a server there is none. */
+    /** Addresses of providers; without a server there is none. */
     email: isSending ? rs.email : ('off' as const),
     isSending,
     url: rs.url,
@@ -33,7 +33,7 @@ const SMTP_PORT = 25;
 const SMTPS_PORT = 465;
 
 /**
- * What takes mail; undefined: nothing is set.
+ * The taker of mail; undefined: nothing is set.
  * @throws LccError `config` for settings that do not go together, and for files that cannot be read
  */
 export function mailServerOf(rs: Settings['rs']): MailServer | undefined {

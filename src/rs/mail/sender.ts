@@ -1,11 +1,13 @@
 /**
- * Hands mails to the mail server, which is their queue from then on. A row of rs.db goes when the server has its mail:
+ * Hands mails to the mail server, which is their queue from then on. A row of rs.db goes when the server has
+ * its mail:
  *
  *     committed ──taken by the server──▶ gone
  *       │ ▲ ╰──refused for good, or not taken for a day──▶ given up: audit, log
  *       ╰─╯ not now: the next pass
  *
- * Killed between the server's answer and its commit, the one mail is handed over again, with the same Message-ID.
+ * Killed between the server's answer and its commit, the one mail is handed over again, with the same
+ * Message-ID.
  */
 import type { RsDatabase } from '../../db/rs/database.js';
 import { FIRST_KINDS, type WaitingMail } from '../../db/rs/mails.js';
@@ -48,7 +50,8 @@ export class MailSender {
     this.#tried = 0;
   }
 
-  /** Hands over the mails that this pass has not tried, one at a time. @returns whether some are left for the next pass */
+  /** Hands over the mails that this pass has not tried, one at a time. @returns whether some are left for the
+   * next pass */
   async pass(isStopped: () => boolean): Promise<boolean> {
     const { db, clock, handOver } = this.#options;
     this.#giveUp(
@@ -73,7 +76,7 @@ export class MailSender {
       this.#tried = isServer ? Infinity : isLater ? mail.id : before;
       hadSecret ||= kind === 'pair';
     }
-    // What was deleted is also in the log of the database.
+    // Deleted text is also in the log of the database.
     if (hadSecret) db.emptyLog();
     return this.#tried > 0;
   }
@@ -100,7 +103,7 @@ export class MailSender {
     db.write(() => {
       for (const mail of mails) {
         if (!db.mails.remove(mail.id)) continue;
-        // It has not been written to, after all.
+        // The mailbox has not been written to, after all.
         if (FIRST_KINDS.includes(mail.kind)) db.mails.release(keyOf(mail.address));
         this.#note('mail given up', mail, `${mail.kind}: ${why}`);
       }

@@ -1,4 +1,5 @@
-/** What takes mail: the MTA of this machine, by its command, or a server over SMTP; and what its answer means for a mail. */
+/** Takers of mail: the MTA of this machine, by its command, or a server over SMTP; and the meaning of their
+ * answers for a mail. */
 import { execFile } from 'node:child_process';
 import { createTransport } from 'nodemailer';
 import { messageOf } from '../../lib/errors.js';

@@ -37,7 +37,7 @@ export class RunningMail {
   readonly #parts: MailParts;
   readonly #news: News;
   readonly #sender: MailSender | undefined;
-  /** What was begun last, and ends when all of it is over. */
+  /** The work begun last, which ends when all of it is over. */
   #work: Promise<void> = Promise.resolve();
   #hints: Promise<void> = Promise.resolve();
   #isStirred = false;
@@ -73,7 +73,7 @@ export class RunningMail {
     this.#work = this.#work.catch((error: unknown) => this.#passing(error));
   }
 
-  /** What is due by time. */
+  /** Does the work that is due by time. */
   tidy(): void {
     const { db, options, clock } = this.#parts;
     try {

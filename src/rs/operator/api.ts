@@ -1,7 +1,5 @@
-/**
- * The JSON API of operators, `/api/v1/op` on their listener, with name and password by Basic authentication (docs/frontdoor-api.md). It
- * has no cookies: what a request may do is in it.
- */
+/** The JSON API of operators, `/api/v1/op` on their listener, with name and password by Basic authentication
+ * (docs/frontdoor-api.md). It has no cookies: what a request may do is in it. */
 import { Hono, type Context } from 'hono';
 import { LccError } from '../../lib/errors.js';
 import { clientAddress } from '../../web/client.js';

@@ -1,4 +1,4 @@
-/** What operators decide, each with who and why in the audit. */
+/** Decisions of operators, each with who and why in the audit. */
 import type { PairKind } from '../../db/rs/registrations.js';
 import type { Transitions } from '../transitions.js';
 import { LccError } from '../../lib/errors.js';
@@ -10,7 +10,7 @@ const MAX_REASON_LENGTH = 500;
 
 export interface DecisionsOptions {
   transitions: Pick<Transitions, 'approve' | 'refuse' | 'control'>;
-  /** Of a registration; undefined: there is none. */
+  /** Kind of a registration; undefined: there is none. */
   kindOf: (id: number) => PairKind | undefined;
   most: MostTerms;
   /** There is something for the Queue Manager. */

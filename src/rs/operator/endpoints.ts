@@ -20,7 +20,7 @@ export function operatorEndpoints(texts: readonly string[]): Endpoint[] {
   });
 }
 
-/** Whether a host, as it stands in an endpoint or a url, is this machine. */
+/** True if a host, as it stands in an endpoint or a url, is this machine. */
 export function isLoopback(host: string): boolean {
   const literal = host.replace(/^\[|\]$/g, '');
   return literal === 'localhost' || (isIP(literal) !== 0 && ipaddr.process(literal).range() === 'loopback');

@@ -16,8 +16,8 @@ import type { OperatorLogins } from './operators.js';
 const MARK_LENGTH = 16;
 
 /**
- * The origin that forms of the operators' pages come from. Without an address of their own these are used under one of the loopback, so a
- * name of the internet that leads here is a trick of a page elsewhere.
+ * The origin that forms of the operators' pages come from. Without an address of their own these are used
+ * under one of the loopback, so a name of the internet that leads here is a trick of a page elsewhere.
  * @param url `rs.operator_url`, or ''
  * @throws RsRequestRefused 403 for a name that is not of the loopback
  */
@@ -67,7 +67,7 @@ export function operatorGate({
   ];
 }
 
-/** Of the password that is good now, from which nothing can be found; '': there is no such operator. */
+/** Mark of the password that is good now, from which nothing can be found; '': there is no such operator. */
 function markOf(logins: OperatorLogins, name: string): string {
   const stored = logins.stored(name);
   return stored === undefined ? '' : hash('sha256', `mark ${stored}`).slice(0, MARK_LENGTH);

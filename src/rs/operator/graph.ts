@@ -1,14 +1,12 @@
-/**
- * A graph as SVG, complete without JavaScript: axes with units, a title and a description for those who do not see it, gaps where nothing
- * is known. Colours are those of the style sheet.
- */
+/** A graph as SVG, complete without JavaScript: axes with units, a title and a description for those who do
+ * not see it, gaps where nothing is known. Colours are those of the style sheet. */
 import { html } from 'hono/html';
 import type { SeriesMoment } from '../../db/rs/series.js';
 import type { Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
 import { timeTicks, valueTicks } from './scale.js';
 
-/** Of the field that lines are drawn in: its width is that of the page, whatever that is. */
+/** Width of the field that lines are drawn in, which is that of the page, whatever that is. */
 const WIDTH = 1000;
 const HEIGHT = 180;
 /** Around it, in pixels; at its left the style sheet leaves room for the labels of values. */
@@ -27,13 +25,13 @@ export interface GraphLine {
 }
 
 export interface GraphView {
-  /** Of the element. */
+  /** Id of the element. */
   id: string;
   title: string;
   unit: 'urls' | 'urls/s' | 'bytes/s' | 'count';
   /** One on top of the other, or each from 0. */
   isStacked?: true;
-  /** Of a stack the lowest first. */
+  /** Lines of a stack, the lowest first. */
   lines: readonly GraphLine[];
 }
 
@@ -141,7 +139,7 @@ function graphOf(
   </figure>`;
 }
 
-/** What each line is, and its value now. */
+/** Meaning of each line, and its value now. */
 function legend({ lines, unit }: GraphView, moments: readonly SeriesMoment[]): Markup {
   const now = moments.at(-1)?.figures ?? {};
   return html`<ul class="legend">

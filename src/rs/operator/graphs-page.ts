@@ -7,7 +7,7 @@ import { graphsOf, type GraphTimes, type GraphView } from './graph.js';
 import { freshness } from './markup.js';
 import type { OperatorViews } from './views.js';
 
-/** Of the queue by age, the others each from 0. */
+/** Graphs: of the queue by age, the others each from 0. */
 const GRAPHS: readonly GraphView[] = [
   {
     ...graph('queue', 'Urls that wait, by age', 'urls', {

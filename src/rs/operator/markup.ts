@@ -8,12 +8,13 @@ import type { AuditEntry, AuditPage, Freshness } from './views.js';
 
 export interface Column<Row> {
   head: string;
-  /** Of numbers: at the right. */
+  /** Kind of a column; numbers stand at the right. */
   kind?: 'number' | 'time' | 'wide';
   cell: (row: Row) => Markup | string;
 }
 
-/** A table, which scrolls by itself where there is no room. @param empty what is said without rows @param isWide it scrolls, and its rows are never put below each other */
+/** A table, which scrolls by itself where there is no room. @param empty what is said without rows @param
+ * isWide it scrolls, and its rows are never put below each other */
 export function tableOf<Row>(
   label: string,
   columns: readonly Column<Row>[],
@@ -105,7 +106,10 @@ export function stateBadge(state: RegistrationState): Markup {
   return html`<span class="state ${TONES[state]}">${state}</span>`;
 }
 
-/** @param base of the operators' pages @param more address of the next page, up to the number @param empty what is said without rows */
+/**
+ * @param base of the operators' pages @param more address of the next page, up to the number @param empty
+ * what is said without rows
+ */
 export function auditTable(
   { rows, next }: AuditPage,
   base: string,

@@ -30,7 +30,7 @@ export class OperatorLogins {
   }
 
   /**
-   * Whether name and password belong together; guesses are answered ever more slowly.
+   * True if name and password belong together; guesses are answered ever more slowly.
    * @param address of the client
    * @throws LccError as AccountFile.password
    */
@@ -42,7 +42,8 @@ export class OperatorLogins {
     return isRight;
   }
 
-  /** What is stored of an operator's password, for sessions to end with it; undefined: there is none of that name. */
+  /** Stored form of an operator's password, for sessions to end with it; undefined: there is none of that
+   * name. */
   stored(name: string): string | undefined {
     return this.#accounts.password(name);
   }

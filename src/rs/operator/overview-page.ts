@@ -78,11 +78,11 @@ function waits(
 
 /** @param isAll nothing else is said */
 function toKnow({ at, problem, reasons }: Overview, isAll: boolean): Markup | string {
-  // What waits for approval, or for the mail server, is said above.
+  // Reasons about approvals and the mail server stand above.
   const others = reasons.filter(
     reason => !/; lccrs list$|^\d+ mails? waits? for the server of rs\.smtp: /.test(reason),
   );
-  // Of what is not seen nothing is known.
+  // Nothing is known of a part that is not seen.
   if (others.length === 0 && (at === null || problem !== null)) return '';
   if (others.length === 0)
     return html`<div class="note good"><p>${isAll ? 'All is well.' : 'All else is well.'}</p></div>`;

@@ -30,7 +30,7 @@ const CONTROL_WORDS: Record<RsControl, { label: string; says: string }> = {
   enable: { label: 'Enable', says: 'let it deliver again; one that is leaving stays' },
 };
 
-/** Of the reason for other terms: there are two on the page. */
+/** Name of the reason for other terms: there are two on the page. */
 const TERMS_REASON = 'terms-reason';
 
 /** The first of its directories; of one that is none yet its number. */
@@ -262,7 +262,8 @@ function controlsCard(
   </form>`;
 }
 
-/** Its errors, of one code or of all, a page at a time. @param errors of this page, and one more where there is a next one */
+/** Errors of a provider, of one code or of all, a page at a time. @param errors of this page, and one more
+ * where there is a next one */
 export function providerErrorsPage(
   pid: number,
   seen: Seen,

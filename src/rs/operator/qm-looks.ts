@@ -1,7 +1,5 @@
-/**
- * What the Queue Manager sees, over a connection of its own: a look may take a while, and operations do not wait for it. One overview at
- * a time is asked for, at intervals, however many browsers show it.
- */
+/** Looks of the Queue Manager, over a connection of its own: a look may take a while, and operations do not
+ * wait for it. One overview at a time is asked for, at intervals, however many browsers show it. */
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { Conversation } from '../../lib/conversation.js';
@@ -32,7 +30,7 @@ export class QmLooks {
     this.#options = options;
   }
 
-  /** What was seen last, however long ago; undefined: nothing yet. */
+  /** The overview seen last, however long ago; undefined: nothing yet. */
   get overview(): RsOverview | undefined {
     return this.#overview;
   }
@@ -91,7 +89,7 @@ export class QmLooks {
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       this.#problem = error.message;
-      // What comes late would be taken for the answer to the next question.
+      // A late answer would be taken for that to the next question.
       this.#link?.close();
     }
     return undefined;

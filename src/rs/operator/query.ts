@@ -1,4 +1,4 @@
-/** What a request asks for in its path and its query, and an answer to a script. */
+/** The path and query of a request, and an answer to a script. */
 import type { Context } from 'hono';
 import type { SeriesStep } from '../../db/rs/series.js';
 import { MAX_SEARCH_LENGTH } from '../../wire/rs-looks.js';

@@ -1,12 +1,15 @@
 /**
- * Keeps figures of the whole LCC for graphs, from each overview that comes: what they are at the moment, and rates since the overview
- * before. Coarse ones are means of fine ones. While the Queue Manager is away there are none, which a graph shows as a gap.
+ * Keeps figures of the whole LCC for graphs, from each overview that comes: what they are at the moment, and
+ * rates since the overview before. Coarse ones are means of fine ones. While the Queue Manager is away there
+ * are none, which a graph shows as a gap.
  */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { SeriesFigures, SeriesMoment, SeriesStep } from '../../db/rs/series.js';
 import type { RsDaemon, RsOverview } from '../../wire/rs-looks.js';
 
-/** Age groups of the queue as graphs have them: from which group of the overview on, and how they are called. */
+/**
+ * Age groups of the queue as graphs have them: from which group of the overview on, and how they are called.
+ */
 export const AGE_BANDS: readonly { from: number; figure: string }[] = [
   { from: 0, figure: 'age_0' },
   { from: 1, figure: 'age_1' },
@@ -36,7 +39,8 @@ export class SeriesRecorder {
   #before: RsOverview | undefined;
   /** Begin of the coarse time that is under way. */
   #coarseMs: number | undefined;
-  /** What was read last; reading and drawing weeks takes long, and there is nothing new before a step is over. */
+  /** Moments that were read last; reading and drawing weeks takes long, and there is nothing new before a
+   * step is over. */
   readonly #read = new Map<SeriesStep, { atMs: number; moments: readonly SeriesMoment[] }>();
 
   constructor(db: RsDatabase, times: SeriesTimes) {
@@ -68,7 +72,7 @@ export class SeriesRecorder {
     this.#coarseMs = beginMs;
   }
 
-  /** What a graph of a step shows, until now: the same array for a step's time, or until there is more. */
+  /** Moments of a graph of a step, until now: the same array for a step's time, or until there is more. */
   moments(step: SeriesStep, nowMs: number): readonly SeriesMoment[] {
     const { fineMs, fineKeepMs, coarseMs, coarseKeepMs } = this.#times;
     const [stepMs, keptMs] = step === 'fine' ? [fineMs, fineKeepMs] : [coarseMs, coarseKeepMs];
@@ -111,7 +115,7 @@ function queueManagerOf({ daemons }: RsOverview): Extract<RsDaemon, { figures: o
   );
 }
 
-/** Of each figure over the times that have it; undefined without any time. */
+/** Means of each figure over the times that have it; undefined without any time. */
 function meansOf(moments: readonly SeriesMoment[]): SeriesFigures | undefined {
   if (moments.length === 0) return undefined;
   const sums = new Map<string, { sum: number; count: number }>();

@@ -8,11 +8,11 @@ import { countText } from '../pages/numbers.js';
 import { agoOf, momentText } from '../pages/times.js';
 import { numberCell, tableOf, type Column } from './markup.js';
 
-/** Of a bar and the space beside it, and of the highest one. */
+/** Pixels of a bar and the space beside it, and of the highest one. */
 const STEP = 6;
 const BAR = 4;
 const HEIGHT = 22;
-/** Of a set that names nothing, and of each power of ten. */
+/** Height of a set that names nothing, and of each power of ten. */
 const LEAST = 3;
 const PER_POWER = 5;
 
@@ -55,7 +55,7 @@ export function siteTable(
   return tableOf(label, columns, rows, '');
 }
 
-/** What the bars of a table mean. */
+/** Meaning of the bars of a table. */
 export function barsLegend(): Markup {
   return html`<p class="fresh legend bars-legend">
     <span><span class="swatch set" aria-hidden="true"></span>changes: the more pages, the higher</span>

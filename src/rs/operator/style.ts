@@ -1,4 +1,6 @@
-/** What the operators' pages have besides the style sheet of all pages: sets as bars, graphs, and room for tables. */
+/**
+ * Style of the operators' pages besides the sheet of all pages: sets as bars, graphs, and room for tables.
+ */
 import { hash } from 'node:crypto';
 
 export const OPERATOR_STYLE = `

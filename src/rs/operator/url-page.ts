@@ -1,4 +1,4 @@
-/** What became of a url, for operators: as `lccstat --url` says it. */
+/** Life of a url, for operators: as `lccstat --url` prints it. */
 import { html } from 'hono/html';
 import type { UrlLife } from '../../wire/url-life.js';
 import { fieldOf, type Markup } from '../pages/layout.js';

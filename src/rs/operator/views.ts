@@ -1,4 +1,4 @@
-/** What the operators' pages and their API show, as plain values: one source for both. */
+/** Views of the operators' pages and their API, as plain values: one source for both. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { AuditRow } from '../../db/rs/audit.js';
 import {
@@ -25,7 +25,7 @@ import type { SeriesRecorder, SeriesTimes } from './recorder.js';
 
 const UNDER_WAY: readonly RegistrationState[] = ['issued', 'checking', 'applying'];
 const OVER: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
-/** Of what is not waiting; all that waits is shown. */
+/** Most rows of those that do not wait; all that wait are shown. */
 const SHOWN = 50;
 const WAITING_SHOWN = 1000;
 export const AUDIT_PAGE = 100;
@@ -79,18 +79,19 @@ export interface Freshness {
 
 export interface Overview extends Freshness {
   summary: string;
-  /** What an operator should know, a sentence each. */
+  /** Reasons that an operator should know, a sentence each. */
   reasons: readonly string[];
   sites_waiting: number;
   /** Changes of providers that the Queue Manager has not answered. */
   operations_waiting: number;
-  /** Mails that the server of rs.smtp has not taken, since when the oldest one waits (ISO 8601), and why none was taken last. */
+  /** Mails that the server of rs.smtp has not taken, since when the oldest one waits (ISO 8601), and why none
+   * was taken last. */
   mails_waiting: number;
   mail_since: string | null;
   mail_trouble: string | null;
   providers: number;
   registered: number;
-  /** Of the providers the ones to look at. */
+  /** The providers to look at. */
   sites: readonly RsProviderRow[];
   /** Figures of now, by name; what is not known is missing. */
   figures: SeriesMoment['figures'];
@@ -126,7 +127,8 @@ export class OperatorViews {
     this.#options = options;
   }
 
-  /** Whether the Queue Manager answers now, before what was seen of it is shown: one that hangs looks well until the next look at it. */
+  /** True if the Queue Manager answers now, before what was seen of it is shown: one that hangs looks well
+   * until the next look at it. */
   async hear(): Promise<void> {
     this.#isSilent = (await this.#options.ask({ op: 'status' })) === undefined;
   }
@@ -160,7 +162,7 @@ export class OperatorViews {
     return this.#options.recorder.moments(step, this.#options.nowMs());
   }
 
-  /** What a graph of a step covers. */
+  /** Time that a graph of a step covers. */
   spanOf(step: SeriesStep): { fromMs: number; toMs: number; stepMs: number } {
     const { times, nowMs } = this.#options;
     const toMs = nowMs();
@@ -228,7 +230,7 @@ export class OperatorViews {
     return told['errors'] as KeptError[];
   }
 
-  /** What became of a url at each provider with a root around it. @throws RsRequestRefused 503 */
+  /** Life of a url at each provider with a root around it. @throws RsRequestRefused 503 */
   async lives(url: string): Promise<readonly UrlLife[]> {
     const told = await this.#options.ask({ op: 'life', pid: 0, url: url.slice(0, MAX_URL_LENGTH) });
     if (told === undefined) throw this.#away();
@@ -276,14 +278,13 @@ export class OperatorViews {
   }
 
   /**
-   * What happened, the newest first, a page of it.
-   * @param before id of the last row of the page before this one
+   * Events, the newest first, a page of them. @param before id of the last row of the page before this one
    */
   audit(before?: number, pid?: number): AuditPage {
     return pageOf(this.#options.db.audit.page(AUDIT_PAGE + 1, { before, pid }));
   }
 
-  /** What was refused, and checks that failed: how often, and each. */
+  /** Refusals and failed checks: how often, and each. */
   refusals(before?: number): AuditPage & { counts: { event: string; hour: number; day: number }[] } {
     const { db, nowMs } = this.#options;
     return {

@@ -1,4 +1,5 @@
-/** What a code of an error means for somebody who looks after a site, and what to do about it; lcc-codes(7) has the same for programs. */
+/** Meaning of an error code for somebody who looks after a site, and the advice; lcc-codes(7) has the same
+ * for programs. */
 import { codeText } from '../../wire/codes.js';
 
 export interface Advice {

@@ -29,7 +29,7 @@ export interface ApplicantOptions {
     'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'mail' | 'mimetypes' | 'fullSetPeriodMs'
   >;
   clock: Clock;
-  /** What the page of a pair shows once. */
+  /** Secrets that the page of a pair shows once. */
   pairSecrets: ShownOnce<PairSecrets>;
   /** Resolves after a time, or when what is waited for is over. */
   within: (over: Promise<void>, delayMs: number) => Promise<void>;

@@ -1,4 +1,4 @@
-/** What every page has around its content; values are escaped by the template. */
+/** Frame of every page around its content; values are escaped by the template. */
 import { html } from 'hono/html';
 import { LccError } from '../../lib/errors.js';
 import { LOGO } from './logo.js';
@@ -11,19 +11,19 @@ export type Markup = ReturnType<typeof html>;
 export interface PageContent {
   title: string;
   body: Markup;
-  /** Its path below the base, as `nav` has it. */
+  /** Path of the page below the base, as `nav` has it. */
   here?: string;
   /** Load it again after this time, without anybody asking. */
   refreshS?: number;
   /** The script loads it again after this time; without one it stays as it is. */
   watchS?: number;
-  /** Of the account that is logged in. */
+  /** The account that is logged in. */
   login?: { account: string; formToken: string };
 }
 
-/** What all pages of one listener have around their content. */
+/** Frame that all pages of one listener have around their content. */
 export interface PageFrame {
-  /** Of the address, '' or `/base`. */
+  /** Base of the address, '' or `/base`. */
   base: string;
   contact: string;
   /** Links in the head, by path below the base; of pages before a login, and after it. */
@@ -39,7 +39,10 @@ export interface NavItem {
   label: string;
 }
 
-/** @returns a plain string: what a template makes is an object, and goes out as a stream, which costs more than the page */
+/**
+ * @returns a plain string: what a template makes is an object, and goes out as a stream, which costs more
+ * than the page
+ */
 export type PageMaker = (page: PageContent) => string;
 
 export function pageMaker(frame: PageFrame): PageMaker {
@@ -130,7 +133,7 @@ export function formTokenField(formToken: string): Markup {
 
 export interface FieldView {
   name: string;
-  /** Of the element, where another one of the page has this name. */
+  /** Id of the element, where another one of the page has this name. */
   id?: string;
   label: string;
   hint?: string;
@@ -140,11 +143,11 @@ export interface FieldView {
   autocomplete?: string;
   inputmode?: 'numeric' | 'text';
   isRequired?: boolean;
-  /** What is wrong with it. */
+  /** The fault of the field. */
   wrong?: string | undefined;
 }
 
-/** Of a number on a tile, as there is room for on a narrow screen in its usual size. */
+/** Digits of a number on a tile that a narrow screen has room for in its usual size. */
 const SHORT_FIGURE = 7;
 
 /** The number of a tile. @param more of what, and the like, small */
@@ -187,7 +190,7 @@ export function contactLink(contact: string): Markup | string {
   return contact;
 }
 
-/** What went wrong, first on the page, and announced. */
+/** The fault, first on the page, and announced. */
 export function errorSummary(
   items: readonly { what: string; advice: string; field?: string }[],
 ): Markup | string {

@@ -1,4 +1,5 @@
-/** Where links of mails lead, and where another password is asked for. A link shows a button: whatever follows links changes nothing. */
+/** Where links of mails lead, and where another password is asked for. A link shows a button: whatever
+ * follows links changes nothing. */
 import { randomBytes } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
@@ -25,7 +26,7 @@ export interface MailPagesOptions {
   mailing: Pick<Mailing, 'email' | 'confirm'>;
   forgotten: Pick<ForgottenPasswords, 'ask' | 'exchange'>;
   account: Pick<Account, 'beginReset'>;
-  /** What the page of a pair shows once. */
+  /** Secrets that the page of a pair shows once. */
   pairSecrets: ShownOnce<PairSecrets>;
   options: Pick<RsOptions, 'proxies'>;
   clock: Clock;

@@ -12,7 +12,7 @@ export const ERRORS_PAGE = 100;
 
 export type ErrorFilter = Pick<RsErrorsWanted, 'after' | 'code' | 'prefix'>;
 
-/** What a query asks for; what is malformed is left out. */
+/** Filter in a query; malformed parts are left out. */
 export function errorFilterOf(query: (name: string) => string | undefined): ErrorFilter {
   const number = (name: string) => (/^\d{1,15}$/.test(query(name) ?? '') ? Number(query(name)) : undefined);
   const code = number('code');
@@ -43,7 +43,7 @@ export function errorsQuery({
 
 export interface ErrorsView {
   provider: Pick<ShownProvider, 'errors'>;
-  /** Of this page, and one more where there is a next one. */
+  /** Errors of this page, and one more where there is a next one. */
   errors: readonly KeptError[];
   filter: ErrorFilter;
   base: string;

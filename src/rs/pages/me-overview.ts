@@ -1,4 +1,5 @@
-/** How a provider stands: what it has, what waits, whether it is fetched from now, the line for its crontab, its last sets. */
+/** How a provider stands: what it has, what waits, whether it is fetched from now, the line for its crontab,
+ * its last sets. */
 import { html } from 'hono/html';
 import { hoursOfMask, opensAtMs, permits, slotOf, type Slots } from '../../config/hours.js';
 import { amount } from '../../config/words.js';
@@ -23,7 +24,7 @@ export interface OverviewView {
   uns: string;
   slots: Slots;
   fullSetPeriodMs: number;
-  /** Its own, as IANA names it. */
+  /** Time zone of the provider, as IANA names it. */
   zone: string | undefined;
   nowMs: number;
 }
@@ -47,7 +48,7 @@ interface Fetching {
   detail: Markup | string;
 }
 
-/** Whether it is fetched from now, and if not, why. */
+/** True if it is fetched from now, and if not, why. */
 function fetchingNow({ provider, base, slots, nowMs, zone }: OverviewView): Fetching {
   const { paused, timeofday, backoffuntil, nurlproc, nurlerrs, lastset, lastconntime, enabled } = provider;
   if (!enabled) return { tone: 'bad', words: 'leaving', detail: 'Your site is not fetched from.' };

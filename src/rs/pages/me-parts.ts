@@ -1,4 +1,4 @@
-/** What the pages on which a provider changes something have in common. */
+/** The common part of the pages on which a provider changes something. */
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
@@ -36,7 +36,7 @@ export interface MeParts {
   ) => Response | Promise<Response>;
 }
 
-/** Of the client. */
+/** The client of a request. */
 export function clientOf(
   c: MeContext,
   { options }: Pick<MeParts, 'options'>,
@@ -71,7 +71,7 @@ export function stateOf(outcome: ChangeOutcome): 'done' | 'waiting' {
   return outcome.state;
 }
 
-/** What a form has led to, after the redirect. */
+/** Outcome of a form, after the redirect. */
 export function outcomeNote(c: MeContext, done: string): Markup | string {
   const is = c.req.query('is');
   if (is === 'done') return html`<div class="note good" role="status"><p>${done}</p></div>`;
@@ -104,7 +104,7 @@ export function summaryOf(
   return errorSummary([{ what, advice, ...(field !== undefined && { field }) }]);
 }
 
-/** What is wrong with a field, if that is what is wrong. */
+/** Fault of a field, if the refusal is about it. */
 export function wrongIn(refused: RsRequestRefused | undefined, codes: readonly string[]): { wrong?: string } {
   return refused !== undefined && codes.includes(refused.code) ? { wrong: refused.what } : {};
 }

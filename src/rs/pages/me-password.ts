@@ -76,7 +76,8 @@ export function passwordPage(app: MeApp, parts: PasswordParts): void {
     );
   });
 
-  /** Of one provider and one password: a login with another one sees nothing. */
+  /** Key of a shown-once secret: provider and password generation, so a session with another one sees
+   * nothing. */
   function keyOf(c: MeContext): string {
     const { pid, generation } = c.var.provider;
     return `${pid} ${generation}`;

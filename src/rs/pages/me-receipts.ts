@@ -1,4 +1,4 @@
-/** What became of urls that a provider has announced. */
+/** Receipts: the outcome for urls that a provider has announced. */
 import { html } from 'hono/html';
 import { MAX_URL_LENGTH, type UrlStanding } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';

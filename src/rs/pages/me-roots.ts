@@ -128,7 +128,9 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
       }`;
   }
 
-  /** Its button asks for a pair, as for any other directory: who has the password alone must not have it back. */
+  /**
+   * The button asks for a pair, as for any other directory: the password alone must not give the root back.
+   */
   function givenRow(c: MeContext, { root, at }: GivenRoot): Markup {
     return html`<tr>
       <td class="address mono">${root}</td>
@@ -182,7 +184,7 @@ const STANDING: Readonly<Record<RegistrationState, string>> = {
   cancelled: 'is cancelled',
 };
 
-/** What is asked for before something is removed. @param urls as typed */
+/** Fields of the consent to a removal. @param urls as typed */
 export function confirmationFields(
   filesused: number,
   urls: string,

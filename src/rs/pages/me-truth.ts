@@ -1,4 +1,4 @@
-/** What a provider's announcements were worth, in its own words: the score, what it was made of, and what it changes. */
+/** Worth of a provider's announcements, in words for it: the score, its parts, and its effects. */
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { ShownDay } from '../../db/truth/shown.js';
@@ -48,7 +48,7 @@ function audited({ audit, late, noisy }: Truth, nowMs: number, zone: string | un
   </p>`;
 }
 
-/** What was counted on each day; there is no table before anything has been counted. */
+/** Counts of each day; there is no table before anything has been counted. */
 function daysTable(days: readonly ShownDay[]): Markup | string {
   if (days.length === 0) return '';
   return html`<h3 id="days">Day by day</h3>

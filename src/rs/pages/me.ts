@@ -1,4 +1,4 @@
-/** What a provider sees of itself, `/me` and below. */
+/** View of a provider on itself, `/me` and below. */
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Clock } from '../../lib/clock.js';
@@ -25,7 +25,7 @@ export interface MeOptions
     Pick<PasswordParts, 'sessions' | 'cookie' | 'door'>,
     Pick<RootsParts, 'pairSecrets' | 'moreRootsOf'> {
   qm: QmAnswers;
-  /** What it permits, in its own zone; undefined: it did not register here. */
+  /** Permitted hours, in its own zone; undefined: it did not register here. */
   hoursOf: (pid: number) => OwnHours | undefined;
   options: MeParts['options'] & Pick<RsOptions, 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
   clock: Clock;

@@ -24,7 +24,7 @@ export function rateText(bytesPerS: number): string {
   return bytesPerS === 0 ? 'any rate' : `${bytesText(bytesPerS)}/s`;
 }
 
-/** Of a field for bytes a second. @param first what a site may choose itself */
+/** Hint of a field for bytes a second. @param first what a site may choose itself */
 export function bandwidthHint(first: { bandwidth: number }): string {
   return `Bytes a second, such as 500KB${first.bandwidth === 0 ? '' : `; at most ${rateText(first.bandwidth)}`}`;
 }

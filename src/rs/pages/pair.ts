@@ -6,7 +6,7 @@ import { crontabLine } from '../../wire/crontab.js';
 import type { AddressStanding } from '../mail/mailing.js';
 import { capital, codeBlock, type Markup } from './layout.js';
 
-/** What is shown once. */
+/** Secrets that are shown once. */
 export interface PairSecrets {
   secret: string;
   password: string;
@@ -46,7 +46,7 @@ const THIS: Record<PairKind, string> = {
   rotation: 'This password',
 };
 
-/** What the page is called. */
+/** Title of the page. */
 export function titleOfPair({ kind, prefix, pid }: Registration): string {
   return kind === 'reset' ? `A new password for provider ${pid}` : prefix;
 }

@@ -1,14 +1,13 @@
-/** What the pages of a provider ask of the Queue Manager: each look asks for the provider, and for what its page shows besides. */
+/** Questions of a provider's pages to the Queue Manager: each look asks for the provider, and for what its
+ * page shows besides. */
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { KeptError, RsErrorsWanted, RsQuestion, UrlStanding } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';
 import type { ProviderViewOptions } from '../me.js';
 import { busy } from '../refusal.js';
 
-/**
- * What a provider wrote, as it may stand on a page or in a table: characters that are not seen, and turn what follows them, are
- * written as their numbers.
- */
+/** Text of a provider, as it may stand on a page or in a table: characters that are not seen, and turn those
+ * after them, are written as their numbers. */
 function visible(text: string): string {
   return text.replace(/[\p{Cf}\u2028\u2029]/gu, each => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 }
@@ -42,7 +41,7 @@ export class QmAnswers {
     return (await this.#told({ op: 'urls', pid, urls }))['urls'] as UrlStanding[][];
   }
 
-  /** What became of a url. */
+  /** Life of a url. */
   async life(pid: number, url: string): Promise<readonly UrlLife[]> {
     return (await this.#told({ op: 'life', pid, url }))['lives'] as UrlLife[];
   }

@@ -1,4 +1,5 @@
-/** The one script of the pages, which need it for nothing: buttons that copy, and pages that look again without being loaded again. */
+/** The one script of the pages, which need it for nothing: buttons that copy, and pages that look again
+ * without being loaded again. */
 import { hash } from 'node:crypto';
 
 export const SCRIPT = `'use strict';

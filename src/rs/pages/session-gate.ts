@@ -8,20 +8,20 @@ import type { WebSession, WebSessions } from '../sessions.js';
 import { fieldsOf } from './fields.js';
 import { FORM_TOKEN } from './layout.js';
 
-/** What a handler after the gate knows. */
+/** Values for a handler after the gate. */
 export interface SessionEnv {
   Bindings: NodeBindings;
   Variables: { session: WebSession };
 }
 
-/** Of providers and of operators: ports of one host share cookies, so their names differ. */
+/** Cookies of providers and of operators: ports of one host share cookies, so their names differ. */
 const NAMES: Record<SessionKind, string> = { provider: 'lcc', operator: 'lcc-operator' };
 
 export class SessionCookie {
   readonly #kind: SessionKind;
   readonly #isSecure: boolean;
   readonly #path: string;
-  /** Its first one in the header; what is none of our tokens is not looked for. */
+  /** Pattern of the first token in the header; one that is not ours is not looked for. */
   readonly #pattern: RegExp;
 
   /** @param url public address of the pages */

@@ -1,4 +1,5 @@
-/** What all pages of a listener have in common: the checks before them, style and script, and what is said when there is no page. */
+/** The common part of all pages of a listener: the checks before them, style and script, and what is said
+ * when there is no page. */
 import { Hono, type Context, type ErrorHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { html } from 'hono/html';
@@ -28,13 +29,14 @@ export interface ShellOptions {
   head?: Markup;
   files?: readonly (readonly [name: string, type: string, text: string])[];
   maxBodyBytes: number;
-  /** What nobody outside can mend. @param path without capabilities */
+  /** Reports a fault that nobody outside can mend. @param path without capabilities */
   failed: (path: string, error: unknown) => void;
 }
 
 export interface Shell {
   app: Hono<{ Bindings: NodeBindings }>;
-  /** For the application that `app` is put into: one of its own would be tried around each handler of each request. */
+  /** For the application that `app` is put into: one of its own would be tried around each handler of each
+   * request. */
   onError: ErrorHandler<{ Bindings: NodeBindings }>;
   page: PageMaker;
   /** '' or `/base`. */

@@ -1,4 +1,5 @@
-/** Secrets between the answer that makes them and the one page that shows them: in memory, for a short time, once. */
+/** Secrets between the answer that makes them and the one page that shows them: in memory, for a short time,
+ * once. */
 import type { Clock } from '../../lib/clock.js';
 
 const KEPT_MS = 10 * 60_000;
@@ -22,7 +23,7 @@ export class ShownOnce<Secrets extends object> {
     this.#kept.set(key, { secrets, untilMs: nowMs + KEPT_MS });
   }
 
-  /** What is kept, for the last time. */
+  /** The secrets of a key, for the last time. */
   take(key: string): Secrets | undefined {
     const found = this.#kept.get(key);
     this.#kept.delete(key);

@@ -1,4 +1,6 @@
-/** The commands of a site, as one file that npm installs: what the build made, at the address of the pages. */
+/**
+ * The commands of a site, as one file that npm installs: what the build made, at the address of the pages.
+ */
 import { existsSync } from 'node:fs';
 import { html } from 'hono/html';
 import { threadFile } from '../../lib/thread.js';
@@ -13,7 +15,8 @@ export function sitePackageFile(): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
-/** How the commands come to the machine of a site. @param url of the pages @param file undefined: from the operator */
+/** How the commands come to the machine of a site. @param url of the pages @param file undefined: from the
+ * operator */
 export function installStep(url: string, file: string | undefined): Markup {
   if (file === undefined)
     return html`<p>

@@ -1,6 +1,7 @@
 /**
- * The one style sheet: colours by role, light and dark; one column from 320 px on. Parts of it:
- * `.card`, `.note`, `.state` (with `good`, `wait`, `bad`), `.tiles` of `.tile`, `.table`, `.facts`, `.field`, `.actions`, `.code`, `.empty`.
+ * The one style sheet: colours by role, light and dark; one column from 320 px on. Parts of it: `.card`,
+ * `.note`, `.state` (with `good`, `wait`, `bad`), `.tiles` of `.tile`, `.table`, `.facts`, `.field`,
+ * `.actions`, `.code`, `.empty`.
  */
 import { hash } from 'node:crypto';
 

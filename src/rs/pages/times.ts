@@ -3,7 +3,9 @@ import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { Markup } from './layout.js';
 
-/** Zones whose format is kept: making one takes longer than a whole page, and memory that is not the heap's. */
+/**
+ * Zones whose format is kept: making one takes longer than a whole page, and memory that is not the heap's.
+ */
 const MAX_FORMATS = 50;
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 

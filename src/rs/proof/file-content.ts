@@ -1,4 +1,4 @@
-/** What the file of a proof holds: the secret, or what else, which the applicant is told. */
+/** Content of the file of a proof: the secret, or something else, which the applicant is told. */
 import { hash } from 'node:crypto';
 import { passwordMatches } from '../../lib/password.js';
 import { codeOfFailure, type ProofCode } from './reasons.js';

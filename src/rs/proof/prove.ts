@@ -1,8 +1,8 @@
 /**
- * Whether the site of an applicant is theirs (docs/design/registration.md, "The proof"):
+ * Proof that the site of an applicant is theirs (docs/design/registration.md, "The proof"):
  *
- *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──does not forbid it──▶ vantages ──the same──▶ proven
- *       ╰──────────────────────┴───────────────────────────┴──────────────────────────────────┴──▶ failed, with a reason
+ *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──allows it──▶ vantages ──same──▶ proven
+ *       ╰──────────────────────┴───────────────────────────┴──────────────────────────┴──▶ failed, and why
  */
 import { randomBytes } from 'node:crypto';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
@@ -15,7 +15,7 @@ import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fe
 import { lookFromElsewhere, type SeenFile, type VantageOptions } from './vantages.js';
 
 export interface ProofOptions extends SiteFetcherOptions {
-  /** Of sites, as texts. */
+  /** Ports of sites, as texts. */
   ports: readonly string[];
   /** Longest proof. */
   checkTimeoutMs: number;
@@ -30,7 +30,7 @@ export interface Proof {
   prefixes: readonly string[];
   /** Addresses that were connected to. */
   addresses: readonly string[];
-  /** What vantages say that have not seen the same, or nothing; left out where there are none. */
+  /** Views of vantages that have not seen the same, or nothing; left out where there are none. */
   dissent?: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export async function prove(
   }
 }
 
-/** Of a pair. */
+/** Hashes of a pair. */
 interface Hashes {
   secret: string;
   password: string | undefined;

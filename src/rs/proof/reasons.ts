@@ -1,4 +1,6 @@
-/** Why a proof fails, and what the owner of the site does about it. What a site has answered is never shown. */
+/**
+ * Why a proof fails, and what the owner of the site does about it. What a site has answered is never shown.
+ */
 import type { RegistrationReason } from '../../db/rs/registrations.js';
 import { familyOf, type FetchFailure } from '../../fetch/failure.js';
 
@@ -72,7 +74,7 @@ export function proofReason(code: ProofCode): RegistrationReason {
   return { code, what, do: advice };
 }
 
-/** What the failure of a fetch means. Refused, filtered, unknown and inner addresses look alike. */
+/** Code for the failure of a fetch. Refused, filtered, unknown and inner addresses look alike. */
 export function codeOfFailure(failure: FetchFailure): ProofCode {
   if (failure.kind === 'status') return codeOfStatus(failure.status);
   switch (familyOf(failure.kind)) {

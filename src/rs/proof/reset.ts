@@ -1,16 +1,16 @@
 /**
- * Whether somebody who has forgotten the password of a provider may have another one: the file has to be in every root of it. One that has
- * lost a host can give the roots up that lack the file, and then has them no more: otherwise a host that its owner has lost would give access to
- * the others. What is held of them stays for a while, for who proves them again.
+ * Proof for another password of a provider: the file must be in every root of it. One that has lost a host
+ * can give the roots up that lack the file, and then has them no more: otherwise a host that its owner has
+ * lost would give access to the others. What is held of them stays for a while, for who proves them again.
  */
 import type { RegistrationReason } from '../../db/rs/registrations.js';
 import type { Proof } from './prove.js';
 import type { ProofCode } from './reasons.js';
 
 export interface ResetProof {
-  /** Its prefixes are the roots that stay. */
+  /** Proof whose prefixes are the roots that stay. */
   proof: Proof;
-  /** Of the password that is replaced. */
+  /** Generation of the password that is replaced. */
   generation?: number;
 }
 
@@ -46,7 +46,7 @@ export async function resetProof(
     const proof = await proveAt(root);
     for (const address of proof.addresses) addresses.add(address);
     for (const each of proof.dissent ?? []) dissent.add(each);
-    // It has the file, and what else it takes is not known now: nobody loses it for that.
+    // The root has the file, and the rest of its proof is not known now: nobody loses it for that.
     if (LATER.includes(proof.failed?.code ?? '')) return failed(proof.failed ?? OTHER);
     if (proof.failed === undefined)
       kept.push(...proof.prefixes.filter(each => all.includes(each) && !kept.includes(each)));

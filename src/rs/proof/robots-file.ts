@@ -1,6 +1,6 @@
 /**
- * Whether robots.txt of a site forbids that it is cached (RFC 9309): so the owner of a site on which others may put files keeps
- * them from registering it.
+ * The look if robots.txt of a site forbids that it is cached (RFC 9309): so the owner of a site on which
+ * others may put files keeps them from registering it.
  *
  *     2xx ──▶ its rules, those for lccbot by name     4xx, but 429 ──▶ there is none, nothing is forbidden
  *     429, 5xx, no answer, a redirect that is not followed ──▶ nobody knows: later

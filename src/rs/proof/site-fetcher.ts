@@ -1,4 +1,5 @@
-/** Small requests to one site, over an engine of its own: nothing is shared with other sites, and all of it can be ended at once. */
+/** Small requests to one site, over an engine of its own: nothing is shared with other sites, and all of it
+ * can be ended at once. */
 import { lookup } from 'node:dns';
 import ipaddr from 'ipaddr.js';
 import type { Settings } from '../../config/settings/index.js';
@@ -80,7 +81,8 @@ export class SiteFetcher {
   }
 
   /**
-   * The beginning of a file, wherever redirects lead: to any host at an address that may be asked, but no other port.
+   * The beginning of a file, wherever redirects lead: to any host at an address that may be asked, but no
+   * other port.
    * @param maxBytes of content; what is beyond is not read
    * @param ports as texts
    */
@@ -114,7 +116,7 @@ export class SiteFetcher {
     });
   }
 
-  /** What is under way fails; connections are closed. */
+  /** Fetches under way fail; connections are closed. */
   close(): void {
     this.#engine.close();
   }

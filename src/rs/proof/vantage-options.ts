@@ -9,8 +9,8 @@ import { FEWEST_VANTAGES, type VantageOptions } from './vantages.js';
 
 /**
  * @returns undefined where there are none
- * @throws LccError `usage` for what is no endpoint, `config` for one alone, and for one that would be asked in plain text from
- *   another machine: somebody on the way to the site may be on the way to it
+ * @throws LccError `usage` for what is no endpoint, `config` for one alone, and for one that would be asked
+ *   in plain text from another machine: somebody on the way to the site may be on the way to it
  */
 export function vantageOptions({ rs, net, ...settings }: Settings): VantageOptions | undefined {
   const endpoints = rs.vantages.map(text => parseEndpoint(text));

@@ -1,6 +1,6 @@
 /**
- * What robots that listen elsewhere see of the file (`lccbot --listen`): somebody who controls one path to a site, or what one resolver
- * says of its name, does not prove the site by that.
+ * Views on the file of robots that listen elsewhere (`lccbot --listen`): somebody who controls one path to a
+ * site, or what one resolver says of its name, does not prove the site by that.
  *
  *     connected ──greeting──▶ asked ──result──▶ same | other
  *         ╰── refused, malformed, closed, none before the check is over ──▶ away
@@ -21,7 +21,7 @@ import type { ProofCode } from './reasons.js';
 export interface VantageOptions {
   endpoints: readonly Endpoint[];
   channel: LinkLimits;
-  /** What is shown to them and believed of them. Read each time: files may be replaced. */
+  /** Certificates shown to vantages and believed of them. Read each time: files may be replaced. */
   trust: () => Trust;
   /** Longest fetch of one. */
   fetchTimeoutMs: number;
@@ -38,7 +38,7 @@ export interface SeenFile {
   isSecret: (bytes: Buffer) => boolean;
 }
 
-/** What one vantage says. */
+/** View of one vantage. */
 interface View {
   kind: 'same' | 'other' | 'away';
   /** For the audit. */
@@ -134,7 +134,7 @@ function viewOf(
   });
 }
 
-/** What a vantage has seen that is not the secret in its place; nothing of the content. */
+/** Difference of a vantage's view from the secret; nothing of the content. */
 function differenceOf(
   result: RobotResult,
   { url, places, maxBytes, text, isSecret }: SeenFile,
