@@ -76,7 +76,7 @@ export function codeText(code: number): string {
   return code in CODES ? CODES[code as LccCode] : `HTTP status ${code}`;
 }
 
-/** What a provider is told whose quota leaves no room for a url: 202 for its files, 203 for its bytes. */
+/** Codes for a provider whose quota leaves no room for a url: 202 for its files, 203 for its bytes. */
 export function quotaText(
   code: 202 | 203,
   { filesmax, spacemax }: { filesmax: number; spacemax: number },

@@ -1,4 +1,4 @@
-/** What was done of late, for the limits of registration: rows of a kind and a key. */
+/** Uses of late, for the limits of registration: rows of a kind and a key. */
 import { SqlStore } from '../sqlite/sql-store.js';
 
 export const USES_SCHEMA = `

@@ -3,7 +3,7 @@
  * at a time at one Bot Manager; urls are sent ahead into it, up to a window, and carried out there one after
  * the other. A provider has one lane, or as many as `parallel` allows.
  *
- *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in-lane ──nothing left, or its turn──▶ resting
+ *     resting ──has urls──▶ waiting ──a slot is free──▶ in-lane ──nothing left, turn over──▶ resting
  *        ▲                     │ ▲
  *        ╰──── hindered ◀──────┴─┼──▶ delayed until a time (back-off, bandwidth, pace)
  *                                 ╰──▶ parked while its host has as many lanes as it may have (hosts.ts)

@@ -10,7 +10,7 @@ import { placeIn } from './places.js';
 
 /** Where a block begins after a tag that is no line break. */
 const APART_BY_TAG = -Infinity;
-/** A block takes 2 KB until it is written, a mark a quarter of that: so many of them, 300 MB, whatever the page. */
+/** Most blocks and marks of a page: 2 KB a block until it is written, a quarter of that a mark: 300 MB. */
 const MOST_BLOCKS = 150_000;
 const MARKS_OF_BLOCK = 4;
 

@@ -83,7 +83,7 @@ export class MarkdownPage {
   }
 }
 
-/** Of HTML or XML; of a page with more in it than memory is for, its words. */
+/** Markdown of HTML or XML; of a page with more in it than memory is for, its words. */
 function unitsOfMarkup(document: string, wanted: TextWanted, xml: boolean, marks: PageMarks): MarkupUnits {
   try {
     const { blocks, ...page } = markedPage(document, wanted, xml, marks);
