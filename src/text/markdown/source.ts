@@ -8,7 +8,7 @@ const MOST_LINES = 600_000;
 /** A part of a text, up to the end of a word. */
 const WORDS = /\S[^]{0,1000}(?!\S)|\S+/g;
 
-/** The source of a document in which more stands apart than memory is for. */
+/** Units of words alone, for a document in which more stands apart than memory is for. */
 export function unitsOfWords(text: string): MarkdownUnit[] {
   const lines: Line[] = [];
   for (const [words] of text.matchAll(WORDS)) lines.push(plainLine(tidy(words)));
