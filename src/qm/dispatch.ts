@@ -199,8 +199,8 @@ export class Dispatcher {
     if (result !== undefined || news?.robots?.failures === 0) known.silent.heard(url, result);
     if (login !== undefined && result !== undefined && login === known.terms.login)
       this.#refusedLogins.heard(lane.pid, login, result);
-    // Urls that nobody announced wait by themselves (robots-gate/waiting-origins.ts). safeguard: calling back
-    // what has not begun where an origin does not answer
+    // Urls that nobody announced wait by themselves (robots-gate/waiting-origins.ts).
+    // safeguard: calling back what has not begun where an origin does not answer
     if (news?.pause !== undefined) this.#table.recallAll(lane.pid);
     // safeguard: what nobody announced delaying nothing that an owner did
     if (result?.status === 'error' && arrival.set.class === 0)

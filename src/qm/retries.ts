@@ -30,8 +30,8 @@ export function retryRule(retries: number): RetryRule {
   return {
     isLast,
     isTriedAgain: (tries, { reach, code }) =>
-      // Lack of room for a content says nothing of the url: it waits for as long as it takes. safeguard: the
-      // limit of retries
+      // Lack of room for a content says nothing of the url: it waits for as long as it takes.
+      // safeguard: the limit of retries
       reach === 'url' && (!isLast(tries) || code === STORE_FULL),
   };
 }

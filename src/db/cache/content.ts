@@ -56,8 +56,9 @@ export class ContentStore extends SqlStore {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise.
-  // Doubted as by `beliefOf`. safeguard: the generation in results safeguard: a delete during the fetch
-  // winning
+  // Doubted as by `beliefOf`.
+  // safeguard: the generation in results
+  // safeguard: a delete during the fetch winning
   readonly #insertFromQueue = this.sql.changes<unknown[]>(
     `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
        etag, lastmodified, http_charset, finalurl, robots, verified, fetched_time, fetched_machineid, fetched_fileid, psetid,

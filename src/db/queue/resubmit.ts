@@ -44,8 +44,8 @@ export class Resubmissions extends SqlStore {
   constructor(db: Db) {
     super(db);
     // A waiting url keeps nothing but its place; one that failed before stays at the end of its set. One that
-    // waits for a time slot may have other hours now: they are looked at. safeguard: the first position being
-    // kept
+    // waits for a time slot may have other hours now: they are looked at.
+    // safeguard: the first position being kept
     const update = (rare: string) =>
       this.sql.changes<unknown[]>(
         `UPDATE OR FAIL qdb SET
