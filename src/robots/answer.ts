@@ -2,8 +2,8 @@
  * How long a robots.txt counts, and what an answer to the request for one means (RFC 9309, 2.3.1 and 2.4).
  *
  *     none ──asked──▶ an answer: 2xx its rules, 4xx but 429 no rules ──a day──▶ asked again, conditionally
- *       ╰──────────▶ no answer: 5xx, 429, nothing ──with a copy of the last 30 days──▶ its rules, asked again after an hour
- *                                                 ╰─without──▶ what nobody announced waits as for a site that is away
+ *       ╰──────────▶ no answer: 5xx, 429, nothing ──with a copy of 30 days──▶ its rules, again after an hour
+ *                                                 ╰─without──▶ unannounced urls wait as for an absent site
  */
 import type { OriginPause, StoredRobots } from '../db/queue/robots-txt.js';
 import { UNPERMITTED } from '../wire/codes.js';
@@ -18,7 +18,7 @@ const COPY_S = 30 * DAY_S;
 /** Until the next try to renew a copy. */
 const RETRY_S = HOUR_S;
 
-/** What a setting of the LCC forbids counts for a moment only: the setting may change. */
+/** Seconds for which a setting of the LCC forbids: it may change. */
 const UNPERMITTED_S = 60;
 
 const NO_PAUSE: OriginPause = { failures: 0, again: 0 };
@@ -37,10 +37,10 @@ export function isNoRobots(status: number): boolean {
   return status >= 400 && status <= 499 && status !== TOO_MANY_REQUESTS;
 }
 
-/** What the last answer means: it has rules, there are none, or nobody knows. */
+/** Meaning of the last answer: it has rules, there are none, or nobody knows. */
 export type RobotsMeaning = 'rules' | 'none' | 'unknown';
 
-/** What comes of a request for a robots.txt. */
+/** Result of a request for a robots.txt. */
 export type RobotsResult = FetchInline | FetchDone;
 
 export function meaningOf({ http, body, fetched }: StoredRobots, nowS: number): RobotsMeaning {
@@ -58,7 +58,7 @@ export function isStale(row: StoredRobots, nowS: number): boolean {
   return ageOf(row.checked, nowS) >= (isAnswered ? FRESH_S : RETRY_S);
 }
 
-/** What is kept after an answer. @param before what was kept until then */
+/** The robots.txt to be kept after an answer. @param before what was kept until then */
 export function robotsAfter(
   before: StoredRobots | undefined,
   result: RobotsResult,
