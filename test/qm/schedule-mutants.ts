@@ -195,7 +195,10 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'calling back what has not begun where an origin does not answer',
     edits: [edit('this.#table.recallAll(lane.pid)', '{}')],
-    by: { file: 'qm/unasked-away', test: AWAY },
+    by: {
+      file: 'qm/unasked-away',
+      test: 'what was sent ahead of what nobody announced is called back where its origin does not answer',
+    },
   },
   {
     without: 'what robots.txt forbids',

@@ -81,6 +81,17 @@ test('a page that nobody announced does not answer for days: what its owner anno
   assert.equal(sim.bench.value('SELECT count(*) FROM lccurl'), 5);
 });
 
+test('what was sent ahead of what nobody announced is called back where its origin does not answer', async t => {
+  const sim = simulate(t, path => (path === ROBOTS ? { robots: '' } : { code: 603 }));
+  spidered(sim, 1);
+  sim.start();
+  await sim.send(1, links(6), LINKS);
+  await sim.pass(SECOND);
+  // One more may have begun when the first is answered.
+  assert.ok(sim.fetches.length <= 3, pathsOf(sim.fetches).join(' '));
+  assert.equal(sim.fetches[1]?.url, 'http://127.0.0.1/0');
+});
+
 test('an owner whose url gets no answer waits as ever, and its links with it', async t => {
   let isUp = true;
   const sim = simulate(t, path => (isUp ? (path === ROBOTS ? { robots: '' } : undefined) : { code: 603 }));
