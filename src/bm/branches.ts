@@ -2,7 +2,6 @@
 import type { FetchRequest } from '../wire/fetch.js';
 import type { BotManagerPeer } from '../wire/qm-bm.js';
 import type { Task, Worker } from './distribute.js';
-import { lanesFor } from './overbooking.js';
 
 /** A request of the source on its way to a branch. */
 export interface RelayTask extends Task {
@@ -60,4 +59,10 @@ export class Branch implements Worker<RelayTask> {
     for (const task of tasks) task.recalled = true;
     this.peer.recall(lane, begun);
   }
+}
+
+/** How many more lanes a branch is given than it fetches at a time (`bm.overbook_percent`): a slot that falls
+ * free finds work. */
+function lanesFor(slots: number, overbookPercent: number): number {
+  return Math.ceil(slots * (1 + overbookPercent / 100));
 }

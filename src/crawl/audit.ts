@@ -7,9 +7,9 @@ import type { ScanReader } from '../db/cache/scan.js';
 import { dailySample, sampleSize } from '../db/truth/sample-size.js';
 import { AS_SERVED } from '../wire/url.js';
 import { ageOf, LEAST_AGE_S } from './choice.js';
-import { Reservoir } from './sample.js';
 import type { UrlSink } from './sinks.js';
 import type { ScanCounts, ScanOptions, ScanRequest } from './types.js';
+import { randomInt } from 'node:crypto';
 
 export async function audit(
   db: Pick<ScanReader, 'auditProviders' | 'announced' | 'url' | 'isWaiting'>,
@@ -43,4 +43,36 @@ export async function audit(
     }
   await sink.finish();
   return counts;
+}
+
+/**
+ * The sample of an audit: drawn evenly from all that a provider holds, in one pass (reservoir sampling,
+ * Vitter's algorithm R), with numbers that nobody can foresee.
+ */
+export class Reservoir {
+  readonly #size: number;
+  readonly #random: (below: number) => number;
+  readonly #ids: number[] = [];
+  #seen = 0;
+
+  /** @param random a whole number from 0 on, below its argument */
+  constructor(size: number, random: (below: number) => number = randomInt) {
+    this.#size = size;
+    this.#random = random;
+  }
+
+  add(id: number): void {
+    this.#seen++;
+    if (this.#ids.length < this.#size) {
+      this.#ids.push(id);
+      return;
+    }
+    if (this.#size === 0) return;
+    const place = this.#random(this.#seen);
+    if (place < this.#size) this.#ids[place] = id;
+  }
+
+  get ids(): readonly number[] {
+    return this.#ids;
+  }
 }

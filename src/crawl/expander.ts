@@ -16,10 +16,8 @@ import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { LinkOwners } from './owners.js';
 import { BEGINNING_BYTES, beginsAsList, isMaybeList, isXml, unpacked } from './packed-list.js';
 import type { FoundLink, ExpandOptions } from './options.js';
-import { PathQueries } from './path-queries.js';
 import { baseOf, resolveLink, spellings } from './resolve.js';
 import { robotsSaid } from '../robots/page-words.js';
-import { SentLinks } from './sent-links.js';
 import type { UrlSink } from './sinks.js';
 import { readBeginning, StoredPages } from './stored-page.js';
 import { trapOf, type Trap, type TrapLimits } from './traps.js';
@@ -295,4 +293,68 @@ function urlOf(record: UrlRecord): string {
 /** A field that pages of a crawl have; a page that its owner announced has no hops: a crawl begins there. */
 function valueOf(record: UrlRecord, name: 'hops' | 'finalurl' | 'robots'): string | undefined {
   return (record as unknown as Record<string, string | undefined>)[name] ?? record.extra?.[name];
+}
+
+/** Paths whose number is remembered; of another it is counted again. */
+const MAX_PATHS = 10_000;
+
+/**
+ * How many queries of a path there are: what a program answers has no end.
+ */
+export class PathQueries {
+  readonly #db: Pick<CrawlReader, 'queriesOf'>;
+  readonly #most: number;
+  readonly #counts = new Map<string, number>();
+
+  constructor(db: Pick<CrawlReader, 'queriesOf'>, most: number) {
+    this.#db = db;
+    this.#most = most;
+  }
+
+  /** True if there is room for one more; it is taken. Always for a url without a query. */
+  take(pid: number, curl: string): boolean {
+    const mark = curl.indexOf('?');
+    if (mark < 0) return true;
+    const path = curl.slice(0, mark);
+    const key = `${pid} ${path}`;
+    const count = this.#counts.get(key) ?? this.#db.queriesOf(pid, path, this.#most);
+    if (this.#counts.size >= MAX_PATHS) this.#counts.clear();
+    this.#counts.set(key, count + (count < this.#most ? 1 : 0));
+    return count < this.#most;
+  }
+}
+
+/** Links that were sent a moment ago, or texts of links: a page's navigation is on every page of its site. A
+ * newer one takes an older one's place. */
+export class SentLinks {
+  readonly #hashes: Uint32Array;
+  readonly #mask: number;
+
+  /** @param places a power of two, 8 bytes each */
+  constructor(places: number) {
+    this.#hashes = new Uint32Array(2 * places);
+    this.#mask = places - 1;
+  }
+
+  /** True if a link was sent, as far as is remembered; from now on it was. */
+  wasSent(curl: string): boolean {
+    // Two hashes of 32 bits (MurmurHash3's mixing): the chance that two urls have both is 1 to 2^64.
+    let one = 0xdeadbeef ^ curl.length;
+    let other = 0x41c6ce57 ^ curl.length;
+    for (let i = 0; i < curl.length; i++) {
+      const code = curl.charCodeAt(i);
+      one = Math.imul(one ^ code, 0x9e3779b1);
+      other = Math.imul(other ^ code, 0x5f356495);
+    }
+    one = Math.imul(one ^ (one >>> 16), 0x85ebca6b) ^ Math.imul(other ^ (other >>> 13), 0xc2b2ae35);
+    other = Math.imul(other ^ (other >>> 16), 0x85ebca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2ae35);
+    one >>>= 0;
+    // 0 stands for an empty place.
+    other = other >>> 0 || 1;
+    const at = 2 * (one & this.#mask);
+    if (this.#hashes[at] === one && this.#hashes[at + 1] === other) return true;
+    this.#hashes[at] = one;
+    this.#hashes[at + 1] = other;
+    return false;
+  }
 }

@@ -2,12 +2,11 @@
 import { CacheReader } from '../db/cache/read.js';
 import { EXIT } from '../lib/errors.js';
 import type { Lock } from '../lib/lock.js';
-import { countOf } from './count.js';
 import { adviceOnSelection, beganOf, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
 import { runForEach } from './consumer.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { follow, inBatches, type Following } from './follow.js';
-import { runQuery } from './query.js';
+import { runQuery, kindOf, selectionOf } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
 import type { Delivery, PlacedDelivery, Query } from './types.js';
 
@@ -101,4 +100,14 @@ async function once(
   } finally {
     thread?.stop();
   }
+}
+
+/** How many records there would be: `lccq --count`. */
+function countOf(reader: CacheReader, query: Query): number {
+  const kind = kindOf(query.format);
+  const selection = selectionOf(query);
+  if (kind === 'rows') return Math.min(reader.count(selection), query.limit ?? Infinity);
+  let count = 0;
+  for (const _ of reader[kind](selection, ['seq'])) if (++count === query.limit) break;
+  return count;
 }

@@ -16,14 +16,14 @@ import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js
 import { createLog, type Log } from '../lib/log.js';
 import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
-import { whenTold } from './ending.js';
 import { boundReadAhead, listenOn } from './listeners.js';
 import type { Certified } from './machines.js';
 import { logLevelOf } from './log-level.js';
-import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './reconnect.js';
 import { bounded, boundOf, placesOf, type Places } from './places.js';
 import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
+import { Socket } from 'node:net';
+import { spawn } from 'node:child_process';
 
 /** Time a daemon has to finish what it began once told to stop. */
 const STOP_TIMEOUT_MS = 10_000;
@@ -253,4 +253,58 @@ async function withTimeout(work: Promise<unknown>, limitMs = STOP_TIMEOUT_MS): P
 
 function stackOf(error: unknown): string | undefined {
   return error instanceof Error ? error.stack : undefined;
+}
+
+/**
+ * Resolves with the reason when a signal, or the end of the parent, lccd, tells this process to stop. SIGHUP
+ * has it read files again.
+ */
+function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: ReadonlySet<() => void>): Promise<string> {
+  return new Promise(resolve => {
+    process.on('SIGTERM', () => resolve('SIGTERM'));
+    process.on('SIGINT', () => resolve('SIGINT'));
+    process.on('SIGHUP', () => {
+      if (reloads.size === 0) log.debug('SIGHUP ignored: nothing to reload');
+      for (const reload of reloads) reload();
+    });
+    const parentFd = Number(env['LCC_PARENT_FD'] ?? '');
+    if (Number.isInteger(parentFd) && parentFd > 2) {
+      const pipe = new Socket({ fd: parentFd, readable: true, writable: false });
+      pipe.on('error', () => undefined);
+      pipe.on('close', () => resolve('the parent ended'));
+      pipe.resume();
+      pipe.unref();
+    }
+  });
+}
+
+/**
+ * sd_notify(3): readiness, the watchdog, stopping. Node cannot send datagrams on Unix sockets, so systemd's
+ * own systemd-notify(1) does; units need NotifyAccess=all for it (examples/systemd).
+ */
+interface Notifier {
+  ready(): void;
+  stopping(): void;
+}
+
+/** Does nothing without `$NOTIFY_SOCKET`. With `$WATCHDOG_USEC` it reports life at half that interval. */
+function createNotifier(env: NodeJS.ProcessEnv, log: Log): Notifier {
+  if (!env['NOTIFY_SOCKET']) return { ready() {}, stopping() {} };
+  let warned = false;
+  const send = (state: string) => {
+    const child = spawn('systemd-notify', [`--pid=${process.pid}`, state], { stdio: 'ignore' });
+    child.on('error', error => {
+      if (!warned) log.warn('cannot notify systemd', { error: error.message });
+      warned = true;
+    });
+  };
+  return {
+    ready() {
+      send('READY=1');
+      const watchdogMs = Number(env['WATCHDOG_USEC'] ?? 0) / 1000;
+      // A blocked event loop must miss the beat: that is what the watchdog is for.
+      if (watchdogMs > 0) setInterval(() => send('WATCHDOG=1'), watchdogMs / 2).unref();
+    },
+    stopping: () => send('STOPPING=1'),
+  };
 }

@@ -1,9 +1,10 @@
 /** Outcomes of a request. */
 import type { FetchUnchanged, RobotOk } from '../wire/fetch.js';
-import { charsetOf } from './charset.js';
 import type { FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
 import type { Redirects } from './redirects.js';
+import { MIMEType } from 'node:util';
+import { charsetNamed } from '../lib/charset.js';
 
 /** Cost of a request: bytes received over the wire, headers and all hops included, and time. */
 export type Cost = Pick<RobotOk, 'wireBytes' | 'elapsedMs'>;
@@ -69,4 +70,35 @@ export function failedOf(
   if (http > 0) outcome.http = http;
   if (redirects?.wereFollowed === true) outcome.isRedirected = true;
   return outcome;
+}
+
+/** Encodings of types that were read lately: types repeat. */
+const known = new Map<string, string | undefined>();
+const MAX_KNOWN = 100;
+/** Longer ones are nothing but hostile. */
+const MAX_LENGTH = 1000;
+
+/**
+ * The encoding that a server says a text is in.
+ * `windows-1252` of `text/html; charset="ISO-8859-1"`; undefined when it names none that is known.
+ */
+function charsetOf(contentType: string | undefined): string | undefined {
+  // Most say nothing of it.
+  if (contentType === undefined || contentType.length > MAX_LENGTH || !contentType.includes(';'))
+    return undefined;
+  if (!known.has(contentType)) {
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(contentType, readCharset(contentType));
+  }
+  return known.get(contentType);
+}
+
+function readCharset(contentType: string): string | undefined {
+  try {
+    const label = new MIMEType(contentType).params.get('charset');
+    return label === null ? undefined : charsetNamed(label);
+  } catch {
+    // Not a media type at all.
+    return undefined;
+  }
 }

@@ -23,18 +23,17 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { storeAlone } from './store-alone.js';
 import { clearDatabase } from './clear.js';
 import { content } from './content.js';
-import { counters } from './counters.js';
 import { openChecked, type DatabaseOptions } from './database.js';
 import { deletions, freeList } from './free-list.js';
-import { isServed, lockQueue } from './lock.js';
-import { openNames } from './names-database.js';
+import { openNames, whatIsWrong } from './names-database.js';
 import { files } from './orphans.js';
-import { sequence } from './sequence.js';
-import { sets } from './sets.js';
 import { spools } from './spools.js';
-import { spoolDatabases } from './spool-databases.js';
 import { storeOf, type StorePlace } from './store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
+import { disagreement, strayRows } from '../db/queue/sets-from-urls.js';
+import { holderOf, isLocked, tryLock, type Lock } from '../lib/lock.js';
+import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
+import { checkSessions } from '../db/spools/sessions.js';
 
 interface FsckOptions extends DatabaseOptions, StorePlace {
   unsSpoolDir: string;
@@ -195,4 +194,73 @@ function repairsOf(db: Db, { errorsKept, nowMs }: FsckOptions): Repairs {
     nowS,
   });
   return new Repairs(db, store, nowS);
+}
+
+/** Counters of providers against what they count. */
+function* counters({ look, repairs }: CheckContext): Generator<Finding> {
+  const wrong = look.wrongCounts();
+  repairs?.setCounts(wrong);
+  for (const { pid, column, is, should } of wrong) {
+    const what = `${column} is ${is}, the tables say ${should}`;
+    yield { kind: 'counter', where: `provider ${pid}`, what, repaired: repairs !== undefined };
+  }
+}
+
+/** Numbers of the change sequence that were not given out, or stand twice. */
+export function* sequence({ look, live, repairs }: CheckContext): Generator<Finding> {
+  let wrong = false;
+  for (const { where, what } of live ? look.surely(() => look.wrongNumbers()) : look.wrongNumbers()) {
+    wrong = true;
+    yield { kind: 'sequence', where, what, repaired: repairs !== undefined };
+  }
+  if (wrong) repairs?.mendNumbers();
+}
+
+/** The sets of the queue (QPSDB) against its urls (QDB). */
+export function* sets({ db, look, live, repairs }: CheckContext): Generator<Finding> {
+  const wrong = () => wrongSets(db, repairs !== undefined);
+  yield* live ? look.surely(wrong) : wrong();
+  repairs?.rebuildSets();
+}
+
+function* wrongSets(db: Db, repaired: boolean): Generator<Finding> {
+  for (const { pos, psetid, range } of strayRows(db)) {
+    const what = `says it is of set ${psetid}, at a place of ${range === null ? 'no set' : `set ${range}`}`;
+    yield { kind: 'set', where: `qdb ${pos}`, what, repaired };
+  }
+  // A set without urls is no fault: those of one that waits may have gone otherwise than by being fetched.
+  const other = disagreement(db);
+  if (other !== undefined) yield { kind: 'set', where: 'qpsdb', what: other, repaired };
+}
+
+/**
+ * The lock against a start of the LCC: a repair holds it, and is refused while the LCC runs.
+ * @throws LccError `try.later` when something has the database open
+ */
+function lockQueue(dbPath: string): Lock {
+  const lock = tryLock(`${dbPath}.lock`);
+  if (lock === undefined) {
+    const holder = holderOf(`${dbPath}.lock`);
+    const what = holder.startsWith('lccd') ? 'lccd' : 'that';
+    throw new LccError('try.later', `${dbPath}: ${holder} has it open; stop ${what} before a repair`);
+  }
+  return lock;
+}
+
+/** True if the Queue Manager runs. */
+function isServed(dbPath: string): boolean {
+  // Nobody can take a lock on a disk that is read-only from here, nor ask for it.
+  return !isOnReadOnlyDisk(dbPath) && isLocked(`${dbPath}.lock`);
+}
+
+/** The small database of the UNSes, below their spools: whether SQLite finds it sound. */
+function* spoolDatabases({ unsSpoolDir }: CheckContext): Generator<Finding> {
+  const path = join(unsSpoolDir, 'sessions.db');
+  try {
+    checkSessions(path);
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    const what = whatIsWrong(path, error);
+    yield { kind: 'spool', where: 'spool/uns/sessions.db', what, repaired: false, remains: true };
+  }
 }

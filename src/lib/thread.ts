@@ -16,7 +16,6 @@ import {
   workerData,
   type MessagePort,
 } from 'node:worker_threads';
-import { addToCount, awaitCount } from './await-count.js';
 import { LccError, messageOf, type ErrorCode } from './errors.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
@@ -193,4 +192,28 @@ export function serveThread<D, Q, A>(
 export function threadFile(name: string): string {
   const here = import.meta.dirname;
   return join(here.endsWith(join('src', 'lib')) ? join(here, '../../bin') : here, name);
+}
+
+/** The other thread's part of `awaitCount`: the awaited work is done. */
+function addToCount(counters: Int32Array, index: number): void {
+  Atomics.add(counters, index, 1);
+  Atomics.notify(counters, index);
+}
+
+/**
+ * Waits, without the event loop, until a counter is no longer what was seen of it. `Atomics.wait` alone may
+ * end before: a thread that
+ * saw the new number without having to wait, and waits for the next one at once, is woken by the notice of
+ * the first, which comes after it.
+ * @returns false when the time ran out
+ */
+export function awaitCount(
+  counters: Int32Array,
+  index: number,
+  seen: number,
+  patienceMs = Infinity,
+): boolean {
+  while (Atomics.load(counters, index) === seen)
+    if (Atomics.wait(counters, index, seen, patienceMs) === 'timed-out') return false;
+  return true;
 }

@@ -3,13 +3,14 @@
 import { join } from 'node:path';
 import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
-import { LccError } from '../lib/errors.js';
+import { LccError, EXIT } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../daemon/ask.js';
 import type { ChildSpec } from './child.js';
-import { heldUp } from './held-up.js';
 import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
 import { Supervisor } from './supervisor.js';
+import type { Home } from '../config/home.js';
+import { roomlessness } from '../lib/disk-room.js';
 
 /**
  * Each daemon collects its young garbage with one thread. V8 would have four threads search together for the
@@ -99,4 +100,12 @@ function childrenOf(services: Services, { bin, words, env, configFile }: LccdCal
 function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
   const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...rest } = env;
   return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
+}
+
+/** Reason why a child with this status is not started for now: without room no daemon opens a database. */
+function heldUp(
+  status: number | undefined,
+  { dir, unsSpool }: Pick<Home, 'dir' | 'unsSpool'>,
+): string | undefined {
+  return status === EXIT.ioerr ? (roomlessness(dir) ?? roomlessness(unsSpool)) : undefined;
 }

@@ -4,10 +4,9 @@ import { createReadStream } from 'node:fs';
 import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
 import type { FetchFailure } from '../fetch/failure.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
-import { ContentMemory } from '../fetch/spool-sink.js';
+import { ContentMemory, SpoolSink } from '../fetch/spool-sink.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, reasonOf, type ErrorCode } from '../lib/errors.js';
-import { KeptSpool } from './kept-spool.js';
 import type { DocumentPlace } from './places.js';
 
 export interface Validators {
@@ -181,4 +180,28 @@ function errorOf(failure: FetchFailure): LccError {
   if (failure.kind === 'too-large')
     return new LccError('limit', `it is larger than permitted: ${failure.detail}`);
   return new LccError('peer.unavailable', `${failure.kind}: ${failure.detail}${guard}`);
+}
+
+/** The content of an answer, also of one that was cut: what has come of it may count. */
+class KeptSpool extends SpoolSink {
+  /** A fetch that fails gives up its content; here that is for the reader to say. */
+  override discard(): void {
+    // See `release`.
+  }
+
+  /** The bytes that have come, in pieces. */
+  async *pieces(): AsyncGenerator<Uint8Array, void, undefined> {
+    if (!this.isSpooled) return yield* this.chunks;
+    for (let at = 0; at < this.length;) {
+      const piece = await this.piece(at);
+      if (piece.length === 0) return;
+      at += piece.length;
+      yield piece;
+    }
+  }
+
+  /** The content goes, with its file. */
+  release(): void {
+    super.discard();
+  }
 }

@@ -5,8 +5,8 @@ import type { Coverage } from '../wire/coverage.js';
 import type { Entry } from './entry-lines.js';
 import type { Found, LocationFacts } from './found.js';
 import { lastmodOf } from './lastmod.js';
-import type { SourceLimits } from './limits.js';
-import { pageUrl } from './page-url.js';
+import type { SourceLimits, SourceLimit } from './limits.js';
+import { parseUrl, isHttp, targetOf } from '../fetch/target.js';
 
 export interface DocumentReadingOptions {
   limits: SourceLimits;
@@ -122,4 +122,34 @@ function shown(text: string): string {
   const trimmed = text.trim();
   const short = trimmed.length > SHOWN_LENGTH ? `${trimmed.slice(0, SHOWN_LENGTH)}…` : trimmed;
   return short.replace(/[\u0000-\u001f\u007f]+/g, ' ');
+}
+
+const OUTER_CONTROLS = /^[\0-\x20]+|[\0-\x20]+$/g;
+
+/**
+ * A location in a list → the url that is announced, or why there is none.
+ * @param text as it stands in the list; blanks around it do not count @param base that a relative one is
+ * resolved by
+ */
+export function pageUrl(
+  text: string,
+  most: SourceLimit,
+  base?: string,
+): { curl: string } | { problem: string } {
+  // As a parser of urls does it.
+  const trimmed = text.trim().replace(OUTER_CONTROLS, '');
+  if (trimmed === '') return { problem: 'is empty' };
+  if (trimmed.includes('\ufffd')) return { problem: 'has bytes that are no characters' };
+  const plain = base === undefined ? targetOf(trimmed) : undefined;
+  const curl = plain?.href === trimmed && !/[@#]/.test(trimmed) ? trimmed : parsed(trimmed, base);
+  if (typeof curl !== 'string') return curl;
+  return curl.length > most.most ? { problem: `is longer than ${most.text}` } : { curl };
+}
+
+function parsed(text: string, base: string | undefined): string | { problem: string } {
+  const url = parseUrl(text, base);
+  if (url === undefined || !isHttp(url)) return { problem: 'is no http or https url' };
+  if (url.username !== '' || url.password !== '') return { problem: 'has a login' };
+  url.hash = '';
+  return url.href;
 }

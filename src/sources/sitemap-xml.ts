@@ -10,7 +10,6 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { endOfReferences, mayBecomeReference } from '../lib/xml/references.js';
 import type { Extras, Found } from './found.js';
 import type { SourceLimit } from './limits.js';
-import { readPlainUrls } from './plain-urls.js';
 
 /** Elements in each other: more than any sitemap has. */
 const MOST_DEEP = 64;
@@ -318,4 +317,35 @@ function alternate(attributes: Record<string, string>, { others }: Entry): void 
 function split(name: string): [prefix: string, local: string] {
   const colon = name.indexOf(':');
   return colon < 0 ? ['', name] : [name.slice(0, colon), name.slice(colon + 1)];
+}
+
+const VALUE = String.raw`\s*([!-%'-;=?-~]+)\s*`;
+const WORDS = String.raw`[ -%'-;=?-~\s]*`;
+const PLAIN_URL = new RegExp(
+  String.raw`\s*<url>\s*<loc>${VALUE}</loc>\s*` +
+    String.raw`(?:<lastmod>\s*([ -%'-;=?-~]*?)\s*</lastmod>\s*)?` +
+    String.raw`(?:<changefreq>${WORDS}</changefreq>\s*)?` +
+    String.raw`(?:<priority>${WORDS}</priority>\s*)?</url>`,
+  'y',
+);
+
+/**
+ * Entries of a sitemap as nearly all are written: read by one regular expression, in a third of the time of a
+ * parser. It accepts only what an XML parser would read alike: no reference, no markup besides its own,
+ * printable ASCII.
+ * Reads plain entries from `at` on.
+ * @param text between two children of `urlset`, at `at`
+ * @returns where the first that is not plain, or not whole, begins
+ */
+function readPlainUrls(
+  text: string,
+  at: number,
+  entry: (loc: string, lastmod: string | undefined) => void,
+): number {
+  PLAIN_URL.lastIndex = at;
+  for (let end = at; ; end = PLAIN_URL.lastIndex) {
+    const found = PLAIN_URL.exec(text);
+    if (found === null) return end;
+    entry(found[1] ?? '', found[2]);
+  }
 }

@@ -11,7 +11,7 @@ import { StatusError, type DocumentContent, type SourceFetcher } from './fetcher
 import type { Extras } from './found.js';
 import { nameOf, type DocumentPlace } from './places.js';
 import { DocumentReading, type DocumentReadingOptions } from './reading.js';
-import { readSitemapLines } from './robots-sitemaps.js';
+import { readSitemapLines } from '../robots/robots-txt.js';
 
 interface WalkOptions extends DocumentReadingOptions {
   extras: Extras;

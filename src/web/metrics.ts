@@ -2,16 +2,15 @@
  * numbers that `lccstat` shows as well; nothing by provider, so their count is bounded. */
 import type { RequestListener } from 'node:http';
 import type { Counter, Gauge } from 'prom-client';
-import type { MetricsKey } from '../config/keys.js';
-import { valueOf } from '../config/settings/index.js';
+import { type MetricsKey, METRICS_PORTS } from '../config/keys.js';
+import { valueOf, SETTINGS, type SettingKey, type Settings } from '../config/settings/index.js';
 import type { Figures, Status } from '../daemon/figures.js';
 import type { Running, Services } from '../daemon/types.js';
-import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { formatEndpoint, type Endpoint, parseEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { line, send, type HttpAnswer } from './answer.js';
 import type { WebLimits } from './limits.js';
-import { alsoNamedBy, metricsEndpoint } from './metrics-endpoint.js';
 import { serveWeb, type WebServer } from './server.js';
 
 /** Figures of a daemon for Prometheus, and the setting of their address. */
@@ -117,4 +116,49 @@ async function printing(
     const body = (await registry.metrics()) + (await ofProcess.metrics());
     return { type: registry.contentType, body };
   };
+}
+
+const MAX_PORT = 65_535;
+
+/**
+ * Where a daemon listens. Robots of one lccd share the setting: the second one gets the next port.
+ * @throws LccError `usage` when it is malformed, `config` when no port is left
+ */
+export function metricsEndpoint(text: string, instance: string): Endpoint {
+  const endpoint = parseEndpoint(text);
+  const ahead = /^\d{1,4}$/.test(instance) ? Number(instance) - 1 : 0;
+  if (endpoint.kind === 'unix' || endpoint.port === 0 || ahead <= 0) return endpoint;
+  const port = endpoint.port + ahead;
+  if (port > MAX_PORT)
+    throw new LccError('config', `metrics endpoint "${text}": no port is left for robot ${ahead + 1}`);
+  return { ...endpoint, port };
+}
+
+const LISTENS = (Object.keys(SETTINGS) as SettingKey[]).filter((key): key is MetricsKey =>
+  /[._]metrics_listen$/.test(key),
+);
+const ANY_HOST = new Set(['0.0.0.0', '::']);
+
+/** Other settings by which another daemon has that endpoint for its metrics. */
+function alsoNamedBy(endpoint: Endpoint, own: SettingKey, settings: Settings): SettingKey[] {
+  if (endpoint.kind === 'unix') return [];
+  return LISTENS.filter(key => {
+    const text = key === own ? '' : valueOf(settings, key);
+    if (text === '') return false;
+    const other = parseEndpoint(text);
+    if (other.kind === 'unix') return false;
+    const ahead = endpoint.port - other.port;
+    const hosts = [endpoint.host, other.host];
+    return (
+      ahead >= 0 &&
+      ahead < portsOf(key, settings) &&
+      (endpoint.host === other.host || hosts.some(host => ANY_HOST.has(host)))
+    );
+  });
+}
+
+/** How many ports in a row a setting stands for. */
+function portsOf(key: MetricsKey, settings: Settings): number {
+  const ports = METRICS_PORTS[key];
+  return ports === undefined ? 1 : valueOf(settings, ports);
 }

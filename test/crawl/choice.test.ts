@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Choice, type ScannedRow } from '../../src/crawl/choice.js';
-import { gainOf, pooledRate, rateOf, type Visits } from '../../src/crawl/freshness.js';
+import { Choice, type ScannedRow, gainOf, pooledRate, rateOf, type Visits } from '../../src/crawl/choice.js';
 import { meanFreshness } from './simulation.js';
 
 const DAY_S = 86_400;

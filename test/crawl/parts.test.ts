@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LinkOwners } from '../../src/crawl/owners.js';
-import { PathQueries } from '../../src/crawl/path-queries.js';
+import { PathQueries, SentLinks } from '../../src/crawl/expander.js';
 import { baseOf, resolveLink, spellings } from '../../src/crawl/resolve.js';
 import { robotsSaid } from '../../src/robots/page-words.js';
-import { SentLinks } from '../../src/crawl/sent-links.js';
 
 describe('what a page says to robots', () => {
   const said = (header: string | undefined, ...metas: string[]) => {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { upperShare } from '../../src/lib/binomial.js';
 import { dailySample, sampleSize } from '../../src/db/truth/sample-size.js';
-import { audit } from '../../src/crawl/audit.js';
-import { Reservoir } from '../../src/crawl/sample.js';
+import { audit, Reservoir } from '../../src/crawl/audit.js';
 import { randomFrom } from '../qm/simulation.js';
 
 describe('the sample of an audit', () => {

@@ -1,6 +1,5 @@
 /** Years of a site whose pages change by themselves, each at a rate of its own, and of a scan that asks for a number of them a day. */
-import { Choice } from '../../src/crawl/choice.js';
-import { rateOf } from '../../src/crawl/freshness.js';
+import { Choice, rateOf } from '../../src/crawl/choice.js';
 
 const DAY_S = 86_400;
 const PAGES = 600;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contradicts } from '../../src/fetch/mimetype.js';
+import { contradicts } from '../../src/fetch/announced.js';
 
 const SAME: [announced: string, served: string][] = [
   ['text/html', 'text/html'],

@@ -7,8 +7,7 @@ import { openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { TemporaryNames } from '../../src/db/names/temporary-names.js';
 import { content } from '../../src/fsck/content.js';
 import { deletions } from '../../src/fsck/free-list.js';
-import { sequence } from '../../src/fsck/sequence.js';
-import { sets } from '../../src/fsck/sets.js';
+import { sequence, sets } from '../../src/fsck/run.js';
 import type { Check, CheckContext } from '../../src/fsck/types.js';
 import { TestCache } from '../support/cache.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { awaitCount } from '../../src/lib/await-count.js';
+import { awaitCount } from '../../src/lib/thread.js';
 
 test('a notice that comes late, of a number seen before, does not end the wait for the next', async () => {
   const counters = new Int32Array(new SharedArrayBuffer(8));

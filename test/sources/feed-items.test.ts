@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
 import { readFeed } from '../../src/sources/feed-items.js';
 import type { Found, LocationFacts } from '../../src/sources/found.js';
-import { pageUrl } from '../../src/sources/page-url.js';
+import { pageUrl } from '../../src/sources/reading.js';
 import { LIMITS } from './support.js';
 
 function read(text: string, where: string | null = 'http://e/feeds/all.xml', withEnclosures = false) {

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { DistinctLines } from '../../src/sources/distinct.js';
 import { lastmodOf } from '../../src/sources/lastmod.js';
 import { isCommon, Majority, makingOf } from '../../src/sources/times-of-making.js';
-import { pageUrl } from '../../src/sources/page-url.js';
-import { readSitemapLines } from '../../src/sources/robots-sitemaps.js';
+import { pageUrl } from '../../src/sources/reading.js';
+import { readSitemapLines } from '../../src/robots/robots-txt.js';
 import { base } from './support.js';
 
 test('times: W3C date-times, also with a blank, mere dates, RFC 822; nothing else', () => {

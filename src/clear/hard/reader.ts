@@ -15,8 +15,8 @@ import type { ClearOptions } from '../options.js';
 import type { Commits } from '../rails/commits.js';
 import type { Fleet } from '../rails/fleet.js';
 import { resolveRequest, type TargetPage } from '../resolve.js';
-import { doneTogether, type Together } from './dedupe.js';
-import { HardItem, type HardWork } from './item.js';
+import type { Rail } from '../rails/rail.js';
+import { countdown, throughTiers } from '../rails/tiers.js';
 
 interface ReaderOptions {
   db: ClearDatabase;
@@ -219,4 +219,68 @@ export class RequestReader {
 
 function keyOf({ contentId, contentType, target }: RequestKey): string {
   return `${target}\0${contentType}\0${contentId}`;
+}
+
+/** Equal requests that are done together: all up to `mark`, the number of the last; forced if one is. */
+interface Together {
+  mark: number;
+  isForced: boolean;
+}
+
+/**
+ * Those that are there before anything is sent: a rail may cache a page again after it was cleared.
+ * @param isPaper all that are there at the end, as the paper has it
+ */
+function doneTogether(db: ClearDatabase, row: RequestRow, isPaper: boolean): Together {
+  const { mark, force } = db.queue.covered(row) ?? { mark: row.id, force: row.force === 1 };
+  return { mark: isPaper ? Infinity : mark, isForced: force };
+}
+
+/**
+ * A request that is being carried out: its pages, each for all rails of its target, tier by tier.
+ *
+ *     resolved ──start──▶ dispatched ──every page is done on every rail, or in its backlog──▶ complete
+ */
+interface HardWork {
+  key: RequestKey;
+  /** Number of the last request of its key that this covers. */
+  mark: number;
+  /** Pages to be cleared. */
+  pages: readonly TargetPage[];
+  /** Pages that are published instead, or besides. */
+  published: readonly TargetPage[];
+  /** The last publication of any page when it was read. */
+  readSeq: number;
+}
+
+class HardItem {
+  readonly work: HardWork;
+  /** Requests with its key have come since. */
+  isWantedAgain = false;
+  readonly #rails = new Map<string, Rail[]>();
+
+  constructor(work: HardWork, railsOf: (target: string) => readonly Rail[]) {
+    this.work = work;
+    for (const { target, url } of work.pages) {
+      const rails = this.#rails.get(url);
+      if (rails === undefined) this.#rails.set(url, [...railsOf(target)]);
+      else rails.push(...railsOf(target));
+    }
+  }
+
+  /** Pages, each for one rail. */
+  get size(): number {
+    let size = 0;
+    for (const rails of this.#rails.values()) size += rails.length;
+    return size;
+  }
+
+  /** @param complete called once, maybe before this returns */
+  start(complete: () => void): void {
+    const over = countdown(this.#rails.size, complete);
+    for (const [url, rails] of this.#rails) {
+      const task = { url, contentId: this.work.key.contentId, op: 'D' } as const;
+      throughTiers(rails, (rail, next) => rail.add(task, next), over);
+    }
+  }
 }

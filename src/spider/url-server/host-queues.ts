@@ -13,7 +13,6 @@
 import { DueQueue } from '../../lib/due-queue.js';
 import { Fifo } from '../../lib/fifo.js';
 import { transitions } from '../../lib/states.js';
-import { Bag } from './bag.js';
 import type { SpiderUrl } from './spider-url.js';
 
 export interface Politeness {
@@ -190,5 +189,35 @@ export class HostQueues {
   #line<T>(): Line<T> {
     const { random } = this.#politeness;
     return random === undefined ? new Fifo<T>() : new Bag<T>(random);
+  }
+}
+
+/** As a Fifo, but any of them is first. */
+class Bag<T> {
+  readonly #items: T[] = [];
+  readonly #random: () => number;
+
+  /** @param random from 0 to 1, as Math.random */
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  get length(): number {
+    return this.#items.length;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** Takes one of them, each as likely as any other; undefined when there is none. */
+  shift(): T | undefined {
+    const items = this.#items;
+    const at = Math.floor(this.#random() * items.length);
+    const last = items.pop();
+    if (last === undefined || at >= items.length) return last;
+    const taken = items[at];
+    items[at] = last;
+    return taken;
   }
 }

@@ -4,15 +4,15 @@
  * TAB WHY`.
  */
 import { closeSync, openSync } from 'node:fs';
-import { ByteLines } from '../../lib/byte-lines.js';
+import { ByteLines, utf8Of } from '../../lib/byte-lines.js';
 import { LccError, reasonOf } from '../../lib/errors.js';
 import { readChunks } from '../../lib/stdio.js';
-import { MAX_SERVER_LINE_BYTES } from '../../wire/spider-lines.js';
+import { MAX_SERVER_LINE_BYTES, hostNameOf, isHostName, MAX_DOC_ID } from '../../wire/spider-lines.js';
 import type { FailedLine, Journal } from './journal.js';
-import { digestOfLine, ListDigest } from './list-digest.js';
-import { readListLine } from './list-line.js';
 import type { SpiderUrl, UrlFailure, UrlTerms } from './spider-url.js';
 import type { Report } from './report.js';
+import { createHash } from 'node:crypto';
+import { isUtf8 } from 'node:buffer';
 
 export class UrlList {
   readonly #input: AsyncIterable<Buffer>;
@@ -147,5 +147,90 @@ export function digestOfLines(file: string, most: number): string {
     return left > 0 ? '' : digest.hex;
   } finally {
     closeSync(fd);
+  }
+}
+
+/** A digest of the lines of a list that were read: their md5. */
+class ListDigest {
+  readonly #hash = createHash('md5');
+
+  /** @param line as `ByteLines` has it: without its end, in latin1; undefined: too long */
+  add(line: string | undefined): void {
+    this.#hash.update(`${line ?? '\0'}\n`, 'latin1');
+  }
+
+  /** Digest of all lines so far. */
+  get hex(): string {
+    return this.#hash.copy().digest('hex');
+  }
+}
+
+function digestOfLine(line: string | undefined): string {
+  return createHash('md5')
+    .update(line ?? 'too long', 'latin1')
+    .digest('hex');
+}
+
+/** Most bytes of a url in a record. */
+const MAX_URL_BYTES = 65_535;
+/** A url that can be sent as it stands. */
+const CLEAN = /^https?:\/\/[\x21-\x7e]+$/i;
+
+const CONTROL = /[\0-\x1f\x7f]/g;
+const BEYOND_ASCII = /[\x80-\xff]/g;
+
+interface RefusedLine {
+  docId: string;
+  url: string;
+  why: string;
+}
+
+/**
+ * A line of a list of urls: a url, or the number of a document, a tab and a url.
+ * @param line without its end, a character a byte; undefined: it was too long
+ * @param number from 1: the document's, too, unless the line says one
+ */
+export function readListLine(line: string | undefined, number: number): UrlTerms | RefusedLine {
+  if (line === undefined)
+    return { docId: String(number), url: '', why: `line ${number} has more than ${MAX_URL_BYTES} bytes` };
+  const [, docText, rest = line] = /^(\d{1,15})\t([^]*)$/.exec(line) ?? [];
+  const given = asciiOrUtf8(rest).trim();
+  const docId = docText === undefined ? number : Number(docText);
+  const refuse = (why: string): RefusedLine => ({
+    docId: docText ?? String(number),
+    url: given.replace(CONTROL, '?'),
+    why,
+  });
+  if (docId > MAX_DOC_ID) return refuse(`the number of a document is at most ${MAX_DOC_ID}`);
+  // Parsers of urls leave a tab out without a word.
+  if (given.includes('\t'))
+    return refuse(
+      docText === undefined
+        ? 'what stands before the tab is no number of a document'
+        : 'a tab inside of the url',
+    );
+  const parsed = parseUrl(given);
+  if (parsed === undefined) return refuse('not a url');
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') return refuse('neither http nor https');
+  const hostName = hostNameOf(parsed);
+  if (!isHostName(hostName)) return refuse('its host is no name');
+  const url = CLEAN.test(rest.trim()) ? given : parsed.href;
+  return url.length > MAX_URL_BYTES
+    ? refuse(`more than ${MAX_URL_BYTES} bytes`)
+    : { number, docId, url, hostName };
+}
+
+/** UTF-8 as text; of a line that is none, every byte beyond ASCII percent-encoded as it is: its server knows
+ * the encoding. */
+function asciiOrUtf8(line: string): string {
+  if (isUtf8(Buffer.from(line, 'latin1'))) return utf8Of(line);
+  return line.replace(BEYOND_ASCII, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
   }
 }

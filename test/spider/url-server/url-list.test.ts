@@ -6,12 +6,10 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { LccError } from '../../../src/lib/errors.js';
-import { Journal, type FailedLine } from '../../../src/spider/url-server/journal.js';
-import { readListLine } from '../../../src/spider/url-server/list-line.js';
-import { NumberRanges } from '../../../src/spider/url-server/number-ranges.js';
+import { Journal, type FailedLine, NumberRanges } from '../../../src/spider/url-server/journal.js';
+import { readListLine, digestOfLines, markOf, UrlList } from '../../../src/spider/url-server/url-list.js';
 import { SpiderUrl, type UrlTerms } from '../../../src/spider/url-server/spider-url.js';
 import { Report } from '../../../src/spider/url-server/report.js';
-import { digestOfLines, markOf, UrlList } from '../../../src/spider/url-server/url-list.js';
 import { ManualClock } from '../../support/manual-clock.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'url-list-'));
