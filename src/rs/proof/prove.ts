@@ -4,11 +4,10 @@
  *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──allows it──▶ vantages ──same──▶ proven
  *       ╰──────────────────────┴───────────────────────────┴──────────────────────────┴──▶ failed, and why
  */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
+import { passwordMatches } from '../../lib/password.js';
 import type { Site } from '../site.js';
-import { isSecret, problemOf, textOf } from './file-content.js';
-import { permittedUrls } from './permitted-redirects.js';
 import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
 import { robotsForbid } from './robots-file.js';
 import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fetcher.js';
@@ -116,4 +115,40 @@ const NO_ANSWER: readonly ProofCode[] = ['unreachable', 'slow', 'tls', 'broken',
 
 function isOfConnection({ failure }: Extract<SiteAnswer, { kind: 'failed' }>): boolean {
   return NO_ANSWER.includes(codeOfFailure(failure));
+}
+
+/** A url itself, and where http may lead to: the same path of the same host under https. */
+function permittedUrls(url: string, ports: readonly string[]): string[] {
+  const twins = ports.map(port => {
+    const twin = new URL(url);
+    twin.protocol = 'https:';
+    twin.port = port;
+    return twin.href;
+  });
+  return [url, ...(url.startsWith('http:') ? twins : [])];
+}
+
+/** The file holds the secret, or something else, which the applicant is told. @returns undefined for the secret */
+function problemOf(answer: SiteAnswer, secret: string, password: string | undefined): ProofCode | undefined {
+  if (answer.kind === 'failed') return codeOfFailure(answer.failure);
+  if (answer.status !== 200) return 'status';
+  if (isSecret(answer.bytes, secret)) return undefined;
+  if (password !== undefined && passwordMatches(textOf(answer.bytes), password)) return 'password';
+  const text = answer.bytes.toString('latin1');
+  if (/^[\s\u00ef\u00bb\u00bf]*$/.test(text)) return 'empty';
+  if (/<!doctype html|<html|<head|<body/i.test(text)) return 'html';
+  // eslint-disable-next-line no-control-regex
+  return /[\0-\x08\x0e-\x1f]/.test(text) ? 'binary' : 'other';
+}
+
+/** @param secret its hash */
+function isSecret(bytes: Buffer, secret: string): boolean {
+  return hash('sha256', textOf(bytes)) === secret;
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimEnd();
 }
