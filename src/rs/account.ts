@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import { strictRootCheck } from '../wire/roots.js';
 import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
-import { Limits } from './limits.js';
+import { Limits, LoginGuard, networkOf } from './limits.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
@@ -40,7 +40,7 @@ export interface AccountOptions {
   door: Pick<UnsDoor, 'look' | 'isRight'>;
   /** Asks the Queue Manager; undefined: it is away. */
   ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
-  clock: Pick<Clock, 'nowMs' | 'after'>;
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
   /** There is something for the Queue Manager. */
   applied: () => void;
   /** For which an answer of the Queue Manager is waited for, before it is said to come later. */
@@ -52,11 +52,13 @@ export class Account {
   /** By id of an operation: who waits for its answer. */
   readonly #waiting = new Map<string, (outcome: ChangeOutcome) => void>();
   readonly #limits: Limits;
+  readonly #guard: LoginGuard;
 
   constructor(options: AccountOptions) {
     this.#options = options;
     const { db, clock } = options;
     this.#limits = new Limits(db, options.options.uses, () => clock.nowMs());
+    this.#guard = new LoginGuard(clock, options.options.uses.login);
   }
 
   /** An operation has its answer; after it is written down. */
@@ -65,6 +67,14 @@ export class Account {
   }
 
   // Passwords
+
+  /**
+   * Has a password checked, within what the network of the client may try: pages and API have one count.
+   * @throws RsRequestRefused 429; the same as `check`
+   */
+  attempt<T>(address: string, check: () => Promise<T>): Promise<T> {
+    return this.#guard.attempt(networkOf(address), check);
+  }
 
   /**
    * Makes another password, which is not in use: it is from `registrar.check` of the pair on, and the old one
@@ -127,7 +137,7 @@ export class Account {
 
   /**
    * Takes a root off; what lies outside of the others is removed.
-   * @throws RsRequestRefused 400, 401, 409, 503
+   * @throws RsRequestRefused 400, 401, 409, 429, 503
    */
   async removeRoot(pid: number, root: string, consent: RemovalConsent): Promise<ChangeOutcome> {
     await this.#requireConsent(pid, consent);
@@ -199,7 +209,8 @@ export class Account {
    * @throws RsRequestRefused 401, 409, 503
    */
   async stay(pid: string, password: string, address: string): Promise<ChangeOutcome> {
-    const { enabled } = await this.#options.door.isRight(pid, password, address);
+    const look = () => this.#options.door.isRight(pid, password, address);
+    const { enabled } = await this.attempt(address, look);
     if (enabled)
       throw new RsRequestRefused(409, 'state', 'this provider is not leaving', 'there is nothing to undo');
     return this.#change(Number(pid), { op: 'stay', pid: Number(pid) }, '');
@@ -220,9 +231,11 @@ export class Account {
 
   /** @throws RsRequestRefused 401, 409 */
   async #requireConsent(pid: number, { password, urls, address }: RemovalConsent): Promise<void> {
-    if (!PASSWORD.test(password))
-      throw new RsRequestRefused(401, 'login', 'that is not the password', 'give it again');
-    const { report } = await this.#options.door.look(String(pid), password, address);
+    const { report } = await this.attempt(address, () => {
+      if (!PASSWORD.test(password))
+        throw new RsRequestRefused(401, 'login', 'that is not the password', 'give it again');
+      return this.#options.door.look(String(pid), password, address);
+    });
     if (report.files.used !== urls)
       throw new RsRequestRefused(
         409,

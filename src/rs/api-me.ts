@@ -4,8 +4,8 @@ import { Hono, type Context } from 'hono';
 import { clientAddress } from '../web/client.js';
 import { MAX_RS_ERRORS, MAX_RS_URLS } from '../wire/qm-rs.js';
 import type { Account, ChangeOutcome } from './account.js';
-import { membersOf, networkOf, shownOnce, textOf, type NodeBindings } from './api-parts.js';
-import type { LoginGuard } from './limits.js';
+import { membersOf, shownOnce, textOf, wishesIn, type NodeBindings } from './api-parts.js';
+import { networkOf } from './limits.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
@@ -18,26 +18,22 @@ const ERRORS_A_PAGE = 100;
 const MAX_URL_BYTES = 200_000;
 
 export interface MeApiOptions {
-  /** The same as that of the pages: a network has one count of wrong passwords. */
-  guard: LoginGuard;
   account: Account;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   options: Pick<RsOptions, 'proxies' | 'uns' | 'limits'>;
 }
 
-export function meApi({ guard, account, view, options }: MeApiOptions) {
+export function meApi({ account, view, options }: MeApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const addressOf = (c: Ask) => clientAddress(c.env.incoming, options.proxies);
   const networkOfClient = (c: Ask) => networkOf(addressOf(c));
-  /** Does what checks a password. @throws RsRequestRefused 429; as `check` */
-  const attempt = <T>(c: Ask, check: () => Promise<T>) => guard.attempt(networkOfClient(c), check);
 
   /** Who asks. @throws RsRequestRefused 401, 429, 503 */
   async function login(c: Ask): Promise<{ pid: number; password: string; address: string }> {
     const { pid, password } = credentialsOf(c.req.header('authorization'));
     const address = addressOf(c);
-    await attempt(c, () => view.door.look(pid, password, address));
+    await account.attempt(address, () => view.door.look(pid, password, address));
     return { pid: Number(pid), password, address };
   }
   /** Number and password, which are checked with what is to be removed. */
@@ -49,7 +45,7 @@ export function meApi({ guard, account, view, options }: MeApiOptions) {
   api.get('/', async c => {
     credentialsOf(c.req.header('authorization'));
     const look = () => providerView(c.req.header('authorization'), addressOf(c), view);
-    return c.json({ ...(await attempt(c, look)), uns: options.uns });
+    return c.json({ ...(await account.attempt(addressOf(c), look)), uns: options.uns });
   });
 
   api.get('/errors', async c => {
@@ -108,13 +104,11 @@ export function meApi({ guard, account, view, options }: MeApiOptions) {
     const members = await membersOf(c);
     const { pid, consent } = confirmed(c, countIn(members));
     const root = textOf(members, 'url') ?? '';
-    return changed(c, await attempt(c, () => account.removeRoot(pid, root, consent)));
+    return changed(c, await account.removeRoot(pid, root, consent));
   });
   api.post('/terms', async c => {
     const { pid } = await login(c);
-    const members = await membersOf(c);
-    const [bandwidth, hours, zone] = ['bandwidth', 'hours', 'zone'].map(name => textOf(members, name));
-    return changed(c, await account.changeTerms(pid, { bandwidth, hours, zone }));
+    return changed(c, await account.changeTerms(pid, wishesIn(await membersOf(c))));
   });
   api.post('/password', async c => {
     const { pid } = await login(c);
@@ -122,11 +116,11 @@ export function meApi({ guard, account, view, options }: MeApiOptions) {
   });
   api.post('/leave', async c => {
     const { pid, consent } = confirmed(c, countIn(await membersOf(c)));
-    return changed(c, await attempt(c, () => account.leave(pid, consent)));
+    return changed(c, await account.leave(pid, consent));
   });
   api.delete('/leave', async c => {
     const { pid, password } = credentialsOf(c.req.header('authorization'));
-    return changed(c, await attempt(c, () => account.stay(pid, password, addressOf(c))));
+    return changed(c, await account.stay(pid, password, addressOf(c)));
   });
   return api;
 }

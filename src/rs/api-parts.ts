@@ -1,20 +1,18 @@
 /** The common part of the JSON API: bodies, the network of a client, how a pair is shown. */
 import type { IncomingMessage } from 'node:http';
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import ipaddr from 'ipaddr.js';
 import type { Registration } from '../db/rs/registrations.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
+import { refusing } from './refused-requests.js';
 import type { IssuedPair } from './registrar.js';
-
-const NETWORK_BITS = { ipv4: 24, ipv6: 48 } as const;
+import type { WrittenWishes } from './wishes.js';
 
 /** Bindings that @hono/node-server hands on. */
 export interface NodeBindings {
   incoming: IncomingMessage;
 }
-type Ask = Context<{ Bindings: NodeBindings }>;
 type PairOptions = Pick<RsOptions, 'uns' | 'limits'>;
 
 /** Refuses a longer body. @throws RsRequestRefused 413 */
@@ -27,8 +25,43 @@ export function boundedBody(maxBodyBytes: number) {
   });
 }
 
-/** Members of a body that is a JSON object. @throws RsRequestRefused 400, 415 */
-export async function membersOf(c: Ask): Promise<Record<string, unknown>> {
+/** What is not there, and what is refused or fails, as JSON; after the last route. */
+export function sealApi<E extends { Bindings: NodeBindings }>(
+  api: Hono<E>,
+  { realm, failed, whyOf }: SealOptions,
+): void {
+  const refuse = (c: Context<E>, refused: RsRequestRefused) => {
+    const { status, code, what, advice } = refused;
+    refusing(c, refused);
+    if (status === 401) c.header('www-authenticate', `Basic realm="${realm}", charset="UTF-8"`);
+    return c.json(
+      { code, what, where: c.req.path.replace(/\/pairs\/[^/]+/, '/pairs/ID'), do: advice },
+      status,
+    );
+  };
+  api.all('*', () => {
+    throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'see lccd-rs(8)');
+  });
+  api.onError((error, c) => {
+    if (error instanceof RsRequestRefused) return refuse(c, error);
+    failed(c.req.path, error);
+    return refuse(c, new RsRequestRefused(503, ...whyOf(error)));
+  });
+}
+
+export interface SealOptions {
+  realm: string;
+  /** What nobody outside can mend. */
+  failed: (path: string, error: unknown) => void;
+  /** How that is told. */
+  whyOf: (error: unknown) => [code: string, what: string, advice: string];
+}
+
+/** Of a body that is a JSON object. @param example of one @throws RsRequestRefused 400, 415 */
+export async function membersOf(
+  c: Pick<Context, 'req'>,
+  example = '{"url":"http://…/"}',
+): Promise<Record<string, unknown>> {
   const type = c.req.header('content-type') ?? '';
   // Forms of other pages can send everything but this without being asked first.
   if (!/^application\/json\b/i.test(type))
@@ -40,7 +73,7 @@ export async function membersOf(c: Ask): Promise<Record<string, unknown>> {
   } catch (error) {
     if (error instanceof RsRequestRefused) throw error;
   }
-  throw new RsRequestRefused(400, 'malformed', 'the body is no JSON object', 'send {"url":"http://…/"}');
+  throw new RsRequestRefused(400, 'malformed', 'the body is no JSON object', `send ${example}`);
 }
 
 /** @throws RsRequestRefused 400 */
@@ -52,16 +85,10 @@ export function textOf(members: Record<string, unknown>, name: string): string |
   return value;
 }
 
-/** Network of an applicant: a part of the internet that one person may have to themselves. */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return 'local';
-  const parsed = ipaddr.process(address);
-  const bits = NETWORK_BITS[parsed.kind()];
-  const base =
-    parsed.kind() === 'ipv4'
-      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed.toString()}/${bits}`)
-      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${bits}`);
-  return `${base.toString()}/${bits}`;
+/** When and how fast to be fetched from. @throws RsRequestRefused 400 */
+export function wishesIn(members: Record<string, unknown>): WrittenWishes {
+  const of = (name: string) => textOf(members, name);
+  return { bandwidth: of('bandwidth'), hours: of('hours'), zone: of('zone') };
 }
 
 /** A pair for everybody who may see it. */

@@ -8,52 +8,34 @@ import { meApi } from './api-me.js';
 import {
   boundedBody,
   membersOf,
-  networkOf,
+  sealApi,
   shown,
   shownOnce,
   textOf,
+  wishesIn,
   type NodeBindings,
 } from './api-parts.js';
-import type { LoginGuard } from './limits.js';
+import { networkOf } from './limits.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
-import { refusing } from './refused-requests.js';
 import type { Registrar } from './registrar.js';
-import { requireWithin, wishesOf } from './wishes.js';
 
-/** How long a request waits for the end of a check, before it says that it is under way. */
-const CHECK_WAIT_MS = 3000;
-
-export { networkOf, type NodeBindings } from './api-parts.js';
+export type { NodeBindings } from './api-parts.js';
 type Ask = Context<{ Bindings: NodeBindings }>;
 
 export interface ApiOptions {
-  registrar: Pick<Registrar, 'issue' | 'issueReset' | 'find' | 'check' | 'cancel'>;
+  registrar: Pick<Registrar, 'issue' | 'issueReset' | 'find' | 'checkAWhile' | 'cancel'>;
   account: Account;
-  guard: LoginGuard;
-  options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots' | 'first'>;
+  options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   maxBodyBytes: number;
-  nowMs: () => number;
-  /** Resolves after a time, or when what is waited for is over. */
-  within: (over: Promise<void>, delayMs: number) => Promise<void>;
   /** Reports a fault that nobody outside can mend. */
   failed: (path: string, error: unknown) => void;
 }
 
-export function apiOf({
-  registrar,
-  account,
-  guard,
-  options,
-  view,
-  maxBodyBytes,
-  nowMs,
-  within,
-  failed,
-}: ApiOptions) {
+export function apiOf({ registrar, account, options, view, maxBodyBytes, failed }: ApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
@@ -67,11 +49,13 @@ export function apiOf({
 
   api.post('/pairs', async c => {
     const members = await membersOf(c);
-    const [bandwidth, hours, zone] = ['bandwidth', 'hours', 'zone'].map(name => textOf(members, name));
-    const wishes = wishesOf({ bandwidth, hours, zone }, options.slots, nowMs());
-    requireWithin(wishes, options.first.bandwidth);
     const network = networkOf(clientAddress(c.env.incoming, options.proxies));
-    const pair = registrar.issue(textOf(members, 'url') ?? '', wishes, network, textOf(members, 'email'));
+    const pair = registrar.issue(
+      textOf(members, 'url') ?? '',
+      wishesIn(members),
+      network,
+      textOf(members, 'email'),
+    );
     return c.json(shownOnce(pair, options), 201);
   });
   api.get('/pairs/:id', c => c.json(shown(registrar.find(c.req.param('id')), options)));
@@ -84,8 +68,7 @@ export function apiOf({
     const isJson = /^application\/json\b/i.test(c.req.header('content-type') ?? '');
     // Programs that send JSON say so where they send nothing, too.
     const { give_up: givesUp } = isJson && (await c.req.text()) !== '' ? await membersOf(c) : {};
-    await within(registrar.check(capability, givesUp === true), CHECK_WAIT_MS);
-    const registration = registrar.find(capability);
+    const registration = await registrar.checkAWhile(capability, givesUp === true);
     return c.json(shown(registration, options), registration.state === 'checking' ? 202 : 200);
   });
 
@@ -99,32 +82,17 @@ export function apiOf({
     return c.json(shownOnce(pair, options), 201);
   });
 
-  api.route('/me', meApi({ guard, account, view, options }));
-  api.all('*', () => {
-    throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'see lccd-rs(8)');
-  });
-  api.onError((error, c) => {
-    if (error instanceof RsRequestRefused) return refuse(c, error);
-    failed(c.req.path, error);
-    const isFull = error instanceof LccError && ['io.full', 'try.later'].includes(error.code);
-    return refuse(
-      c,
-      new RsRequestRefused(
-        503,
-        isFull ? 'busy' : 'failed',
-        isFull ? 'this cannot be done now' : 'this failed',
-        'try again later; the operator finds the reason in the log',
-      ),
-    );
+  api.route('/me', meApi({ account, view, options }));
+  sealApi(api, {
+    realm: 'LCC',
+    failed,
+    whyOf(error) {
+      const isFull = error instanceof LccError && ['io.full', 'try.later'].includes(error.code);
+      const advice = 'try again later; the operator finds the reason in the log';
+      return isFull ? ['busy', 'this cannot be done now', advice] : ['failed', 'this failed', advice];
+    },
   });
   return api;
-}
-
-function refuse(c: Ask, refused: RsRequestRefused) {
-  const { status, code, what, advice } = refused;
-  refusing(c, refused);
-  if (status === 401) c.header('www-authenticate', 'Basic realm="LCC", charset="UTF-8"');
-  return c.json({ code, what, where: c.req.path.replace(/\/pairs\/[^/]+/, '/pairs/ID'), do: advice }, status);
 }
 
 /** @throws RsRequestRefused 403 when a browser says that another site's page sends it */

@@ -3,6 +3,7 @@
  * rs.db, in the transaction of what it stands for; wrong passwords are counted in memory, for guesses must
  * write nothing.
  */
+import ipaddr from 'ipaddr.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import { limitIn, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
@@ -104,6 +105,20 @@ function refuseFrom(kind: Limit, { most, text }: Most, times: readonly number[],
   const { of, inMs, or, code = 'too-many' }: Row = TABLE[kind];
   const waitMs = (times.at(-1) ?? nowMs) + inMs - nowMs;
   throw tooOften(code, `too many ${of}: the limit is ${text}`, waitMs, or);
+}
+
+const NETWORK_BITS = { ipv4: 24, ipv6: 48 } as const;
+
+/** Of an applicant: a part of the internet that one person may have to themselves. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return 'local';
+  const parsed = ipaddr.process(address);
+  const bits = NETWORK_BITS[parsed.kind()];
+  const base =
+    parsed.kind() === 'ipv4'
+      ? ipaddr.IPv4.networkAddressFromCIDR(`${parsed.toString()}/${bits}`)
+      : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${bits}`);
+  return `${base.toString()}/${bits}`;
 }
 
 /** Networks remembered; beyond, the one that is longest silent is forgotten. */

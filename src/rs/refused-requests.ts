@@ -11,7 +11,7 @@ import { LccError } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import type { Network } from '../lib/network.js';
 import { clientAddress } from '../web/client.js';
-import { networkOf } from './api-parts.js';
+import { networkOf } from './limits.js';
 import type { RsRequestRefused } from './refusal.js';
 
 const HOUR_MS = 3_600_000;

@@ -18,11 +18,14 @@ import { RsRequestRefused, tooOften } from './refusal.js';
 import { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
 import { BY, Transitions } from './transitions.js';
+import { requireWithin, wishesOf, type WrittenWishes } from './wishes.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const CAPABILITY_BYTES = 16;
 const BUSY_MS = 10_000;
+/** For which a request waits for the end of a check, before it says that it is under way. */
+const CHECK_WAIT_MS = 3000;
 
 /** A pair, as the one answer that shows all of it has it. */
 export interface IssuedPair {
@@ -94,7 +97,10 @@ export class Registrar {
    * @param email where the pair is sent as well; '' for none
    * @throws RsRequestRefused
    */
-  issue(address: string, wishes: Wishes, network: string, email = ''): IssuedPair {
+  issue(address: string, written: WrittenWishes, network: string, email = ''): IssuedPair {
+    const { options, clock } = this.#parts;
+    const wishes = wishesOf(written, options.slots, clock.nowMs());
+    requireWithin(wishes, options.first.bandwidth);
     this.#requireOpen();
     const site = this.#siteOf(address);
     return this.#issue({ kind: 'new', wishes, site, network, mailTo: this.#parts.mailing.addressIn(email) });
@@ -164,6 +170,20 @@ export class Registrar {
     const over = this.#run(registration, givesUp).finally(() => this.#checks.delete(id));
     this.#checks.set(id, { host, over });
     return over;
+  }
+
+  /**
+   * As `check`, but waits for its end for a moment only.
+   * @returns how the pair stands then
+   */
+  async checkAWhile(capability: string, givesUp: boolean): Promise<Registration> {
+    const over = this.check(capability, givesUp);
+    let cancel = () => {};
+    const moment = new Promise<void>(resolve => {
+      cancel = this.#parts.clock.after(CHECK_WAIT_MS, resolve);
+    });
+    await Promise.race([over, moment]).finally(cancel);
+    return this.find(capability);
   }
 
   /** The applicant gives up. @throws RsRequestRefused 409 when it is too late, 404 and 410 as `find` */

@@ -55,7 +55,7 @@ export class AccountScene {
       registrar,
       door: this.door,
       ask: question => Promise.resolve(rs.ask(question)),
-      clock: { nowMs: clock.nowMs, after: clock.after },
+      clock,
       applied: () => rs.afterApplied(),
       patienceMs: 1,
     });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { apiOf } from '../../src/rs/api.js';
-import { LoginGuard } from '../../src/rs/limits.js';
 import { url } from '../qm/support.js';
 import { AccountScene, PASSWORD } from './account-scene.js';
 
@@ -14,14 +13,11 @@ async function start(): Promise<void> {
   scene = await AccountScene.start({ 'rs.pairs_per_network': '9' });
   const { rs, account, door } = scene;
   api = apiOf({
-    guard: new LoginGuard(rs.clock, rs.options.uses.login),
     account,
     registrar: rs.registrar,
     options: rs.options,
     view: { door, ask: question => Promise.resolve(rs.ask(question)) },
     maxBodyBytes: 10_000,
-    nowMs: () => Date.now(),
-    within: over => over,
     failed: (path, error) => assert.fail(`${path}: ${String(error)}`),
   });
 }

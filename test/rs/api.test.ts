@@ -1,12 +1,12 @@
 /** The JSON API over HTTP, as programs and pages of other sites ask it. */
+import { networkOf } from '../../src/rs/limits.js';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { Hono } from 'hono';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { Account } from '../../src/rs/account.js';
-import { apiOf, networkOf, type NodeBindings } from '../../src/rs/api.js';
-import { LoginGuard } from '../../src/rs/limits.js';
+import { apiOf, type NodeBindings } from '../../src/rs/api.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';
 import type { ProviderReport } from '../../src/wire/cp-uns/client.js';
 import { EMPTY_REPORT } from './account-scene.js';
@@ -31,14 +31,11 @@ beforeEach(async () => {
   const { db, options, registrar, clock } = scene;
   const applied = () => undefined;
   const api = apiOf({
-    guard: new LoginGuard(clock, options.uses.login),
     account: new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: 1 }),
     registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
     view: { door, ask },
     maxBodyBytes: 1000,
-    nowMs: () => Date.now(),
-    within: over => over,
     failed: (_path, error) => void failed.push(error),
   });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base/api/v1', api);

@@ -8,7 +8,6 @@ import { RsDatabase } from '../../src/db/rs/database.js';
 import { apiOf, type NodeBindings } from '../../src/rs/api.js';
 import { logAudit } from '../../src/rs/audit-log.js';
 import { listenerOf } from '../../src/rs/listener.js';
-import { LoginGuard } from '../../src/rs/limits.js';
 import { RefusedRequests } from '../../src/rs/refused-requests.js';
 import { WebSessions } from '../../src/rs/sessions.js';
 import { serveWeb } from '../../src/web/server.js';
@@ -169,14 +168,11 @@ async function serveBoth(): Promise<{ port: number; refused: RefusedRequests; cl
   });
   const view = { door, ask: (...args: Parameters<typeof rs.ask>) => Promise.resolve(rs.ask(...args)) };
   const api = apiOf({
-    guard: new LoginGuard(clock, options.uses.login),
     account,
     registrar,
     options,
     view,
     maxBodyBytes: 1000,
-    nowMs: clock.nowMs,
-    within: over => over,
     failed: (_path, error) => void rs.failures.push(error),
   });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base/api/v1', api);

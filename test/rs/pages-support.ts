@@ -8,7 +8,6 @@ import type { NodeBindings } from '../../src/rs/api.js';
 import { listenerOf } from '../../src/rs/listener.js';
 import type { ProviderViewOptions } from '../../src/rs/me.js';
 import { pagesOf } from '../../src/rs/pages/pages.js';
-import { LoginGuard } from '../../src/rs/limits.js';
 import { WebSessions } from '../../src/rs/sessions.js';
 import { notTogether } from '../../src/rs/uns-door.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
@@ -43,7 +42,6 @@ export class PagesScene {
     failed: unknown[] = [],
   ) {
     return pagesOf({
-      guard: new LoginGuard(clock, options.uses.login),
       registrar,
       account,
       hoursOf: pid => db.providers.get(pid),
@@ -54,7 +52,6 @@ export class PagesScene {
       options,
       clock,
       maxBodyBytes: 2000,
-      within: over => over,
       failed: (path, error) => void failed.push([path, error]),
     });
   }

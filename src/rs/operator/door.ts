@@ -10,9 +10,10 @@ import type { RsOptions } from '../options.js';
 import type { WebSessions } from '../sessions.js';
 import type { Transitions } from '../transitions.js';
 import { operatorApiOf } from './api.js';
-import { Decisions } from './decisions.js';
+import { operatorActions } from './actions.js';
 import { OperatorLogins, operatorsOf } from './operators.js';
 import { operatorPages } from './pages.js';
+import { termsOf } from './provider-page.js';
 import { QmLooks } from './qm-looks.js';
 import { SeriesRecorder } from './recorder.js';
 import { OperatorViews } from './views.js';
@@ -57,9 +58,13 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble, nowMs });
   const logins = new OperatorLogins({ accounts: operatorsOf(home), clock });
   const { most, first } = options;
-  const decisions = new Decisions({
+  const actions = operatorActions({
     transitions,
     kindOf: id => db.registrations.get(id)?.kind,
+    async termsOf(pid) {
+      const { provider } = await views.provider(pid);
+      return provider === null ? undefined : termsOf(provider);
+    },
     most,
     applied,
   });
@@ -69,7 +74,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
     sessions,
     logins,
     views,
-    decisions,
+    actions,
     most,
     first,
     nowMs,
@@ -82,7 +87,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const above = pages.base.replace(/\/op$/, '');
   app.get(`${above}/`, c => c.redirect(pages.base, 303));
-  app.route(`${above}/api/v1/op`, operatorApiOf({ logins, views, decisions, url, maxBodyBytes, failed }));
+  app.route(`${above}/api/v1/op`, operatorApiOf({ logins, views, actions, url, maxBodyBytes, failed }));
   app.route(pages.base, pages.app);
   app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));

@@ -1,4 +1,4 @@
-/** Queue, providers, daemons, refusals and audit, as tables. */
+/** Queue, providers, daemons, refusals and audit, as tables; and what became of a url. */
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type {
@@ -8,8 +8,10 @@ import type {
   RsProviderQueue,
   RsProviderRow,
 } from '../../wire/rs-looks.js';
+import type { UrlLife } from '../../wire/url-life.js';
 import { fieldOf, type Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
+import { livesBody } from '../pages/url-life.js';
 import { auditTable, freshness, numberCell, tableOf, type Column } from './markup.js';
 import { addSite, barsLegend, siteTable } from './site-table.js';
 import type { AuditPage, OperatorViews } from './views.js';
@@ -185,4 +187,21 @@ export function refusalsPage(page: ReturnType<OperatorViews['refusals']>, base: 
 
 export function providerLink(base: string, pid: number): Markup {
   return html`<a href="${base}/providers/${String(pid)}">${String(pid)}</a>`;
+}
+
+/** What became of a url, as `lccstat --url` says it. @param url as it was typed, '' = none yet */
+export function urlPage(url: string, lives: readonly UrlLife[], base: string): Markup {
+  return html`<h1>Url</h1>
+    <p>What became of a page: announced, in the queue, fetched, kept, and what to do.</p>
+    <form class="filter" method="get" action="${base}/url" role="search">
+      ${fieldOf({ name: 'url', label: 'Address, as it was announced', value: url, isRequired: true })}
+      <button>Look it up</button>
+    </form>
+    ${
+      url === ''
+        ? ''
+        : lives.length === 0
+          ? html`<div class="empty"><p>No provider has a root around ${url}.</p></div>`
+          : livesBody(lives)
+    }`;
 }

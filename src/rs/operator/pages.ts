@@ -1,7 +1,6 @@
 /** The operators' pages, `/op` and below, complete without JavaScript. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
-import { RS_CONTROLS, type RsControl } from '../../wire/qm-rs.js';
 import { fieldsOf } from '../pages/fields.js';
 import type { Markup } from '../pages/layout.js';
 import { errorFilterOf, ERRORS_PAGE } from '../pages/me-errors.js';
@@ -9,19 +8,18 @@ import { SessionCookie, type SessionEnv } from '../pages/session-gate.js';
 import { shellOf, type ShellOptions } from '../pages/shell.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { WebSessions } from '../sessions.js';
-import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
+import type { GivenTerms, MostTerms } from '../terms.js';
+import type { OperatorAction } from './actions.js';
 import { applicationPage, applicationsPage, type DecisionView } from './application-pages.js';
-import type { Decisions } from './decisions.js';
 import { operatorGate, operatorLoginPages, operatorOrigin } from './gate.js';
-import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage } from './list-pages.js';
+import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage, urlPage } from './list-pages.js';
 import type { OperatorLogins } from './operators.js';
 import { DrawnGraphs, graphsPage } from './graphs-page.js';
 import { overviewPage } from './overview-page.js';
-import { providerErrorsPage, providerPage, termsOf, titleOfProvider } from './provider-page.js';
+import { providerErrorsPage, providerPage, titleOfProvider } from './provider-page.js';
 import { idIn, numberIn, searchOf, stepOf } from './query.js';
 import { OPERATOR_STYLE, OPERATOR_STYLE_VERSION } from './style.js';
 import type { Refused } from './term-fields.js';
-import { urlPage } from './url-page.js';
 import type { OperatorViews } from './views.js';
 
 /** Until the script looks again at what changes by itself. */
@@ -46,7 +44,7 @@ export interface OperatorPagesOptions extends Pick<ShellOptions, 'maxBodyBytes' 
   sessions: WebSessions;
   logins: OperatorLogins;
   views: OperatorViews;
-  decisions: Decisions;
+  actions: readonly OperatorAction[];
   most: MostTerms;
   first: Required<GivenTerms>;
   nowMs: () => number;
@@ -56,7 +54,7 @@ type Ask = Context<SessionEnv>;
 
 /** To be served below `base`. */
 export function operatorPages(parts: OperatorPagesOptions) {
-  const { url, register, sessions, logins, views, decisions, most, first, nowMs } = parts;
+  const { url, register, sessions, logins, views, actions, most, first, nowMs } = parts;
   const own = `${(url === '' ? 'http://localhost' : url).replace(/\/$/, '')}/op`;
   const shell = shellOf({
     ...parts,
@@ -136,55 +134,23 @@ export function operatorPages(parts: OperatorPagesOptions) {
     return show(c, 'Audit', '/audit', auditPage(views.audit(numberIn(c, 'before'), pid), pid, base));
   });
 
-  pages.post('/applications/:id/approve', async c => {
-    const [id, typed] = [
-      idIn(c, 'id'),
-      await fieldsOf(
-        c,
-        TERMS.map(({ name }) => name),
-      ),
-    ];
-    return decided(
-      () => decisions.approve(id, typed, c.var.session.account),
-      () => c.redirect(`${base}/applications/${id}`, 303),
-      error => showApplication(c, id, { error, typed }),
-    );
-  });
-  pages.post('/applications/:id/refuse', async c => {
-    const [id, typed] = [idIn(c, 'id'), await fieldsOf(c, ['reason'])];
-    return decided(
-      () => decisions.refuse(id, typed.reason, c.var.session.account),
-      () => c.redirect(`${base}/applications/${id}`, 303),
-      error => showApplication(c, id, { error, typed }),
-    );
-  });
-  for (const op of RS_CONTROLS)
-    pages.post(`/providers/:pid/${op}`, async c => {
-      const [pid, typed] = [idIn(c, 'pid'), await fieldsOf(c, ['reason'])];
-      return control(c, pid, op, typed);
+  for (const { of, op, fields, run } of actions)
+    pages.post(`/${of}s/:id/${op}`, async c => {
+      const [id, typed] = [idIn(c, 'id'), await fieldsOf(c, fields)];
+      try {
+        await run(id, typed, c.var.session.account);
+      } catch (error) {
+        if (!(error instanceof RsRequestRefused)) throw error;
+        const refused = { error, typed };
+        return of === 'application'
+          ? showApplication(c, id, refused)
+          : showProvider(c, id, refused, op === 'limits');
+      }
+      return c.redirect(`${base}/${of}s/${id}`, 303);
     });
-  pages.post('/providers/:pid/limits', async c => {
-    const pid = idIn(c, 'pid');
-    const typed = await fieldsOf(c, [...TERMS.map(({ name }) => name), 'reason' as const]);
-    const { provider } = await views.provider(pid);
-    const has = provider === null ? undefined : termsOf(provider);
-    return decided(
-      () => decisions.limits(pid, typed, has, typed.reason, c.var.session.account),
-      () => c.redirect(`${base}/providers/${pid}`, 303),
-      error => showProvider(c, pid, { error, typed }, true),
-    );
-  });
   app.route('/', pages);
   shell.seal();
   return { app, onError: shell.onError, base };
-
-  function control(c: Ask, pid: number, op: RsControl, typed: { reason: string }) {
-    return decided(
-      () => decisions.control(pid, op, typed.reason, c.var.session.account),
-      () => c.redirect(`${base}/providers/${pid}`, 303),
-      error => showProvider(c, pid, { error, typed }),
-    );
-  }
 
   async function showProvider(c: Ask, pid: number, refused?: Refused, isTerms = false) {
     const seen = await views.provider(pid);
@@ -197,19 +163,4 @@ export function operatorPages(parts: OperatorPagesOptions) {
     const body = applicationPage(application, viewOf(c), refused);
     return show(c, application.url, '/applications', body, refused?.error.status);
   }
-}
-
-/** Shows the form again, with what is wrong. */
-async function decided<T>(
-  decide: () => void,
-  done: () => T,
-  refused: (error: RsRequestRefused) => T | Promise<T>,
-): Promise<T> {
-  try {
-    decide();
-  } catch (error) {
-    if (!(error instanceof RsRequestRefused)) throw error;
-    return refused(error);
-  }
-  return done();
 }

@@ -4,35 +4,31 @@ import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { Clock } from '../../lib/clock.js';
 import { clientAddress } from '../../web/client.js';
-import { networkOf, type NodeBindings } from '../api.js';
+import type { NodeBindings } from '../api.js';
+import { networkOf } from '../limits.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
-import { RsRequestRefused } from '../refusal.js';
-import { refusing } from '../refused-requests.js';
+import type { RsRequestRefused } from '../refusal.js';
 import type { Registrar } from '../registrar.js';
-import { requireWithin, wishesOf } from '../wishes.js';
-import { fieldsOf } from './fields.js';
+import { fieldsOf, sent } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
 import { bandwidthHint, bytesText, countText, rateText } from './numbers.js';
-import { pairBody, titleOfPair, type PairSecrets } from './pair.js';
+import { keptPair, pairBody, titleOfPair, type PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
 
-const CHECK_WAIT_MS = 3000;
 const REFRESH_S = 3;
 
 export interface ApplicantOptions {
   /** The address of a registration. */
   addressOf: Mailing['standingOf'];
-  registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
+  registrar: Pick<Registrar, 'issue' | 'find' | 'checkAWhile' | 'cancel'>;
   options: Pick<
     RsOptions,
-    'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'mail' | 'mimetypes' | 'fullSetPeriodMs'
+    'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'mail' | 'mimetypes' | 'fullSetPeriodMs'
   >;
   clock: Clock;
   /** Secrets that the page of a pair shows once. */
   pairSecrets: ShownOnce<PairSecrets>;
-  /** Resolves after a time, or when what is waited for is over. */
-  within: (over: Promise<void>, delayMs: number) => Promise<void>;
   /** How the commands are installed. */
   install: Markup;
   base: string;
@@ -51,51 +47,45 @@ export function applicantPages({
   options,
   clock,
   pairSecrets,
-  within,
   install,
   base,
   page,
 }: ApplicantOptions) {
-  const { limits, uns, first } = options;
+  const { limits, uns } = options;
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
     page({ title: 'Register a site', here: '/register', body: form(base, options, install, fields, errors) });
 
   pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options, install) })));
   pages.get('/register', c => c.html(register(EMPTY, [])));
-  pages.post('/register', async c => {
+  pages.post('/register', c => {
     let fields = EMPTY;
-    try {
-      fields = await fieldsOf(c, ['url', 'email', 'bandwidth', 'hours', 'zone']);
-      const wishes = wishesOf(fields, options.slots, clock.nowMs());
-      requireWithin(wishes, first.bandwidth);
-      const network = networkOf(clientAddress(c.env.incoming, options.proxies));
-      const { capability, secret, password } = registrar.issue(
-        fields.url.trim(),
-        wishes,
-        network,
-        fields.email,
-      );
-      pairSecrets.keep(capability, { secret, password });
-      return c.redirect(`${base}/pair/${capability}`, 303);
-    } catch (error) {
-      if (!(error instanceof RsRequestRefused)) throw error;
-      refusing(c, error);
-      return c.html(register(fields, [error]), error.status);
-    }
+    return sent(
+      c,
+      async () => {
+        fields = await fieldsOf(c, ['url', 'email', 'bandwidth', 'hours', 'zone']);
+        const network = networkOf(clientAddress(c.env.incoming, options.proxies));
+        const pair = registrar.issue(fields.url.trim(), fields, network, fields.email);
+        return base + keptPair(pair, pairSecrets);
+      },
+      refused => c.html(register(fields, [refused]), refused.status),
+    );
   });
   pages.get('/pair/:id', c => showPair(c, c.req.param('id')));
   pages.post('/pair/:id/check', async c => {
     const id = c.req.param('id');
-    try {
-      const { give_up: givesUp } = await fieldsOf(c, ['give_up']);
-      await within(registrar.check(id, givesUp === 'yes'), CHECK_WAIT_MS);
-    } catch (error) {
-      if (!(error instanceof RsRequestRefused) || ![409, 429].includes(error.status)) throw error;
-      refusing(c, error);
-      return showPair(c, id, error);
-    }
-    return c.redirect(`${base}/pair/${id}`, 303);
+    return sent(
+      c,
+      async () => {
+        const { give_up: givesUp } = await fieldsOf(c, ['give_up']);
+        await registrar.checkAWhile(id, givesUp === 'yes');
+        return `${base}/pair/${id}`;
+      },
+      refused => {
+        if (![409, 429].includes(refused.status)) throw refused;
+        return showPair(c, id, refused);
+      },
+    );
   });
   pages.post('/pair/:id/cancel', c => {
     registrar.cancel(c.req.param('id'));

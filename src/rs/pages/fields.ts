@@ -1,8 +1,28 @@
-/** Fields of a form that was sent. */
+/** A form that was sent: its fields, and what follows. */
 import type { Context } from 'hono';
 import { RsRequestRefused } from '../refusal.js';
+import { refusing } from '../refused-requests.js';
 
 const MAX_FIELDS = 100;
+
+/**
+ * Does what a form asks for.
+ * @param act returns where to go
+ * @param again the page with what was refused, and what was typed
+ */
+export async function sent(
+  c: Context,
+  act: () => Promise<string> | string,
+  again: (refused: RsRequestRefused) => Response | Promise<Response>,
+): Promise<Response> {
+  try {
+    return c.redirect(await act(), 303);
+  } catch (error) {
+    if (!(error instanceof RsRequestRefused)) throw error;
+    refusing(c, error);
+    return again(error);
+  }
+}
 
 /**
  * Those with these names; '' where one is missing, or is a file.

@@ -2,8 +2,9 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { clientAddress } from '../../web/client.js';
-import { networkOf, type NodeBindings } from '../api.js';
-import type { LoginGuard } from '../limits.js';
+import type { NodeBindings } from '../api.js';
+import type { Account } from '../account.js';
+import { networkOf } from '../limits.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
 import { loginOf } from '../provider-login.js';
@@ -17,7 +18,7 @@ import { sessionGate, type SessionCookie, type SessionEnv } from './session-gate
 export interface LoginOptions {
   sessions: WebSessions;
   cookie: SessionCookie;
-  guard: LoginGuard;
+  account: Pick<Account, 'attempt'>;
   view: ProviderViewOptions;
   options: Pick<RsOptions, 'proxies'>;
   base: string;
@@ -36,7 +37,7 @@ export function toLoginFrom(base: string, c: Pick<Context, 'req'>): string {
 }
 
 /** `/login` and `/logout`. */
-export function loginPages({ sessions, cookie, guard, view, options, base, page }: LoginOptions) {
+export function loginPages({ sessions, cookie, account, view, options, base, page }: LoginOptions) {
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const gate = sessionGate('provider', sessions, cookie, () => `${base}/login`);
 
@@ -51,7 +52,7 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
     try {
       fields = await fieldsOf(c, ['number', 'password', 'next']);
       const number = fields.number.trim();
-      const { pid, generation } = await guard.attempt(network, () =>
+      const { pid, generation } = await account.attempt(address, () =>
         loginOf(number, fields.password.trim(), address, view),
       );
       const login = { kind: 'provider', account: String(pid), mark: String(generation), network } as const;

@@ -6,16 +6,16 @@ import { html } from 'hono/html';
 import { clientAddress } from '../../web/client.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Account } from '../account.js';
-import { networkOf, type NodeBindings } from '../api.js';
+import type { NodeBindings } from '../api.js';
+import { networkOf } from '../limits.js';
 import type { ForgottenPasswords, NewPassword } from '../mail/forgotten.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
-import { refusing } from '../refused-requests.js';
-import { fieldsOf } from './fields.js';
-import { forgotBody, type ForgotView } from './forgot-forms.js';
-import { codeBlock, type Markup, type PageMaker } from './layout.js';
-import type { PairSecrets } from './pair.js';
+import { fieldsOf, sent } from './fields.js';
+import { fieldOf, type Markup, type PageMaker } from './layout.js';
+import { summaryOf, wrongIn } from './me-parts.js';
+import { keptPair, newPasswordNote, type PairSecrets } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 
 const KEY_BYTES = 16;
@@ -77,16 +77,16 @@ export function mailPages({
     return page({ title: 'Forgotten password', body });
   };
   /** @param act returns where to go */
-  const asked = async (c: Ask, act: (typed: ForgotView['typed']) => string) => {
+  const asked = (c: Ask, act: (typed: ForgotView['typed']) => string) => {
     let typed = EMPTY;
-    try {
-      typed = await fieldsOf(c, ['who', 'number', 'url']);
-      return c.redirect(base + act(typed), 303);
-    } catch (error) {
-      if (!(error instanceof RsRequestRefused)) throw error;
-      refusing(c, error);
-      return c.html(forgot(typed, error), error.status);
-    }
+    return sent(
+      c,
+      async () => {
+        typed = await fieldsOf(c, ['who', 'number', 'url']);
+        return base + act(typed);
+      },
+      refused => c.html(forgot(typed, refused), refused.status),
+    );
   };
   pages.get('/forgot', c => c.html(forgot(EMPTY)));
   pages.post('/forgot', c =>
@@ -96,15 +96,9 @@ export function mailPages({
     }),
   );
   pages.post('/forgot/file', c =>
-    asked(c, ({ number, url }) => {
-      const { capability, secret, password } = account.beginReset(
-        numberIn(number),
-        url.trim(),
-        networkOfClient(c),
-      );
-      pairSecrets.keep(capability, { secret, password });
-      return `/pair/${capability}`;
-    }),
+    asked(c, ({ number, url }) =>
+      keptPair(account.beginReset(numberIn(number), url.trim(), networkOfClient(c)), pairSecrets),
+    ),
   );
   pages.get('/forgot/asked', c =>
     c.html(
@@ -145,7 +139,13 @@ export function mailPages({
         'the password was shown already',
         'ask for another one if it is lost',
       );
-    return c.html(page({ title: 'Another password', body: newPassword(found) }));
+    return c.html(
+      page({
+        title: 'Another password',
+        body: html`${newPasswordNote(found.pid, found.password)}
+          <p>The old one is void now. All logins are over: log in again with the new one.</p>`,
+      }),
+    );
   });
   return pages;
 
@@ -166,18 +166,44 @@ function numberIn(typed: string): number {
   throw new RsRequestRefused(400, 'number', 'this is no provider number', 'give a number such as 100042');
 }
 
-function newPassword({ pid, password }: NewPassword): Markup {
-  return html`<h1>Your new password</h1>
-    <div class="note wait">
-      <h2>Keep this now: it is shown only once</h2>
-      <dl class="facts">
-        <dt>Provider number</dt>
-        <dd class="mono">${String(pid)}</dd>
-        <dt>Password</dt>
-        <dd class="mono">${password}</dd>
-      </dl>
-      <p>Put it into the file that your crontab line names after <code>--pwdfile</code>:</p>
-      ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'Keep the password')}
-    </div>
-    <p>The old one is void now. All logins are over: log in again with the new one.</p>`;
+/** The two ways to another password for one that is lost: a mail, and a file on the site. */
+interface ForgotView {
+  base: string;
+  /** False: there is the file only. */
+  sendsMail: boolean;
+  /** As they were typed. */
+  typed: Readonly<Record<'who' | 'number' | 'url', string>>;
+  refused?: RsRequestRefused;
+}
+
+function forgotBody(view: ForgotView): Markup {
+  return html`<h1>Forgotten password</h1>
+    ${summaryOf(view.refused, { who: 'who', number: 'number', address: 'url' })}
+    <p class="lead narrow">
+      A password cannot be found again, only
+      replaced${view.sendsMail ? ', in one of two ways' : ': by a file on your site'}.
+    </p>
+    ${view.sendsMail ? byMail(view) : ''} ${byFile(view)}`;
+}
+
+function byMail({ base, typed, refused }: ForgotView): Markup {
+  return html`<form class="card narrow" method="post" action="${base}/forgot" novalidate>
+    <h2>By mail</h2>
+    <p>A link to another password goes to your confirmed address.</p>
+    ${fieldOf({ name: 'who', label: 'Provider number, or e-mail address', value: typed.who, autocomplete: 'username', isRequired: true, ...wrongIn(refused, ['who']) })}
+    <button>Send a link</button>
+  </form>`;
+}
+
+function byFile({ base, typed, refused, sendsMail }: ForgotView): Markup {
+  return html`<form class="card narrow" method="post" action="${base}/forgot/file" novalidate>
+    <h2>By a file on your site</h2>
+    <p>
+      You get another password, and a small file that has to be in every directory that you have registered.
+      The password is in use, and the old one void, when the file was found there.
+    </p>
+    ${fieldOf({ name: 'number', label: 'Provider number', hint: 'It is in your crontab line, after --pid', value: typed.number, autocomplete: 'username', inputmode: 'numeric', isRequired: true, ...wrongIn(refused, ['number']) })}
+    ${fieldOf({ name: 'url', label: 'Address of one of your directories', hint: 'As you registered it: http://www.example.org/', value: typed.url, type: 'url', autocomplete: 'url', isRequired: true, ...wrongIn(refused, ['address']) })}
+    <button${sendsMail ? html` class="plain"` : ''}>Get a secret and a password</button>
+  </form>`;
 }

@@ -2,13 +2,12 @@
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { RsRequestRefused } from '../refusal.js';
-import { fieldsOf } from './fields.js';
+import { fieldsOf, sent } from './fields.js';
 import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   accountField,
   clientOf,
   outcomeNote,
-  sent,
   stateOf,
   wrongIn,
   type MeApp,
@@ -25,20 +24,20 @@ export function leavePage(
   app: MeApp,
   parts: MeParts & { leaveMs: number; zoneOf: (pid: number) => string | undefined },
 ): void {
-  const { account, base, guard, show, leaveMs, zoneOf } = parts;
+  const { account, base, show, leaveMs, zoneOf } = parts;
   app.get('/leave', c => show(c, PATH, 'Leave', body(c, '', undefined)));
   app.post('/leave', async c => {
     const { password, urls, action } = await fieldsOf(c, ['password', 'urls', 'action']);
     return sent(
       c,
       async () => {
-        const { address, network } = clientOf(c, parts);
+        const { address } = clientOf(c, parts);
         const { pid } = c.var.provider;
-        const outcome = await guard.attempt(network, () =>
+        const given = password.trim();
+        const outcome =
           action === 'stay'
-            ? account.stay(String(pid), password.trim(), address)
-            : account.leave(pid, { password: password.trim(), urls: countIn(urls), address }),
-        );
+            ? await account.stay(String(pid), given, address)
+            : await account.leave(pid, { password: given, urls: countIn(urls), address });
         return `${base}${action === 'stay' ? '/me' : PATH}?is=${stateOf(outcome)}`;
       },
       refused => show(c, PATH, 'Leave', body(c, urls, refused), refused.status),

@@ -1,12 +1,11 @@
 /** Where a provider is written to: `/me/mail`. */
 import { html } from 'hono/html';
 import type { RsRequestRefused } from '../refusal.js';
-import { fieldsOf } from './fields.js';
+import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   clientOf,
   outcomeNote,
-  sent,
   summaryOf,
   wrongIn,
   type MeApp,

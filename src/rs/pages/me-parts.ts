@@ -4,12 +4,10 @@ import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import { clientAddress } from '../../web/client.js';
 import type { Account, ChangeOutcome } from '../account.js';
-import { networkOf } from '../api.js';
-import type { LoginGuard } from '../limits.js';
+import { networkOf } from '../limits.js';
 import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
-import { refusing } from '../refused-requests.js';
 import type { Markup } from './layout.js';
 import { errorSummary } from './layout.js';
 import type { SessionEnv } from './session-gate.js';
@@ -21,9 +19,8 @@ export type MeContext = Context<ProviderEnv>;
 export type MeApp = Hono<ProviderEnv>;
 
 export interface MeParts {
-  account: Pick<Account, 'beginRoot' | 'removeRoot' | 'changeTerms' | 'rotate' | 'leave' | 'stay'>;
-  mailing: Pick<Mailing, 'email' | 'standing' | 'change' | 'remove'>;
-  guard: LoginGuard;
+  account: Account;
+  mailing: Mailing;
   options: Pick<RsOptions, 'proxies' | 'first' | 'maxRoots'>;
   base: string;
   /** A page of the provider. */
@@ -43,25 +40,6 @@ export function clientOf(
 ): { address: string; network: string } {
   const address = clientAddress(c.env.incoming, options.proxies);
   return { address, network: networkOf(address) };
-}
-
-/**
- * Does what a form asks for.
- * @param act returns where to go
- * @param again the page with what was refused, and what was typed
- */
-export async function sent(
-  c: MeContext,
-  act: () => Promise<string> | string,
-  again: (refused: RsRequestRefused) => Response | Promise<Response>,
-): Promise<Response> {
-  try {
-    return c.redirect(await act(), 303);
-  } catch (error) {
-    if (!(error instanceof RsRequestRefused)) throw error;
-    refusing(c, error);
-    return again(error);
-  }
 }
 
 /** @throws RsRequestRefused 409 for what the Queue Manager has refused */

@@ -4,18 +4,18 @@ import type { ProviderViewOptions } from '../me.js';
 import { requirePassword } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { WebSessions } from '../sessions.js';
-import { fieldsOf } from './fields.js';
-import { codeBlock, fieldOf, formTokenField, type Markup } from './layout.js';
+import { fieldsOf, sent } from './fields.js';
+import { fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   accountField,
   clientOf,
-  sent,
   summaryOf,
   wrongIn,
   type MeApp,
   type MeContext,
   type MeParts,
 } from './me-parts.js';
+import { newPasswordNote } from './pair.js';
 import type { SessionCookie } from './session-gate.js';
 import type { ShownOnce } from './shown-once.js';
 
@@ -36,7 +36,7 @@ export interface PasswordParts extends MeParts {
 }
 
 export function passwordPage(app: MeApp, parts: PasswordParts): void {
-  const { account, base, guard, show, sessions, cookie, door, passwords } = parts;
+  const { account, base, show, sessions, cookie, door, passwords } = parts;
   app.get('/password', c => {
     const shown = passwords.take(keyOf(c));
     return show(c, PATH, 'Password', shown === undefined ? form(c, undefined) : shownOnce(c, shown));
@@ -48,7 +48,7 @@ export function passwordPage(app: MeApp, parts: PasswordParts): void {
       async () => {
         const { pid, generation } = c.var.provider;
         const { address, network } = clientOf(c, parts);
-        await guard.attempt(network, () => requirePassword(String(pid), password.trim(), address, door));
+        await account.attempt(address, () => requirePassword(String(pid), password.trim(), address, door));
         const made = await account.rotate(pid, network);
         const { state, reason } = made.registration;
         if (state === 'refused')
@@ -98,18 +98,7 @@ export function passwordPage(app: MeApp, parts: PasswordParts): void {
   }
 
   function shownOnce(c: MeContext, { password, isInUse }: PasswordShown): Markup {
-    return html`<h1>Your new password</h1>
-      <div class="note wait">
-        <h2>Keep this now: it is shown only once</h2>
-        <dl class="facts">
-          <dt>Provider number</dt>
-          <dd class="mono">${String(c.var.provider.pid)}</dd>
-          <dt>Password</dt>
-          <dd class="mono">${password}</dd>
-        </dl>
-        <p>Put it into the file that your crontab line names after <code>--pwdfile</code>:</p>
-        ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'a command that writes the password into a file')}
-      </div>
+    return html`${newPasswordNote(c.var.provider.pid, password)}
       <p>
         ${
           isInUse

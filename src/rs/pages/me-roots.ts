@@ -3,13 +3,12 @@ import { html } from 'hono/html';
 import type { GivenRoot } from '../../db/providers/given-roots.js';
 import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { RsRequestRefused } from '../refusal.js';
-import { fieldsOf } from './fields.js';
+import { fieldsOf, sent } from './fields.js';
 import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   accountField,
   clientOf,
   outcomeNote,
-  sent,
   stateOf,
   summaryOf,
   wrongIn,
@@ -18,7 +17,7 @@ import {
   type MeParts,
 } from './me-parts.js';
 import { countText } from './numbers.js';
-import type { PairSecrets } from './pair.js';
+import { keptPair, type PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
 import { untilOf } from './times.js';
 
@@ -32,7 +31,7 @@ export interface RootsParts extends MeParts {
 }
 
 export function rootsPages(app: MeApp, parts: RootsParts): void {
-  const { account, base, guard, options, show, pairSecrets, moreRootsOf } = parts;
+  const { account, base, options, show, pairSecrets, moreRootsOf } = parts;
   app.get('/roots', c => show(c, PATH, 'Directories', body(c, '', undefined)));
   app.post('/roots', async c => {
     const { url } = await fieldsOf(c, ['url']);
@@ -40,10 +39,7 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
       c,
       async () => {
         const { network } = clientOf(c, parts);
-        const pair = await account.beginRoot(c.var.provider.pid, url.trim(), network);
-        const { capability, secret, password } = pair;
-        pairSecrets.keep(capability, { secret, password });
-        return `${base}/pair/${capability}`;
+        return base + keptPair(await account.beginRoot(c.var.provider.pid, url.trim(), network), pairSecrets);
       },
       refused => show(c, PATH, 'Directories', body(c, url, refused), refused.status),
     );
@@ -64,10 +60,9 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
     return sent(
       c,
       async () => {
-        const { address, network } = clientOf(c, parts);
-        const { pid } = c.var.provider;
-        const confirmation = { password: password.trim(), urls: countIn(urls), address };
-        const outcome = await guard.attempt(network, () => account.removeRoot(pid, root, confirmation));
+        const { address } = clientOf(c, parts);
+        const consent = { password: password.trim(), urls: countIn(urls), address };
+        const outcome = await account.removeRoot(c.var.provider.pid, root, consent);
         return `${base}${PATH}?is=${stateOf(outcome)}`;
       },
       refused => show(c, PATH, 'Take a directory off', removing(c, root, urls, refused), refused.status),

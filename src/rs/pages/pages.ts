@@ -1,7 +1,6 @@
 /** The pages that everybody may open, and those of providers, put together. */
 import { readFile } from 'node:fs/promises';
 import type { Account } from '../account.js';
-import type { LoginGuard } from '../limits.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
@@ -18,12 +17,9 @@ import { installStep, SITE_PACKAGE, sitePackageFile } from './site-package.js';
 import { shellOf, type ShellOptions } from './shell.js';
 
 export interface PagesOptions
-  extends
-    Pick<ShellOptions, 'maxBodyBytes' | 'failed'>,
-    Pick<ApplicantOptions, 'registrar' | 'clock' | 'within'> {
+  extends Pick<ShellOptions, 'maxBodyBytes' | 'failed'>, Pick<ApplicantOptions, 'registrar' | 'clock'> {
   sessions: WebSessions;
-  guard: LoginGuard;
-  account: MeOptions['account'] & Pick<Account, 'beginReset'>;
+  account: Account;
   hoursOf: MeOptions['hoursOf'];
   moreRootsOf: MeOptions['moreRootsOf'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
@@ -38,7 +34,7 @@ const OUT = [
 ];
 
 export function pagesOf(parts: PagesOptions) {
-  const { options, clock, sessions, guard, view } = parts;
+  const { options, clock, sessions, view, account } = parts;
   const { url, contact } = options;
   const { maxBodyBytes, failed } = parts;
   const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, maxBodyBytes, failed });
@@ -50,7 +46,7 @@ export function pagesOf(parts: PagesOptions) {
       c.body(await readFile(file), 200, { 'content-type': 'application/gzip', 'cache-control': 'no-cache' }),
     );
   const cookie = new SessionCookie('provider', url);
-  app.route('/', loginPages({ sessions, cookie, guard, view, options, base, page }));
+  app.route('/', loginPages({ sessions, cookie, account, view, options, base, page }));
   const pairSecrets = new ShownOnce<PairSecrets>(clock);
   const { mailing } = parts.mail;
   const [qm, { door }] = [new QmAnswers(view.ask), view];

@@ -4,12 +4,23 @@ import { formatUntil } from '../../config/words.js';
 import type { PairKind, Registration, RegistrationState } from '../../db/rs/registrations.js';
 import { crontabLine } from '../../wire/crontab.js';
 import type { AddressStanding } from '../mail/mailing.js';
+import type { IssuedPair } from '../registrar.js';
 import { capital, codeBlock, type Markup } from './layout.js';
+import type { ShownOnce } from './shown-once.js';
 
 /** Secrets that are shown once. */
 export interface PairSecrets {
   secret: string;
   password: string;
+}
+
+/** @returns the path of its page, which shows it once */
+export function keptPair(
+  { capability, secret, password }: IssuedPair,
+  pairSecrets: ShownOnce<PairSecrets>,
+): string {
+  pairSecrets.keep(capability, { secret, password });
+  return `/pair/${capability}`;
 }
 
 export interface PairView {
@@ -100,6 +111,27 @@ function whyNot({ reason }: Registration): Markup | string {
   </div>`;
 }
 
+/** A password that replaces another one. */
+export function newPasswordNote(pid: number, password: string): Markup {
+  return html`<h1>Your new password</h1>
+    <div class="note wait">
+      <h2>Keep this now: it is shown only once</h2>
+      <dl class="facts">
+        <dt>Provider number</dt>
+        <dd class="mono">${String(pid)}</dd>
+        <dt>Password</dt>
+        <dd class="mono">${password}</dd>
+      </dl>
+      <p>Put it into the file that your crontab line names after <code>--pwdfile</code>:</p>
+      ${passwordLine(password)}
+    </div>`;
+}
+
+function passwordLine(password: string): Markup {
+  const line = `(umask 077; echo '${password}' > ~/.lcc-password)`;
+  return codeBlock(line, 'a command that writes the password into a file');
+}
+
 /** A pair for another directory has no password: the one that there is stays. */
 function shownOnce({ secret, password }: PairSecrets, pid: number): Markup {
   return html`<div class="note wait">
@@ -123,7 +155,7 @@ function shownOnce({ secret, password }: PairSecrets, pid: number): Markup {
               The password belongs into a file that only you can read. The secret is for everybody to read on
               your site.
             </p>
-            ${codeBlock(`(umask 077; echo '${password}' > ~/.lcc-password)`, 'a command that writes the password into a file')}`
+            ${passwordLine(password)}`
     }
   </div>`;
 }

@@ -128,7 +128,10 @@ function permittedUrls(url: string, ports: readonly string[]): string[] {
   return [url, ...(url.startsWith('http:') ? twins : [])];
 }
 
-/** The file holds the secret, or something else, which the applicant is told. @returns undefined for the secret */
+/**
+ * The file holds the secret, or something else, which the applicant is told.
+ * @returns undefined for the secret
+ */
 function problemOf(answer: SiteAnswer, secret: string, password: string | undefined): ProofCode | undefined {
   if (answer.kind === 'failed') return codeOfFailure(answer.failure);
   if (answer.status !== 200) return 'status';

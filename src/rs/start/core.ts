@@ -1,0 +1,82 @@
+/** Common ground of the doors of lccd-rs: Queue Manager, UNS, registrations, accounts, mail, sessions. */
+import type { Services } from '../../daemon/types.js';
+import type { RsDatabase } from '../../db/rs/database.js';
+import type { ShownProvider } from '../../db/providers/registered.js';
+import type { RsQuestion } from '../../wire/qm-rs.js';
+import { Account } from '../account.js';
+import { Health } from '../health.js';
+import { mailServerOf } from '../mail/options.js';
+import { handOver } from '../mail/server.js';
+import { RunningMail } from '../mail/start.js';
+import type { RsOptions } from '../options.js';
+import { OutboxSender } from '../outbox-sender.js';
+import { Registrar } from '../registrar.js';
+import { WebSessions } from '../sessions.js';
+import { Transitions } from '../transitions.js';
+import { UnsDoor } from '../uns-door.js';
+
+/** A request waits so long for an answer of the Queue Manager. */
+const PATIENCE_MS = 3000;
+
+export type RsCore = ReturnType<typeof coreOf>;
+
+/** Ends what a killed process has begun; nothing is sent or asked before the connection is there. */
+export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
+  const { settings, clock, log } = services;
+  const fail = (error: unknown) => services.fail(error);
+  const nowMs = () => clock.nowMs();
+  const transitions = new Transitions(db, nowMs, options.slots);
+  transitions.putBack();
+  const sender = new OutboxSender({
+    db,
+    clock,
+    log,
+    ...options.qm,
+    answered(operation, answer) {
+      transitions.settle(operation, answer, options.firstPid);
+      account.settled(operation, answer);
+      mail.stir();
+    },
+    fail,
+  });
+  const ask = (question: RsQuestion) => sender.ask(question);
+  const show = async (pid: number) => {
+    const told = await ask({ op: 'show', pid });
+    return (told?.['provider'] ?? undefined) as (ShownProvider & Record<string, unknown>) | undefined;
+  };
+  const applied = () => sender.stir();
+  const door = new UnsDoor({
+    ...options.unsDoor,
+    clock,
+    async leaveAt(pid) {
+      const told = await ask({ op: 'show', pid });
+      return told === undefined ? undefined : ((told['provider'] as ShownProvider | null)?.leaveat ?? null);
+    },
+  });
+  const server = mailServerOf(settings.rs);
+  const mail = new RunningMail({
+    db,
+    options: options.mail,
+    handOver: server && (letter => handOver(letter, server)),
+    clock,
+    log,
+    show,
+    applied,
+    fail,
+  });
+  const { mailing } = mail;
+  const registrar = new Registrar({ db, options, clock, log, mailing, ask, applied, fail });
+  const account = new Account({
+    db,
+    options,
+    registrar,
+    door,
+    ask,
+    clock,
+    applied,
+    patienceMs: PATIENCE_MS,
+  });
+  const sessions = new WebSessions(db, nowMs, options.sessions);
+  const health = new Health({ db, door, ask, clock });
+  return { db, transitions, sender, ask, applied, door, mail, registrar, account, sessions, health };
+}

@@ -1,0 +1,90 @@
+/** Doors of lccd-rs: one for applicants and providers, one with places of its own for operators. */
+import { Hono } from 'hono';
+import ipaddr from 'ipaddr.js';
+import type { Services } from '../../daemon/types.js';
+import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import { errnoOf, messageOf } from '../../lib/errors.js';
+import { isIn } from '../../lib/network.js';
+import { WEB_PLACES } from '../../web/limits.js';
+import { serveWeb } from '../../web/server.js';
+import { apiOf, type NodeBindings } from '../api.js';
+import { healthz } from '../health.js';
+import { listenerOf } from '../listener.js';
+import { operatorDoor } from '../operator/door.js';
+import type { RsOptions } from '../options.js';
+import { pagesOf } from '../pages/pages.js';
+import { RefusedRequests, withoutCapability } from '../refused-requests.js';
+import type { RsCore } from './core.js';
+
+/** Resolves when both listen. */
+export async function openDoors(
+  services: Services,
+  options: RsOptions,
+  core: RsCore,
+  { applicants, operators }: Record<'applicants' | 'operators', readonly Endpoint[]>,
+) {
+  const { settings, clock, log } = services;
+  const { db, registrar, account, mail, sessions, health, door, ask } = core;
+  const limits = settings.web;
+  const failed = (path: string, error: unknown) =>
+    // A client that goes away while it sends has not failed here.
+    log[errnoOf(error) === 'ECONNRESET' ? 'debug' : 'error']('request failed', {
+      path: withoutCapability(path),
+      error: messageOf(error),
+    });
+  const { maxBodyBytes } = limits;
+  const common = { registrar, account, options, view: { door, ask }, maxBodyBytes, failed };
+
+  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+  app.get('/healthz', c => healthz(c, health));
+  app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
+  const base = new URL(options.url).pathname.replace(/\/$/, '');
+  app.route(`${base}/api/v1`, apiOf(common));
+  const pages = pagesOf({
+    ...common,
+    hoursOf: pid => db.providers.get(pid),
+    moreRootsOf: pid => db.registrations.moreRootsOf(pid),
+    mail,
+    sessions,
+    clock,
+  });
+  app.route(base === '' ? '/' : base, pages.app);
+  app.onError(pages.onError);
+  app.notFound(c => c.text('there is nothing here\n', 404));
+
+  const noted = { db, nowMs: () => clock.nowMs(), limit: options.refusals };
+  const refused = new RefusedRequests({ ...noted, proxies: options.proxies, by: 'applicant' });
+  // A proxy speaks for all of its clients.
+  const except = (address: string) =>
+    ipaddr.isValid(address) && isIn(options.proxies, ipaddr.process(address));
+  const bound = { ...WEB_PLACES, ofAddress: { key: 'web.max_connections_per_address', except } } as const;
+  const web = await serveWeb(services, applicants, listenerOf(app, log, refused.answered), limits, bound);
+  for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
+
+  const inner = operatorDoor({
+    ...core,
+    services,
+    options,
+    maxBodyBytes,
+    mailTrouble: () => mail.trouble,
+    failed,
+  });
+  const refusedInside = new RefusedRequests({ ...noted, proxies: undefined, by: 'operator' });
+  const listener = listenerOf(inner.app, log, refusedInside.answered);
+  const operatorWeb = await serveWeb(services, operators, listener, limits, { ...WEB_PLACES });
+  const looking = operators.length === 0 ? undefined : inner.start();
+  for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
+
+  return {
+    listens: [...web.endpoints, ...operatorWeb.endpoints].map(each => formatEndpoint(each)),
+    /** What was refused and had no row of its own. */
+    tidy() {
+      refused.tidy();
+      refusedInside.tidy();
+    },
+    async close() {
+      await Promise.all([web.close(), operatorWeb.close()]);
+      looking?.stop();
+    },
+  };
+}
