@@ -211,7 +211,9 @@ async function startRs(home: string, more: readonly string[] = []): Promise<Serv
 
 /** Resolves when it has the Queue Manager. */
 async function connected({ port }: Server): Promise<void> {
-  while ((await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()) !== 'ok\n')
+  while (
+    (await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()).includes('the Queue Manager is away')
+  )
     await new Promise(resolve => void setTimeout(resolve, 20));
 }
 
