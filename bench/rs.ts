@@ -101,7 +101,8 @@ async function pages(home: string): Promise<Outcome[]> {
               name: 'hono, one row',
               run: () => peer.of(() => load(`http://127.0.0.1:${barePort}/`, [])),
             },
-            atLeast: 0.5,
+            // Each look asks the Queue Manager, whose answers nobody keeps.
+            atLeast: 0.05,
           },
         ],
       });
