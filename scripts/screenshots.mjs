@@ -32,7 +32,7 @@ const WATCHED_MS = 60_000;
 const mails = await MailServer.listen();
 const scene = await startOperators(
   `smtp = "smtp://127.0.0.1:${mails.port}"\nmail_from = "lcc@lcc.example.org"\nmail_gather_ms = 0\n` +
-    `series_ms = 1000\nseries_keep_ms = ${WATCHED_MS}\noverview_ms = 500\ncontact = "lcc@example.org"\n`,
+    `series_ms = 1000\ncontact = "lcc@example.org"\n`,
 );
 const { operators, server, lcc } = scene;
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });

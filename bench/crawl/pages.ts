@@ -51,7 +51,7 @@ export function benchPages(): Outcome[] {
           },
           { what: 'largest resident set', value: rss(samples) / MB, atMost: MOST_MB, unit: 'MB' },
           {
-            what: `the same, ${LARGE_PAGES} pages of spider.max_page_bytes that are nothing but links`,
+            what: `the same, ${LARGE_PAGES} pages of links.max_page_bytes that are nothing but links`,
             value: rss([run(large)]) / MB,
             atMost: MOST_MB,
             unit: 'MB',
@@ -102,7 +102,7 @@ function pageOf(n: number): string {
 
 function largePageOf(n: number): string {
   const link = (i: number) => `<a href="/large/${n}/${i}.html">x</a>\n`;
-  const most = SETTINGS['spider.max_page_bytes'].default;
+  const most = SETTINGS['links.max_page_bytes'].default;
   const links = Array.from({ length: Math.floor(most / link(1_000_000).length) }, (_, i) => link(i));
   return links.join('');
 }

@@ -61,7 +61,7 @@ export class Branch implements Worker<RelayTask> {
   }
 }
 
-/** How many more lanes a branch is given than it fetches at a time (`bm.overbook_percent`): a slot that falls
+/** How many more lanes a branch is given than it fetches at a time: a slot that falls
  * free finds work. */
 function lanesFor(slots: number, overbookPercent: number): number {
   return Math.ceil(slots * (1 + overbookPercent / 100));

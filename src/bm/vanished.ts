@@ -2,7 +2,7 @@
  * A worker vanished, a robot or, below a relay, a Bot Manager: what becomes of a request that it had.
  *
  *   recalled meanwhile         → answered with `recalled`
- *   `bm.max_losses` of them    → answered with code 605: it may be the request that ends them
+ *   `maxLosses` of them        → answered with code 605: it may be the request that ends them
  *   else                       → another worker goes on with it, in front of its lane; at a relay that has no
  *                                free slot it goes back to the source
  */

@@ -1,8 +1,27 @@
 /** Settings of cache clearing as the values that its parts take. */
 import { join } from 'node:path';
+import { DAY, MB } from '../config/amounts.js';
 import { limitIn, type Settings } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
 import { LccError, messageOf } from '../lib/errors.js';
+
+/** Pages, each for one rail, at which no more requests are taken. */
+const WINDOW_PAGES = 100_000;
+/** Pages on their way to rails at which no more are generated. */
+const SOFT_WINDOW_PAGES = 2000;
+/** The longest that what is done waits for more of its commit. */
+const COMMIT_MS = 20;
+/** Of what was cleared, for `lccrail resync`. */
+const MAX_JOURNAL_ROWS = 1_000_000;
+/** Of a load balancer: time to answer, or between two bytes of a page; and for the whole page. */
+const SOFT_ANSWER_MS = 30_000;
+const SOFT_TOTAL_MS = 120_000;
+/** For which rejected requests are kept. */
+const REJECTED_MS = 30 * DAY;
+/** Requests in a row without an answer in time after which a rail is DOWN. */
+const HUNG_AFTER = 3;
+/** Time an idle connection to a rail is kept. */
+const KEEP_ALIVE_MS = 4000;
 
 /** @throws LccError `config` for a pattern that is none */
 export function clearOptions({ home, settings: { clear } }: Pick<Services, 'home' | 'settings'>) {
@@ -18,31 +37,32 @@ export function clearOptions({ home, settings: { clear } }: Pick<Services, 'home
       maxPages: clear.maxRequestPages,
       maxPagesText: limitIn({ clear }, 'clear.max_request_pages'),
     },
-    window: { maxRequests: clear.windowRequests, maxPages: clear.windowPages },
+    window: { maxRequests: clear.windowRequests, maxPages: WINDOW_PAGES },
     isPaper: clear.dedupe === 'paper',
     commits: {
       maxChanges: clear.commitRequests,
-      maxWaitMs: clear.commitMs,
+      maxWaitMs: COMMIT_MS,
       timeoutMs: clear.databaseTimeoutMs,
     },
-    upkeep: clear,
+    upkeep: { ...clear, maxJournalRows: MAX_JOURNAL_ROWS, rejectedMs: REJECTED_MS },
     rail: {
       ...clear,
+      hungAfter: HUNG_AFTER,
       backoff: { minMs: clear.backoffMinMs, maxMs: clear.backoffMaxMs },
       backlogMaxAgeMs: clear.backlogMaxAgeMs || Infinity,
     },
-    sender: clear as SenderLimits,
+    sender: { ...clear, keepAliveMs: KEEP_ALIVE_MS } as SenderLimits,
     soft: {
       bodiesDir: join(home.clear, 'bodies'),
       generators: clear.softGenerators,
-      windowPages: clear.softWindowPages,
-      answerTimeoutMs: clear.softAnswerTimeoutMs,
-      totalTimeoutMs: clear.softTotalTimeoutMs,
+      windowPages: SOFT_WINDOW_PAGES,
+      answerTimeoutMs: SOFT_ANSWER_MS,
+      totalTimeoutMs: SOFT_TOTAL_MS,
       maxPageBytes: clear.softMaxPageBytes,
       maxPageText: limitIn({ clear }, 'clear.soft_max_page_bytes'),
       mustMatch: patternOf('clear.soft_must_match', clear.softMustMatch),
       onGone: clear.softOnGone,
-      memoryPageBytes: clear.softMemoryPageBytes,
+      memoryPageBytes: MB,
       memoryBytes: clear.softMemoryBytes,
       spoolBytes: clear.softSpoolBytes,
     },
@@ -62,5 +82,5 @@ export type ClearOptions = ReturnType<typeof clearOptions>;
 export type RailLimits = ClearOptions['rail'];
 export type SenderLimits = Pick<
   Settings['clear'],
-  'connectTimeoutMs' | 'answerTimeoutMs' | 'totalTimeoutMs' | 'keepAliveMs' | 'allowPlain'
->;
+  'connectTimeoutMs' | 'answerTimeoutMs' | 'totalTimeoutMs' | 'allowPlain'
+> & { keepAliveMs: number };

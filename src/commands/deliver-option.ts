@@ -4,7 +4,7 @@ import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { parseEndpoint } from '../lib/endpoint.js';
-import type { DoorCounts, DoorSetsOptions } from '../wire/door-sets.js';
+import { DOOR_LIMITS, type DoorCounts, type DoorSetsOptions } from '../wire/door-sets.js';
 import type { CommandContext, OptionSpec } from './run.js';
 
 export const DELIVER_OPTION: OptionSpec = {
@@ -16,18 +16,13 @@ export const DELIVER_OPTION: OptionSpec = {
 export function doorOptionsOf(context: CommandContext, config: Config): DoorSetsOptions | undefined {
   const { deliver } = context.options;
   if (deliver === undefined) return undefined;
-  const spider = config.section('spider');
   return {
     door: parseEndpoint(
       typeof deliver === 'string' ? deliver : `unix:${join(config.home.run, 'spider.sock')}`,
     ),
     clock: context.clock,
     limits: xmlLimitsOf(config.section('xml')),
-    setUrls: spider.setLinks,
-    setUrlsAll: spider.setLinksAll,
-    setDelayMs: spider.setDelayMs,
-    maxUnanswered: spider.maxUnansweredSets,
-    timeoutMs: spider.doorTimeoutMs,
+    ...DOOR_LIMITS,
   };
 }
 

@@ -7,7 +7,7 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
 import { Output } from '../lib/stdio.js';
 import { Expander, type LinksCounts } from '../crawl/expander.js';
-import type { ExpandOptions, FoundLink, NofollowRule } from '../crawl/options.js';
+import { LINK_LIMITS, type ExpandOptions, type FoundLink, type NofollowRule } from '../crawl/options.js';
 import { LinkOwners } from '../crawl/owners.js';
 import { expandPages, expandStreams, seedUrls } from '../crawl/run.js';
 import { complaintOf, SeedCounts } from '../crawl/seeds.js';
@@ -181,17 +181,9 @@ function linksOptions(values: OptionValues, config: Config): ExpandOptions {
     excluded: (textsOf(values, 'exclude') ?? []).map(compileGlob),
     maxHops: hopsOf(textOf(values, 'maxHops') ?? ''),
     robotName: productToken(config.get('bot.user_agent')).toLowerCase(),
-    maxPageBytes: config.get('spider.max_page_bytes'),
-    maxPageLinks: config.get('spider.max_page_links'),
-    maxLinkBytes: config.get('spider.max_link_bytes'),
-    maxValueLength: config.get('spider.max_value_bytes'),
-    pageTimeoutMs: config.get('spider.page_timeout_ms'),
-    maxSegments: config.get('spider.max_segments'),
-    maxRepeats: config.get('spider.max_segment_repeats'),
-    maxParameters: config.get('spider.max_parameters'),
-    maxQueries: config.get('spider.max_path_queries'),
-    maxCopies: config.get('spider.max_copies'),
-    sentPlaces: powerOfTwo(config.get('spider.sent_links')),
+    maxPageBytes: config.get('links.max_page_bytes'),
+    maxPageLinks: config.get('links.max_page_links'),
+    ...LINK_LIMITS,
   };
 }
 
@@ -206,6 +198,3 @@ function hopsOf(text: string): number {
 }
 
 /** At most that many. */
-function powerOfTwo(count: number): number {
-  return 2 ** Math.floor(Math.log2(count));
-}

@@ -9,7 +9,7 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
 import { aboveMost } from '../rs/terms.js';
-import { mostTermsOf } from '../wire/terms.js';
+import { MOST_TERMS } from '../wire/terms.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
@@ -184,7 +184,7 @@ function approve({ db, context, config, operand }: Given): void {
   const terms = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as RsTerms;
-  requireBelow(terms, config);
+  requireBelow(terms);
   const registration = db.registrations.get(idOf(operand));
   const others = registration && othersIn(config.home.db, registration);
   for (const pid of others?.announcers ?? []) context.say(`its pages are announced by ${announcedText(pid)}`);
@@ -195,12 +195,12 @@ function approve({ db, context, config, operand }: Given): void {
 }
 
 /** @throws LccError `usage` for what the Queue Manager would refuse */
-function requireBelow(terms: RsTerms, config: Config): void {
-  const above = aboveMost(terms, mostTermsOf(config.section('rs')));
+function requireBelow(terms: RsTerms): void {
+  const above = aboveMost(terms, MOST_TERMS);
   if (above !== undefined)
     throw new LccError(
       'usage',
-      `--${above.name}: more than ${above.key} allows; lccpidb set gives a provider more`,
+      `--${above.name}: more than an approval may give; lccpidb set gives a provider more`,
     );
 }
 

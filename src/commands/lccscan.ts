@@ -68,8 +68,8 @@ function scanOptions(values: OptionValues, config: Config): ScanOptions {
       ),
     ),
     limit: numberOf(values, 'limit', 'give a number from 0', { min: 0 }),
-    perDay: config.get('spider.scan_per_day'),
-    percentPerDay: config.get('spider.scan_percent_per_day'),
+    perDay: config.get('links.scan_per_day'),
+    percentPerDay: config.get('links.scan_percent_per_day'),
   };
 }
 

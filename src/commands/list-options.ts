@@ -4,13 +4,16 @@ import { limitText } from '../config/settings/index.js';
 import { amount } from '../config/words.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
-import { sourceLimitsOf } from '../sources/limits.js';
+import { SOURCE_LIMITS } from '../sources/limits.js';
 import { writeLists, type ListOptions } from '../sources/list.js';
 import { placeOf, type DocumentPlace } from '../sources/places.js';
 import { configOf, durationMsOf, textOf, textsOf } from './options.js';
 import type { Coverage } from '../wire/coverage.js';
 import type { CommandContext, OptionSpec } from './run.js';
 import { typesOf } from './type-option.js';
+
+/** The longest Retry-After that is waited for, twice at most. */
+const MAX_RETRY_AFTER_MS = 60_000;
 
 export const LIST_OPTIONS: OptionSpec[] = [
   { flags: '--state <DIR>', help: 'keep what was read there: what has not changed is not read again' },
@@ -57,9 +60,9 @@ export async function listWith(context: CommandContext, own: Own): Promise<ExitS
     staleMs: durationMsOf('--stale', options['stale']) ?? 0,
     types: new Map(typesOf(options['type'])),
     dropsOutside: options['dropOutside'] === true,
-    limits: sourceLimitsOf(config.settings),
+    limits: SOURCE_LIMITS,
     engine: engineOf(config, textsOf(options, 'allowAddress') ?? []),
-    maxRetryAfterMs: config.get('spider.list_max_retry_after_ms'),
+    maxRetryAfterMs: MAX_RETRY_AFTER_MS,
     clock: context.clock,
     complain: context.complain,
     explain: context.verbose ? context.say : undefined,
@@ -79,8 +82,8 @@ function topsOf({ operands, input }: CommandContext, site: URL | undefined): Doc
 }
 
 function engineOf(config: Config, allowAddresses: readonly string[]): ListOptions['engine'] {
-  const timeoutMs = config.get('spider.list_timeout_ms');
-  const maxContentBytes = config.get('spider.list_max_document_bytes');
+  const timeoutMs = config.get('lists.timeout_ms');
+  const { most: maxContentBytes, text: contentLimitText } = SOURCE_LIMITS.documentBytes;
   const maxRedirects = config.get('bot.max_redirects');
   const maxHeaderBytes = config.get('bot.max_header_bytes');
   return {
@@ -88,14 +91,14 @@ function engineOf(config: Config, allowAddresses: readonly string[]): ListOption
     headersTimeoutMs: timeoutMs,
     idleTimeoutMs: timeoutMs,
     drainTimeoutMs: timeoutMs,
-    totalTimeoutMs: config.get('spider.list_total_timeout_ms'),
+    totalTimeoutMs: config.get('lists.total_timeout_ms'),
     keepAliveMs: config.get('bot.keep_alive_ms'),
     minRateBytesPerS: 0,
     minRateText: 'any',
     minRateWindowMs: timeoutMs,
     slowAfterMs: timeoutMs,
     maxContentBytes,
-    contentLimitText: limitText('spider.list_max_document_bytes', maxContentBytes),
+    contentLimitText,
     maxHeaderBytes,
     headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
     maxRedirects,

@@ -39,7 +39,7 @@ export const TERM_OPTIONS: OptionSpec[] = [
   },
   {
     flags: '--scan-per-day <N>',
-    help: 'urls a day that lccscan asks for; default = spider.scan_per_day, scan_percent_per_day',
+    help: 'urls a day that lccscan asks for; default = links.scan_per_day, scan_percent_per_day',
   },
   { flags: '--group <NAME>', help: 'shares qm.group_lanes with others of that name; none = with nobody' },
   {

@@ -18,8 +18,6 @@ const PAIRS: readonly Pair[] = [
   { above: 'clear.backoff_max_ms', below: 'clear.backoff_min_ms', orEqual: true },
   // A rail that hangs must not be taken for one that sends a long page.
   { above: 'clear.total_timeout_ms', below: 'clear.answer_timeout_ms' },
-  // The reach of cells of which not one fits in.
-  { above: 'qm.delay_horizon_ms', below: 'qm.delay_grid_ms', orEqual: true },
   // A url that is too long must be refused alone, not with all of its set as markup that is too long.
   { above: 'xml.token_bytes', below: 'xml.url_bytes', orEqual: true },
   { above: 'lccd.restart_max_ms', below: 'lccd.restart_min_ms', orEqual: true },

@@ -2,11 +2,11 @@
 import type { XmlLimits } from '../lib/xml/types.js';
 import type { Settings } from './settings/index.js';
 
-export function xmlLimitsOf({ tokenBytes, depth, attributes, nameBytes }: Settings['xml']): XmlLimits {
+export function xmlLimitsOf({ tokenBytes }: Settings['xml']): XmlLimits {
   return {
     maxTokenBytes: tokenBytes,
-    maxDepth: depth,
-    maxAttributes: attributes,
-    maxNameBytes: nameBytes,
+    maxDepth: 8,
+    maxAttributes: 32,
+    maxNameBytes: 256,
   };
 }

@@ -45,6 +45,7 @@ export function loadConfig(sources: ConfigSources): Config {
   );
   const values = new Map<SettingKey, { value: unknown; origin: string }>();
   for (const [key, raw] of file === undefined ? [] : flatten(file.table, file.path)) {
+    if (MOVED[key] !== undefined) throw new LccError('config', `${file?.path}: ${key} is ${MOVED[key]} now`);
     if (!(key in SETTINGS))
       throw new LccError('config', `${file?.path}: unknown key ${key}${didYouMean(key)}`);
     const known = key as SettingKey;
@@ -75,6 +76,16 @@ export function loadConfig(sources: ConfigSources): Config {
   checkTogether(config);
   return config;
 }
+
+/** Names that settings had in 0.2.0. */
+const MOVED: Partial<Record<string, SettingKey>> = {
+  'spider.max_page_bytes': 'links.max_page_bytes',
+  'spider.max_page_links': 'links.max_page_links',
+  'spider.scan_per_day': 'links.scan_per_day',
+  'spider.scan_percent_per_day': 'links.scan_percent_per_day',
+  'spider.list_timeout_ms': 'lists.timeout_ms',
+  'spider.list_total_timeout_ms': 'lists.total_timeout_ms',
+};
 
 function readFile(
   path: string,

@@ -180,7 +180,7 @@ export class Expander {
     const mayBePacked = isMaybeList(record.mimetype) || LIST.test(record.mimetype);
     const bytes = mayBePacked && typeof stored !== 'string' ? unpacked(stored, maxPageBytes) : stored;
     if (bytes === 'large')
-      this.#parts.complain(`${record.curl}: larger than spider.max_page_bytes, its links are not looked at`);
+      this.#parts.complain(`${record.curl}: larger than links.max_page_bytes, its links are not looked at`);
     const isMarkup = isMaybeList(record.mimetype) && typeof bytes !== 'string' && isXml(bytes);
     const source = { mimetype: isMarkup ? 'application/xml' : record.mimetype, charset: record.http_charset };
     if (typeof bytes !== 'string') {
@@ -281,8 +281,8 @@ interface PageFound {
 }
 
 const CUT = {
-  links: 'more links than spider.max_page_links',
-  time: 'its links take longer than spider.page_timeout_ms',
+  links: 'more links than links.max_page_links',
+  time: 'its links take longer than 2 s',
 } as const;
 
 /** Where a page came from. */

@@ -2,16 +2,16 @@
  * by which it is counted (docs/design/spidering.md). */
 
 const TRAPS = {
-  long: 'urls that are longer than spider.max_link_bytes',
-  deep: 'paths with more segments than spider.max_segments',
-  repeated: 'paths with a segment more often than spider.max_segment_repeats',
+  long: 'urls that are longer than 2000 bytes',
+  deep: 'paths with more than 20 segments',
+  repeated: 'paths with a segment more often than three times',
   escaped: 'urls that were encoded twice',
-  parameters: 'queries with more parameters than spider.max_parameters',
+  parameters: 'queries with more than 12 parameters',
   calendar: 'calendars of years that nobody plans for',
   ambiguous: 'urls that servers read in several ways',
   hops: 'pages that are further away than --max-hops',
-  queries: 'paths with more queries than spider.max_path_queries',
-  copies: 'pages whose content is that of spider.max_copies held ones',
+  queries: 'paths with more than 5000 queries',
+  copies: 'pages whose content is that of eight held ones',
   canonical: 'other links of pages that name one without its query as their own',
 } as const;
 export type Trap = keyof typeof TRAPS;

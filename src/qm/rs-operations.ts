@@ -8,7 +8,7 @@
  *       ╰──▶ carried out, or refused for good ──commit──▶ answered
  */
 import { limitText, type Settings } from '../config/settings/index.js';
-import { firstTermsOf, mostTermsOf } from '../wire/terms.js';
+import { firstTermsOf, MOST_TERMS } from '../wire/terms.js';
 import { RegisteredStore, type Standing } from '../db/providers/registered.js';
 import type { UrlLife } from '../wire/url-life.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -48,8 +48,11 @@ export interface RsBounds {
   leaveMs: number;
 }
 
+/** Carried out an hour: changes of a Registration Server; words of its operators. */
+const HOURLY = { operationsPerHour: 1000, controlsPerHour: 1000 };
+
 export function rsBoundsOf(rs: Settings['rs']): RsBounds {
-  return { ...rs, first: firstTermsOf(rs), most: mostTermsOf(rs) };
+  return { ...HOURLY, ...rs, first: firstTermsOf(rs), most: MOST_TERMS };
 }
 
 export interface RsOperationsOptions {
@@ -133,9 +136,9 @@ export class RsOperations {
     if (isControl(change) || op === 'limits')
       return this.#registered.controlsSince(nowS - HOUR_S) < controlsPerHour
         ? undefined
-        : `too many words of operators in an hour: the limit is ${limitText('rs.controls_per_hour', controlsPerHour)}`;
+        : `too many words of operators in an hour: the limit is ${controlsPerHour}`;
     if (this.#registered.since(nowS - HOUR_S).all >= operationsPerHour)
-      return `too many changes in an hour: the limit is ${limitText('rs.operations_per_hour', operationsPerHour)}`;
+      return `too many changes in an hour: the limit is ${operationsPerHour}`;
     if (op === 'register' && this.#registered.since(nowS - DAY_S).registrations >= registrationsPerDay)
       return `too many registrations in a day: the limit is ${limitText('rs.registrations_per_day', registrationsPerDay)}`;
     return undefined;
@@ -176,7 +179,7 @@ export class RsOperations {
         const above = termsAbove(change, bounds.most);
         return above === undefined
           ? undefined
-          : refused('terms', `provider ${pid}: ${above} is more than rs.most_${above}… allows`);
+          : refused('terms', `provider ${pid}: ${above} is more than an approval may give`);
       }
       case 'leave':
         return standing.enabled === 1
@@ -189,7 +192,7 @@ export class RsOperations {
     }
   }
 
-  /** An operator gives any provider terms, above `rs.most_…` no more than it has: who gives more does it by
+  /** An operator gives any provider terms, above `MOST_TERMS` no more than it has: who gives more does it by
    * lccpidb. */
   #limitsRefused(
     change: Extract<RsChange, { op: 'limits' }>,
@@ -202,7 +205,7 @@ export class RsOperations {
     const above = termsAbove(change, this.#options.bounds.most, has);
     return above === undefined
       ? undefined
-      : refused('terms', `provider ${pid}: ${above} is more than rs.most_${above}… allows`);
+      : refused('terms', `provider ${pid}: ${above} is more than an approval may give`);
   }
 
   #unheld(pid: number, roots: readonly string[]): RsAnswer | undefined {

@@ -20,7 +20,7 @@ export function boundedBody(maxBodyBytes: number) {
   return bodyLimit({
     maxSize: maxBodyBytes,
     onError: () => {
-      throw new RsRequestRefused(413, 'too-large', 'the body is too large', 'send less (web.max_body_bytes)');
+      throw new RsRequestRefused(413, 'too-large', 'the body is too large', 'send less');
     },
   });
 }

@@ -15,7 +15,8 @@ const DAY_MS = 24 * HOUR_MS;
 export const USES_KEPT_MS = DAY_MS;
 
 interface Row {
-  at: NumberKey;
+  /** The setting that says how often, or a number that none changes. */
+  at: NumberKey | number;
   inMs: number;
   /** The action that is done too often, as the refusal has it. */
   of: string;
@@ -29,16 +30,16 @@ const OR_NO_ADDRESS = ', or do it without an address';
 const TABLE = {
   pair: { at: 'rs.pairs_per_network', inMs: DAY_MS, of: 'pairs for your network in a day' },
   password: { at: 'rs.pairs_per_network', inMs: DAY_MS, of: 'passwords in a day' },
-  change: { at: 'rs.changes_per_hour', inMs: HOUR_MS, of: 'changes in an hour', code: 'too-often' },
-  forgotten: { at: 'rs.mails_per_network', inMs: DAY_MS, of: 'requests for your network in a day' },
+  change: { at: 20, inMs: HOUR_MS, of: 'changes in an hour', code: 'too-often' },
+  forgotten: { at: 10, inMs: DAY_MS, of: 'requests for your network in a day' },
   mailbox: { at: 'rs.mails_per_address', inMs: DAY_MS, of: 'mails to this address in a day' },
   mailing: {
-    at: 'rs.mails_per_network',
+    at: 10,
     inMs: DAY_MS,
     of: 'mails for your network in a day',
     or: OR_NO_ADDRESS,
   },
-  mail: { at: 'rs.mails_per_day', inMs: DAY_MS, of: 'mails in all in a day', or: OR_NO_ADDRESS },
+  mail: { at: 500, inMs: DAY_MS, of: 'mails in all in a day', or: OR_NO_ADDRESS },
   login: { at: 'rs.wrong_logins_per_hour', inMs: HOUR_MS, of: 'wrong logins from your network in an hour' },
 } as const satisfies Record<string, Row>;
 type Limit = keyof typeof TABLE;
@@ -50,7 +51,10 @@ export interface Most {
 }
 
 export function usesOf(rs: Settings['rs']): Readonly<Record<Limit, Most>> {
-  const most = ({ at }: { at: NumberKey }) => ({ most: valueOf({ rs }, at), text: limitIn({ rs }, at) });
+  const most = ({ at }: Row) =>
+    typeof at === 'number'
+      ? { most: at, text: String(at) }
+      : { most: valueOf({ rs }, at), text: limitIn({ rs }, at) };
   return Object.fromEntries(Object.entries(TABLE).map(([kind, row]) => [kind, most(row)])) as Record<
     Limit,
     Most

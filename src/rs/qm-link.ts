@@ -47,8 +47,7 @@ export class QmRsLink {
   }
 
   async #ask(line: string): Promise<RsAnswer> {
-    const late = () =>
-      new LccError('peer.unavailable', 'the Queue Manager: no answer in time (rs.qm_timeout_ms)');
+    const late = () => new LccError('peer.unavailable', 'the Queue Manager: no answer in time');
     try {
       await this.#talk.write(line, this.#timeoutMs, late);
       await this.#talk.until(() => this.#answers.length > 0, this.#timeoutMs, late);

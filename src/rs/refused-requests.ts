@@ -1,7 +1,6 @@
 /**
- * Requests that were refused, in the audit: of a network and a kind one row an hour, and
- * `rs.refusals_per_hour` rows in all. The others are counted, and told at the end of the hour: who asks in a
- * loop fills no database.
+ * Requests that were refused, in the audit: of a network and a kind one row an hour, and 1000 rows in all.
+ * The others are counted, and told at the end of the hour: who asks in a loop fills no database.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';

@@ -32,16 +32,13 @@ export function higherTerms(most: MostTerms, has: GivenTerms): MostTerms {
 }
 
 /** The setting that a term is above of, if it is; a bandwidth of 0 has no limit. */
-export function aboveMost(
-  terms: GivenTerms,
-  most: MostTerms,
-): { name: keyof GivenTerms; key: string } | undefined {
+export function aboveMost(terms: GivenTerms, most: MostTerms): { name: keyof GivenTerms } | undefined {
   const { bandwidth, ...others } = terms;
   for (const [name, value] of Object.entries(others) as [keyof typeof others, number][])
-    if (value > most[name]) return { name, key: `rs.most_${name}…` };
+    if (value > most[name]) return { name };
   const isAbove =
     bandwidth !== undefined && most.bandwidth > 0 && (bandwidth === 0 || bandwidth > most.bandwidth);
-  return isAbove ? { name: 'bandwidth', key: 'rs.most_bandwidth_bytes_per_s' } : undefined;
+  return isAbove ? { name: 'bandwidth' } : undefined;
 }
 
 /**
@@ -71,7 +68,7 @@ export function typedTerms(
     throw new RsRequestRefused(
       400,
       above.name,
-      `${TERMS.find(({ name }) => name === above.name)?.label ?? ''}: more than ${above.key} allows`,
+      `${TERMS.find(({ name }) => name === above.name)?.label ?? ''}: more than an approval may give`,
       'give less; lccpidb set gives a provider more',
     );
   return terms;

@@ -81,7 +81,7 @@ export class UnsDoor {
     address: string,
   ): Promise<{ report: ProviderReport | undefined; errors: UrlRecord[]; rejected: number | undefined }> {
     const { path, xml, timeoutMs, clock } = this.#options;
-    const late = () => new LccError('peer.unavailable', 'no answer in time (rs.uns_timeout_ms)');
+    const late = () => new LccError('peer.unavailable', 'no answer in time');
     const errors: UrlRecord[] = [];
     let report: ProviderReport | undefined;
     let rejected: number | undefined;

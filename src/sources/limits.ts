@@ -1,5 +1,5 @@
 /** Bounds of reading lists. */
-import { limitIn, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
+import { formatAmount, KB, MB, type Unit } from '../config/amounts.js';
 
 /** A bound, and how the message that refuses names it. */
 export interface SourceLimit {
@@ -7,25 +7,19 @@ export interface SourceLimit {
   text: string;
 }
 
-export interface SourceLimits {
-  documents: SourceLimit;
-  depth: SourceLimit;
-  entries: SourceLimit;
-  documentBytes: SourceLimit;
-  feedBytes: SourceLimit;
-  tokenBytes: SourceLimit;
-  urlBytes: SourceLimit;
-}
+const bound = (most: number, unit: Unit = 'count'): SourceLimit => ({ most, text: formatAmount(most, unit) });
 
-export function sourceLimitsOf(settings: Settings): SourceLimits {
-  const bound = (key: NumberKey) => ({ most: valueOf(settings, key), text: limitIn(settings, key) });
-  return {
-    documents: bound('spider.list_max_documents'),
-    depth: bound('spider.list_max_depth'),
-    entries: bound('spider.list_max_entries'),
-    documentBytes: bound('spider.list_max_document_bytes'),
-    feedBytes: bound('spider.list_max_feed_bytes'),
-    tokenBytes: bound('spider.list_max_token_bytes'),
-    urlBytes: bound('spider.list_max_url_bytes'),
-  };
-}
+export const SOURCE_LIMITS = {
+  /** Sitemaps, indexes and feeds of a run; indexes listed in each other; urls that a document lists. */
+  documents: bound(50_000),
+  depth: bound(3),
+  entries: bound(1_000_000),
+  /** Of a document, decoded; of a feed, which is read as a whole. */
+  documentBytes: bound(256 * MB, 'bytes'),
+  feedBytes: bound(16 * MB, 'bytes'),
+  /** Of a piece of markup or text. */
+  tokenBytes: bound(MB, 'bytes'),
+  /** Of a url that is written. */
+  urlBytes: bound(2 * KB, 'bytes'),
+};
+export type SourceLimits = typeof SOURCE_LIMITS;

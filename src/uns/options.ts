@@ -11,6 +11,11 @@ import { spoolDirOf } from './spool-dir.js';
 /** Files besides the connections: databases, spool entries being written, the log. */
 const KEPT_FILES = 100;
 
+/** Replies waiting for a CP to read them before its set is read on. */
+export const MAX_REPLY_BYTES = 1 << 20;
+/** Time a CP has to read the last reply before it is cut. */
+export const LINGER_TIMEOUT_MS = 5000;
+
 export type UnsLimit = Extract<NumberKey, `uns.${string}`>;
 
 export interface UnsOptions {

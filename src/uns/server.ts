@@ -20,7 +20,7 @@ import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
 import { SpoolIntake } from './spool-intake.js';
 import { Logins } from './logins.js';
-import type { UnsOptions } from './options.js';
+import { LINGER_TIMEOUT_MS, type UnsOptions } from './options.js';
 import { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
 import { SpiderDoor } from './spider-door.js';
@@ -220,7 +220,7 @@ function placesFor(options: UnsOptions, { clock, log }: UnsParts, share: FairSha
     say: ({ message }) => initRejected(102, message),
     clock,
     log,
-    turnedAway: { most: maxAtDoor, lingerMs: limits.lingerTimeoutMs, maxBytes: Infinity, share },
+    turnedAway: { most: maxAtDoor, lingerMs: LINGER_TIMEOUT_MS, maxBytes: Infinity, share },
   });
 }
 

@@ -30,7 +30,7 @@ import {
 import { acceptSet } from './acceptance.js';
 import type { SpoolIntake } from './spool-intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
-import { limitOf, type UnsOptions } from './options.js';
+import { LINGER_TIMEOUT_MS, MAX_REPLY_BYTES, limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
 import { LARGE_SET_URLS } from '../wire/uns-qm.js';
@@ -162,7 +162,7 @@ export class CpSession {
   async *#events(): AsyncGenerator<CpEvent> {
     for (;;) {
       this.#timeLimits.waits();
-      await this.#talk.said(this.#parts.options.limits.maxReplyBytes);
+      await this.#talk.said(MAX_REPLY_BYTES);
       const slice = await this.#talk.next(this.#reading);
       this.#timeLimits.heard(slice?.length ?? 0);
       if (slice === undefined) break;
@@ -277,13 +277,13 @@ export class CpSession {
 
   /** Gives the CP time to read what was said last; its own words no longer matter. */
   async #lastWords(): Promise<void> {
-    const { limits, xml } = this.#parts.options;
+    const { xml } = this.#parts.options;
     // Who has not even tried to log in sends nothing that must not be cut off.
     const isNoise = this.#claimed === undefined;
     const maxBytes = isNoise ? xml.maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes : Infinity;
     const parting = { reading: this.#reading, maxBytes, isCertain: true };
     // An interruption that came while the last word was decided on must not cut it off.
-    const received = await this.#talk.part(limits.lingerTimeoutMs, parting);
+    const received = await this.#talk.part(LINGER_TIMEOUT_MS, parting);
     this.#receivedUpTo = receivedUpTo(this.#admission?.shownUpTo ?? 0, { received, isCut: this.#isCut });
   }
 

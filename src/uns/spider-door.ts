@@ -4,6 +4,7 @@
  * answered in its turn when it is on disk, or when it is refused, and the next goes on all the same. While
  * MAX_UNANSWERED are not answered nothing more is read.
  */
+import { MAX_REPLY_BYTES } from './options.js';
 import type { Connection } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';
 import { Conversation } from '../lib/conversation.js';
@@ -177,7 +178,7 @@ class Visit {
       spooling.countBytes(bytes);
       const errors = spooling.take(urls);
       // The client is told how many, and the first of them.
-      if (set.errors.length + errors.length <= this.#parts.options.limits.maxReplyBytes) set.errors += errors;
+      if (set.errors.length + errors.length <= MAX_REPLY_BYTES) set.errors += errors;
     });
     if (set.refusal === undefined) return;
     set.spooling = undefined;

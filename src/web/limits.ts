@@ -1,9 +1,19 @@
 /** The limits of an HTTP server. */
-import type { Settings } from '../config/settings/index.js';
+import { KB } from '../config/amounts.js';
 import type { Bound } from '../daemon/types.js';
 import { plainAnswer } from './answer.js';
 
-export type WebLimits = Settings['web'];
+/** How long a request may take, and how long it may be. */
+export const WEB_LIMITS = {
+  /** From connecting to the end of the headers, and to that of the answer. */
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 20_000,
+  /** Address with its query; first line and headers; body. */
+  maxUrlBytes: 8 * KB,
+  maxHeaderBytes: 16 * KB,
+  maxBodyBytes: 16 * KB,
+};
+export type WebLimits = typeof WEB_LIMITS;
 
 /** Connections at a time, over all that a daemon serves. */
 export const WEB_PLACES: Bound = {

@@ -10,7 +10,7 @@ import { formatEndpoint, type Endpoint, parseEndpoint } from '../lib/endpoint.js
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { line, send, type HttpAnswer } from './answer.js';
-import type { WebLimits } from './limits.js';
+import { WEB_LIMITS, type WebLimits } from './limits.js';
 import { serveWeb, type WebServer } from './server.js';
 
 /** Figures of a daemon for Prometheus, and the setting of their address. */
@@ -37,7 +37,7 @@ export async function openMetrics(
   let endpoint: Endpoint | undefined;
   try {
     endpoint = metricsEndpoint(text, instance);
-    const server = await serveMetrics(endpoint, services, settings.web, figures, version, () =>
+    const server = await serveMetrics(endpoint, services, WEB_LIMITS, figures, version, () =>
       running.status(),
     );
     for (const each of server.endpoints) log.info('metrics: listening', { endpoint: formatEndpoint(each) });

@@ -13,7 +13,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import { line, plainAnswer, prepare, send } from './answer.js';
-import { limitIn } from '../config/settings/index.js';
+import { formatAmount } from '../config/amounts.js';
 import { WEB_PLACES, type WebLimits } from './limits.js';
 
 /** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the
@@ -50,7 +50,7 @@ export async function serveWeb(
       return send(
         request,
         response,
-        line(414, `the address is longer than ${limitIn({ web: limits }, 'web.max_url_bytes')}`),
+        line(414, `the address is longer than ${formatAmount(limits.maxUrlBytes, 'bytes')}`),
       );
     try {
       listener(request, response);
@@ -123,12 +123,11 @@ class Clients {
   /** First of the headers, then of the whole; one timer at a time. @returns ends that */
   #limitTime(connection: Connection, client: Client): () => void {
     const { headersTimeoutMs: headersMs, requestTimeoutMs: wholeMs } = this.#limits;
-    const whole = (delayMs: number) =>
-      this.#clock.after(delayMs, () => this.#late(connection, 'web.request_timeout_ms'));
+    const whole = (delayMs: number) => this.#clock.after(delayMs, () => this.#late(connection, wholeMs));
     if (headersMs >= wholeMs) return whole(wholeMs);
     let cancel = this.#clock.after(headersMs, () => {
       if (client.hasAsked) cancel = whole(wholeMs - headersMs);
-      else this.#late(connection, 'web.headers_timeout_ms');
+      else this.#late(connection, headersMs);
     });
     return () => cancel();
   }
@@ -155,7 +154,7 @@ class Clients {
       errnoOf(error) === 'HPE_HEADER_OVERFLOW'
         ? plainAnswer(
             431,
-            `the headers are longer than ${limitIn({ web: this.#limits }, 'web.max_header_bytes')}`,
+            `the headers are longer than ${formatAmount(this.#limits.maxHeaderBytes, 'bytes')}`,
           )
         : plainAnswer(400, 'this is no HTTP request');
     if (!client.hasAsked) return this.#turnedAway.turnAway(connectionOf({ socket }), answer);
@@ -170,11 +169,11 @@ class Clients {
   }
 
   /** One that has got nothing yet learns why it gets no answer. */
-  #late(connection: Connection, key: 'web.headers_timeout_ms' | 'web.request_timeout_ms'): void {
+  #late(connection: Connection, afterMs: number): void {
     if (connection.socket.bytesWritten > 0) return void connection.socket.destroy();
     this.#turnedAway.turnAway(
       connection,
-      plainAnswer(408, `the request took longer than ${limitIn({ web: this.#limits }, key)}`),
+      plainAnswer(408, `the request took longer than ${formatAmount(afterMs, 'ms')}`),
     );
   }
 }

@@ -13,18 +13,22 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from './door-answers.js';
 import type { SetOrigin } from './origin.js';
 
-export interface DoorSetsOptions {
+export const DOOR_LIMITS = {
+  /** Urls of a provider, and of all, that wait before they are sent. */
+  setUrls: 5000,
+  setUrlsAll: 20_000,
+  /** The longest that urls wait for more of their set, while more come. */
+  setDelayMs: 250,
+  /** Sets that may be without an answer. */
+  maxUnanswered: 64,
+  /** For an answer. */
+  timeoutMs: 60_000,
+};
+
+export interface DoorSetsOptions extends Readonly<typeof DOOR_LIMITS> {
   door: Endpoint;
   clock: Clock;
   limits: XmlLimits;
-  /** Urls of a provider, and of all, that wait before they are sent. */
-  setUrls: number;
-  setUrlsAll: number;
-  /** The longest that urls wait for more of their set, while more come. */
-  setDelayMs: number;
-  /** Sets that may be without an answer. */
-  maxUnanswered: number;
-  timeoutMs: number;
 }
 
 /** Counts of the sets by their outcome. */
@@ -159,7 +163,7 @@ export class DoorSets {
     const { timeoutMs } = this.#options;
     return new LccError(
       'peer.unavailable',
-      `the spider door at ${this.#where}: ${timeoutMs / 1000} s without ${what} (spider.door_timeout_ms)`,
+      `the spider door at ${this.#where}: ${timeoutMs / 1000} s without ${what}`,
     );
   }
 }

@@ -1,4 +1,5 @@
-/** Terms of a provider that registers by itself, from the settings. */
+/** Terms of a provider that registers by itself. */
+import { GB, MB } from '../config/amounts.js';
 import type { Settings } from '../config/settings/index.js';
 
 /** At first. */
@@ -12,13 +13,11 @@ export function firstTermsOf(rs: Settings['rs']) {
   };
 }
 
-/** By an approval, at most. */
-export function mostTermsOf(rs: Settings['rs']) {
-  return {
-    filesmax: rs.mostFilesmax,
-    spacemax: rs.mostSpacemaxBytes,
-    fullsetsallowed: rs.mostFullsetsallowed,
-    bandwidth: rs.mostBandwidthBytesPerS,
-    priority: rs.mostPriority,
-  };
-}
+/** By an approval, at most; lccpidb gives more. */
+export const MOST_TERMS = {
+  filesmax: 1_000_000,
+  spacemax: 100 * GB,
+  fullsetsallowed: 30,
+  bandwidth: 10 * MB,
+  priority: 1,
+};

@@ -6,28 +6,40 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { managerLimits, storeLimits } from '../../src/bm/options.js';
+import type { RelayOptions } from '../../src/bm/relay.js';
+import type { StoreOptions } from '../../src/bm/store.js';
 import { configOf, settingsOf, type Overrides } from '../support/settings.js';
 import { Far, fetch, fileOf, numberOf, ok, RelayWorld, World } from './support.js';
 
+/** Bounds that no setting has. */
+type Bounds = Partial<Pick<RelayOptions, 'maxLosses' | 'overbookPercent'> & Pick<StoreOptions, 'blockNames'>>;
+
 interface Trial {
-  with: Overrides;
+  with: Overrides | Bounds;
   sees: unknown;
   otherwise: unknown;
-  look: (settings: Overrides) => Promise<unknown>;
+  look: (settings: Overrides | Bounds) => Promise<unknown>;
 }
 
 const results = (lines: string[]) => lines.filter(line => line.startsWith('<fetched'));
 
+const told = (given: Overrides | Bounds) => {
+  const isSetting = Object.keys(given).some(key => key.includes('.'));
+  const { settings } = configOf(isSetting ? (given as Overrides) : {});
+  return { settings, bounds: isSetting ? {} : (given as Bounds) };
+};
+
 /** What is seen of a Bot Manager with these settings. */
-const manager = (look: (world: World) => Promise<unknown>) => async (settings: Overrides) => {
-  const { settings: all } = configOf(settings);
-  const world = new World(managerLimits(all), storeLimits(all));
+const manager = (look: (world: World) => Promise<unknown>) => async (given: Overrides | Bounds) => {
+  const { settings, bounds } = told(given);
+  const world = new World({ ...managerLimits(settings), ...bounds }, { ...storeLimits(settings), ...bounds });
   const seen = await look(world);
   await world.stop();
   return seen;
 };
-const relay = (look: (world: RelayWorld) => Promise<unknown>) => async (settings: Overrides) => {
-  const world = new RelayWorld(managerLimits(configOf(settings).settings));
+const relay = (look: (world: RelayWorld) => Promise<unknown>) => async (given: Overrides | Bounds) => {
+  const { settings, bounds } = told(given);
+  const world = new RelayWorld({ ...managerLimits(settings), ...bounds });
   const seen = await look(world);
   await world.stop();
   return seen;
@@ -94,20 +106,20 @@ const TRIALS: Record<string, Trial> = {
     otherwise: 10,
     look: relay(async world => given(world.source(), await branch(world, 1), 'a')),
   },
-  'bm.max_losses': {
-    with: { 'bm.max_losses': '1' },
+  'robots that may be lost': {
+    with: { maxLosses: 1 },
     sees: true,
     otherwise: false,
     look: manager(async world => givenUp(world.source(), await world.robot(1))),
   },
-  'bm.max_losses of a relay': {
-    with: { 'bm.max_losses': '1' },
+  'Bot Managers that may be lost': {
+    with: { maxLosses: 1 },
     sees: true,
     otherwise: false,
     look: relay(async world => givenUp(world.source(), await branch(world, 1))),
   },
-  'bm.overbook_percent': {
-    with: { 'bm.overbook_percent': '100' },
+  'overbooking of a relay': {
+    with: { overbookPercent: 100 },
     sees: 8,
     otherwise: 5,
     look: relay(async world => given(world.source(), await branch(world, 4))),
@@ -156,8 +168,8 @@ const TRIALS: Record<string, Trial> = {
       return world.manager.status()['names_in_grace'];
     }),
   },
-  'bm.name_block': {
-    with: { 'bm.name_block': '7' },
+  'a block of names': {
+    with: { blockNames: 7 },
     sees: 6,
     otherwise: 1023,
     look: manager(async world => {

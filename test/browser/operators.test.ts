@@ -18,7 +18,7 @@ describe('the operators of a whole LCC', { skip }, () => {
   let town: Applicant;
   before(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-    scene = await startOperators('series_ms = 200\noverview_ms = 100\n');
+    scene = await startOperators('series_ms = 200\n');
     town = await scene.applicant('town', 30, '20KB');
     await scene.approve(town);
     await scene.deliver(town, 3);

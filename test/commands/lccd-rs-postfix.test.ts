@@ -25,7 +25,6 @@ mail_from = "lcc@${MAIL_DOMAIN}"
 operator_mail = "operator@${MAIL_DOMAIN}"
 mail_gather_ms = 0
 mails_per_address = 20
-mails_per_network = 100
 `);
   });
   after(async () => {

@@ -148,11 +148,11 @@ describe('lcclinks', () => {
     cache.db.close();
     const { stderr } = shellSays(
       cache,
-      'lccq | lcclinks --config=<(printf "[spider]\\nmax_page_links = 1\\n")',
+      'lccq | lcclinks --config=<(printf "[links]\\nmax_page_links = 1\\n")',
     );
     const lines = stderr.trimEnd().split('\n');
     assert.equal(lines.length, 11, stderr);
     assert.equal(lines[10], 'lcclinks: 3 more like these; -v names them');
-    assert.match(lines[0] ?? '', /more links than spider.max_page_links; those found so far count$/);
+    assert.match(lines[0] ?? '', /more links than links.max_page_links; those found so far count$/);
   });
 });

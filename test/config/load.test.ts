@@ -118,20 +118,20 @@ slots = "12"
 test('an amount may be written as the manual prints it', t => {
   const { load } = home(
     t,
-    '[qm]\nbandwidth_bytes_per_s = "100 KB/s"\ndelay_grid_ms = "4 s"\n[uns]\nmin_rate_bytes_per_s = "0 bytes/s"\n[xml]\nname_bytes = "32 bytes"\n',
+    '[qm]\nbandwidth_bytes_per_s = "100 KB/s"\nretry_delay_ms = "4 s"\n[uns]\nmin_rate_bytes_per_s = "0 bytes/s"\n[xml]\nurl_bytes = "512 bytes"\n',
   );
   const config = load();
   assert.equal(config.get('qm.bandwidth_bytes_per_s'), 102_400);
-  assert.equal(config.get('qm.delay_grid_ms'), 4000);
+  assert.equal(config.get('qm.retry_delay_ms'), 4000);
   assert.equal(config.get('uns.min_rate_bytes_per_s'), 0);
-  assert.equal(config.get('xml.name_bytes'), 32);
+  assert.equal(config.get('xml.url_bytes'), 512);
 });
 
 test('a number outside its bounds is refused with the bounds, one of the wrong unit with the unit', t => {
   for (const [toml, why] of [
-    ['xml.depth = 65', /xml\.depth = 65: must be 4 to 64/],
-    ['xml.depth = 3', /must be 4 to 64/],
-    ['xml.depth = "5s"', /give a number$/],
+    ['bm.bots = 65', /bm\.bots = 65: must be 1 to 64/],
+    ['bm.bots = 0', /must be 1 to 64/],
+    ['bm.bots = "5s"', /give a number$/],
     ['bm.slots = 1.5', /give a whole number$/],
     ['uns.listen = []', /name at least one$/],
     ['uns.mime = []', /name at least one$/],
@@ -141,7 +141,7 @@ test('a number outside its bounds is refused with the bounds, one of the wrong u
     ['uns.login_timeout_ms = nan', /give a time, such as "10s"$/],
     ['uns.login_timeout_ms = inf', /give a time, such as "10s"$/],
     ['uns.login_timeout_ms = [1]', /give a time, such as "10s"$/],
-    ['qm.delay_grid_ms = "2h"', /must be 100 ms to 1 h$/],
+    ['uns.idle_timeout_ms = "2h"', /must be 100 ms to 1 h$/],
     ['xml.token_bytes = 1', /must be 1 KB to 16 MB$/],
     ['xml.token_bytes = "5s"', /give a number of bytes, such as "64KB"$/],
     ['qm.bandwidth_bytes_per_s = "100KB/h"', /give bytes a second, such as "100KB" or "100KB\/s"$/],
@@ -247,10 +247,6 @@ test('settings that contradict each other are refused with both keys, the defaul
       'backoff_min_ms = "1d"\nbackoff_max_ms = "1s"',
       /: qm\.backoff_max_ms = 1000 \(.*\) must not be less than qm\.backoff_min_ms = 86400000 \(/,
     ],
-    [
-      'delay_grid_ms = "30min"\ndelay_horizon_ms = "1min"',
-      /: qm\.delay_horizon_ms = 60000 \(.*\) must not be less than qm\.delay_grid_ms = 1800000 \(/,
-    ],
   ] as const)
     assert.throws(() => home(t, `[qm]\n${toml}\n`).load(), refusal('config', message), toml);
   for (const [toml, message] of [
@@ -316,9 +312,24 @@ test('a section has each of its settings by its name in code, with the value tha
   assert.equal(config.section('qm').slots, 168);
   assert.equal(config.section('bot').userAgent, 'me');
   assert.equal(config.section('bot').minRateBytesPerS, 5);
-  assert.equal(config.section('xml').depth, 8);
+  assert.equal(config.section('bm').bots, 1);
   const keys = Object.keys(SETTINGS) as SettingKey[];
   for (const key of keys) assert.deepEqual(valueOf(config.settings, key), config.get(key), key);
   const count = Object.values(config.settings).reduce((sum, each) => sum + Object.keys(each).length, 0);
   assert.equal(count, keys.length, 'two settings have one name');
+});
+
+test('a setting of an earlier version is refused with the name that it has now', t => {
+  for (const [section, name, now] of [
+    ['spider', 'list_timeout_ms', 'lists.timeout_ms'],
+    ['spider', 'max_page_links', 'links.max_page_links'],
+    ['spider', 'scan_per_day', 'links.scan_per_day'],
+  ] as const) {
+    const { file, load } = home(t, `[${section}]\n${name} = 7\n`);
+    assert.throws(load, refusal('config', new RegExp(`^${file}: ${section}\\.${name} is ${now} now$`)));
+  }
+});
+
+test('there are few enough settings to read them all', () => {
+  assert.ok(Object.keys(SETTINGS).length <= 230, `${Object.keys(SETTINGS).length}`);
 });

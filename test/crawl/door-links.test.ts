@@ -208,12 +208,7 @@ describe('links that are delivered', () => {
       'peer.unavailable',
       /closed the connection.*; run again$/,
     ],
-    [
-      'silent',
-      () => undefined,
-      'peer.unavailable',
-      /0.05 s without an answer to a set \(spider.door_timeout_ms\)$/,
-    ],
+    ['silent', () => undefined, 'peer.unavailable', /0.05 s without an answer to a set$/],
   ] as const)
     it(`end with ${code} when the door is ${what}`, async () => {
       await withDoor(answer, async doorLinks => {

@@ -158,7 +158,7 @@ describe('links of stored pages', () => {
     await all.expand(page(Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0')));
     assert.deepEqual([all.counts.unread, all.counts.sent], [4, 0]);
     assert.deepEqual(complaints, [
-      `${SITE}page: larger than spider.max_page_bytes, its links are not looked at`,
+      `${SITE}page: larger than links.max_page_bytes, its links are not looked at`,
     ]);
   });
 
@@ -277,7 +277,7 @@ describe('links of stored pages', () => {
     // One that is a bomb.
     await all.expand(page(gzipSync(urlset(8) + ' '.repeat(3000)), { path: '8.gz', mimetype: gz }));
     assert.deepEqual([curls().length, all.counts.unread, complaints.length], [7, 1, 1]);
-    assert.match(complaints[0] ?? '', /8\.gz: larger than spider\.max_page_bytes/);
+    assert.match(complaints[0] ?? '', /8\.gz: larger than links\.max_page_bytes/);
   });
 
   it('are not looked for in what is no list: archives, texts, and not said to be too large either', async () => {
@@ -334,7 +334,7 @@ describe('traps of a crawl', () => {
     await all.expand(page('<a href=1><a href=2><a href=3>'));
     assert.equal(found.length, 2);
     assert.deepEqual(complaints, [
-      `${SITE}page: more links than spider.max_page_links; those found so far count`,
+      `${SITE}page: more links than links.max_page_links; those found so far count`,
     ]);
   });
 });

@@ -11,7 +11,6 @@ test('every setting of lccd-cu reaches the option it is for', () => {
     'cu.query_timeout_ms': 13,
     'cu.stall_timeout_ms': 14,
     'cu.answer_timeout_ms': 15,
-    'cu.max_query_bytes': 257,
   };
   const others = { 'cu.readers_file': '/somewhere', 'cu.anonymous': 'true', 'bm.machine_id': 'm2' };
   const given = Object.entries(limits).map(([key, value]) => [key, String(value)]);

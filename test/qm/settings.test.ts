@@ -77,22 +77,6 @@ const TRIALS: Partial<Record<QmSetting | 'wire.hello_timeout_ms' | 'wire.ping_in
     otherwise: false,
     look: shutOut,
   },
-  'qm.reopen_percent': {
-    without: { 'qm.max_queue_urls': '10' },
-    with: { 'qm.reopen_percent': '20' },
-    sees: true,
-    otherwise: false,
-    async look(whole) {
-      await shutOut(whole);
-      const bm = whole.bm(1);
-      await whole.until(() => bm.fetches.length > 0);
-      // Seven of twelve are left: 58 %.
-      for (const request of bm.fetches.slice(0, 5)) bm.peer.fetched(stored(request));
-      await whole.until(() => filesOf(whole) === 5);
-      await whole.pass(5 * SECOND);
-      return whole.status['unses_shut_out'];
-    },
-  },
   'qm.slice_urls': {
     with: { 'qm.slice_urls': '4' },
     sees: 2,
@@ -256,10 +240,8 @@ for (const [name, trial] of Object.entries(TRIALS)) {
   });
 }
 
-/** Settings with an effect that other tests see, with the real daemon; the delay table must have no visible effect. */
+/** Settings with an effect that other tests see, with the real daemon. */
 const ELSEWHERE: Partial<Record<QmSetting, string>> = {
-  'qm.delay_grid_ms': 'qm/schedule/delays',
-  'qm.delay_horizon_ms': 'qm/schedule/delays',
   'qm.sync_interval_ms': 'qm/sync-points',
   'qm.check_window': 'qm/sync-points',
   'qm.metrics_listen': 'web/metrics',

@@ -61,10 +61,12 @@ export class AccountScene {
     });
   }
 
-  static async start(overrides: Partial<Record<SettingKey, string | string[]>> = {}): Promise<AccountScene> {
-    return new AccountScene(
-      await RsScene.start({ 'rs.mode': 'open', 'rs.check_interval_ms': '0', ...overrides }),
-    );
+  static async start(
+    overrides: Partial<Record<SettingKey, string | string[]>> = {},
+    bound?: Parameters<typeof RsScene.start>[1],
+  ): Promise<AccountScene> {
+    const settings = { 'rs.mode': 'open', 'rs.check_interval_ms': '0', ...overrides };
+    return new AccountScene(await RsScene.start(settings, bound));
   }
 
   /** The UNS. */

@@ -179,7 +179,10 @@ test('terms: bandwidth within what is given to new ones, hours in a zone, and wh
 });
 
 test('a provider changes itself so often in an hour; what is as it was is no change, and neither is what is refused', async () => {
-  await start({ 'rs.changes_per_hour': '3', 'rs.mails_per_network': '100', ...MAIL });
+  await start(MAIL, ({ uses, mail }) => {
+    for (const { change } of [uses, mail.uses]) Object.assign(change, { most: 3, text: '3' });
+    mail.uses.mailing.most = 100;
+  });
   const { account, rs } = scene;
   const [pid, other] = [await scene.register('/a/'), await scene.register('/b/')];
   const operations = () => scene.qm.value('SELECT count(*) FROM rsop');
@@ -194,7 +197,7 @@ test('a provider changes itself so often in an hour; what is as it was is no cha
   await account.changeTerms(pid, { bandwidth: '500KB' });
   scene.isThere = true;
   const refused = account.changeTerms(pid, { bandwidth: '300KB' });
-  await assert.rejects(refused, /too many changes.*3 \(rs\.changes_per_hour\); try again in/);
+  await assert.rejects(refused, /too many changes.*3; try again in/);
   assert.equal(await wordOf(account.leave(pid, scene.confirmed(0))), '429 too-often');
   const { mailing } = rs.mail;
   assert.equal(await wordOf(() => mailing.change(pid, 'a@example.org', NETWORK)), '429 too-often');

@@ -10,6 +10,15 @@ export const DAY_MS = 86_400_000;
 export const ANN = 'ann@example.org';
 
 type Overrides = NonNullable<Parameters<typeof RsScene.start>[0]>;
+type Bound = NonNullable<Parameters<typeof RsScene.start>[1]>;
+
+/** Mails a day that a network brings about. */
+export const perNetwork =
+  (most: number): Bound =>
+  ({ mail }) => {
+    for (const use of [mail.uses.mailing, mail.uses.forgotten])
+      Object.assign(use, { most, text: String(most) });
+  };
 
 /** One at a time, which ends after each test. */
 export class MailScene {
@@ -23,21 +32,25 @@ export class MailScene {
   async start(
     more: Overrides = {},
     options: Parameters<typeof MailServer.listen>[0] = {},
+    bound?: Bound,
   ): Promise<MailServer> {
     this.server = await MailServer.listen(options);
-    await this.startAt(this.server.port, more);
+    await this.startAt(this.server.port, more, bound);
     return this.server;
   }
 
   /** @param port of the mail server */
-  async startAt(port: number, more: Overrides = {}): Promise<void> {
-    this.scene = await RsScene.start({
+  async startAt(port: number, more: Overrides = {}, bound?: Bound): Promise<void> {
+    const settings = {
       'rs.smtp': `smtp://127.0.0.1:${port}`,
       'rs.mail_from': 'lcc@lcc.example.org',
       'rs.mail_gather_ms': '0',
       'rs.pairs_per_network': '1000',
-      'rs.pairs_per_host': '1000',
       ...more,
+    };
+    this.scene = await RsScene.start(settings, options => {
+      options.limits.perHost.most = 1000;
+      bound?.(options);
     });
   }
 

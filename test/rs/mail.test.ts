@@ -8,7 +8,7 @@ import { onStep } from '../../src/lib/steps.js';
 import type { RsChange } from '../../src/wire/qm-rs.js';
 import { linkIn, type TakenMail } from '../support/smtp.js';
 import { until } from '../support/until.js';
-import { ANN, DAY_MS, MailScene, refusalOf } from './mail-support.js';
+import { ANN, DAY_MS, MailScene, refusalOf, perNetwork } from './mail-support.js';
 
 const stage = new MailScene();
 
@@ -103,7 +103,7 @@ describe('the first mail', () => {
   });
 
   test('is the only one to an address that nobody confirms, whoever gives it and however it is spelled', async () => {
-    const taken = await stage.start({ 'rs.mails_per_network': '100' });
+    const taken = await stage.start({}, {}, perNetwork(100));
     stage.scene.issue('/', 'n', 'victim@example.org');
     await taken.mail(1);
     for (const [i, email] of ['victim@example.org', 'VICTIM@example.org', 'victim+1@Example.org'].entries()) {
@@ -129,7 +129,10 @@ describe('the first mail', () => {
   });
 
   test('is limited: of a network, and in all', async () => {
-    const taken = await stage.start({ 'rs.mails_per_network': '2', 'rs.mails_per_day': '3' });
+    const taken = await stage.start({}, {}, ({ mail: { uses } }) => {
+      uses.mailing.most = 2;
+      uses.mail.most = 3;
+    });
     const give = (network: string, i: number) =>
       refusalOf(() => stage.scene.issue(`/${i}/`, network, `a${i}@example.org`));
     assert.deepEqual(
@@ -261,7 +264,11 @@ describe('a confirmed address', () => {
 });
 
 test('the operator hears which sites wait, at once and then gathered', async () => {
-  const taken = await stage.start({ 'rs.operator_mail': 'root@localhost', 'rs.mails_per_day': '1' });
+  const taken = await stage.start(
+    { 'rs.operator_mail': 'root@localhost' },
+    {},
+    ({ mail }) => (mail.uses.mail.most = 1),
+  );
   const wait = async (path: string) => {
     const pair = stage.scene.issue(path);
     stage.scene.place(pair);
@@ -323,7 +330,7 @@ describe('a forgotten password', () => {
   });
 
   test('has links that go with the address, the password and the provider they are for', async () => {
-    const taken = await stage.start({ 'rs.mails_per_address': '99', 'rs.mails_per_network': '99' });
+    const taken = await stage.start({ 'rs.mails_per_address': '99' }, {}, perNetwork(99));
     const pid = await stage.provider(taken);
     stage.scene.mail.stir();
     let mails = 2;
@@ -366,7 +373,7 @@ describe('a forgotten password', () => {
   });
 
   test('cannot be used to write to somebody more often than a day allows, nor to keep news from them', async () => {
-    const taken = await stage.start({ 'rs.mails_per_network': '3' });
+    const taken = await stage.start({}, {}, perNetwork(3));
     const pid = await stage.provider(taken);
     stage.scene.mail.stir();
     await taken.mail(2);
@@ -382,7 +389,7 @@ describe('a forgotten password', () => {
     for (let i = 0; i < 3; i++) stage.scene.mail.forgotten.ask('nobody@example.org', 'm');
     assert.throws(
       () => stage.scene.mail.forgotten.ask(String(pid), 'm'),
-      /in a day: the limit is 3 \(rs\.mails_per_network\); try again in 1 d$/,
+      /in a day: the limit is 3; try again in 1 d$/,
     );
     assert.equal(
       refusalOf(() => stage.scene.mail.forgotten.ask('who?', 'o')),

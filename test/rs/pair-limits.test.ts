@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 test('who tries it on machines of the operator is not counted by network; the other limits hold', async () => {
-  await start({ 'rs.pairs_per_network': '1', 'rs.pairs_per_host': '4' });
+  await start({ 'rs.pairs_per_network': '1' }, ({ limits }) => (limits.perHost.most = 4));
   const issue = (network: string) => wordOf(() => scene.registrar.issue(scene.site.urlOf('/'), {}, network));
   assert.deepEqual(
     ['127.0.0.0/24', '127.0.0.0/24', '192.168.7.0/24', 'fd00::/48', '127.0.0.0/24'].map(issue),
@@ -44,7 +44,10 @@ test('who tries it on machines of the operator is not counted by network; the ot
 });
 
 test('pairs are limited: for a network in a day, for a host, in all', async () => {
-  await start({ 'rs.pairs_per_network': '3', 'rs.pairs_per_host': '3', 'rs.max_open_pairs': '4' });
+  await start({ 'rs.pairs_per_network': '3' }, ({ limits }) => {
+    limits.openPairs = { most: 4, text: '4' };
+    limits.perHost = { most: 3, text: '3' };
+  });
   const issue = (network: string, host = '127.0.0.1') =>
     wordOf(() => scene.registrar.issue(`http://${host}:${new URL(scene.site.url).port}/`, {}, network));
   assert.deepEqual(
@@ -61,12 +64,12 @@ test('pairs are limited: for a network in a day, for a host, in all', async () =
   });
   scene.clock.byMs += DAY_MS;
   assert.throws(() => scene.registrar.issue(scene.site.urlOf('/'), {}, 'a'), {
-    message: 'too many open pairs for this host: the limit is 3 (rs.pairs_per_host); try again in 1 d',
+    message: 'too many open pairs for this host: the limit is 3; try again in 1 d',
     retryAfterS: 86_400,
   });
   assert.deepEqual([issue('c', '127.0.0.2'), issue('c', '127.0.0.3')], ['done', '429 too-many']);
   assert.throws(() => scene.registrar.issue(`http://127.0.0.3:${new URL(scene.site.url).port}/`, {}, 'e'), {
-    message: /^too many open pairs: the limit is 4 \(rs\.max_open_pairs\); try again in /,
+    message: /^too many open pairs: the limit is 4; try again in /,
   });
   scene.clock.byMs += 8 * DAY_MS;
   scene.transitions.tidy(DAY_MS, 365 * DAY_MS);
@@ -74,7 +77,7 @@ test('pairs are limited: for a network in a day, for a host, in all', async () =
 });
 
 test('nobody keeps the owner of a host from registering it: the network with the most pairs for it gives one up', async () => {
-  await start({ 'rs.pairs_per_host': '6' });
+  await start({}, ({ limits }) => (limits.perHost.most = 6));
   const from = (network: string) => scene.issue('/', network);
   const [first, ...others] = ['a', 'a', 'a', 'b', 'b'].map(from);
   assert.ok(first !== undefined);

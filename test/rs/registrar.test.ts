@@ -180,7 +180,9 @@ test('a password that stood in the public file never becomes one, and its applic
 });
 
 test('checks of a pair are limited: how soon, how many an hour, how many in all', async () => {
-  await start({ 'rs.checks_per_hour': '2', 'rs.max_checks': '3' });
+  await start({ 'rs.checks_per_hour': '2' }, ({ limits }) => {
+    limits.checks = { most: 3, text: '3' };
+  });
   const pair = scene.issue();
   const check = () => scene.registrar.check(pair.capability);
   await check();
@@ -195,12 +197,12 @@ test('checks of a pair are limited: how soon, how many an hour, how many in all'
   scene.clock.byMs += HOUR_MS;
   await check();
   scene.clock.byMs += HOUR_MS;
-  assert.throws(check, { status: 409, message: /checked too often: the limit is 3 \(rs\.max_checks\)/ });
+  assert.throws(check, { status: 409, message: /checked too often: the limit is 3/ });
   assert.equal(scene.standing(pair).tries, 3);
 });
 
 test('checks are limited also over all pairs, and of one host there is one at a time', async () => {
-  await start({ 'rs.max_checking': '1' });
+  await start({}, ({ limits }) => (limits.checking = { most: 1, text: '1' }));
   const pairs = [scene.issue(), scene.issue('/other/')];
   const replies: (() => void)[] = [];
   scene.site.answer = (_request, response) => void replies.push(() => void response.writeHead(404).end());
@@ -211,7 +213,7 @@ test('checks are limited also over all pairs, and of one host there is one at a 
   const elsewhere = scene.registrar.issue(`http://127.0.0.2:${new URL(scene.site.url).port}/`, {}, 'x');
   assert.throws(
     () => scene.registrar.check(elsewhere.capability),
-    /too many checks at a time: the limit is 1 \(rs\.max_checking\); try again in 10 s/,
+    /too many checks at a time: the limit is 1; try again in 10 s/,
   );
   await until('the site is asked', () => replies.length > 0);
   replies.forEach(reply => reply());

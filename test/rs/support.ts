@@ -53,14 +53,21 @@ export class RsScene {
     this.site = site;
   }
 
-  static async start(overrides: Partial<Record<SettingKey, string | string[]>> = {}): Promise<RsScene> {
+  /** @param bound changes bounds that no setting has */
+  static async start(
+    overrides: Partial<Record<SettingKey, string | string[]>> = {},
+    bound?: (options: RsOptions) => void,
+  ): Promise<RsScene> {
     const scene = new RsScene(await TestSite.listen());
-    scene.open(overrides);
+    scene.open(overrides, bound);
     return scene;
   }
 
   /** Opens the database as a start does. */
-  open(overrides: Partial<Record<SettingKey, string | string[]>> = {}): void {
+  open(
+    overrides: Partial<Record<SettingKey, string | string[]>> = {},
+    bound?: (options: RsOptions) => void,
+  ): void {
     const config = loadConfig({
       env: { LCC_HOME: this.dir },
       overrides: {
@@ -72,6 +79,7 @@ export class RsScene {
       },
     });
     this.options = rsOptions(config);
+    bound?.(this.options);
     this.db = RsDatabase.open(this.options.path);
     const { db, options, clock } = this;
     this.transitions = new Transitions(db, clock.nowMs, options.slots);

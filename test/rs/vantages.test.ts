@@ -67,10 +67,13 @@ interface Checked {
 async function checkBy(
   vantages: readonly string[],
   shows: (robot: string, secret: string) => string | number = (_robot, secret) => secret,
-  overrides: Partial<Record<SettingKey, string>> = {},
+  checkTimeoutMs = 15_000,
   prepare: (secret: string) => void = () => undefined,
 ): Promise<Checked> {
-  const scene = await RsScene.start({ 'rs.vantages': vantages.map(at), 'rs.mode': 'approve', ...overrides });
+  const scene = await RsScene.start(
+    { 'rs.vantages': vantages.map(at), 'rs.mode': 'approve' },
+    ({ proof }) => (proof.checkTimeoutMs = checkTimeoutMs),
+  );
   scenes.push(scene);
   const pair = scene.issue('/docs/');
   const { secret, registration } = pair;
@@ -141,18 +144,16 @@ describe('a site that robots elsewhere look at', () => {
   });
 
   it('is proven while one of them hangs, or is not there', async () => {
-    const hung = await checkBy(['paris', 'hanging'], undefined, { 'rs.check_timeout_ms': '3000' });
+    const hung = await checkBy(['paris', 'hanging'], undefined, 3000);
     assert.equal(hung.standing.state, 'waiting');
-    assert.match(hung.row, /^proven: .*\/hanging: no answer in time \(rs\.check_timeout_ms\)\)$/);
+    assert.match(hung.row, /^proven: .*\/hanging: no answer in time\)$/);
     const away = await checkBy(['paris', 'nobody']);
     assert.equal(away.standing.state, 'waiting');
     assert.match(away.row, /\/nobody: .*ENOENT/);
   });
 
   it('is checked again later when two of them are away: that is no fault of the site', async () => {
-    const { standing, row } = await checkBy(['nobody', 'hanging'], undefined, {
-      'rs.check_timeout_ms': '3000',
-    });
+    const { standing, row } = await checkBy(['nobody', 'hanging'], undefined, 3000);
     assert.deepEqual([standing.state, standing.reason?.code], ['issued', 'vantages-later']);
     assert.match(standing.reason?.do ?? '', /ask the operator/);
     assert.match(row, /^check failed: vantages-later \(/);
@@ -186,7 +187,7 @@ describe('what listens as a vantage', () => {
     let answer = '';
     const asked = await pretend('old', '<lococa:bot slots="1"/>\n', () => answer);
     const said = async (made: (secret: string) => string) => {
-      const { standing, row } = await checkBy(['old', 'nobody'], undefined, {}, secret => {
+      const { standing, row } = await checkBy(['old', 'nobody'], undefined, undefined, secret => {
         answer = made(secret);
       });
       return standing.state === 'waiting' ? 'same' : (/\/old: ([\w ]+)/.exec(row)?.[1] ?? row);
@@ -225,7 +226,7 @@ describe('what listens as a vantage', () => {
     await robot('rome');
     for (const [name, greeting, answer] of robots) {
       await pretend(name, greeting, () => answer);
-      const { standing, row } = await checkBy(['rome', name], undefined, { 'rs.check_timeout_ms': '5000' });
+      const { standing, row } = await checkBy(['rome', name], undefined, 5000);
       assert.equal(standing.state, 'waiting', name);
       assert.match(row, new RegExp(`; vantage unix:\\S+/${name}: `), name);
     }

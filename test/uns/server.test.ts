@@ -172,15 +172,15 @@ describe('the UNS', () => {
     for (const reply of replies) assert.match(reply, /<set_rejected code="106">[^<]*uns\.idle_timeout_ms/);
   });
 
-  it('cuts a CP that has its last reply and stays, after uns.linger_timeout_ms', async () => {
+  it('cuts a CP that has its last reply and stays', async () => {
     const home = newHome();
     const password = home.addProvider(7);
-    const { clock, port, uns } = await stage(home, { 'uns.linger_timeout_ms': '100' });
+    const { clock, port, uns } = await stage(home);
     const stays = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     stays.on('error', () => undefined).write(init(7, password) + set('partial', 'a'));
     stays.resume();
     await once(stays, 'end');
-    clock.advance(99);
+    clock.advance(4999);
     await settle();
     assert.equal(uns.status().connections, 1);
     clock.advance(1);
@@ -276,7 +276,7 @@ describe('the UNS', () => {
   it('reads on only when the CP reads its errors', async () => {
     const home = newHome();
     const password = home.addProvider(7);
-    const { port, clock } = await stage(home, { 'uns.max_reply_bytes': '64KB' });
+    const { port, clock } = await stage(home);
     const cp = new Cp(port).send(init(7, password) + '<lococa:set set="partial">');
     await cp.hears('<lococa:set_result>');
     cp.socket.pause();

@@ -30,13 +30,6 @@ describe('settings of a real lccd-uns', () => {
       '8192 characters',
       `<url curl="a" mimetype="text/html" x="${'y'.repeat(9000)}"/>`,
     ],
-    [
-      'xml.attributes',
-      12,
-      '12 attributes',
-      `<url ${Array.from({ length: 13 }, (_, i) => `x${i}=""`).join(' ')}/>`,
-    ],
-    ['xml.name_bytes', 32, '32 characters', `<${'x'.repeat(40)}/>`],
     ['xml.url_bytes', 256, '256 bytes', `<url curl="${'a'.repeat(300)}" mimetype="text/html"/>`],
   ] as const) {
     it(`${key} bounds what a CP may send`, async () => {
@@ -92,12 +85,9 @@ it('every setting of the UNS reaches the option it is for', () => {
     'uns.idle_timeout_ms': 1002,
     'uns.min_rate_bytes_per_s': 14,
     'uns.session_timeout_ms': 1003,
-    'uns.linger_timeout_ms': 15,
-    'uns.max_reply_bytes': 1025,
     'uns.max_set_urls': 16,
     'uns.max_set_bytes': 1026,
     'uns.max_spool_bytes': 1_048_577,
-    'uns.errors_shown': 18,
   };
   const others = {
     'uns.id': 'u2',

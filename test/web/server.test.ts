@@ -91,7 +91,7 @@ test('a client that has not asked in time is told the limit and cut off', { time
   clock.advance(9_999);
   assert.equal(socket.destroyed, false);
   clock.advance(1);
-  assert.match(await heard, /^HTTP\/1\.1 408 [^]*longer than 10 s \(web\.headers_timeout_ms\)\n$/);
+  assert.match(await heard, /^HTTP\/1\.1 408 [^]*longer than 10 s\n$/);
   await server.close();
 });
 
@@ -115,17 +115,18 @@ test(
     clock.advance(10_000);
     assert.deepEqual([none.socket.destroyed, half.socket.destroyed], [false, false]);
     clock.advance(10_000);
-    assert.match(await none.heard, /^HTTP\/1\.1 408 [^]*longer than 20 s \(web\.request_timeout_ms\)\n$/);
+    assert.match(await none.heard, /^HTTP\/1\.1 408 [^]*longer than 20 s\n$/);
     assert.match(await half.heard, /^HTTP\/1\.1 200 [^]*4\r\nhalf\r\n$/);
     await server.close();
   },
 );
 
 test('headers that are too large are refused with 431', { timeout: BOUND_MS }, async t => {
-  const server = await serve(ground(t, { 'web.max_header_bytes': '1KB' }), hello);
+  const at = ground(t);
+  const server = await serve({ ...at, limits: { ...at.limits, maxHeaderBytes: 1024 } }, hello);
   assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(900) } })).status, 200);
   const { status, body } = await ask(server, '/', { headers: { 'x-a': 'a'.repeat(1100) } });
-  assert.deepEqual([status, body], [431, 'the headers are longer than 1 KB (web.max_header_bytes)\n']);
+  assert.deepEqual([status, body], [431, 'the headers are longer than 1 KB\n']);
   await server.close();
 });
 
@@ -135,7 +136,7 @@ test('an address that is too long is refused with 414, whatever it is of', { tim
   assert.equal((await ask(server, `/${'a'.repeat(most - 1)}`)).status, 200);
   for (const path of [`/${'a'.repeat(most)}`, `/?a=${'%20'.repeat(most / 3)}`]) {
     const { status, body } = await ask(server, path);
-    assert.deepEqual([status, body], [414, 'the address is longer than 8 KB (web.max_url_bytes)\n']);
+    assert.deepEqual([status, body], [414, 'the address is longer than 8 KB\n']);
   }
   await server.close();
 });

@@ -7,7 +7,7 @@ import { bounded, boundOf, placesOf, type Places } from '../../src/daemon/places
 import type { Bound, Services } from '../../src/daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../../src/lib/endpoint.js';
 import { silentLog } from '../../src/lib/log.js';
-import type { WebLimits } from '../../src/web/limits.js';
+import { WEB_LIMITS, type WebLimits } from '../../src/web/limits.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { configOf, type Overrides } from '../support/settings.js';
@@ -54,7 +54,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
       return listener;
     },
   };
-  return { clock, services, limits: config.section('web'), errors };
+  return { clock, services, limits: WEB_LIMITS, errors };
 }
 
 /** A server on loopback, unless endpoints are given. */

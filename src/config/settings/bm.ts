@@ -16,12 +16,6 @@ export const BM = {
     1000,
     'requests of one lane at a robot at a time; all but the first wait there for their turn',
   ),
-  'bm.max_losses': count(
-    5,
-    1,
-    1000,
-    'robots that may end while fetching a url before it is given up for now',
-  ),
   'bm.attempt_timeout_ms': ms(
     5 * MINUTE,
     SECOND,
@@ -34,13 +28,6 @@ export const BM = {
     HOUR,
     'time that requests wait where no robot is before they go back to the Queue Manager',
   ),
-  'bm.overbook_percent': percent(
-    25,
-    0,
-    400,
-    'lanes that a relay gives a Bot Manager below it beyond the slots of that',
-  ),
-  'bm.name_block': count(1024, 1, 1_000_000, 'file names reserved at a time; a crash loses those not used'),
   'bm.min_free_disk_percent': percent(
     15,
     0,

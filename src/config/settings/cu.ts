@@ -22,7 +22,6 @@ export const CU = {
     30 * DAY,
     'longest answer; the client goes on from the last url it got',
   ),
-  'cu.max_query_bytes': bytes(16 * KB, 256, 1 * MB, 'length of a query, and of what surrounds it'),
   'cu.max_text_bytes': bytes(
     16 * MB,
     1 * KB,

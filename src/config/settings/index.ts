@@ -13,9 +13,9 @@ import { BOT } from './bot.js';
 import { CLEAR } from './clear.js';
 import { CONVERT } from './convert.js';
 import { CP } from './cp.js';
-import { CRAWL } from './crawl.js';
 import { CU } from './cu.js';
 import { LCCD } from './lccd.js';
+import { LINKS } from './links.js';
 import { LISTS } from './lists.js';
 import { NET } from './net.js';
 import { QM } from './qm.js';
@@ -45,7 +45,7 @@ export const SETTINGS = {
   ...CLEAR,
   ...RS,
   ...SPIDER,
-  ...CRAWL,
+  ...LINKS,
   ...LISTS,
 } as const satisfies Record<string, SettingRow>;
 

@@ -6,7 +6,6 @@ import { bytes, count, ms, percent, text, type Section } from './rows.js';
 export const QM = {
   'qm.max_connections': count(1000, 1, 60_000, 'connections of UNSes at a time, and as many of Bot Managers'),
   'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
-  'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
   'qm.slice_urls': count(40_000, 1, 100_000, 'most urls absorbed in one transaction'),
   'qm.lane_window': count(
     64,
@@ -41,8 +40,6 @@ export const QM = {
   ),
   'qm.group_lanes': count(2, 1, 10_000, 'fetches at a time from the providers of one group'),
   'qm.max_connections_per_host': count(8, 1, 10_000, 'fetches at a time from one host, of all robots'),
-  'qm.delay_grid_ms': ms(4 * SECOND, 100, HOUR, 'width of a cell of the delay table'),
-  'qm.delay_horizon_ms': ms(HOUR, MINUTE, DAY, 'reach of its cells; longer delays stand under their hour'),
   'qm.ageing_ms': ms(10 * MINUTE, SECOND, 30 * DAY, 'wait for which a provider counts one priority higher'),
   'qm.retries': count(6, 0, 100, 'tries after the first for a url that failed temporarily'),
   'qm.retry_delay_ms': ms(10 * SECOND, 0, DAY, 'wait before a bad url is tried again'),

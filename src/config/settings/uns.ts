@@ -44,18 +44,6 @@ export const UNS = {
     10_000 * GB,
     'free space of the spool disk that is enough, however large the disk is',
   ),
-  'uns.linger_timeout_ms': ms(
-    5 * SECOND,
-    10,
-    10 * MINUTE,
-    'time a CP has to read the last reply before it is cut',
-  ),
-  'uns.max_reply_bytes': bytes(
-    1 * MB,
-    1 * KB,
-    1 * GB,
-    'replies waiting for a CP to read them before its set is read on',
-  ),
   'uns.qm_connections': count(
     16,
     1,
@@ -69,6 +57,5 @@ export const UNS = {
     'time for the Queue Manager to answer one set, or to read on in the middle of one',
   ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME', NAME),
-  'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
   'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read', METRICS_ENDPOINT),
 } as const satisfies Section<'uns'>;

@@ -23,6 +23,9 @@ import { answer } from './answer.js';
 import type { SharedCache } from './cache.js';
 import { limitOf, type CuLimit, type CuOptions } from './options.js';
 
+/** Length of a query, and of what surrounds it. */
+const MAX_QUERY_BYTES = 16 * 1024;
+
 export interface CuSessionParts {
   options: CuOptions;
   clock: Clock;
@@ -87,8 +90,7 @@ export class CuSession {
       bytes += slice.length;
       const events = reader.read(slice);
       if (events.length > 0) bytes = 0;
-      else if (bytes > this.#parts.options.limits.maxQueryBytes)
-        throw this.#over('the query is too long', 'cu.max_query_bytes');
+      else if (bytes > MAX_QUERY_BYTES) throw new Refusal(106, 'the query is too long: the limit is 16 KB');
       for (const event of events) if (await this.#meet(event)) return;
     }
     for (const event of reader.end()) await this.#meet(event);

@@ -44,7 +44,7 @@ export interface ProviderTerms {
   groupname: string | null;
   /** True if its pages are asked for again now and then; null = as spider. */
   scan: boolean | null;
-  /** Urls a day that a scan may ask for; null = spider.scan_per_day, spider.scan_percent_per_day. */
+  /** Urls a day that a scan may ask for; null = links.scan_per_day, links.scan_percent_per_day. */
   scanperday: number | null;
 }
 

@@ -5,7 +5,7 @@ export const RS_SCHEMA = `
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO counter VALUES ('pid', 0);
 
--- Pairs, and what became of them (docs/design/registration.md). Rows of those that are over go after rs.keep_ms.
+-- Pairs, and what became of them (docs/design/registration.md). Rows of those that are over go after 30 days.
 CREATE TABLE registration(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL,                           -- new, root, reset, rotation

@@ -83,14 +83,13 @@ export class StrictParser {
     if (tag === undefined) return undefined;
     this.#tag = undefined;
     const { maxDepth, maxAttributes } = this.#limits;
-    if (depth >= maxDepth) this.#fail('limit', `elements nested deeper than ${maxDepth} (xml.depth)`);
+    if (depth >= maxDepth) this.#fail('limit', `elements nested deeper than ${maxDepth}`);
     this.#checkName(tag.name);
     const attributes: Record<string, string> = {};
     let count = 0;
     for (const name in tag.attributes) {
       count += 1;
-      if (count > maxAttributes)
-        this.#fail('limit', `more than ${maxAttributes} attributes (xml.attributes)`);
+      if (count > maxAttributes) this.#fail('limit', `more than ${maxAttributes} attributes`);
       this.#checkName(name);
       setOwn(attributes, name, tag.attributes[name] as string);
     }
@@ -99,7 +98,7 @@ export class StrictParser {
 
   #checkName(name: string): void {
     if (name.length > this.#limits.maxNameBytes) {
-      this.#fail('limit', `name longer than ${this.#limits.maxNameBytes} characters (xml.name_bytes)`);
+      this.#fail('limit', `name longer than ${this.#limits.maxNameBytes} characters`);
     }
   }
 

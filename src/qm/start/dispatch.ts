@@ -52,7 +52,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
       ageingMs: settings.qm.ageingMs,
       perHost: settings.qm.maxConnectionsPerHost,
       perGroup: settings.qm.groupLanes,
-      delays: { gridMs: settings.qm.delayGridMs, horizonMs: settings.qm.delayHorizonMs },
+      delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },
     backoff: { minMs: settings.qm.backoffMinMs, maxMs: settings.qm.backoffMaxMs },
     retryDelayMs: settings.qm.retryDelayMs,

@@ -12,6 +12,9 @@ import type { OpenStore } from './open-store.js';
 /** Bot Managers have places of their own: neither kind can keep the other out. */
 const PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', machines: true, say: errorElement };
 
+/** Share of `qm.max_queue_urls` below which UNSes are let in again. */
+const REOPEN_PERCENT = 80;
+
 export interface TakingIn {
   intake: Intake;
   unsLinks: UnsLinks;
@@ -46,7 +49,7 @@ export function intakeOf(
     log,
     queued: () => store.providers.waiting() - store.absorb.sets.unfinished(),
     maxQueued: settings.qm.maxQueueUrls,
-    reopenPercent: settings.qm.reopenPercent,
+    reopenPercent: REOPEN_PERCENT,
   });
   const unsLinks = new UnsLinks({
     intake,

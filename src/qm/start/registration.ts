@@ -45,7 +45,7 @@ export function registrationOf(
     dbPath: home.db,
     runDir: home.run,
     slots,
-    overviewMs: settings.rs.overviewMs,
+    overviewMs: 5000,
     dispatcher,
     words,
     clock,

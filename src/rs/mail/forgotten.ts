@@ -174,7 +174,7 @@ export class ForgottenPasswords {
     if (pids.length === 0) return;
     const isSent = mailing.hasRoom(address, RESERVED);
     for (const pid of pids) {
-      const detail = isSent ? 'a link goes out' : 'no mail: rs.mails_per_address or rs.mails_per_day';
+      const detail = isSent ? 'a link goes out' : 'no mail: rs.mails_per_address, or too many in a day';
       audit.add({ event: 'password asked for', registration: null, pid, by: 'applicant', detail }, nowMs);
     }
     if (!isSent) return;

@@ -1,11 +1,17 @@
 /** Settings of mail as the values that its parts take. */
 import { readFileSync } from 'node:fs';
+import { DAY, HOUR } from '../../config/amounts.js';
 import type { Settings } from '../../config/settings/index.js';
 import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../../lib/core-dumps.js';
 import { LccError } from '../../lib/errors.js';
 import { usesOf } from '../limits.js';
 import type { MailServer } from './server.js';
+
+/** For which the audit is kept. */
+export const AUDIT_MS = 365 * DAY;
+/** Of the urls of a provider that has errors: it is written to, daily. */
+const ERROR_PART = 0.1;
 
 export function mailOptions(rs: Settings['rs']) {
   const isSending = rs.smtp !== '';
@@ -17,13 +23,13 @@ export function mailOptions(rs: Settings['rs']) {
     contact: rs.contact,
     from: rs.mailFrom,
     operator: rs.operatorMail,
-    operatorMs: rs.operatorMailMs,
+    operatorMs: HOUR,
     uses: usesOf(rs),
     gatherMs: rs.mailGatherMs,
-    errorPart: rs.mailErrorsPercent / 100,
-    resetMs: rs.resetMs,
+    errorPart: ERROR_PART,
+    resetMs: HOUR,
     /** For which it is remembered that nobody confirmed a mailbox. */
-    unconfirmedMs: rs.auditMs,
+    unconfirmedMs: AUDIT_MS,
   };
 }
 

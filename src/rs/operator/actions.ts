@@ -72,7 +72,7 @@ export function operatorActions(options: OperatorActionsOptions): readonly Opera
       of: 'provider',
       op: 'limits',
       fields: [...TERM_FIELDS, 'reason'],
-      /** Above `rs.most_…` no more than it has. */
+      /** Above `MOST_TERMS` no more than it has. */
       async run(pid, typed, who) {
         const has = await termsOf(pid);
         const terms = typedTerms(typed, has === undefined ? most : higherTerms(most, has));

@@ -61,7 +61,7 @@ export function shellOf(options: ShellOptions): Shell {
   const limitBody = bodyLimit({
     maxSize: maxBodyBytes,
     onError: () => {
-      throw new RsRequestRefused(413, 'too-large', 'that is too much', 'send less (web.max_body_bytes)');
+      throw new RsRequestRefused(413, 'too-large', 'that is too much', 'send less');
     },
   });
   // The limit makes a whole Request of each; one without a body needs none.

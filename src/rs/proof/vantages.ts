@@ -95,7 +95,7 @@ function viewOf(
       resolve(view);
     };
     const away = (why: string) => end({ kind: 'away', says: `${where}: ${why}` });
-    const late = () => away('no answer in time (rs.check_timeout_ms)');
+    const late = () => away('no answer in time');
     if (over.aborted) return late();
     over.addEventListener('abort', late);
     const serve = (connected: Socket) => {

@@ -5,7 +5,7 @@ import type { Services } from '../../daemon/types.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { errnoOf, messageOf } from '../../lib/errors.js';
 import { isIn } from '../../lib/network.js';
-import { WEB_PLACES } from '../../web/limits.js';
+import { WEB_LIMITS, WEB_PLACES } from '../../web/limits.js';
 import { serveWeb } from '../../web/server.js';
 import { apiOf, type NodeBindings } from '../api.js';
 import { healthz } from '../health.js';
@@ -23,9 +23,9 @@ export async function openDoors(
   core: RsCore,
   { applicants, operators }: Record<'applicants' | 'operators', readonly Endpoint[]>,
 ) {
-  const { settings, clock, log } = services;
+  const { clock, log } = services;
   const { db, registrar, account, mail, sessions, health, door, ask } = core;
-  const limits = settings.web;
+  const limits = WEB_LIMITS;
   const failed = (path: string, error: unknown) =>
     // A client that goes away while it sends has not failed here.
     log[errnoOf(error) === 'ECONNRESET' ? 'debug' : 'error']('request failed', {

@@ -21,6 +21,18 @@ const PRIVATE_NETWORKS = [
 /** The largest document that a record has room for. */
 const MAX_DOC_BYTES = 0xffff_ffff;
 
+/** Time to connect, to the headers of an answer, without a byte of it; and the length of the headers. */
+const SITE_LIMITS = {
+  connectTimeoutMs: 10_000,
+  headersTimeoutMs: 30_000,
+  idleTimeoutMs: 30_000,
+  maxHeaderBytes: 16 * 1024,
+};
+/** Document kept in memory until a store server has it; a longer one goes into a file. */
+const MEMORY_DOC_BYTES = 16 << 20;
+/** Lines that a URL server has not read at which a spider connects to it again. */
+const MAX_UNSENT_BYTES = 1 << 20;
+
 /** Files that a process has open beside those of its slots. */
 const OTHER_FILES = 64;
 
@@ -36,6 +48,7 @@ export function spiderEngineOptions(spider: Settings['spider']): Omit<EngineOpti
   };
   return {
     ...spider,
+    ...SITE_LIMITS,
     manners,
     totalTimeoutMs: spider.timeoutReqMs,
     // The rest of an answer is read for the next request on its connection, and there is none.
@@ -46,7 +59,7 @@ export function spiderEngineOptions(spider: Settings['spider']): Omit<EngineOpti
     slowAfterMs: spider.timeoutReqMs,
     maxContentBytes,
     contentLimitText: limitText('spider.max_doc_bytes', maxContentBytes),
-    headerLimitText: limitIn({ spider }, 'spider.max_header_bytes'),
+    headerLimitText: '16 KB',
     redirectLimitText: limitIn({ spider }, 'spider.max_redirects'),
     isInsecure: spider.insecure,
     allowAddresses: [...spider.allowAddresses, ...(spider.allowPrivate ? PRIVATE_NETWORKS : [])],
@@ -70,11 +83,12 @@ export function spiderLimits(
 ) {
   return {
     ...spider,
+    memoryDocBytes: MEMORY_DOC_BYTES,
+    maxUnsentBytes: MAX_UNSENT_BYTES,
     slots: Math.min(spider.slots, slotsFor(openFiles)),
     spoolDir: spider.spoolDir || join(home.spider, 'spool'),
   };
 }
 
-export function storeLimits(spider: Settings['spider']) {
-  return { helloTimeoutMs: spider.storeHelloTimeoutMs, stallTimeoutMs: spider.storeAckTimeoutMs };
-}
+/** Time for a store server to say that it acknowledges, and in which something has to move there. */
+export const STORE_LIMITS = { helloTimeoutMs: 2000, stallTimeoutMs: 60_000 };

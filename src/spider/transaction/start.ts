@@ -3,7 +3,7 @@ import type { Running, Services } from '../../daemon/types.js';
 import { FetchEngine } from '../../fetch/engine.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { openFilesLimit } from '../../lib/open-files.js';
-import { spiderEngineOptions, spiderLimits, storeLimits } from './options.js';
+import { spiderEngineOptions, spiderLimits, STORE_LIMITS } from './options.js';
 import { Spider } from './spider.js';
 import { StoreServer } from './store-server-link.js';
 import { StoreServers } from './store-servers.js';
@@ -23,7 +23,7 @@ export function startSpider(
   const { clock, log } = services;
   const { spider: set } = services.settings;
   const servers = stores.map(
-    endpoint => new StoreServer({ ...storeLimits(set), name: formatEndpoint(endpoint), clock, log }),
+    endpoint => new StoreServer({ ...STORE_LIMITS, name: formatEndpoint(endpoint), clock, log }),
   );
   const limits = spiderEngineOptions(set);
   const bounds = spiderLimits(services, openFilesLimit());

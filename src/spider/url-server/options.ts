@@ -1,4 +1,5 @@
 /** Bounds of a URL server. */
+import { DAY, MB } from '../../config/amounts.js';
 import { limitIn, type Settings } from '../../config/settings/index.js';
 import { productToken } from '../../robots/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';
@@ -6,6 +7,16 @@ import type { SchedulerOptions } from './scheduler.js';
 
 /** Silence about a transaction, in periods of Timeout_Update, after which it is given up. */
 const SILENT_PERIODS = 3;
+/** Connections that are lost with a url before it has failed. */
+const MAX_LOSSES = 20;
+/** Times and tries of a robots.txt; sites whose rules are in memory, and these altogether. */
+const ROBOTS_LIMITS = {
+  maxAgeMs: DAY,
+  tries: 3,
+  retryMs: 30_000,
+  maxOrigins: 10_000,
+  maxBytes: 32 * MB,
+};
 
 export interface SessionLimits {
   maxWaitingBytes: number;
@@ -26,8 +37,10 @@ export interface UrlServerOptions {
 export function urlServerOptions(spider: Settings['spider']): UrlServerOptions {
   return {
     ...spider,
+    windowBytes: 16 * MB,
     schedule: {
       ...spider,
+      maxLosses: MAX_LOSSES,
       random: spider.shuffle ? Math.random : undefined,
       silenceMs: SILENT_PERIODS * spider.timeoutUpdateMs,
     },
@@ -44,10 +57,6 @@ export function robotsOptions(
 ): Omit<RobotsOptions, 'ask' | 'clock' | 'log' | 'heard'> {
   return {
     token: productToken(spider.userAgent),
-    maxAgeMs: spider.robotsMaxAgeMs,
-    tries: spider.robotsTries,
-    retryMs: spider.robotsRetryMs,
-    maxOrigins: spider.robotsMaxOrigins,
-    maxBytes: spider.robotsMaxBytes,
+    ...ROBOTS_LIMITS,
   };
 }

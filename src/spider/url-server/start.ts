@@ -122,14 +122,14 @@ function robotsOf(services: Services, server: () => UrlServer) {
 }
 
 function journalOptions(services: Services, file: string): JournalOptions {
-  const { settings, clock } = services;
   return {
     path: `${file}.done`,
     listMark: markOf(file),
     digestOf: lines => digestOfLines(file, lines),
-    syncLines: settings.spider.syncUrls,
-    syncMs: settings.spider.syncMs,
-    clock,
+    // Urls that have ended before they are synced, and the longest wait for more of them.
+    syncLines: 1000,
+    syncMs: 1000,
+    clock: services.clock,
     fail: error => services.fail(error),
   };
 }

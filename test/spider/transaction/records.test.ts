@@ -1,4 +1,5 @@
 /** What a record says: documents byte by byte, edges of their limit, redirects, times, names. */
+import type { FetchLimits } from '../../../src/fetch/job.js';
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
@@ -60,7 +61,7 @@ describe('a document', () => {
       } else socket.end(Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), document]));
     });
     // Half of them go through files.
-    const { urls, stores } = await scene({ settings: { slots: '20', memory_doc_bytes: '10KB' } });
+    const { urls, stores } = await scene({ settings: { slots: '20' }, bounds: { memoryDocBytes: 10_240 } });
     for (let docId = 0; docId < DOCUMENTS; docId++) {
       await urls.credits(1);
       urls.send(docId, `${site.url}${docId}`);
@@ -159,21 +160,26 @@ describe('a redirect', () => {
 });
 
 describe('the end of a time', () => {
-  const TIMES: [what: string, serve: Parameters<typeof rawServer>[0], setting: string, record: string][] = [
-    ['silence', () => undefined, 'headers_timeout_ms', 'no header-timeout'],
+  const TIMES: [
+    what: string,
+    serve: Parameters<typeof rawServer>[0],
+    bound: keyof FetchLimits,
+    record: string,
+  ][] = [
+    ['silence', () => undefined, 'headersTimeoutMs', 'no header-timeout'],
     [
       'headers that drip',
       socket => {
         socket.write('HTTP/1.1 200 OK\r\n');
         drip(socket, 'X: y\r\n');
       },
-      'headers_timeout_ms',
+      'headersTimeoutMs',
       'no header-timeout',
     ],
     [
       'a body that stops',
       socket => void socket.write('HTTP/1.1 200 OK\r\n\r\npa'),
-      'idle_timeout_ms',
+      'idleTimeoutMs',
       'no idle-timeout',
     ],
     [
@@ -182,14 +188,14 @@ describe('the end of a time', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
         drip(socket, 'x');
       },
-      'timeout_req_ms',
+      'totalTimeoutMs',
       'no total-timeout',
     ],
   ];
-  for (const [what, serve, setting, record] of TIMES)
+  for (const [what, serve, bound, record] of TIMES)
     it(`is known by its name: ${what}`, async () => {
       const site = await rawServer(serve);
-      assert.equal(await fetched(site.url, { settings: { [setting]: '300' } }), record);
+      assert.equal(await fetched(site.url, { engine: { [bound]: 300 } }), record);
     });
 
   it('is that of all times for a url whose name is not found out in time', async () => {

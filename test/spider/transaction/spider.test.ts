@@ -51,7 +51,7 @@ describe('a spider', () => {
   it('says DONE when its record has left, to a store server that does not acknowledge', async () => {
     const site = await rawServer(socket => void socket.write(answer('page')));
     const silent = await PlayedStore.start(false);
-    const { urls, log } = await scene({ stores: [silent], settings: { store_hello_timeout_ms: '50' } });
+    const { urls, log } = await scene({ stores: [silent], links: { helloTimeoutMs: 50 } });
     urls.send(1, site.url);
     await urls.dones(1);
     await silent.until(1);
@@ -242,7 +242,7 @@ describe('a spider', () => {
 
   it('gives up a store server that takes records and never acknowledges them', async () => {
     const site = await rawServer(socket => void socket.write(answer('page')));
-    const { urls, stores } = await scene({ settings: { store_ack_timeout_ms: '200' } });
+    const { urls, stores } = await scene({ links: { stallTimeoutMs: 200 } });
     const [store] = stores;
     assert.ok(store);
     store.holds = true;
@@ -285,8 +285,11 @@ describe('a spider', () => {
     const site = await rawServer((socket, request) =>
       socket.write(answer(documents[Number(/GET \/(\d)/.exec(request)?.[1])] ?? '')),
     );
-    for (const settings of [{ memory_doc_bytes: '100000' }, { memory_bytes: '0' }]) {
-      const { urls, stores, spider } = await scene({ settings: { slots: '4', ...settings } });
+    for (const { bounds, ...settings } of [
+      { bounds: { memoryDocBytes: 100_000 } },
+      { bounds: {}, memory_bytes: '0' },
+    ]) {
+      const { urls, stores, spider } = await scene({ settings: { slots: '4', ...settings }, bounds });
       documents.forEach((_, at) => urls.send(at, `${site.url}${at}`));
       await urls.dones(4);
       documents.forEach((document, at) =>
@@ -299,7 +302,7 @@ describe('a spider', () => {
   it('hands over once more what it has in a file', async () => {
     const document = Buffer.alloc(3_000_000, 'x');
     const site = await rawServer(socket => void socket.write(answer(document)));
-    const { urls, stores } = await scene({ settings: { memory_doc_bytes: '1000' } });
+    const { urls, stores } = await scene({ bounds: { memoryDocBytes: 1000 } });
     const [store] = stores;
     assert.ok(store);
     urls.send(1, site.url);
@@ -324,10 +327,9 @@ describe('a spider', () => {
     const settings = {
       slots: '2000',
       timeout_update_ms: '40',
-      max_unsent_bytes: '1KB',
       timeout_req_ms: '60000',
     };
-    const { urls, log } = await scene({ settings });
+    const { urls, log } = await scene({ settings, bounds: { maxUnsentBytes: 1024 } });
     urls.socket?.pause();
     for (let docId = 0; docId < 2000; docId++)
       urls.send(docId, site.url, { transId: 'x'.repeat(60) + docId });

@@ -11,9 +11,9 @@ import { FetchEngine, type EngineOptions } from '../../../src/fetch/engine.js';
 import { systemClock } from '../../../src/lib/clock.js';
 import { parseEndpoint } from '../../../src/lib/endpoint.js';
 import { createLog } from '../../../src/lib/log.js';
-import { Spider } from '../../../src/spider/transaction/spider.js';
+import { Spider, type SpiderOptions } from '../../../src/spider/transaction/spider.js';
 import { openFilesLimit } from '../../../src/lib/open-files.js';
-import { spiderEngineOptions, spiderLimits, storeLimits } from '../../../src/spider/transaction/options.js';
+import { spiderEngineOptions, spiderLimits, STORE_LIMITS } from '../../../src/spider/transaction/options.js';
 import { StoreServer } from '../../../src/spider/transaction/store-server-link.js';
 import { STORE_HELLO } from '../../../src/wire/spider-record.js';
 import { StoreServers } from '../../../src/spider/transaction/store-servers.js';
@@ -219,10 +219,19 @@ export interface SceneOptions {
   settings?: Record<string, string>;
   engine?: Partial<EngineOptions>;
   stores?: PlayedStore[];
+  /** Bounds that no setting has: of the spider, and of its links to store servers. */
+  bounds?: Partial<Pick<SpiderOptions, 'memoryDocBytes' | 'maxUnsentBytes'>>;
+  links?: Partial<typeof STORE_LIMITS>;
 }
 
 /** A spider with two slots that fetches from this machine, connected to all of its servers. */
-export async function scene({ settings = {}, engine = {}, stores }: SceneOptions = {}): Promise<SpiderScene> {
+export async function scene({
+  settings = {},
+  engine = {},
+  stores,
+  bounds = {},
+  links = {},
+}: SceneOptions = {}): Promise<SpiderScene> {
   const home = mkdtempSync(join(tmpdir(), 'lcc-spider-'));
   const all = { slots: '2', grace_ms: '0', ...settings };
   const overrides = Object.fromEntries(Object.entries(all).map(([key, value]) => [`spider.${key}`, value]));
@@ -239,11 +248,11 @@ export async function scene({ settings = {}, engine = {}, stores }: SceneOptions
   const playedStores = stores ?? [await PlayedStore.start()];
   const clock = systemClock;
   const servers = playedStores.map(
-    ({ port }) =>
-      new StoreServer({ ...storeLimits(config.section('spider')), name: `127.0.0.1:${port}`, clock, log }),
+    ({ port }) => new StoreServer({ ...STORE_LIMITS, ...links, name: `127.0.0.1:${port}`, clock, log }),
   );
   const spider = new Spider({
     ...spiderLimits(config, openFilesLimit()),
+    ...bounds,
     engine: new FetchEngine({
       ...spiderEngineOptions(config.section('spider')),
       allowAddresses: ['127.0.0.0/8'],
