@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { syncDirectory } from '../../lib/durable.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
-import { isDamage, storageError } from '../sqlite/open.js';
+import { isDamage, storageError, type Db } from '../sqlite/open.js';
 import { openOwn, openOwnForReading, type OwnKind } from '../sqlite/own-database.js';
 import { requireSound } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -114,11 +114,10 @@ export class SessionStore extends SqlStore {
    * @throws LccError `data.malformed` when it is damaged, and as openOwn
    */
   constructor(path: string, owner?: { fail: (error: unknown) => void }) {
-    super(openOwn(path, KIND, BUSY_TIMEOUT_MS));
+    super(openSound(path));
     this.#path = path;
     this.#inode = inodeOf(path);
     this.#fail = owner?.fail ?? (() => undefined);
-    this.#guard(() => requireSound(this.db));
     this.#log = openSync(`${path}-wal`, 'r');
     syncDirectory(dirname(path));
   }
@@ -241,6 +240,18 @@ export class SessionStore extends SqlStore {
   #ended(error: unknown): unknown {
     this.#fail(error);
     return error;
+  }
+}
+
+/** Looks at all of it before anything is read, for damage of any page is told in the same words. */
+function openSound(path: string): Db {
+  const db = openOwn(path, KIND, BUSY_TIMEOUT_MS);
+  try {
+    requireSound(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw storageError(path, error, REMEDY);
   }
 }
 

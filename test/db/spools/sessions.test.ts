@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -111,6 +111,24 @@ describe('the numbers of connections', () => {
     );
     store.close();
   });
+});
+
+it('a database with a damaged page, whichever it is, is refused with what to move away', () => {
+  const path = newPath();
+  const store = new SessionStore(path);
+  begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);
+  store.close();
+  const whole = readFileSync(path);
+  const pages = whole.length / 4096;
+  assert.ok(pages > 2);
+  for (let from = 1; from < pages; from++)
+    for (const to of [from + 1, pages]) {
+      writeFileSync(path, Buffer.from(whole).fill(0x55, from * 4096, to * 4096));
+      assert.throws(() => new SessionStore(path), {
+        code: 'data.malformed',
+        message: /\.db: database damaged \([^]*\); stop lccd-uns and move it away/,
+      });
+    }
 });
 
 describe('notes to the Queue Manager', () => {
