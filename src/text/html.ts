@@ -63,6 +63,8 @@ export function markedPage(document: string, wanted: TextWanted, xml: boolean, m
   return { title: tidy(page.title), language: page.language, blocks };
 }
 
+const LINK_TAG = /<(\/?)a[\s/>]/gi;
+
 class HtmlPage {
   readonly blocks: Blocks = [];
   /** Elements that stand beside the content, by number: the number of the one each is in. */
@@ -91,6 +93,8 @@ class HtmlPage {
   /** The tag being read. */
   #name = '';
   readonly #attributes: TagAttributes;
+  /** True in a link that its author has not closed: it ends with the line. */
+  #isLinkUnclosed = false;
   /** The first line break of a <pre> is none. */
   #isPreBegun = false;
 
@@ -149,6 +153,7 @@ class HtmlPage {
         onattribentity: code => attributes.add(String.fromCodePoint(code), 0, 2),
         onattribend: () => attributes.end(),
         onopentagend: end => {
+          if (this.#name === 'a' && !this.#xml) this.#isLinkUnclosed = isUnclosed(source, end);
           this.#open(false);
           if (this.#name !== 'script' || this.#xml || this.#tree.isForeign) return;
           goOn = hiddenScriptEnd(source, end + 1);
@@ -306,6 +311,8 @@ class HtmlPage {
     else if ((kinds & INLINE) === 0) {
       this.#endBlock();
       this.#marks?.endBlock(name);
+      if (this.#isLinkUnclosed) this.#tree.end('a');
+      this.#isLinkUnclosed = false;
     }
   }
 
@@ -336,6 +343,12 @@ class HtmlPage {
     this.#began = undefined;
     this.#linkLength = 0;
   }
+}
+
+/** True if the next link begins, or the document ends, before a link is closed. */
+function isUnclosed(source: string, from: number): boolean {
+  LINK_TAG.lastIndex = from;
+  return LINK_TAG.exec(source)?.[1] !== '/';
 }
 
 function nothing(): void {}

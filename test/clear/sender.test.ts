@@ -328,6 +328,22 @@ describe('a real rail', { skip: noRails }, () => {
         assert.deepEqual((await send(setup, clear('/a/b/c.html'))).outcome, { kind: 'done' });
       assert.ok(!existsSync(page) && existsSync(join(rail.docroot, 'a/b')));
     });
+
+  for (const kind of ['apache', 'nginx'] as const)
+    it(`of ${kind}, for which a page has a folder in its place or a file above it, names it dead, but for a 500`, async () => {
+      const rail = await startRail(kind, join(newHome(), 'r2'));
+      rails.push(rail);
+      rail.write(['/file', '/folder/in/it']);
+      const setup = { url: rail.url, driver: `${kind}-dav` };
+      for (const url of ['/file/below', '/file/b/c', '/folder', '/folder/in'])
+        for (const task of [put(url, 'x'), clear(url)]) {
+          const { outcome } = await send(setup, task);
+          const isUnclear = kind === 'nginx' && task.op === 'P' && url.startsWith('/file/');
+          if (isUnclear) assert.deepEqual(outcome, { kind: 'retry', error: 'status 500' });
+          else assert.equal(outcome.kind, 'dead', `${task.op} ${url}: ${JSON.stringify(outcome)}`);
+        }
+      assert.deepEqual(rail.pages(), ['/file', '/folder/in/it']);
+    });
 });
 
 describe('the file of secrets', () => {

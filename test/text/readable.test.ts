@@ -35,6 +35,21 @@ describe('what leads nowhere else is no link', () => {
     it(`as ${what}`, () => assert.equal(within(html), text));
 });
 
+describe('a link that is not closed', () => {
+  for (const [what, html, text] of [
+    [
+      'leads elsewhere to the end of its line',
+      '<p>One.<p><a href=x>There<p>Two.<p>Three.',
+      'One.\nTwo.\nThree.',
+    ],
+    ['and no farther than a line break', '<div><a href=x/>there<br>One.</div>Two.', 'One.\nTwo.'],
+    ['before another link', '<div><a href=x>there</div><p>One.</p><p>Two <a href=y>b</a>', 'One.\nTwo b'],
+    ['in a menu is one', '<ul><li><a href=x>First item<li><a href=y>Second</ul><p>One.', 'One.'],
+    ['is not one that is closed late', '<a href=x><div>Card</div><div>of words</div></a><p>One.', 'One.'],
+  ] as const)
+    it(what, () => assert.equal(within(html), text));
+});
+
 describe('tables and lists are judged as a whole', () => {
   const row = (name: string, words: string) => `<tr><td><a href=${name}>${name}</a><td>${words}`;
   const table = (rows: number) =>

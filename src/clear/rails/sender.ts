@@ -130,8 +130,8 @@ class HttpSender implements Sender {
     this.#ask(ask, first => {
       if (first.outcome.kind !== 'no-folder') return heard(first);
       const { error } = first.outcome;
-      if (!this.#driver.makesFolders)
-        return heard({ ...first, outcome: { kind: 'config', error: `${error}: the folder is missing` } });
+      // A server that makes folders itself misses none.
+      if (!this.#driver.makesFolders) return heard({ ...first, outcome: noFile(error) });
       this.#makeFolders(foldersOf(task.url), made => {
         if (made.outcome.kind !== 'done') return heard(made);
         this.#ask(ask, second =>
