@@ -3,6 +3,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Settings } from '../config/settings/index.js';
+import { backoffMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
@@ -13,8 +14,7 @@ import { KEEP_ALIVE_MS } from './listeners.js';
 import { trustOf, type Certified } from './machines.js';
 import type { Connection, Peer } from './types.js';
 
-const FIRST_DELAY_MS = 50;
-const LONGEST_DELAY_MS = 5000;
+const DELAY = { minMs: 50, maxMs: 5000 };
 /** A connection that lived this long counts as good: the next loss starts again with the first delay. */
 const GOOD_AFTER_MS = 2000;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -84,7 +84,7 @@ export function keepConnected(
     } catch (error) {
       if (socket === undefined || !(error instanceof LccError)) throw error;
       log.error('cannot connect, retrying', { to, role, cause: error.message });
-      cancelRetry = clock.after(LONGEST_DELAY_MS, attempt);
+      cancelRetry = clock.after(DELAY.maxMs, attempt);
     }
   };
 
@@ -121,8 +121,7 @@ export function keepConnected(
       failures = lived >= GOOD_AFTER_MS ? 0 : failures + 1;
       alike = failures === 0 ? 0 : isOpened === wasOpened ? alike + 1 : 1;
       wasOpened = isOpened;
-      const delayMs =
-        Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
+      const delayMs = backoffMs(DELAY, failures + 1, Math.random());
       // A server that ends closes its connections, in good order or because it was killed: what matters is
       // whether it comes back.
       if (isOpened) {

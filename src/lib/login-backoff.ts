@@ -1,10 +1,10 @@
 /** Guessing passwords takes time: after a few failures for one account from one address, its attempts (right
  * ones, too, or an attacker would see the difference) are answered one after the other, ever more slowly. */
+import { doubledMs } from './backoff.js';
 import type { Clock } from './clock.js';
 
 const FREE_FAILURES = 3;
-const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 5000;
+const DELAY = { minMs: 100, maxMs: 5000 };
 const FORGOTTEN_AFTER_MS = 10 * 60 * 1000;
 /** Pairs of account and address remembered; beyond, the oldest is forgotten. */
 const MAX_REMEMBERED = 10_000;
@@ -56,7 +56,7 @@ export class LoginBackoff {
 
 function intervalMs(failures: number): number {
   if (failures <= FREE_FAILURES) return 0;
-  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(20, failures - FREE_FAILURES - 1));
+  return doubledMs(DELAY, failures - FREE_FAILURES);
 }
 
 function keyOf(account: string, address: string): string {

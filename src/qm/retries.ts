@@ -6,7 +6,7 @@ import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone } from '../wire/fetch.js';
-import type { BackoffRules } from './backoff.js';
+import { doubledMs, type Backoff } from '../lib/backoff.js';
 import { DelayTable, type DelayRules } from './schedule/delays.js';
 import type { ProviderOrder } from './schedule/url-order.js';
 
@@ -18,7 +18,7 @@ export interface RetryOptions {
   lanes: { delays: DelayRules };
   /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
   retryDelayMs: number;
-  backoff: BackoffRules;
+  backoff: Backoff;
 }
 
 /** Longest wait for room, in first waits: some minutes. */
@@ -53,7 +53,7 @@ export class Retries {
     const { retryDelayMs, backoff } = this.#options;
     const isRoomless = result?.status === 'error' && result.code === STORE_FULL;
     const longestMs = isRoomless ? Math.max(retryDelayMs, backoff.minMs) * ROOMLESS_WAITS : backoff.maxMs;
-    return Math.min(retryDelayMs * 2 ** (tries - 1), longestMs, backoff.maxMs);
+    return doubledMs({ minMs: retryDelayMs, maxMs: Math.min(longestMs, backoff.maxMs) }, tries);
   }
 
   /** Bad urls of its sets are taken when they are due. */

@@ -14,7 +14,7 @@ import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { Log } from '../lib/log.js';
 import type { FetchDone, FetchFailed, FetchInline } from '../wire/fetch.js';
 import { LARGE_SET_URLS } from '../wire/uns-qm.js';
-import { backoffMs } from './backoff.js';
+import { backoffMs } from '../lib/backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { LastEnds, Pace, type LastFetch } from './schedule/pace.js';

@@ -5,7 +5,7 @@
  */
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
-import type { BackoffRules } from './backoff.js';
+import type { Backoff } from '../lib/backoff.js';
 
 /** The wall clock was set when it has moved by more than this beside the one that only counts. */
 const JUMP_MS = 1000;
@@ -16,7 +16,7 @@ export interface WallTimesOptions {
   store: QueueStore;
   clock: Clock;
   /** Nobody waits longer than any may. */
-  backoff: BackoffRules;
+  backoff: Backoff;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }

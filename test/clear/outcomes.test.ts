@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { tryAgainMs } from '../../src/clear/backoff.js';
 import { outcomeOf, type PageVerb } from '../../src/clear/outcomes.js';
 import type { FetchFailure, PlainKind } from '../../src/fetch/failure.js';
 import type { FetchOutcome } from '../../src/fetch/outcome.js';
@@ -100,13 +99,6 @@ it('a connection that is not made, an answer that does not come, and all else di
   const long = failed({ kind: 'total-timeout', detail: 'why' });
   assert.equal(outcomeOf(long, 'refresh').kind, 'retry', 'a long page that was still coming');
   assert.equal(outcomeOf(failed({ kind: 'source', error: new Error('gone') }), 'put').kind, 'retry');
-});
-
-it('the wait before another try doubles up to its limit, a fifth more or less', () => {
-  const limits = { minMs: 250, maxMs: 60_000 };
-  const waits = (random: number) => [1, 2, 3, 8, 9, 10, 1000].map(tries => tryAgainMs(tries, limits, random));
-  assert.deepEqual(waits(0.5), [250, 500, 1000, 32_000, 60_000, 60_000, 60_000]);
-  assert.deepEqual([waits(0)[0], waits(1)[0], waits(1)[6]], [200, 300, 72_000]);
 });
 
 it('an answer that is done is done, however its content ends; but not the page that a rail gets itself', () => {

@@ -89,7 +89,7 @@ export class Scene {
       ...replays,
       secrets: () => new Map(),
       sender: ({ name }) => ({ ...this.#senderOf(name), ...sender }),
-      random: () => 0.5,
+      random: () => 1,
     });
     this.reader = new RequestReader({
       db,

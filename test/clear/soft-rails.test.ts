@@ -41,7 +41,7 @@ function scene() {
     bodyOf: ({ seq }) => bodyOfSeq(seq),
     keepBody: ({ sha }) => sha,
     sender: () => ({ rate: undefined, batchOf: () => undefined, send: heardOf, close() {} }),
-    random: () => 0.5,
+    random: () => 1,
   });
   const put = (seq: number) =>
     fleet.rails[0]?.add({ url: page.url, contentId: '', op: 'P', body: bodyOfSeq(seq) }, () => undefined);

@@ -99,7 +99,7 @@ export class SoftScene {
         send: (tasks, heard) => this.#send(name, tasks, heard, scene.answers),
         close() {},
       }),
-      random: () => 0.5,
+      random: () => 1,
     });
     this.publisher = new Publisher({
       db,
@@ -113,7 +113,7 @@ export class SoftScene {
       log,
       limits: options,
       fail,
-      random: () => 0.5,
+      random: () => 1,
     });
     const due = db.soft.due.bind(db.soft);
     db.soft.due = (...args) => {

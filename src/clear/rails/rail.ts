@@ -6,10 +6,10 @@
  * cannot take now.
  */
 import type { RailRow } from '../../db/clear/rails.js';
+import { backoffMs } from '../../lib/backoff.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
-import { tryAgainMs } from '../backoff.js';
 import type { RailLimits } from '../options.js';
 import { Lag, Slowness } from '../slow-or-delayed.js';
 import { RailState } from '../rail-state.js';
@@ -330,7 +330,7 @@ export class Rail {
       const nextMs = clock.nowMs() + Math.max(limits.backlogRetryMs, afterMs ?? 0);
       return this.#park(unit, { nextMs, dead: false, error, attempts: unit.tries });
     }
-    const waitMs = Math.max(afterMs ?? 0, tryAgainMs(unit.tries, limits.backoff, random()));
+    const waitMs = Math.max(afterMs ?? 0, backoffMs(limits.backoff, unit.tries, random()));
     this.#queue.rest(unit, clock.monotonicMs() + waitMs);
   }
 

@@ -12,11 +12,11 @@
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { PageKey, PublishedPage } from '../../db/clear/soft.js';
+import { backoffMs } from '../../lib/backoff.js';
 import type { Clock } from '../../lib/clock.js';
 import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
-import { mostWaitMs, tryAgainMs } from '../backoff.js';
 import { MAX_RETRY_AFTER_MS } from '../outcomes.js';
 import { isPutOn } from '../drivers/index.js';
 import type { ClearOptions } from '../options.js';
@@ -173,7 +173,7 @@ export class Publisher {
   get #mostWaitMs(): number {
     const { fleet, limits } = this.#options;
     const { longestIntervalMs } = fleet.softRules;
-    return Math.max(MAX_RETRY_AFTER_MS, mostWaitMs(limits.rail.backoff), longestIntervalMs);
+    return Math.max(MAX_RETRY_AFTER_MS, limits.rail.backoff.maxMs, longestIntervalMs);
   }
 
   #isToDo(row: PublishedPage): boolean {
@@ -307,7 +307,7 @@ export class Publisher {
     const { db, fleet, clock, limits, commits, log, random = Math.random } = this.#options;
     const error = how.kind === 'gone' ? GONE + how.error : how.error;
     const afterMs = (how.kind === 'failed' && how.afterMs) || 0;
-    const waitMs = Math.max(afterMs, tryAgainMs(row.attempts + 1, limits.rail.backoff, random()));
+    const waitMs = Math.max(afterMs, backoffMs(limits.rail.backoff, row.attempts + 1, random()));
     this.failedCount++;
     this.lastError = `${row.url}: ${error}`;
     const fields = { url: row.url, target: row.target, error, wait_ms: waitMs };

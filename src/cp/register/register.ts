@@ -8,6 +8,7 @@
  */
 import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { doubledMs } from '../../lib/backoff.js';
 import { writeFileDurably } from '../../lib/durable.js';
 import { EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
 import { oneLine } from '../../lib/one-line.js';
@@ -56,8 +57,7 @@ export interface Registered {
 
 const SECOND = 1000;
 /** Between two looks at how it stands: at first, doubled each time, and at most. */
-const FIRST_LOOK_MS = 100;
-const LONGEST_LOOK_MS = 2 * SECOND;
+const LOOKS = { minMs: 100, maxMs: 2 * SECOND };
 /** One that is applied for is a provider in a moment, as a rule. */
 const MOMENT_MS = 3 * SECOND;
 /** Between two checks a server wants ten seconds (`rs.check_interval_ms`): nobody has to run this again for
@@ -208,7 +208,7 @@ async function check(
     try {
       let standing = await server.check(pending.id, givesUp);
       for (let looks = 0; standing.state === 'checking'; looks++) {
-        await sleep(pauseMs(looks));
+        await sleep(doubledMs(LOOKS, looks + 1));
         standing = await server.look(pending.id);
       }
       return standing;
@@ -234,14 +234,10 @@ async function settled(
     (standing.state === 'waiting' && nowMs() < endMs) ||
     (standing.state === 'applying' && nowMs() < Math.max(endMs, momentMs));
   for (let looks = 0; isWorthWaiting(); looks++) {
-    await sleep(pauseMs(looks));
+    await sleep(doubledMs(LOOKS, looks + 1));
     standing = await server.look(pending.id);
   }
   return standing;
-}
-
-function pauseMs(looks: number): number {
-  return Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 2 ** Math.min(looks, 10));
 }
 
 function outcome(

@@ -3,6 +3,7 @@
  * what nobody announced takes it for present, so that a crawl ends. All methods run inside the caller's
  * transaction.
  */
+import { doubledMs } from '../../lib/backoff.js';
 import { LEAVES_ROOTS, ROBOTS_FORBID, SITE_WISHES, UNPERMITTED } from '../../wire/codes.js';
 import type { ErrorReach } from '../../wire/fetch.js';
 import type { Db } from '../sqlite/open.js';
@@ -146,7 +147,9 @@ export class AbsentPagesStore extends SqlStore {
     const isSame = before?.code === code;
     const [seconds, doubles] = TERMS[absence];
     const times = absence === 'lost' ? LOST_TIMES : isSame ? before.times + 1 : 1;
-    const lasts = doubles ? Math.min(seconds * 2 ** Math.min(times - 1, 10), LONGEST_S) : seconds;
+    const lasts = doubles
+      ? doubledMs({ minMs: seconds * 1000, maxMs: LONGEST_S * 1000 }, times) / 1000
+      : seconds;
     // A forbidden url is not asked for.
     const asked = isSame && code === ROBOTS_FORBID ? before.asked : nowS;
     this.#upsert({ pid, curl, code, times, asked, until: nowS + lasts, hops });

@@ -19,7 +19,7 @@ import { codeText, ROBOTS_FORBID } from '../../wire/codes.js';
 import { MAX_INLINE_BYTES, type FetchDone, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
 import { patienceOf } from '../../wire/left-alone.js';
 import { productToken } from '../../robots/robots-txt.js';
-import { backoffMs, type BackoffRules } from '../backoff.js';
+import { backoffMs, type Backoff } from '../../lib/backoff.js';
 import { hostOf } from '../hosts-of.js';
 import type { SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';
@@ -30,7 +30,7 @@ export interface GateOptions {
   clock: Clock;
   log: Log;
   /** How long an origin that does not answer is left alone. */
-  backoff: BackoffRules;
+  backoff: Backoff;
   /** 0 to 1, for jitter. */
   random: () => number;
   /** `bot.user_agent`: its name is what robots.txt calls us, where a provider's terms say nothing else. */
