@@ -69,33 +69,31 @@ function valueIn(found: RegExpExecArray | null): string | undefined {
   return found?.[1] ?? found?.[2];
 }
 
-/** The end of the root: the parser makes the best of a feed that is cut. */
-const ROOT_END = /<\/(?:[\w.-]+:)?(?:rss|feed|rdf)\s*>/gi;
-/** Tags of a feed, which do not follow its root: caches and plugins write scripts and comments there. */
-const OF_A_FEED = /<\/?(?:[\w.-]+:)?(?:item|entry|channel)[\s/>]/i;
+/** CDATA and comments, to their end or that of the document; the end of the root; tags of a feed. */
+const PARTS =
+  /<!\[CDATA\[[^]*?(?:\]\]>|$)|<!--[^]*?(?:-->|$)|(<\/(?:[\w.-]+:)?(?:rss|feed|rdf)\s*>)|<\/?(?:[\w.-]+:)?(?:item|entry|channel)[\s/>]/gi;
 
-/** True if the root has an end that is one, and nothing of the feed follows. */
-function isWhole(text: string): boolean {
-  let last: RegExpExecArray | undefined;
-  for (const end of text.matchAll(ROOT_END)) last = end;
-  if (last === undefined || OF_A_FEED.test(text.slice(last.index))) return false;
-  const before = text.slice(0, last.index);
-  return (
-    before.lastIndexOf('<![CDATA[') <= before.lastIndexOf(']]>') &&
-    before.lastIndexOf('<!--') <= before.lastIndexOf('-->')
-  );
+/** Where the root ends, if it does, and no tag of a feed follows: caches and plugins write scripts and
+ * comments there. */
+function endOf(text: string): number | undefined {
+  let end: number | undefined;
+  for (const { 0: part, 1: rootEnd, index } of text.matchAll(PARTS))
+    if (!part.startsWith('<!')) end = rootEnd === undefined ? undefined : index + part.length;
+  return end;
 }
 
 function parse(text: string): Parsed {
+  const end = text.startsWith('{') ? text.lastIndexOf('}') + 1 : endOf(text);
   let parsed: Parsed;
   try {
-    parsed = parseFeed(text.startsWith('{') ? text.slice(0, text.lastIndexOf('}') + 1) : text);
+    parsed = parseFeed(text.slice(0, end));
   } catch (error) {
     throw new LccError('data.malformed', `it is no feed, or a damaged one: ${messageOf(error)}`, {
       cause: error,
     });
   }
-  if (parsed.format !== 'json' && !isWhole(text)) throw new LccError('data.cut', 'it is cut off');
+  // The parser makes the best of a feed that is cut.
+  if (parsed.format !== 'json' && end === undefined) throw new LccError('data.cut', 'it is cut off');
   return parsed;
 }
 

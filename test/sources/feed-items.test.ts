@@ -125,8 +125,13 @@ test('what a cache or a plugin writes behind the root does no harm; an end insid
     ']]>',
     '\0',
     '</div>',
+    '<!-- the copy of </rss> and its <item> ends here -->',
+    '<!-- cached',
   ];
   for (const after of behind) assert.deepEqual(read(feed + after).urls, ['http://e/a'], after);
+  const quoted =
+    '<item><link>http://e/a</link><description><![CDATA[</channel></rss><!-- ]]></description></item>';
+  assert.deepEqual(read(rss(quoted)).urls, ['http://e/a']);
   const json = JSON.stringify({
     version: 'https://jsonfeed.org/version/1',
     title: 't',
