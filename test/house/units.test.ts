@@ -43,6 +43,11 @@ describe('the examples of systemd units', { skip }, () => {
     assert.deepEqual(complaints, []);
   });
 
+  it('leave no core of any service, whose memory may have passwords', () => {
+    assert.ok(services.length > 0);
+    for (const path of services) assert.deepEqual(valuesOf(path, 'LimitCORE'), ['0'], path);
+  });
+
   it('leave lccd-rs an exposure of 1.5 at most, as systemd counts it', t => {
     const exposure = exposureOf(join(ROOT, RS));
     t.diagnostic(`exposure of lcc-rs.service: ${exposure}`);
