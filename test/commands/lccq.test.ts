@@ -88,6 +88,17 @@ describe('lccq', () => {
     assert.deepEqual(urlsOf(['--count', '--limit=2']), ['2']);
   });
 
+  it('counts a page once, at its last change: what has changed again is not among what changed before', () => {
+    cache.put({ curl: 'http://x/1', at: 1000 });
+    cache.put({ curl: 'http://x/2', at: 1000 });
+    cache.put({ curl: 'http://x/1', at: 3000, content: 'again' });
+    cache.remove('http://x/2', { at: 4000 });
+    const curls = (...args: string[]) => urlsOf(['--format=tsv', '--fields=curl', ...args]);
+    assert.deepEqual(curls('--since=1000', '--until=2000'), []);
+    assert.deepEqual(curls('--since=2000', '--until=4000'), ['http://x/1']);
+    assert.deepEqual(curls('--since=1000'), ['http://x/1', 'http://x/2']);
+  });
+
   it('says in its first line when that leaves out a part of what is held', () => {
     cache.put({ curl: 'http://x/1' });
     const head = (...args: string[]) =>
