@@ -3,18 +3,16 @@ import { freeDiskOf } from '../config/free-disk.js';
 import type { Settings } from '../config/settings/index.js';
 import { channelLimitsOf } from '../wire/messages.js';
 
-/** File names reserved at a time; a crash loses those not used. */
-const BLOCK_NAMES = 1024;
 /** Robots, or Bot Managers below, that may end over a url before it is given up for now. */
 const MAX_LOSSES = 5;
 /** Lanes that a relay gives a Bot Manager below it beyond the slots of that. */
 const OVERBOOK_PERCENT = 25;
 
 export function storeLimits(settings: Settings) {
-  const { graceMs, attemptTimeoutMs } = settings.bm;
+  const { graceMs, nameBlock, attemptTimeoutMs } = settings.bm;
   return {
     graceMs,
-    blockNames: BLOCK_NAMES,
+    blockNames: nameBlock,
     attemptMs: attemptTimeoutMs,
     minFree: freeDiskOf(settings, 'bm'),
   };

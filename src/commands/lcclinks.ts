@@ -183,6 +183,8 @@ function linksOptions(values: OptionValues, config: Config): ExpandOptions {
     robotName: productToken(config.get('bot.user_agent')).toLowerCase(),
     maxPageBytes: config.get('links.max_page_bytes'),
     maxPageLinks: config.get('links.max_page_links'),
+    maxQueries: config.get('links.max_path_queries'),
+    maxCopies: config.get('links.max_copies'),
     ...LINK_LIMITS,
   };
 }

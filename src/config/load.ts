@@ -81,6 +81,8 @@ export function loadConfig(sources: ConfigSources): Config {
 const MOVED: Partial<Record<string, SettingKey>> = {
   'spider.max_page_bytes': 'links.max_page_bytes',
   'spider.max_page_links': 'links.max_page_links',
+  'spider.max_path_queries': 'links.max_path_queries',
+  'spider.max_copies': 'links.max_copies',
   'spider.scan_per_day': 'links.scan_per_day',
   'spider.scan_percent_per_day': 'links.scan_percent_per_day',
   'spider.list_timeout_ms': 'lists.timeout_ms',

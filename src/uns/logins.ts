@@ -28,9 +28,6 @@ interface Credentials {
   address: string;
 }
 
-/** Errors of earlier fetches shown in one init_accepted. */
-const ERRORS_SHOWN = 100;
-
 /** A CP that was let in. */
 export interface Admission {
   provider: Provider;
@@ -181,7 +178,8 @@ export class Logins {
 
   #describe(provider: Provider, begun: SessionBegun): Admission {
     const { pid, filesmax, filesused, spacemax, spaceused } = provider;
-    const { shown, total, upTo } = shownErrors(this.#parts.pidb, provider, begun.errseen, ERRORS_SHOWN);
+    const most = this.#options.limits.errorsShown;
+    const { shown, total, upTo } = shownErrors(this.#parts.pidb, provider, begun.errseen, most);
     const waiting = this.#parts.intake.waiting(pid);
     return {
       provider,

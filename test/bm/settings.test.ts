@@ -7,12 +7,11 @@ import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { managerLimits, storeLimits } from '../../src/bm/options.js';
 import type { RelayOptions } from '../../src/bm/relay.js';
-import type { StoreOptions } from '../../src/bm/store.js';
 import { configOf, settingsOf, type Overrides } from '../support/settings.js';
 import { Far, fetch, fileOf, numberOf, ok, RelayWorld, World } from './support.js';
 
 /** Bounds that no setting has. */
-type Bounds = Partial<Pick<RelayOptions, 'maxLosses' | 'overbookPercent'> & Pick<StoreOptions, 'blockNames'>>;
+type Bounds = Partial<Pick<RelayOptions, 'maxLosses' | 'overbookPercent'>>;
 
 interface Trial {
   with: Overrides | Bounds;
@@ -32,7 +31,7 @@ const told = (given: Overrides | Bounds) => {
 /** What is seen of a Bot Manager with these settings. */
 const manager = (look: (world: World) => Promise<unknown>) => async (given: Overrides | Bounds) => {
   const { settings, bounds } = told(given);
-  const world = new World({ ...managerLimits(settings), ...bounds }, { ...storeLimits(settings), ...bounds });
+  const world = new World({ ...managerLimits(settings), ...bounds }, storeLimits(settings));
   const seen = await look(world);
   await world.stop();
   return seen;
@@ -168,8 +167,8 @@ const TRIALS: Record<string, Trial> = {
       return world.manager.status()['names_in_grace'];
     }),
   },
-  'a block of names': {
-    with: { blockNames: 7 },
+  'bm.name_block': {
+    with: { 'bm.name_block': '7' },
     sees: 6,
     otherwise: 1023,
     look: manager(async world => {

@@ -291,17 +291,14 @@ describe('clients of lccd-cu that behave badly', () => {
   it('end their own connection only', async () => {
     const cache = newCache();
     cache.put({ curl: SITE });
-    const { unix } = await served(
-      cache,
-      '[cu]\nquery_timeout_ms = 1500\nmax_query_bytes = 1000\nmax_connections = 11\n',
-    );
+    const { unix } = await served(cache, '[cu]\nquery_timeout_ms = 1500\nmax_connections = 11\n');
     const good = new Cu(unix).send('<query/>');
     await good.heard(/<\/lococa:result>/);
     const documents: [document: string, code: number][] = [
       ['<query>', 106],
       ['', 106],
-      [' '.repeat(3000), 106],
-      [`<!-- ${'x'.repeat(3000)}`, 106],
+      [' '.repeat(20_000), 106],
+      [`<!-- ${'x'.repeat(20_000)}`, 106],
       ['<query/', 106],
       ['GET / HTTP/1.0\r\n\r\n', 103],
       ['\0\u0001\u0002', 103],

@@ -176,7 +176,7 @@ test('a url that fails for now is tried again at the end of its set, then report
 
 test('with too many urls queued UNSes are shut out, and let in again when there is room', async () => {
   await qm.close();
-  qm = new Qm('[qm]\nmax_queue_urls = 10\nreopen_percent = 50\n');
+  qm = new Qm('[qm]\nmax_queue_urls = 10\n');
   await qm.start();
   const uns = new Uns(qm);
   await uns.set('e1', urls(12));
@@ -215,7 +215,7 @@ test('malformed XML from a UNS or a Bot Manager ends that connection only', asyn
 
 test('a set larger than the room left is taken to its end, though another UNS meets the limit meanwhile', async () => {
   await qm.close();
-  qm = new Qm('[qm]\nmax_queue_urls = 10\nreopen_percent = 50\nslice_urls = 4\n');
+  qm = new Qm('[qm]\nmax_queue_urls = 10\nslice_urls = 4\n');
   await qm.start();
   const big = new Uns(qm, 'big');
   const [half, rest] = halves(setText('e1', urls(40)));
@@ -241,7 +241,7 @@ test('a set larger than the room left is taken to its end, though another UNS me
 
 test('a set that was cut when it had filled the queue is let in again and goes on', async () => {
   await qm.close();
-  qm = new Qm('[qm]\nmax_queue_urls = 10\nreopen_percent = 50\nslice_urls = 4\n');
+  qm = new Qm('[qm]\nmax_queue_urls = 10\nslice_urls = 4\n');
   await qm.start();
   const [half] = halves(setText('e1', urls(40)));
   const cut = new Uns(qm);

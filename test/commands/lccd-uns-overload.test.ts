@@ -178,7 +178,7 @@ describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
 
 describe('a UNS whose Queue Manager has shut it out', () => {
   it('keeps what is accepted meanwhile, a set larger than all the room included, and hands it over when there is room', async () => {
-    await start('[qm]\nmax_queue_urls = 20\nreopen_percent = 50\nslice_urls = 5\n');
+    await start('[qm]\nmax_queue_urls = 20\nslice_urls = 5\n');
     const sets = [25, 3, 60, 2].map((count, n) => Array.from({ length: count }, (_, i) => `s${n}-${i}`));
     for (const curls of sets) assert.equal(await send(...curls), 'accepted');
     await until('it is shut out', async () => !(await status())['qm_connected'] && absorbed().length === 1);

@@ -28,6 +28,7 @@ export const BM = {
     HOUR,
     'time that requests wait where no robot is before they go back to the Queue Manager',
   ),
+  'bm.name_block': count(1024, 1, 1_000_000, 'file names reserved at a time; a crash loses those not used'),
   'bm.min_free_disk_percent': percent(
     15,
     0,

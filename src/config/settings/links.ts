@@ -5,6 +5,18 @@ import { bytes, count, type Section } from './rows.js';
 export const LINKS = {
   'links.max_page_bytes': bytes(8 * MB, KB, 256 * MB, 'length of a page whose links are looked at'),
   'links.max_page_links': count(10_000, 1, 1_000_000, 'links of a page'),
+  'links.max_path_queries': count(
+    5000,
+    1,
+    10_000_000,
+    'held or waiting urls that differ in their query alone',
+  ),
+  'links.max_copies': count(
+    8,
+    2,
+    1_000_000,
+    'held pages of one content before the links of such a page are left',
+  ),
   'links.scan_per_day': count(
     100,
     0,

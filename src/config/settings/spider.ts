@@ -105,6 +105,18 @@ export const SPIDER = {
     64 * GB,
     'records that are not on disk yet at which no more are read',
   ),
+  'spider.store_max_ack_bytes': bytes(
+    MB,
+    4 * KB,
+    GB,
+    'acknowledgements waiting for a spider to read them at which no more are sent to it',
+  ),
+  'spider.store_stall_timeout_ms': ms(
+    60 * SECOND,
+    10,
+    HOUR,
+    'silence inside of a record after which a connection is cut',
+  ),
   'spider.store_metrics_listen': text(
     '',
     'endpoint where the metrics of lccstored are read',

@@ -40,7 +40,7 @@ describe('lccspider', () => {
   it('answers every line once, and goes on', async () => {
     const site = await rawServer(socket => void socket.write(answer('page')));
     const [urls, store] = [await PlayedUrlServer.start(), await PlayedStore.start()];
-    const home = newHome('max_bad_lines = 1_000_000\nconnect_timeout_ms = 500\n');
+    const home = newHome('max_bad_lines = 1_000_000\n');
     const spider = daemons.start('lccspider', home, [
       `--urlserver=127.0.0.1:${urls.port}`,
       `--store=127.0.0.1:${store.port}`,
