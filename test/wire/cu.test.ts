@@ -59,7 +59,11 @@ describe('queries of content users', () => {
     ['<!DOCTYPE query []><query/>', 103, /document type/],
     ['<?xml-stylesheet href="x"?><query/>', 103, /processing instruction/],
     [`<query prefix="${'x'.repeat(5000)}"/>`, 106, /xml\.token_bytes/],
-    [`<query ${Array.from({ length: 40 }, (_, i) => `xmlns:a${i}="b"`).join(' ')}/>`, 106, /more than 32 attributes/],
+    [
+      `<query ${Array.from({ length: 40 }, (_, i) => `xmlns:a${i}="b"`).join(' ')}/>`,
+      106,
+      /more than 32 attributes/,
+    ],
   ] as const) {
     it(`are refused: ${document.slice(0, 60)}`, () => {
       const [problem, ...more] = read(document).slice(-1);
