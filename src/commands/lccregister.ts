@@ -194,7 +194,7 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
   const text = (name: string) => textOf(context.options, name);
   const given = (name: string, what: string) => httpUrl(name, demand(context, name, what));
   const serverUrl = pending?.server ?? given('server', 'the address of the Registration Server');
-  const url = pending?.asked ?? given('url', 'the directory of the site');
+  const url = pending?.asked ?? given('url', 'the address of the site, such as http://www.example.org/');
   const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
   const docroots = textsOf(context.options, 'docroot') ?? [];
   if (docroots.length > 1)

@@ -97,7 +97,7 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
     changeOperators(context, configOf(context));
     return EXIT.ok;
   }
-  const chosen = actionOf(ACTIONS, word);
+  const chosen = actionOf(ACTIONS, word, ['operator']);
   if ((chosen.operand === '') !== (operand === '') || more.length > 0)
     throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
   const config = configOf(context);

@@ -191,7 +191,8 @@ async function ship(
   const { isSetBack, isReplaced, sharedWith } = standing;
   const { set, whole } = planOf(status, urls, site, options.set, standing);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
-  const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
+  const urlprefix = options.urlprefix ?? urls.urlprefix ?? '';
+  const start = setStart(set, urlprefix);
   let sent: DeliveryOutcome['sent'];
 
   if (whole !== undefined) {
@@ -227,7 +228,7 @@ async function ship(
   // Until it is healed the next run is to notice it, too.
   const noted = isHealed || !(isSetBack || isReplaced) ? site?.state : undefined;
   if (noted !== undefined && sent !== undefined) noteConnection(noted, now);
-  const committed = site && settle(site, sent);
+  const committed = site && settle(site, sent, urlprefix);
   if (noted !== undefined && committed === true)
     noteConnection(noted, now, {
       isAnswered: status.fullset.wanted && (isHealed || standing.isAnswered),

@@ -163,7 +163,7 @@ function findScript(words: readonly string[]): string {
 
 function endText(status: number | null, signal: NodeJS.Signals | null): string | undefined {
   if (status === 0) return undefined;
-  const how =
-    signal === null ? `with status ${status}` : `by signal ${constants.signals[signal]} (${signal})`;
-  return `find ended ${how}: the list of files is not whole`;
+  if (signal === null)
+    return `find ended with status ${status}: the list of files is not whole; mend what find says, or have it leave that out`;
+  return `find ended by signal ${constants.signals[signal]} (${signal}): the list of files is not whole`;
 }

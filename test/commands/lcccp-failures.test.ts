@@ -40,7 +40,7 @@ test('when every url was rejected the state is not kept, and the corrected run s
   assert.equal(wrong.status, 65);
   assert.match(
     wrong.stderr,
-    /all 2 urls were rejected: the state was not kept, the next run sends them again\n$/,
+    /lcccp: with urlprefix http:\/\/elsewhere\.example\.org\/ all 2 urls were rejected: the state was not kept, the next run sends them again\n$/,
   );
   assert.equal(wrong.stdout.match(/code="304"/g)?.length, 2);
   assert.deepEqual(site.files(), UNSENT);

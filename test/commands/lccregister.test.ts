@@ -174,6 +174,7 @@ describe('lccregister', { skip: noNginx }, () => {
       [64, /nothing to do; give new, check, status/, ''],
       [64, /"drop" is no action/, 'drop'],
       [64, /--pwdfile is missing/, `new --server=${server} --url=${site.url}`],
+      [64, /--url is missing: the address of the site/, `new --server=${server} --pwdfile=p`],
       [64, /--server=x: give an http or https url/, 'new --server=x --url=http://a/ --pwdfile=p'],
       [66, /--docroot=.*: there is no such directory/, `new ${usual} --docroot=${lcc.dir}/none`],
       [64, /lies below the pages, where everybody could read it/, `new ${usual} --docroot=${lcc.dir}`],

@@ -175,7 +175,7 @@ describe('lccrs', () => {
   it('refuses what cannot be', () => {
     const cases: [number, RegExp, string[]][] = [
       [64, /nothing to do; give one of list, show/, []],
-      [64, /"drop" is no action/, ['drop']],
+      [64, /"drop" is no action; give one of list, .*, mail, operator$/m, ['drop']],
       [64, /write lccrs approve ID/, ['approve']],
       [64, /write lccrs list$/m, ['list', '3']],
       [64, /"x": give a number/, ['show', 'x']],

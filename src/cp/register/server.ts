@@ -159,8 +159,8 @@ export class RegistrationServer {
     try {
       answer = Object(JSON.parse(text)) as Record<string, unknown>;
     } catch {
-      // As a proxy before it answers, which knows nothing of its JSON.
-      if (status !== 408 && status !== 429 && status < 500)
+      // As a proxy before it answers, which knows nothing of its JSON; 501 is of a server that has no POST.
+      if ((status !== 408 && status !== 429 && status < 500) || status === 501)
         throw this.#strange(`status ${status}, and no JSON`);
       const waitS = Number(retryAfter) || undefined;
       const when = waitS === undefined ? 'later' : `in ${waitS} s`;
