@@ -194,6 +194,7 @@ async function ship(
   const urlprefix = options.urlprefix ?? urls.urlprefix ?? '';
   const start = setStart(set, urlprefix);
   let sent: DeliveryOutcome['sent'];
+  let removed = 0;
 
   if (whole !== undefined) {
     // The input is not what will be sent, but only a whole input makes the state worth sending.
@@ -221,6 +222,7 @@ async function ship(
     }
     refusePartialEnd(urls, set);
     sent = { set, urls: urls.size.urls, accepted: await finish(session, site, options) };
+    if (urls.deletes < sent.urls) removed = urls.deletes - session.refusedDeletes;
   }
   await session.close();
   const isHealed =
@@ -228,7 +230,7 @@ async function ship(
   // Until it is healed the next run is to notice it, too.
   const noted = isHealed || !(isSetBack || isReplaced) ? site?.state : undefined;
   if (noted !== undefined && sent !== undefined) noteConnection(noted, now);
-  const committed = site && settle(site, sent, urlprefix);
+  const committed = site && settle(site, sent, { urlprefix, removed });
   if (noted !== undefined && committed === true)
     noteConnection(noted, now, {
       isAnswered: status.fullset.wanted && (isHealed || standing.isAnswered),

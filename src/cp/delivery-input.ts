@@ -2,6 +2,7 @@
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
+import { isDelete } from '../wire/url.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
 import type { SiteSize } from './quota.js';
 import type { NamedState } from './state/elsewhere.js';
@@ -15,6 +16,8 @@ export class DeliveryInput {
   #bytes = 0;
   /** Size of the input that was read so far. */
   readonly size: SiteSize = { urls: 0, bytes: 0 };
+  /** Removals among the urls. */
+  deletes = 0;
   /** `<provider>` of a one-shot document. */
   init: Attributes | undefined;
   set: SetKind | undefined;
@@ -37,6 +40,7 @@ export class DeliveryInput {
         url: (record, raw) => {
           this.#text += `${raw}\n`;
           this.size.urls += 1;
+          if (isDelete(record)) this.deletes += 1;
           this.size.bytes += Number(record.len ?? 0) || 0;
         },
         head: attributes => this.#head(attributes),

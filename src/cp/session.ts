@@ -16,7 +16,7 @@ import {
   type UnsEvent,
   type ProviderReport,
 } from '../wire/cp-uns/client.js';
-import type { UrlRecord } from '../wire/url.js';
+import { isDelete, type UrlRecord } from '../wire/url.js';
 
 export interface SessionOptions {
   uns: Endpoint;
@@ -59,6 +59,8 @@ export class UnsSession {
   #isConnected = false;
   #status: ProviderReport | undefined;
   #received: number | undefined;
+  /** Removals that were rejected so far. */
+  refusedDeletes = 0;
   #fate: SetFate = 'unsent';
   /** Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something
    * else. */
@@ -174,6 +176,8 @@ export class UnsSession {
   #on(event: UnsEvent): void {
     switch (event.kind) {
       case 'error':
+        // Errors of earlier fetches are never of removals.
+        if (isDelete(event.record)) this.refusedDeletes += 1;
         this.#options.onError(event.record);
         return;
       case 'initAccepted':

@@ -51,6 +51,28 @@ test('when every url was rejected the state is not kept, and the corrected run s
   assert.deepEqual(site.files(), ['state.txt']);
 });
 
+test('a removal, which the LCC takes of any url, does not hide that every other url was rejected', async () => {
+  const [keep, gone, fresh] = ['keep.html', 'gone.html', 'fresh.html'].map(name => url(name));
+  const site = makeSite(keep!, gone!);
+  assert.equal((await lcccp(1, site.first)).status, 0);
+  // That of a url that is too long is rejected, too.
+  for (const [tail, rejected] of [
+    ['', 1],
+    [`${'x'.repeat(8200)}/`, 2],
+  ] as const) {
+    const prefix = `--urlprefix=http://elsewhere.example.org/${tail}`;
+    const wrong = await lcccp(1, site.told([keep!, fresh!]), [prefix]);
+    assert.equal(wrong.status, 65, wrong.stderr);
+    assert.match(wrong.stderr, new RegExp(`all ${rejected} urls were rejected: the state was not kept`));
+  }
+  assert.match(site.files().join(' '), /unsent/);
+  receiver.sets.length = 0;
+  const right = await lcccp(1, site.told([keep!, fresh!]));
+  assert.equal(right.status, 0, right.stderr);
+  assert.deepEqual((await arrives()).curls.toSorted(), ['fresh.html', 'gone.html']);
+  assert.deepEqual(site.files(), ['state.txt']);
+});
+
 /** lcccp of provider 9, with a standard output that takes nothing. */
 async function unheard(output: 'full' | 'gone', input: string, args: string[] = []): Promise<Done> {
   const full = openSync('/dev/full', 'w');

@@ -138,23 +138,24 @@ export class MadeSet {
 
 /**
  * The set was accepted, or there was nothing to send: its state is kept, whatever of its urls was rejected or
- * of its removals the LCC holds back (code 205); but not when all urls were rejected.
+ * of its removals the LCC holds back (code 205); but not when all urls were rejected, or all but removals: an
+ * LCC takes those of urls outside the roots, too.
  * @param sent undefined: nothing was to be sent
- * @param urlprefix of the set; empty: none
+ * @param removed removals that were accepted beside other urls; urlprefix of the set, empty: none
  * @returns as `MadeSet.commit`; undefined: the state is on another machine
  * @throws LccError `data.refused` when all urls were rejected
  */
 export function settle(
   { made, elsewhere }: { made?: MadeSet | undefined; elsewhere?: unknown },
   sent: { set: SetKind; urls: number; accepted: number } | undefined,
-  urlprefix: string,
+  { urlprefix, removed }: { urlprefix: string; removed: number },
 ): boolean | undefined {
   // A wrong urlprefix would otherwise count as delivered, and the corrected run would find nothing to send.
-  if (sent !== undefined && sent.urls > 0 && sent.accepted === 0) {
+  if (sent !== undefined && sent.urls > 0 && sent.accepted === removed) {
     if (sent.set === 'partial') made?.notAccepted();
     throw new LccError(
       'data.refused',
-      `${urlprefix === '' ? '' : `with urlprefix ${urlprefix} `}all ${sent.urls} urls were rejected: the state was not kept, the next run sends them again`,
+      `${urlprefix === '' ? '' : `with urlprefix ${urlprefix} `}all ${sent.urls - removed} urls were rejected: the state was not kept, the next run sends them again`,
     );
   }
   if (sent === undefined) made?.aboutToSend();
