@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Keeps a table of vectors in step with an LCC: lccq … --stay --format=chunks -- node vectors.mjs FILE [--embed='CMD ARGS']
 // A page is one transaction, at its `delete` line. Texts whose vector is there, by `hash`, wherever they stand, are not embedded.
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { Embedder, Failure, nameOf } from './embedder.mjs';
@@ -18,6 +19,13 @@ process.stdout.on('error', () => {});
 function end(status, message) {
   process.stderr.write(`vectors: ${message}\n`);
   process.exit(status);
+}
+
+/** A process that is killed closes its pipes before its children have another parent: PF_EXITING of proc(5) says so. */
+function isLccqThere() {
+  if (process.ppid !== lccq || process.platform !== 'linux') return process.ppid === lccq;
+  const [, , , , , , flags] = readFileSync(`/proc/${lccq}/stat`, 'latin1').split(') ').at(-1).split(' ');
+  return (Number(flags) & 4) === 0;
 }
 
 const model = nameOf(values.embed);
@@ -106,7 +114,7 @@ try {
   }
   await embedder.close();
   // A run that was cut, or whose lccq was killed, has not told all pages: the next one goes on.
-  if (last === '' && process.ppid === lccq) db.exec('DELETE FROM kept');
+  if (last === '' && isLccqThere()) db.exec('DELETE FROM kept');
   process.stderr.write(`${count.pages} pages: ${count.embedded} embedded, ${count.taken} taken over\n`);
 } catch (error) {
   end(error.status ?? 70, error.message);
