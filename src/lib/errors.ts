@@ -58,6 +58,11 @@ export class LccError extends Error {
   }
 }
 
+/** True if a database is busy or its disk full: what failed is done at another time. */
+export function isPassing(error: unknown): error is LccError {
+  return error instanceof LccError && (error.code === 'try.later' || error.code === 'io.full');
+}
+
 /**
  * The exit status for anything thrown: an LccError by its code, a system error by its errno, all else a bug.
  */

@@ -1,7 +1,7 @@
 /** The JSON API, `/api/v1` below the base path (docs/frontdoor-api.md). It has no cookies: what a request may
  * do is in it. */
 import { Hono, type Context } from 'hono';
-import { LccError } from '../lib/errors.js';
+import { isPassing } from '../lib/errors.js';
 import { clientAddress } from '../web/client.js';
 import type { Account } from './account.js';
 import { meApi } from './api-me.js';
@@ -87,9 +87,10 @@ export function apiOf({ registrar, account, options, view, maxBodyBytes, failed 
     realm: 'LCC',
     failed,
     whyOf(error) {
-      const isFull = error instanceof LccError && ['io.full', 'try.later'].includes(error.code);
       const advice = 'try again later; the operator finds the reason in the log';
-      return isFull ? ['busy', 'this cannot be done now', advice] : ['failed', 'this failed', advice];
+      return isPassing(error)
+        ? ['busy', 'this cannot be done now', advice]
+        : ['failed', 'this failed', advice];
     },
   });
   return api;

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
-import { LccError } from '../lib/errors.js';
+import { isPassing } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import type { Network } from '../lib/network.js';
 import { clientAddress } from '../web/client.js';
@@ -100,7 +100,7 @@ export class RefusedRequests {
       db.write(() => db.audit.add({ event, registration: null, pid: null, by, detail }, nowMs()));
     } catch (error) {
       // Without room for the row the request is refused all the same.
-      if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) throw error;
+      if (!isPassing(error)) throw error;
     }
   }
 }

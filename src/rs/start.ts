@@ -6,7 +6,7 @@ import { RsDatabase } from '../db/rs/database.js';
 import type { Marks } from '../db/sqlite/marks.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import type { Endpoint } from '../lib/endpoint.js';
-import { LccError, type ErrorCode } from '../lib/errors.js';
+import { isPassing, LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import { logAudit } from './audit-log.js';
 import type { RsStatus } from './figures.js';
@@ -18,8 +18,6 @@ import { startUpkeep } from './start/upkeep.js';
 
 /** Where applicants connect when an endpoint names no port. */
 export const DEFAULT_RS_PORT = 9080;
-/** Others write for long, or there is no room: the next time will do. */
-const PASSING: readonly ErrorCode[] = ['try.later', 'io.full'];
 /**
  * @throws LccError `usage` where no endpoint is given, `config` without rs.url; `peer.unavailable` when
  *   another lccd-rs has the database; as RsDatabase.open
@@ -53,9 +51,8 @@ export async function startRs(services: Services): Promise<Running> {
 function marksOf(db: RsDatabase, services: Services): Marks {
   const { clock, log } = services;
   const failed = (error: unknown) => {
-    const isPassing = error instanceof LccError && PASSING.includes(error.code);
-    if (!isPassing) services.fail(error);
-    return isPassing;
+    if (!isPassing(error)) services.fail(error);
+    return isPassing(error);
   };
   const marks = db.newMarks({ clock, log, failed, noted: () => step('rs.mark.noted') });
   marks.start();

@@ -1,7 +1,7 @@
 /** Mail put together: who is written to, what, and the server that takes it. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
-import { LccError, messageOf } from '../../lib/errors.js';
+import { isPassing, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import { USES_KEPT_MS } from '../limits.js';
 import { ForgottenPasswords } from './forgotten.js';
@@ -123,8 +123,7 @@ export class RunningMail {
   /** A database that is busy or full passes: what waits for it is done at the next look. */
   #passing(error: unknown): void {
     const { log, fail } = this.#parts;
-    if (error instanceof LccError && ['try.later', 'io.full'].includes(error.code))
-      log.warn('mail waits for the database', { error: messageOf(error) });
+    if (isPassing(error)) log.warn('mail waits for the database', { error: messageOf(error) });
     else fail(error);
   }
 }

@@ -2,7 +2,7 @@
 import { Hono } from 'hono';
 import type { Services } from '../../daemon/types.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import { LccError, messageOf } from '../../lib/errors.js';
+import { isPassing, messageOf } from '../../lib/errors.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import type { NodeBindings } from '../api.js';
 import { healthz, type Health } from '../health.js';
@@ -49,7 +49,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
       try {
         recorder.add(overview);
       } catch (error) {
-        if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) throw error;
+        if (!isPassing(error)) throw error;
         log.warn('figures not kept', { error: messageOf(error) });
       }
     },

@@ -1,7 +1,7 @@
 /** Work of lccd-rs that is due by time, or when another process has written rs.db. */
 import type { Services } from '../../daemon/types.js';
 import { DatabaseWatch } from '../../db/sqlite/watch.js';
-import { LccError } from '../../lib/errors.js';
+import { isPassing } from '../../lib/errors.js';
 import type { RsOptions } from '../options.js';
 import type { RsCore } from './core.js';
 
@@ -74,7 +74,7 @@ export function startUpkeep(
     try {
       action();
     } catch (error) {
-      if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) fail(error);
+      if (!isPassing(error)) fail(error);
     }
   }
 }
