@@ -2,6 +2,7 @@
  * or put back when its Bot Manager is gone. One with a full store is left without work for a while. */
 import type { Hours } from '../config/hours.js';
 import type { QueueReader } from '../db/queue/sets.js';
+import { doubledMs } from '../lib/backoff.js';
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
@@ -170,7 +171,10 @@ export class Workers {
     if (entry === undefined || (!isRefused && entry.roomless < MAX_ROOMLESS)) return isRefused;
     const isNew = entry.restUntilMs === 0;
     if (isNew && !isRefused) entry.rests++;
-    const waitMs = restMs * (isRefused ? 1 : Math.min(MAX_REST, 2 ** Math.max(0, entry.rests - 1)));
+    const waitMs = doubledMs(
+      { minMs: restMs, maxMs: restMs * MAX_REST },
+      isRefused ? 1 : Math.max(1, entry.rests),
+    );
     const reason = `${result.message} (a url of provider ${pid})`;
     // Reported once, not for each of the requests that were on their way.
     if (isNew) this.#log.warn('Bot Manager cannot store content', { wait_ms: waitMs, pid, reason });
