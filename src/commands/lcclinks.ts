@@ -5,13 +5,12 @@ import { amount } from '../config/words.js';
 import { CrawlReader } from '../db/cache/crawl.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { compileGlob } from '../lib/glob.js';
-import { Output } from '../lib/stdio.js';
 import { Expander, type LinksCounts } from '../crawl/expander.js';
 import { LINK_LIMITS, type ExpandOptions, type FoundLink, type NofollowRule } from '../crawl/options.js';
 import { LinkOwners } from '../crawl/owners.js';
 import { expandPages, expandStreams, seedUrls } from '../crawl/run.js';
 import { complaintOf, SeedCounts } from '../crawl/seeds.js';
-import { doorSink, linkLine, streamSink, type UrlSink } from '../crawl/sinks.js';
+import { linkLine, sinkOf, type UrlSink } from '../crawl/sinks.js';
 import { productToken } from '../robots/robots-txt.js';
 import { DoorSets, type DoorSetsOptions } from '../wire/door-sets.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
@@ -116,10 +115,7 @@ class Expansion {
     this.context = context;
     this.complaints = new Complaints(context);
     this.#door = deliver && new DoorSets(deliver, 'links');
-    this.sink =
-      this.#door === undefined
-        ? streamSink(new Output(context.stdout), 'lcclinks', linkLine)
-        : doorSink(this.#door, linkLine);
+    this.sink = sinkOf(this.#door, { stdout: context.stdout, from: 'lcclinks' }, linkLine);
     this.expander = new Expander({
       options,
       db,

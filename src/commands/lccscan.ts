@@ -4,10 +4,9 @@ import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { ScanReader } from '../db/cache/scan.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { Output } from '../lib/stdio.js';
 import { audit } from '../crawl/audit.js';
 import { scan } from '../crawl/scan.js';
-import { doorSink, requestLine, streamSink } from '../crawl/sinks.js';
+import { requestLine, sinkOf } from '../crawl/sinks.js';
 import type { ScanCounts, ScanOptions } from '../crawl/types.js';
 import { DoorSets } from '../wire/door-sets.js';
 import { DELIVER_OPTION, doorLines, doorOptionsOf } from './deliver-option.js';
@@ -47,10 +46,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     }
     const deliver = doorOptionsOf(context, config);
     const door = deliver && new DoorSets(deliver, isAudit ? 'audit' : 'scan');
-    const sink =
-      door === undefined
-        ? streamSink(new Output(context.stdout), 'lccscan', requestLine)
-        : doorSink(door, requestLine);
+    const sink = sinkOf(door, { stdout: context.stdout, from: 'lccscan' }, requestLine);
     const counts = await (isAudit ? audit : scan)(db, sink, options, nowS);
     for (const line of [countLine(counts), ...doorLines(door?.counts, 'url')])
       if (context.verbose) context.say(line);

@@ -1,7 +1,7 @@
 /**
  * Sinks of urls that no owner announced: the spider door, or a stream on standard output, to be looked at.
  */
-import type { Output } from '../lib/stdio.js';
+import { Output } from '../lib/stdio.js';
 import { formatAttributes } from '../lib/xml/escape.js';
 import type { DoorSets } from '../wire/door-sets.js';
 import { formatUrl } from '../wire/url.js';
@@ -31,6 +31,15 @@ function lineOf(attributes: Parameters<typeof formatAttributes>[0]): string {
   return `<url${formatAttributes(attributes)}/>\n`;
 }
 
+/** The door, or where there is none a stream of the program `from` on `stdout`, a descriptor. */
+export function sinkOf<Url extends { pid: number }>(
+  door: DoorSets | undefined,
+  { stdout, from }: { stdout: number; from: string },
+  line: LineOf<Url>,
+): UrlSink<Url> {
+  return door === undefined ? streamSink(new Output(stdout), from, line) : doorSink(door, line);
+}
+
 export function doorSink<Url extends { pid: number }>(sets: DoorSets, line: LineOf<Url>): UrlSink<Url> {
   return {
     add: url => sets.put(url.pid, line(url)),
@@ -40,12 +49,7 @@ export function doorSink<Url extends { pid: number }>(sets: DoorSets, line: Line
   };
 }
 
-/** @param from the program that writes it */
-export function streamSink<Url extends { pid: number }>(
-  out: Output,
-  from: string,
-  line: LineOf<Url>,
-): UrlSink<Url> {
+function streamSink<Url extends { pid: number }>(out: Output, from: string, line: LineOf<Url>): UrlSink<Url> {
   out.write(streamHead({ from, set: 'partial' }));
   return {
     add: url => out.write(line(url, url.pid)),
