@@ -74,14 +74,8 @@ export class Limits {
 
   /** Inside a transaction. @throws RsRequestRefused 429 */
   demand(kind: Limit, key: number | string): void {
-    const { most } = this.#most[kind];
     const nowMs = this.#nowMs();
-    refuseFrom(
-      kind,
-      this.#most[kind],
-      this.#uses.times(kind, String(key), nowMs - TABLE[kind].inMs, nowMs, most),
-      nowMs,
-    );
+    refuseFrom(kind, this.#most[kind], this.#times(kind, key, nowMs), nowMs);
   }
 
   /** One more; inside a transaction. */
@@ -97,9 +91,11 @@ export class Limits {
 
   /** How often it may still be done now. */
   left(kind: Limit, key: number | string): number {
-    const { most } = this.#most[kind];
-    const nowMs = this.#nowMs();
-    return most - this.#uses.times(kind, String(key), nowMs - TABLE[kind].inMs, nowMs, most).length;
+    return this.#most[kind].most - this.#times(kind, key, this.#nowMs()).length;
+  }
+
+  #times(kind: Limit, key: number | string, nowMs: number): readonly number[] {
+    return this.#uses.times(kind, String(key), nowMs - TABLE[kind].inMs, nowMs, this.#most[kind].most);
   }
 }
 
