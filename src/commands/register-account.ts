@@ -5,6 +5,7 @@ import { changePassword, loginOf, type SiteAccount } from '../cp/register/accoun
 import { requireSafe } from '../cp/register/register.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
+import { utcMinute } from '../lib/when.js';
 import { crontabLines } from '../wire/crontab.js';
 import { textOf, textsOf } from './options.js';
 import type { CommandContext } from './run.js';
@@ -75,8 +76,8 @@ function givenRows(given: unknown): [string, string][] {
   if (!Array.isArray(given)) return [];
   return given.map(each => {
     const { root, at } = Object(each) as { root?: unknown; at?: unknown };
-    const until = new Date(Number(at) * 1000);
-    const time = Number.isNaN(until.getTime()) ? 'a while' : `${until.toISOString().slice(0, 16)}Z`;
+    const untilMs = Number(at) * 1000;
+    const time = Number.isNaN(new Date(untilMs).getTime()) ? 'a while' : utcMinute(untilMs);
     return ['given up', `${String(root)}, kept until ${time}; root add brings it back`];
   });
 }

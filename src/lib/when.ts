@@ -1,4 +1,4 @@
-/** Points in time as people give them: `2026-11-20T10:13:01Z`, `2026-11-20 10:13`, `1795169581`, `2h`, `3d`,
+/** Points in time as people give and read them: `2026-11-20T10:13:01Z`, `2026-11-20 10:13`, `1795169581`, `2h`, `3d`,
  * `1w`. */
 import { LccError } from './errors.js';
 
@@ -29,6 +29,11 @@ export function parseWhen(text: string, nowMs: number): number {
     );
   }
   return seconds;
+}
+
+/** `2026-11-20T10:13Z`. @throws RangeError for what is no time */
+export function utcMinute(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16)}Z`;
 }
 
 function relative(text: string, nowMs: number): number | undefined {

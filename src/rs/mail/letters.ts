@@ -4,6 +4,7 @@ import { formatUntil } from '../../config/words.js';
 import type { MailNote } from '../../db/rs/addresses.js';
 import type { MailKind } from '../../db/rs/mails.js';
 import type { Registration } from '../../db/rs/registrations.js';
+import { utcMinute } from '../../lib/when.js';
 import type { RsChange } from '../../wire/qm-rs.js';
 
 export const SUBJECTS: Readonly<Record<MailKind | 'test', string>> = {
@@ -97,9 +98,7 @@ export function changesLetter(
   count: number,
   signature: Signature,
 ): string {
-  const lines = notes.map(
-    ({ atMs, text }) => `${new Date(atMs).toISOString().slice(0, 16)}Z  ${shown(text)}`,
-  );
+  const lines = notes.map(({ atMs, text }) => `${utcMinute(atMs)}  ${shown(text)}`);
   const more = count - notes.length;
   return letter(
     [
@@ -136,7 +135,7 @@ export function testLetter(signature: Signature): string {
  * the Queue Manager */
 export function givenTexts({ given, until }: Readonly<Record<string, unknown>>): readonly string[] {
   if (!Array.isArray(given) || typeof until !== 'number') return [];
-  const at = `${new Date(until * 1000).toISOString().slice(0, 16)}Z`;
+  const at = utcMinute(until * 1000);
   return [
     `directories without the file were given up: nothing is fetched of them; what is kept of them is removed ${at}, unless they are proven again before`,
     'if it was not you, have another password sent to this address, log in and prove them again',
