@@ -43,7 +43,7 @@ test('asks for facts where names would be printed, and only there', () => {
   }
 });
 
-test('what find tells of a file is what stat tells; links and times before 1970 are left to stat', async () => {
+test('find reports of a file the same as stat; links and times before 1970 are left to stat', async () => {
   const tree = join(dir, 'tree');
   mkdirSync(join(tree, 'sub'), { recursive: true });
   const plain = ['a', 'with  two spaces', 'line\nbreak', 'f 1 2.3 x'].map(name => join(tree, name));

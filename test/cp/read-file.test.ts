@@ -35,7 +35,7 @@ test('tells length, time and md5 of files small, empty and larger than the buffe
   }
 });
 
-test('tells of many files together what it tells of each, in the order of their names', () => {
+test('reports many files together as it reports each, in the order of their names', () => {
   const names = Array.from({ length: 60 }, (_, i) => {
     const path = join(dir, `together-${i}`);
     if (i % 7 === 3) return path;

@@ -47,7 +47,7 @@ async function suffer(crashAt: string): Promise<void> {
   }
 }
 
-describe('content that suffered is found and fetched again, whoever is killed meanwhile', () => {
+describe('damaged content is found and fetched again, whichever daemon is killed meanwhile', () => {
   for (const step of ['qm.refetch.committed', 'qm.synced.noted', 'bm.store.synced']) {
     it(`killed at ${step}`, () => suffer(step));
   }

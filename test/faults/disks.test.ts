@@ -73,7 +73,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
   }
 
   longIt(
-    'with less room than one file needs takes what comes behind it, and the file when there is room',
+    'with less room than one file needs takes the files after it, and that file when there is room',
     async () => {
       await withStoreDisk(24 * MB, 'bot.max_content_bytes = "100MB"\nbm.min_free_disk_percent = 0\n');
       site.pages.set('/larger.html', 'x'.repeat(30 * MB));

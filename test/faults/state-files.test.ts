@@ -133,7 +133,7 @@ const CELLS: Readonly<Record<string, Cell>> = {
   },
   'lcc.db and names.db': {
     files: [...database('lcc.db'), ...database('store/names.db')],
-    // The Bot Manager has begun a names.db anew meanwhile, and would refuse the one before.
+    // The Bot Manager has made a new names.db meanwhile, and would refuse the one before.
     outcome: {
       older: { refused: OLDER },
       removed: { refused: /lcc\.db: not there/, back: database('lcc.db') },

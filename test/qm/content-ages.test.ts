@@ -209,7 +209,7 @@ test('many rows go in pages; a Queue Manager that dies between two goes on', asy
   assert.equal(bench.value('SELECT filesused FROM pidb'), 0);
 });
 
-test('content that was announced anew stays until that is fetched, however old it is', async () => {
+test('content that was announced again stays until that is fetched, however old it is', async () => {
   start({ expireMs: 10 * DAY_MS });
   ages.run();
   await store('a', 'b', 'c');

@@ -6,7 +6,7 @@ import { damagePages, spoil } from '../support/damage.js';
 import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
 
-test('sets that are missing at the start are told anew from the urls, and fetched in order', async () => {
+test('sets that are missing at the start are found again from the urls, and fetched in order', async () => {
   const qm = new Qm();
   try {
     await qm.start();

@@ -28,7 +28,7 @@ function deleting(freed: string): { deletions: Deletions; gone: number[]; close:
 const filesOf = (asked: readonly DeleteRequest[]) =>
   asked.map(({ machineId, fileId }) => `${machineId}/${fileId}`);
 
-test('a machine that is away below a relay is asked again when the relay names it anew, and no other twice', () => {
+test('a machine that is away below a relay is asked again when the relay names it again, and no other twice', () => {
   const { deletions, gone, close } = deleting("('m1', 'a'), ('m2', 'b'), ('m2', 'c')");
   const relay = target();
   deletions.setMachines(relay, ['m1', 'm2']);

@@ -228,7 +228,7 @@ test('a set with many deletes of which the rest never comes removes nothing', as
   assert.equal(bench.value('SELECT fullsetwanted FROM pidb'), 'cache crash');
 });
 
-test('no more than so many sets of a provider are held; for what is given up a full set is wanted', async () => {
+test('the sets of a provider that are held have a limit; for what is given up a full set is wanted', async () => {
   await store(...names(0, 10));
   for (let n = 0; n < MAX_HELD_SETS; n++) await send(deletes(...names(0, 8)), { digest: `d${n}` });
   assert.equal(bench.value('SELECT fullsetwanted FROM pidb'), null);

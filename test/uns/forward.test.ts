@@ -251,7 +251,7 @@ describe('sessions', () => {
     assert.deepEqual(a.noted, ['2.1', '3.1']);
   });
 
-  it('are noted after their sets when those tell of earlier ones', async () => {
+  it('are noted after their sets when those report earlier ones', async () => {
     const a = uns('later');
     a.connect();
     await a.until([]);

@@ -26,7 +26,7 @@ test('a queue as it is in order agrees with its sets', () => {
   assert.equal(disagreement(bench.db), undefined);
 });
 
-test('sets told anew from the urls alone are fetched in the same order, and keep their age', () => {
+test('sets found again from the urls alone are fetched in the same order, and keep their age', () => {
   const before = order();
   const ages = bench.all('SELECT psetid, pid, absorbedat FROM qpsdb ORDER BY psetid');
   assert.equal(rebuild(), 3);

@@ -37,7 +37,7 @@ test('a url submitted again while its part is put back stays in its set', async 
   assert.equal(disagreement(bench.db), undefined);
 });
 
-test('parts told anew from the urls have all places of their set, so that it is whole when they are back', async () => {
+test('parts found again from the urls have all places of their set, so that it is whole when they are back', async () => {
   await bench.send(7, [url('a'), url('b', { tod: '5' }), url('c', { tod: '6' })]);
   postpone('b', 5);
   postpone('c', 6);

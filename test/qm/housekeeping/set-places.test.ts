@@ -45,7 +45,7 @@ test('of thousands of sets the first are looked at before anything is fetched, t
   assert.equal(setsOf(bench.store.queue).length, SETS);
 });
 
-test('what is found later ends the Queue Manager, and the next one tells the sets anew', () => {
+test('what is found later ends the Queue Manager, and the next one finds the sets again', () => {
   bench.db.exec('DELETE FROM qpsdb WHERE psetid = 2300');
   const chore = places(2);
   chore.begin();
