@@ -1,5 +1,5 @@
-/** Points in time as people give and read them: `2026-11-20T10:13:01Z`, `2026-11-20 10:13`, `1795169581`, `2h`, `3d`,
- * `1w`. */
+/** Points in time as people give and read them: `2026-11-20T10:13:01Z`, `2026-11-20 10:13`, `1795169581`,
+ * `2h`, `3d`, `1w`. */
 import { LccError } from './errors.js';
 
 const UNIT_MS: Record<string, number> = {
