@@ -2,6 +2,7 @@
  * ones, too, or an attacker would see the difference) are answered one after the other, ever more slowly. */
 import { doubledMs } from './backoff.js';
 import type { Clock } from './clock.js';
+import { setNewest } from './newest.js';
 
 const FREE_FAILURES = 3;
 const DELAY = { minMs: 100, maxMs: 5000 };
@@ -39,14 +40,8 @@ export class LoginBackoff {
     const known = this.#suspects.get(key);
     const fresh = known === undefined || nowMs - known.nextMs > FORGOTTEN_AFTER_MS;
     const failures = fresh ? 1 : known.failures + 1;
-    this.#suspects.delete(key);
-    this.#suspects.set(key, { failures, nextMs: Math.max(known?.nextMs ?? 0, nowMs + intervalMs(failures)) });
-    if (this.#suspects.size > MAX_REMEMBERED) {
-      for (const oldest of this.#suspects.keys()) {
-        this.#suspects.delete(oldest);
-        break;
-      }
-    }
+    const nextMs = Math.max(known?.nextMs ?? 0, nowMs + intervalMs(failures));
+    setNewest(this.#suspects, key, { failures, nextMs }, MAX_REMEMBERED);
   }
 
   succeeded(account: string, address: string): void {

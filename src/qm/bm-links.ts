@@ -3,6 +3,7 @@ import type { Connection } from '../daemon/types.js';
 import { nameOf } from '../db/names/naming.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { setNewest } from '../lib/newest.js';
 import type { FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';
 import type { LinkOptions } from '../wire/messages.js';
@@ -125,12 +126,8 @@ export class BmLinks {
   }
 
   #noteLeft(machineIds: readonly string[]): void {
-    for (const machineId of machineIds) {
-      this.#left.delete(machineId);
-      this.#left.set(machineId, this.#options.link.clock.nowMs());
-      const [oldest] = this.#left.keys();
-      if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
-    }
+    const nowMs = this.#options.link.clock.nowMs();
+    for (const machineId of machineIds) setNewest(this.#left, machineId, nowMs, MAX_LEFT);
   }
 
   #hello(link: Link, offer: Offer): void {
@@ -210,15 +207,13 @@ export class BmLinks {
     this.#options.log.error('Bot Manager refused', { peer: link.name, machine: machineId, error: why });
     this.#machines.drop(link, machineId);
     link.refused.add(machineId);
-    this.#refusals.delete(machineId);
     const storeId = offer?.storeIds[offer.machineIds.indexOf(machineId)];
-    this.#refusals.set(machineId, {
+    const refusal = {
       reason: why,
       atMs: this.#options.link.clock.nowMs(),
       storeId: storeId === UNKNOWN_STORE ? undefined : storeId,
-    });
-    const [oldest] = this.#refusals.keys();
-    if (this.#refusals.size > MAX_REFUSALS && oldest !== undefined) this.#refusals.delete(oldest);
+    };
+    setNewest(this.#refusals, machineId, refusal, MAX_REFUSALS);
     refuseMachine(link.peer, link.relays, machineId, why);
   }
 }

@@ -5,6 +5,7 @@ import type { FuseTerms } from '../db/queue/held-removals.js';
 import type { Gone } from '../db/truth/gone.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
+import { setNewest } from '../lib/newest.js';
 import { fuseLimit, type FuseRules } from './fuse.js';
 
 const DAY_MS = 86_400_000;
@@ -38,10 +39,7 @@ export class GonePages implements GoneRules {
   keptBack(pid: number, curl: string, removed: number): void {
     const atMs = this.#clock.monotonicMs();
     const isSaid = atMs - (this.#keptAtMs.get(pid) ?? -Infinity) < DAY_MS;
-    this.#keptAtMs.delete(pid);
-    this.#keptAtMs.set(pid, atMs);
-    const [oldest] = this.#keptAtMs.keys();
-    if (this.#keptAtMs.size > MOST && oldest !== undefined) this.#keptAtMs.delete(oldest);
+    setNewest(this.#keptAtMs, pid, atMs, MOST);
     if (isSaid) return;
     this.#log.warn('removals held back: more pages are gone than may go in a day', {
       pid,

@@ -2,6 +2,7 @@
  * the operator can mend that, and must hear of it once, not with each url. */
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
+import { setNewest } from '../lib/newest.js';
 import type { FetchDone } from '../wire/fetch.js';
 
 /** Remembered; of more the oldest are forgotten. */
@@ -44,10 +45,7 @@ export class RefusedLogins {
         refusal.stands = true;
         return;
       }
-      this.#refusals.delete(pid);
-      const [oldest] = this.#refusals.keys();
-      if (oldest !== undefined && this.#refusals.size >= MAX_PROVIDERS) this.#refusals.delete(oldest);
-      this.#refusals.set(pid, { login, toldMs: nowMs, stands: true });
+      setNewest(this.#refusals, pid, { login, toldMs: nowMs, stands: true }, MAX_PROVIDERS);
       this.#log.warn(
         'login of a provider refused by its site: what the site refuses is removed; set another login (lccpidb set --loginfile), then run lccctl want-full',
         { pid, code: UNAUTHORIZED },

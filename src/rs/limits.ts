@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import { limitIn, valueOf, type NumberKey, type Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
+import { setNewest } from '../lib/newest.js';
 import { RsRequestRefused, tooOften } from './refusal.js';
 
 const HOUR_MS = 3_600_000;
@@ -161,9 +162,7 @@ export class LoginGuard {
   }
 
   #put(network: string, times: number[]): void {
-    this.#wrong.delete(network);
-    if (times.length > 0) this.#wrong.set(network, times);
-    const [oldest = ''] = this.#wrong.keys();
-    if (this.#wrong.size > MAX_NETWORKS) this.#wrong.delete(oldest);
+    if (times.length > 0) setNewest(this.#wrong, network, times, MAX_NETWORKS);
+    else this.#wrong.delete(network);
   }
 }

@@ -4,6 +4,7 @@
  * has put into the browser is worth nothing. Nobody else writes them: what has been read of one is remembered
  * until it ends here.
  */
+import { setNewest } from '../lib/newest.js';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
@@ -110,9 +111,7 @@ export class WebSessions {
     if (row === undefined) return undefined;
     const { kind, account, mark, madeMs, seenMs } = row;
     const session = { kind, account, mark, madeMs, seenMs, formToken: formTokenOf(token) };
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(id, session);
+    setNewest(this.#known, id, session, MAX_KNOWN);
     return session;
   }
 

@@ -3,6 +3,7 @@
  * changes, whether it is gone, and what its owner's announcement was worth. All methods run inside the
  * caller's transaction.
  */
+import { setNewest } from '../../lib/newest.js';
 import { isSameContent, type Held } from '../cache/held.js';
 import { NOISY_S, type AuditLook, type AuditSamples } from '../truth/audits.js';
 import type { Gone } from '../truth/gone.js';
@@ -93,10 +94,7 @@ export class Observer {
     if ((flags & UNASKED) === 0 || (flags & FLAG_AUDIT) !== 0) return true;
     if (held === undefined || isSameContent(held, came)) return true;
     const last = this.#lastChanges.get(pid);
-    this.#lastChanges.delete(pid);
-    this.#lastChanges.set(pid, { from: held.md5, to: came.md5 });
-    const [oldest] = this.#lastChanges.keys();
-    if (this.#lastChanges.size > MOST_CHANGES && oldest !== undefined) this.#lastChanges.delete(oldest);
+    setNewest(this.#lastChanges, pid, { from: held.md5, to: came.md5 }, MOST_CHANGES);
     if (last?.to !== came.md5 || last.from === held.md5) return true;
     return this.isGone(row, held, SAME_AS_OTHERS, nowS, true);
   }

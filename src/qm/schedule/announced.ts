@@ -3,6 +3,7 @@
  * less. Announced bytes keep others waiting, so those who announce too much are believed less each time, and
  * nobody more than has come of it lately.
  */
+import { setNewest } from '../../lib/newest.js';
 
 /** How slowly earlier fetches are forgotten. */
 const FORGET = 0.8;
@@ -46,12 +47,7 @@ export class AllAnnounced {
 
   of(pid: number): Announced {
     const known = this.#of.get(pid) ?? new Announced();
-    this.#of.delete(pid);
-    this.#of.set(pid, known);
-    for (const oldest of this.#of.keys()) {
-      if (this.#of.size <= MOST_REMEMBERED) break;
-      this.#of.delete(oldest);
-    }
+    setNewest(this.#of, pid, known, MOST_REMEMBERED);
     return known;
   }
 }

@@ -4,6 +4,7 @@
  * TAB WHY`.
  */
 import { closeSync, openSync } from 'node:fs';
+import { parseUrl } from '../../fetch/target.js';
 import { ByteLines, utf8Of } from '../../lib/byte-lines.js';
 import { LccError, reasonOf } from '../../lib/errors.js';
 import { readChunks } from '../../lib/stdio.js';
@@ -225,12 +226,4 @@ export function readListLine(line: string | undefined, number: number): UrlTerms
 function asciiOrUtf8(line: string): string {
   if (isUtf8(Buffer.from(line, 'latin1'))) return utf8Of(line);
   return line.replace(BEYOND_ASCII, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
