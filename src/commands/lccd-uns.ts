@@ -27,6 +27,11 @@ export const command: CommandSpec = {
       help: 'where lcclinks and lccscan deliver; a Unix socket, open to its user alone; may be repeated',
       repeat: true,
     },
+    {
+      flags: '--listen-push <ENDPOINT>',
+      help: 'where lccd-rs delivers what is pushed; a Unix socket; may be repeated',
+      repeat: true,
+    },
     { flags: '--id <NAME>', sets: 'uns.id', help: 'name of this UNS and its spool (default: uns.id)' },
     CONFIG_OPTION,
   ],
@@ -35,13 +40,22 @@ export const command: CommandSpec = {
     const [qm] = endpointsOf(context, 'qm');
     const doorsOf = (option: string) =>
       context.options[option] === undefined ? [] : endpointsOf(context, option);
-    const doors = { front: doorsOf('listenDoor'), spider: doorsOf('listenSpider') };
-    const open = doors.spider.find(({ kind }) => kind !== 'unix');
-    if (open !== undefined)
-      throw new LccError(
-        'usage',
-        `--listen-spider=${formatEndpoint(open)}: nobody logs in there; give a Unix socket: unix:PATH`,
-      );
+    const doors = {
+      front: doorsOf('listenDoor'),
+      spider: doorsOf('listenSpider'),
+      push: doorsOf('listenPush'),
+    };
+    for (const [option, endpoints] of [
+      ['--listen-spider', doors.spider],
+      ['--listen-push', doors.push],
+    ] as const) {
+      const open = endpoints.find(({ kind }) => kind !== 'unix');
+      if (open !== undefined)
+        throw new LccError(
+          'usage',
+          `${option}=${formatEndpoint(open)}: nobody logs in there; give a Unix socket: unix:PATH`,
+        );
+    }
     // Files are synced in libuv's pool, and the file system makes those durable together that are synced at
     // the same time: with four threads a crowd of small sets takes more than twice as long. Must be set
     // before the pool is used.

@@ -22,6 +22,7 @@ import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
 import { GivenRoots, type GivenRoot } from '../db/providers/given-roots.js';
+import { PushDays } from '../db/truth/pushes.js';
 import { TruthReader } from '../db/truth/reader.js';
 import { noteChange } from '../db/sqlite/restored.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
@@ -316,6 +317,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
       wait,
       givenroots,
       truth: new TruthReader(db).read(Math.floor(nowMs / 1000), pid)[0],
+      pushes: new PushDays(db).of(pid, Math.floor(nowMs / 1000)),
       absent: readAbsentPages(db, pid),
     }),
   );

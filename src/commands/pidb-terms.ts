@@ -12,6 +12,7 @@ import {
 } from '../config/hours.js';
 import type { ProviderTerms } from '../db/providers/pidb.js';
 import { LccError } from '../lib/errors.js';
+import { parseDoors, PUSH_DOORS } from '../wire/push.js';
 import type { OptionSpec, OptionValues } from './run.js';
 
 export const TERM_OPTIONS: OptionSpec[] = [
@@ -40,6 +41,10 @@ export const TERM_OPTIONS: OptionSpec[] = [
   {
     flags: '--scan-per-day <N>',
     help: 'urls a day that lccscan asks for; default = links.scan_per_day, scan_percent_per_day',
+  },
+  {
+    flags: '--push <DOORS>',
+    help: 'doors by which its pages may be pushed: indexnow,ping,feed; none = by no door',
   },
   { flags: '--group <NAME>', help: 'shares qm.group_lanes with others of that name; none = with nobody' },
   {
@@ -132,6 +137,7 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
       orDefault(integer(0, MAX_SCAN_URLS)),
       'give a number of urls up to a billion, or default',
     ),
+    ...read('push', text => parseDoors(text)?.join(','), `give some of ${PUSH_DOORS.join(',')}, or none`),
     ...read('groupname', groupName, 'give a name without blanks, 255 characters at most; none = no group'),
     ...read('useragent', orDefault(headerText), 'give one line of printable ASCII, or default'),
   };

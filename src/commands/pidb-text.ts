@@ -9,6 +9,7 @@ import { isAllFailed, type Wait } from '../run/look/queue.js';
 import { amount } from '../config/words.js';
 import { NO_PASSWORD } from '../lib/password.js';
 import { codeText } from '../wire/codes.js';
+import type { PushTruth } from '../db/truth/pushes.js';
 import type { ProviderTruth } from '../db/truth/reader.js';
 
 /** Errors of one code. */
@@ -32,6 +33,7 @@ interface Circumstances {
   /** Roots that a reset of the password has given up. */
   givenroots: readonly GivenRoot[];
   truth: ProviderTruth | undefined;
+  pushes: PushTruth;
   /** Absent pages of a crawl. */
   absent: AbsentPages | undefined;
 }
@@ -49,7 +51,18 @@ export function providerText(
   loginUser: string | null | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, givenroots, truth, absent }: Circumstances,
+  {
+    nowMs,
+    slots,
+    fullSetPeriodMs,
+    failure,
+    retryAtMs,
+    wait,
+    givenroots,
+    truth,
+    pushes,
+    absent,
+  }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -81,6 +94,7 @@ export function providerText(
     ['pace', paceText(provider.pacems)],
     ['spider', provider.spider ? 'yes' : 'no'],
     ['scan', scanText(provider)],
+    ['push', provider.push === '' ? 'by no door' : provider.push.replaceAll(',', ', ')],
     ['group', provider.groupname ?? 'none'],
     ['enforce', provider.enforce ? 'yes' : 'no'],
     ['fuse', fuseText(provider)],
@@ -102,6 +116,7 @@ export function providerText(
         : `${provider.lastconnseq} from ${provider.lastconnip || 'this machine'}${provider.lastconntime === 0 ? '' : `, ${localTime(provider.lastconntime * 1000)}`}`,
     ],
     ['truthfulness', truthText(truth)],
+    ['pushes', pushesText(pushes)],
     ['last set', provider.lastset === 0 ? 'never' : localTime(provider.lastset * 1000)],
   ];
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
@@ -121,6 +136,17 @@ function truthText(truth: ProviderTruth | undefined): string {
     audit === undefined
       ? 'not audited'
       : `of ${audit.settled} audited ${audit.silent} silent: ${round(100 * audit.least)} to ${round(100 * audit.most)} % of all`,
+  ].join('; ');
+}
+
+/** `35 of 100, slow; 120 looked at in 30 days, 30 had changed, 80 had not, 5 were gone` */
+function pushesText({ score, isSlow, days }: PushTruth): string {
+  const sum = (name: 'fetched' | 'changed' | 'same' | 'gone') =>
+    days.reduce((total, day) => total + day[name], 0);
+  if (days.length === 0) return 'none';
+  return [
+    score === undefined ? 'too few for a score' : `${score} of 100${isSlow ? ', slow' : ''}`,
+    `${sum('fetched')} looked at in 30 days, ${sum('changed')} had changed, ${sum('same')} had not, ${sum('gone')} were gone`,
   ].join('; ');
 }
 
@@ -163,7 +189,7 @@ function fetchedText(
     failure,
     retryAtMs,
     wait,
-  }: Omit<Circumstances, 'fullSetPeriodMs' | 'givenroots' | 'truth' | 'absent'>,
+  }: Omit<Circumstances, 'fullSetPeriodMs' | 'givenroots' | 'truth' | 'pushes' | 'absent'>,
 ): string {
   const obstacle = obstacleOf(standing, nowMs, slots);
   const { state, until_ms: untilMs } =

@@ -16,7 +16,7 @@ import {
   type Slots,
 } from '../config/hours.js';
 import { hostOf } from './hosts-of.js';
-import type { SetClass } from '../wire/origin.js';
+import { LINKS, type SetClass } from '../wire/origin.js';
 import { hostOfGroup, priorityOf, type ProviderLanes } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
@@ -279,7 +279,7 @@ export class KnownProviders {
       areStored,
     });
     const fresh: Known = {
-      ...this.#waits.begin(provider, () => (order.nextClass() ?? 0) !== 0),
+      ...this.#waits.begin(provider, () => (order.nextClass() ?? 0) >= LINKS),
       lanes: this.#table.provider(pid),
       terms: { roots: [], accept: [] },
       isInside: () => false,

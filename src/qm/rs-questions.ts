@@ -1,6 +1,7 @@
 /** Questions of a Registration Server to the Queue Manager. Nothing is changed, and there are no secrets in
  * answers. */
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
+import { PushableStore } from '../db/providers/pushable.js';
 import { RegisteredStore } from '../db/providers/registered.js';
 import { UrlStandings } from '../db/queue/url-standings.js';
 import type { Db } from '../db/sqlite/open.js';
@@ -13,6 +14,7 @@ export class RsQuestions {
   readonly #db: Db;
   readonly #registered: RegisteredStore;
   readonly #standings: UrlStandings;
+  readonly #pushable: PushableStore;
 
   readonly #clock: Pick<Clock, 'nowMs'>;
 
@@ -28,6 +30,7 @@ export class RsQuestions {
     this.#clock = clock;
     this.#registered = new RegisteredStore(db);
     this.#standings = new UrlStandings(db, MAX_RS_ROWS);
+    this.#pushable = new PushableStore(db);
   }
 
   answer(question: RsQuestion): RsAnswer {
@@ -44,6 +47,10 @@ export class RsQuestions {
         return { ok: { providers: this.#registered.count } };
       case 'life':
         return { ok: { lives: this.#livesOf(question.pid, question.url) } };
+      case 'push': {
+        const { pid, host } = question;
+        return { ok: { targets: pid === 0 ? this.#pushable.at(host) : this.#pushable.of(pid) } };
+      }
       case 'urls': {
         const { pid, urls } = question;
         return { ok: { urls: urls.map(url => this.#standings.of(pid, url)) } };

@@ -4,7 +4,15 @@
  * provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import { isGated, isNeedless, isRefreshOnly, rowStateOf, UNASKED, type WaitingRow } from '../db/queue/row.js';
+import {
+  FLAG_SLOW,
+  isGated,
+  isNeedless,
+  isRefreshOnly,
+  rowStateOf,
+  UNASKED,
+  type WaitingRow,
+} from '../db/queue/row.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -110,7 +118,7 @@ export class Sending {
           continue;
         }
         if (passage === 'closed') {
-          const againMs = unasked.gate.againMs(row);
+          const againMs = unasked.againMs(row);
           const url = { set, pos: row.pos };
           // safeguard: one origin that is left alone not holding up another
           if (known.silent.isSpread && unasked.origins.setAside(lane.pid, url, againMs)) continue;
@@ -156,6 +164,7 @@ export class Sending {
     const { unasked, waits, workers, table } = this.#parts;
     const { gate } = unasked;
     const { terms } = known;
+    if (unasked.mustWait(row, nowMs)) return 'closed';
     const passage = gate.passageOf(row, terms);
     if ((passage !== 'go' && passage !== 'ask') || !isGated(row)) return passage;
     if (!workers.takesUnasked(worker)) {
@@ -226,6 +235,7 @@ export class Sending {
       url: row.furl ?? row.curl,
       login: known.terms.login,
     });
+    if ((row.flags & FLAG_SLOW) !== 0) unasked.slowPushes.sent(row.pid, nowMs);
     const isLastTry = store.results.retries.isLast(row.tries);
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms, isLastTry }, validators));
   }

@@ -12,17 +12,18 @@
  * The last transaction, for most sets the only one, is shared with sets of other providers that end at the
  * same time.
  */
-import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
+import { countsOf, type SetCounts, type SetState, type UrlReading } from '../db/queue/absorb.js';
+import type { WaitingSet } from '../db/queue/sets.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions } from '../lib/states.js';
 import { step } from '../lib/steps.js';
-import { classOf } from '../wire/origin.js';
 import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { closeSet, giveUpSet } from './close-set.js';
 import { fuseLimit, holdRemovals, isWithinFuse, mayExceedFuse } from './fuse.js';
 import { mtimeOf } from '../wire/mtime.js';
+import { kindOf } from './set-kind.js';
 import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
 import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
@@ -54,6 +55,9 @@ export class SetAbsorption {
   readonly #release: () => void;
   readonly #reading: UrlReading;
   readonly #full: boolean;
+  readonly #kind;
+  /** Made beside it in the transaction that is under way. */
+  #beside: WaitingSet | undefined;
   /** True if its deletes are noted, to be judged when the set has been read. */
   #withheld: boolean;
   #state: SetState | undefined;
@@ -85,6 +89,7 @@ export class SetAbsorption {
     this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf };
     // safeguard: memory of what was absorbed
     this.#state = options.store.absorb.sets.find(uns, head.entry);
+    this.#kind = kindOf(options.store, head, this.#state, this.#nowS());
     this.#withheld =
       this.#state === undefined
         ? mayExceedFuse(options.store, head, this.#full, options.fuse)
@@ -190,8 +195,8 @@ export class SetAbsorption {
     // A rollback must leave the state as it was: work on a copy.
     const state = this.#state === undefined ? this.#begin() : { ...this.#state };
     const isInside = store.providers.insideOf(this.#head.pid);
-    const of = { full: this.#full, withheld: this.#withheld, class: classOf(this.#head.origin) };
-    store.absorb.apply(state, { ...of, isLast, isInside }, this.#slice, this.#reading, this.#nowS());
+    const of = { full: this.#full, withheld: this.#withheld, ...this.#kind, isLast, isInside };
+    this.#beside = store.absorb.apply(state, of, this.#slice, this.#reading, this.#nowS());
     return state;
   }
 
@@ -339,6 +344,8 @@ export class SetAbsorption {
   }
 
   #tell(state: SetState | undefined): void {
+    if (this.#beside !== undefined) this.#options.onSet(this.#beside);
+    this.#beside = undefined;
     const changed = state === undefined ? 0 : state.duplicate + state.deleted;
     this.#options.onCommit(this.#head.pid, changed > this.#changed);
     this.#changed = changed;
@@ -380,10 +387,6 @@ export class SetAbsorption {
   #nowS(): number {
     return Math.floor(this.#options.clock.nowMs() / 1000);
   }
-}
-
-function countsOf({ queued, duplicate, unchanged, deleted }: SetState): SetCounts {
-  return { queued, duplicate, unchanged, deleted };
 }
 
 export function isRefusal(answer: SetCounts | SetRefusal): answer is SetRefusal {

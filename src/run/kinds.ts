@@ -70,7 +70,9 @@ export const KINDS: readonly DaemonKind[] = [
         ...uns.listen.map(endpoint => `--listen=${endpoint}`),
         `--qm=${socket('qm-uns.sock')}`,
         `--listen-spider=${socket('spider.sock')}`,
-        ...(rs.listen.length === 0 ? [] : [`--listen-door=${socket('uns-door.sock')}`]),
+        ...(rs.listen.length === 0
+          ? []
+          : [`--listen-door=${socket('uns-door.sock')}`, `--listen-push=${socket('uns-push.sock')}`]),
       ],
     ],
   },

@@ -303,7 +303,9 @@ function digested({ header, content }: { header: SpoolHeader; content: readonly 
 function headOf({ entry, label }: SpooledSet, { header, md5 }: Verified): SetHead {
   const set = header['set'] === 'full' ? 'full' : 'partial';
   const urlprefix = String(header['urlprefix'] ?? '');
-  const origin = readOrigin(header['origin'] === undefined ? undefined : String(header['origin']));
+  const origin = readOrigin({
+    origin: header['origin'] === undefined ? undefined : String(header['origin']),
+  });
   return {
     entry: entry.id,
     pid: Number(header['pid']),

@@ -149,6 +149,11 @@ export class UnsServer {
     this.#spiderDoor.accept(connection).catch(this.#parts.fail);
   }
 
+  /** A daemon that hears of pushes has connected. */
+  acceptPusher(connection: Connection): void {
+    this.#spiderDoor.acceptPusher(connection).catch(this.#parts.fail);
+  }
+
   /** A new connection to the Queue Manager. */
   serveQueueManager(connection: Connection): void {
     this.#forwarder.serve(connection).catch(this.#parts.fail);

@@ -1,11 +1,11 @@
-/**
- * Where what nobody announced comes in: links, scans and audits (docs/design/spidering.md), by a Unix socket
- * whose permission is the login. Many sets on one connection, each of one provider and for itself: it is
- * answered in its turn when it is on disk, or when it is refused, and the next goes on all the same. While
- * MAX_UNANSWERED are not answered nothing more is read.
- */
+/** Where what its owner did not announce comes in: pushes, links, scans and audits (docs/design/spidering.md,
+ * docs/design/push.md), by a Unix socket whose permission is the login; a second one takes pushes alone.
+ * Many sets on one connection, each of one provider and for itself: it is answered in its turn when it is on
+ * disk, or when it is refused, and the next goes on all the same. While MAX_UNANSWERED are not answered
+ * nothing more is read. */
 import { MAX_REPLY_BYTES } from './options.js';
 import type { Connection } from '../daemon/types.js';
+import type { Provider } from '../db/providers/pidb.js';
 import { limitText } from '../config/settings/index.js';
 import { Conversation } from '../lib/conversation.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -17,6 +17,7 @@ import {
   type CpEvent,
   type SentUrl,
 } from '../wire/cp-uns/server.js';
+import { isPush, type SetOrigin } from '../wire/origin.js';
 import { Refusal } from '../wire/refusal.js';
 import { acceptSet } from './acceptance.js';
 import type { SessionParts } from './session.js';
@@ -47,10 +48,15 @@ export class SpiderDoor {
     this.#parts = parts;
   }
 
+  /** One that may only push. Never rejects but for a bug. */
+  acceptPusher(connection: Connection): Promise<void> {
+    return this.accept(connection, true);
+  }
+
   /** Never rejects but for a bug. */
-  async accept({ socket, peer }: Connection): Promise<void> {
+  async accept({ socket, peer }: Connection, isPusher = false): Promise<void> {
     const talk = new Conversation(socket, `spider door ${peer}`, this.#parts.clock);
-    const ended = this.#converse(talk).finally(() => {
+    const ended = this.#converse(talk, isPusher).finally(() => {
       this.#open.delete(talk);
       talk.destroy();
     });
@@ -64,9 +70,9 @@ export class SpiderDoor {
     await Promise.allSettled(this.#open.values());
   }
 
-  async #converse(talk: Conversation): Promise<void> {
+  async #converse(talk: Conversation, isPusher: boolean): Promise<void> {
     const { options, log } = this.#parts;
-    const visit = new Visit(this.#parts, talk);
+    const visit = new Visit(this.#parts, talk, isPusher);
     let refusal: Refusal | undefined;
     try {
       await visit.run();
@@ -91,14 +97,17 @@ class Visit {
   readonly #parts: SpiderDoorParts;
   readonly #talk: Conversation;
   readonly #reader: CpReader;
+  /** True if it may only push. */
+  readonly #isPusher: boolean;
   #set: OpenSet | undefined;
   #unanswered = 0;
   /** The answers so far, in their order. */
   #answers: Promise<void> = Promise.resolve();
 
-  constructor(parts: SpiderDoorParts, talk: Conversation) {
+  constructor(parts: SpiderDoorParts, talk: Conversation, isPusher: boolean) {
     this.#parts = parts;
     this.#talk = talk;
+    this.#isPusher = isPusher;
     this.#reader = new CpReader(parts.options.xml, 'spider', undefined, 'spider');
   }
 
@@ -159,13 +168,21 @@ class Visit {
       const provider = pidb.provider(pid);
       if (provider === undefined) throw new Refusal(101, `provider ${pid} is unknown`);
       if (!provider.enabled) throw new Refusal(105, `provider ${pid} is disabled`);
-      if (origin === 'links' && !provider.spider)
-        throw new Refusal(105, `the pages of provider ${pid} are not followed (lccpidb set --spider=yes)`);
+      this.#demand(provider, origin);
       const atS = Math.floor(clock.nowMs() / 1000);
       const start = { set: 'partial' as const, urlprefix, ip: '', atS, origin };
       set.spooling = new SetSpooling(options, this.#parts, { provider, seq: 0, errseen: 0 }, start);
     });
     return set;
+  }
+
+  /** @throws Refusal where such a set is not taken of a provider */
+  #demand({ pid, spider, push }: Pick<Provider, 'pid' | 'spider' | 'push'>, origin: SetOrigin): void {
+    if (this.#isPusher && !isPush(origin)) throw new Refusal(104, 'this door takes pushes alone');
+    if (origin === 'links' && !spider)
+      throw new Refusal(105, `the pages of provider ${pid} are not followed (lccpidb set --spider=yes)`);
+    if (isPush(origin) && push === '')
+      throw new Refusal(105, `nothing is pushed of provider ${pid} (lccpidb set --push=indexnow,ping,feed)`);
   }
 
   async #take(urls: readonly SentUrl[]): Promise<void> {

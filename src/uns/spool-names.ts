@@ -23,7 +23,8 @@ export interface EntryLabel {
   origin?: SetOrigin | undefined;
 }
 
-const LABEL = /^(\d+)\.(\d+)\.(full|partial)\.(\d+)\.(\d+)\.(\d+)\.(\d+)(?:\.(links|scan|audit))?$/;
+const LABEL =
+  /^(\d+)\.(\d+)\.(full|partial)\.(\d+)\.(\d+)\.(\d+)\.(\d+)(?:\.(push|push-feed|links|scan|audit))?$/;
 
 /** undefined when it is none */
 export function parseLabel(text: string): EntryLabel | undefined {

@@ -16,6 +16,13 @@ const SPIDER_PLACES: Bound = {
   mode: 0o600,
 };
 
+/** Who connects may only say that something happened to pages: open to those whom the folder is open to. */
+const PUSH_PLACES: Bound = {
+  key: 'uns.max_doors',
+  whose: 'pushers',
+  say: ({ message }) => setRejected(102, message, false),
+};
+
 /** Daemons in front have places of their own. */
 const DOOR_PLACES: Bound = {
   key: 'uns.max_doors',
@@ -25,15 +32,13 @@ const DOOR_PLACES: Bound = {
   say: ({ message }) => initRejected(102, message),
 };
 
-/**
- * @param doors where daemons in front connect, and where what delivers urls that nobody announced does: Unix
- * sockets
- * @param qm where the Queue Manager listens; undefined: sets stay in the spool
- */
+/** @param doors where daemons in front connect, and where what delivers urls that their owners did not
+ * announce does: Unix sockets; at `push` pushes alone @param qm where the Queue Manager listens; undefined:
+ * sets stay in the spool */
 export async function startUns(
   services: Services,
   qm: Endpoint | undefined,
-  doors: { front: readonly Endpoint[]; spider: readonly Endpoint[] },
+  doors: { front: readonly Endpoint[]; spider: readonly Endpoint[]; push?: readonly Endpoint[] },
 ): Promise<Running> {
   const { clock, log } = services;
   const { uns: set } = services.settings;
@@ -47,6 +52,7 @@ export async function startUns(
   const doorListeners = await Promise.all([
     ...doors.front.map(to => services.listen(to, each => uns.acceptDoor(each), DOOR_PLACES)),
     ...doors.spider.map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
+    ...(doors.push ?? []).map(to => services.listen(to, each => uns.acceptPusher(each), PUSH_PLACES)),
   ]);
   const peers = (qm === undefined ? [] : Array<Endpoint>(set.qmConnections).fill(qm)).map(to =>
     services.connect(to, connection => uns.serveQueueManager(connection), 'Queue Manager'),

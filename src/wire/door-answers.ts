@@ -10,14 +10,14 @@ import { formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { requiredInteger } from './fields.js';
-import type { SetOrigin } from './origin.js';
+import { originAttributes, type SetOrigin } from './origin.js';
 import { violation } from './problem.js';
 import { isUrlTag } from './url-read.js';
 import { localName, NAMESPACE, PREFIX } from './xml-prefix.js';
 
 /** Urls follow, then `SPIDER_SET_END`. */
 export function spiderSetStart(pid: number, origin: SetOrigin): string {
-  return `<${PREFIX}set xmlns:lococa="${NAMESPACE}"${formatAttributes({ set: 'partial', pid, origin })}>\n`;
+  return `<${PREFIX}set xmlns:lococa="${NAMESPACE}"${formatAttributes({ set: 'partial', pid, ...originAttributes(origin) })}>\n`;
 }
 
 export const SPIDER_SET_END = `</${PREFIX}set>\n`;

@@ -1,19 +1,33 @@
-/**
- * Who announced the urls of a set: its owner, when nothing is said; links on pages that are held, a scan, or
- * an audit, all of which come by the spider door alone. Classes order the sets of a provider
- * (docs/design/spidering.md).
- */
+/** Who announced the urls of a set: its owner, when nothing is said; a push, that something happened to them,
+ * by whoever says so; links on pages that are held, a scan, or an audit. All but the owner's come by the
+ * spider door alone. Classes order the sets of a provider (docs/design/spidering.md, docs/design/push.md). */
 import { LccError } from '../lib/errors.js';
 
-/** Source of a set that its owner did not send. */
-export type SetOrigin = 'links' | 'scan' | 'audit';
-export const ORIGINS: readonly SetOrigin[] = ['links', 'scan', 'audit'];
+/** Source of a set that its owner did not send. Of a push, `push-feed`: news of one of its feeds. */
+export type SetOrigin = 'push' | 'push-feed' | 'links' | 'scan' | 'audit';
 
-/** 0 its owner's, 1 links, 2 scan, 3 audit: fetched in this order. */
-export type SetClass = 0 | 1 | 2 | 3;
+/** 0 its owner's, 1 push, 2 links, 3 scan, 4 audit, 5 push of a provider whose pushes are worth little:
+ * fetched in this order. */
+export type SetClass = 0 | 1 | 2 | 3 | 4 | 5;
+
+export const LINKS = 2;
+/** The class of pushes that are seldom true. */
+export const SLOW_PUSH = 5;
+
+const CLASSES: Readonly<Record<SetOrigin, SetClass>> = {
+  push: 1,
+  'push-feed': 1,
+  links: LINKS,
+  scan: 3,
+  audit: 4,
+};
 
 export function classOf(origin: SetOrigin | undefined): SetClass {
-  return origin === undefined ? 0 : ((ORIGINS.indexOf(origin) + 1) as SetClass);
+  return origin === undefined ? 0 : CLASSES[origin];
+}
+
+export function isPush(origin: SetOrigin | undefined): origin is 'push' | 'push-feed' {
+  return origin === 'push' || origin === 'push-feed';
 }
 
 /** Above every number of a set. */
@@ -29,14 +43,25 @@ export function ofRank(rank: number): { class: number; psetid: number } {
   return { class: Math.floor(rank / CLASS_RANKS), psetid: rank % CLASS_RANKS };
 }
 
-/** The attribute `origin` of a set; `owner` is as if it were missing. @throws LccError `peer.protocol` */
-export function readOrigin(text: string | undefined): SetOrigin | undefined {
+const FEED = 'feed';
+
+/** The attributes of a set that say its origin: a push names the door that it came by where it is a feed. */
+export function originAttributes(origin: SetOrigin | undefined): { origin?: string; door?: string } {
+  if (origin === undefined) return {};
+  return origin === 'push-feed' ? { origin: 'push', door: FEED } : { origin };
+}
+
+/** The origin of a set by its attributes, or by its name in a spool; `owner` is as if it were missing.
+ * @throws LccError `peer.protocol` */
+export function readOrigin({
+  origin: text,
+  door,
+}: Readonly<Record<string, string | undefined>>): SetOrigin | undefined {
   if (text === undefined || text === '' || text === 'owner') return undefined;
-  const origin = ORIGINS.find(one => one === text);
-  if (origin === undefined)
-    throw new LccError(
-      'peer.protocol',
-      `<set>: attribute origin="${text.slice(0, 40)}": give links, scan or audit`,
-    );
-  return origin;
+  if (text === 'push' && door === FEED) return 'push-feed';
+  if (text in CLASSES) return text as SetOrigin;
+  throw new LccError(
+    'peer.protocol',
+    `<set>: attribute origin="${text.slice(0, 40)}": give push, links, scan or audit`,
+  );
 }

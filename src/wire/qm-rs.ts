@@ -18,6 +18,7 @@
  *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
  *     RS  {"op":"overview"}   {"op":"providers","search":"example","after":0}         rs-looks.ts
  *     RS  {"op":"life","pid":100007,"url":"http://…"}                                       url-life.ts
+ *     RS  {"op":"push","pid":0,"host":"www.example.org"}                        push.ts
  *     RS  {"op":"urls","pid":100007,"urls":["http://…",…]}
  *     RS  {"op":"errors","pid":100007,"after":0,"limit":100,"code":404,"prefix":"http://…"}
  *          QM  {"ok":{…}}                                        done, or done before under this id
@@ -82,6 +83,8 @@ export type RsQuestion =
   | { op: 'show'; pid: number }
   | { op: 'status' }
   | { op: 'urls'; pid: number; urls: readonly string[] }
+  /** Providers of which something may be pushed: with a root at a host, or, with a pid, that one. */
+  | { op: 'push'; pid: number; host: string }
   /** All that is known of a url; pid 0: at each provider with a root around it. */
   | { op: 'life'; pid: number; url: string }
   | ({ op: 'errors'; pid: number } & RsErrorsWanted);
@@ -209,6 +212,8 @@ export function readRsAsk(line: string): RsAsked {
       return { look: { op, search: fields.search(), after: fields.number('after') } };
     case 'life':
       return { id: undefined, question: { op, pid: fields.number('pid'), url: fields.text('url', /^.+$/s) } };
+    case 'push':
+      return { id: undefined, question: { op, pid: fields.number('pid'), host: fields.text('host', /^/) } };
     case 'urls':
       return { id: undefined, question: { op, pid: fields.pid(), urls: fields.list('urls', MAX_RS_URLS) } };
     case 'errors':

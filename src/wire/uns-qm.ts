@@ -27,7 +27,7 @@ import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
 import { errorSaid, messageReader } from './message-reader.js';
-import { readOrigin, type SetOrigin } from './origin.js';
+import { originAttributes, readOrigin, type SetOrigin } from './origin.js';
 import { localName } from './xml-prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
@@ -109,7 +109,7 @@ export function setStart(head: SetHead): string {
   const { entry, pid, seq, set, urlprefix, received, errseen, ip, atS: at } = head;
   const { newest, numbering, after, deletes, digest, origin } = head;
   const said = { entry, pid, seq, set, urlprefix, received, errseen, ip, at };
-  return `<lococa:set${formatAttributes({ ...said, newest, numbering, after, deletes, digest, origin })}>\n`;
+  return `<lococa:set${formatAttributes({ ...said, newest, numbering, after, deletes, digest, ...originAttributes(origin) })}>\n`;
 }
 
 export const SET_END = '</lococa:set>\n';
@@ -310,7 +310,7 @@ function readAnswer(name: string, attributes: Attributes, text: string, options:
 function readHead(attributes: Attributes): SetHead {
   const deletes = optionalInteger('set', attributes, 'deletes');
   const digest = attributes['digest']?.slice(0, MAX_DIGEST);
-  const origin = readOrigin(attributes['origin']);
+  const origin = readOrigin(attributes);
   const text = (name: string) => requiredText('set', attributes, name);
   const integer = (name: string) => requiredInteger('set', attributes, name);
   const received = integer('received');

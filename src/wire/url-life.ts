@@ -29,10 +29,11 @@ export interface UrlLifeRow {
 }
 
 /** Who has it fetched: its owner (lcccp), or what comes by the spider door. */
-export type UrlDoor = 'owner' | 'links' | 'scan' | 'audit';
+export type UrlDoor = 'owner' | 'push' | 'links' | 'scan' | 'audit';
 
 const DOORS: Record<UrlDoor, string> = {
   owner: 'its owner (lcccp)',
+  push: 'a push (lccd-rs)',
   links: 'a link (lcclinks)',
   scan: 'a scan (lccscan)',
   audit: 'an audit (lccscan)',

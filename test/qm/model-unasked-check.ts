@@ -12,7 +12,7 @@ export function check(database: OneDatabase, model: UnaskedModel, arrived: Reado
   assert.deepEqual(
     read(
       `SELECT pos, ${path('curl')}, mimetype, psetid, coalesce(named, psetid), gen, op, tries,
-         iif(op, flags & 1, 0), iif(op, iif(flags & 4, 1, iif(flags & 8, 2, iif(flags & 16, 3, 0))), 0), iif(op, hops, NULL)
+         iif(op, flags & 1, 0), iif(op, iif(flags & 32, 1, iif(flags & 4, 2, iif(flags & 8, 3, iif(flags & 16, 4, 0)))), 0), iif(op, hops, NULL)
        FROM qdb ORDER BY pos`,
     ),
     model.rows

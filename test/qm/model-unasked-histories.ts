@@ -1,7 +1,7 @@
 /** Random histories of urls that nobody announced, beside those of their owner, of the real Queue Manager and its model. */
 import fc from 'fast-check';
 import { Turns } from './life.js';
-import { ANY, type Url } from './model-unasked-types.js';
+import { ANY, type Kind, type Url } from './model-unasked-types.js';
 import { UnaskedPair } from './model-unasked-pair.js';
 import type { UnaskedEvent } from './model-unasked-words.js';
 import { OneDatabase } from './one-database.js';
@@ -41,7 +41,9 @@ const noindex: fc.Arbitrary<Url> = fc.record({
 const look: fc.Arbitrary<Url> = fc.record({ curl, type, op: update });
 const past: fc.Arbitrary<Url> = fc.record({ curl, type: fc.constant(ANY), op: update, hops });
 
-const setOf = (kind: 0 | 1 | 2 | 3, full: fc.Arbitrary<boolean>, url: fc.Arbitrary<Url>) =>
+const pushed: fc.Arbitrary<Url> = fc.record({ curl, type: fc.constant(ANY), op: update });
+
+const setOf = (kind: Kind, full: fc.Arbitrary<boolean>, url: fc.Arbitrary<Url>) =>
   fc.record({
     do: fc.constant('set' as const),
     kind: fc.constant(kind),
@@ -53,9 +55,10 @@ const never = fc.constant(false);
 
 const event: fc.Arbitrary<UnaskedEvent> = fc.oneof(
   { weight: 4, arbitrary: setOf(0, fc.constantFrom(false, false, true), said) },
-  { weight: 5, arbitrary: setOf(1, never, fc.oneof({ weight: 5, arbitrary: link }, noindex)) },
-  { weight: 3, arbitrary: setOf(2, never, fc.oneof(look, look, past)) },
-  { weight: 1, arbitrary: setOf(3, never, look) },
+  { weight: 5, arbitrary: setOf(2, never, fc.oneof({ weight: 5, arbitrary: link }, noindex)) },
+  { weight: 4, arbitrary: setOf(1, never, pushed) },
+  { weight: 3, arbitrary: setOf(3, never, fc.oneof(look, look, past)) },
+  { weight: 1, arbitrary: setOf(4, never, look) },
   {
     weight: 14,
     arbitrary: fc.record({

@@ -141,7 +141,7 @@ export class UnaskedPair {
       ifabsent: true,
       hops: 1,
     }));
-    await this.run({ do: 'set', kind: 1, full: false, urls, crashAt: undefined });
+    await this.run({ do: 'set', kind: 2, full: false, urls, crashAt: undefined });
     assert.deepEqual(this.#model.rows, [], 'a second crawl asks for nothing');
   }
 
@@ -203,8 +203,10 @@ export class UnaskedPair {
       if (life.crashed) this.#crash();
     }
     this.#stepsToLive = Infinity;
-    this.#model.absorb({ id, kind, full: full && kind === 0 }, urls, this.#places + 1, this.#nowS);
+    const first = this.#places + 1;
     this.#places += urls.length;
+    const beside = { set: () => ++this.#sets, place: () => ++this.#places, sliceUrls: RULES.sliceUrls };
+    this.#model.absorb({ id, kind, full: full && kind === 0 }, urls, first, this.#nowS, beside);
     this.#comes();
   }
 
@@ -328,7 +330,7 @@ export class UnaskedPair {
     const type = request.mimetype ?? ANY;
     const curl = request.url.slice(BASE.length);
     const isRobots = request.inline !== undefined;
-    const find = 'SELECT pos, gen, iif(flags & 28, 1, 0) FROM qdb WHERE curl = ? AND mimetype = ?';
+    const find = 'SELECT pos, gen, iif(flags & 60, 1, 0) FROM qdb WHERE curl = ? AND mimetype = ?';
     const row = isRobots ? [0, 0, 1] : this.#database.read(find, request.url, type)[0];
     assert.ok(row, `${curl} ${type} is sent and does not wait`);
     const [place = 0, gen = 0, kind = 0] = row.map(Number);

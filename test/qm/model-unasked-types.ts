@@ -2,7 +2,8 @@
 import type { Held as Words } from './model-types.js';
 
 export const ANY = '*/*';
-export type Kind = 0 | 1 | 2 | 3;
+/** 0 its owner's, 1 pushed, 2 a link, 3 a scan, 4 an audit. */
+export type Kind = 0 | 1 | 2 | 3 | 4;
 
 export interface Url {
   curl: string;

@@ -1,5 +1,5 @@
 /** What happens in a history of urls that nobody announced, and its sets as they reach the Queue Manager. */
-import { ORIGINS } from '../../src/wire/origin.js';
+import type { SetOrigin } from '../../src/wire/origin.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import type { Kind, Url } from './model-unasked-types.js';
@@ -23,11 +23,19 @@ export type UnaskedEvent =
   | { do: 'received' }
   | { do: 'crash' };
 
+const ORIGIN_OF: Record<Kind, SetOrigin | undefined> = {
+  0: undefined,
+  1: 'push',
+  2: 'links',
+  3: 'scan',
+  4: 'audit',
+};
+
 export function headOf(
   seq: number,
   { kind, full, urls }: { kind: Kind; full: boolean; urls: Url[] },
 ): SetHead {
-  const origin = ORIGINS[kind - 1];
+  const origin = ORIGIN_OF[kind];
   return {
     entry: `e${seq}`,
     pid: 1,

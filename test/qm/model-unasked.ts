@@ -19,6 +19,13 @@ const DAY_S = 86_400;
 export const FORBIDDEN = 615;
 const NOINDEX = 618;
 
+interface Beside {
+  set: () => number;
+  place: () => number;
+  /** Urls in a slice. */
+  sliceUrls: number;
+}
+
 export class UnaskedModel {
   rows: Row[] = [];
   held: Held[] = [];
@@ -36,10 +43,18 @@ export class UnaskedModel {
     this.#retries = retries;
   }
 
-  absorb(set: AnySet, urls: readonly Url[], firstPlace: number, nowS: number): void {
+  /** @param beside the number and the places of a set that is made beside it */
+  absorb(set: AnySet, urls: readonly Url[], firstPlace: number, nowS: number, beside: Beside): void {
+    let views: Row[] = [];
     urls.forEach((url, index) => {
       if (set.kind === 0) this.#said(set, url, firstPlace + index);
+      else if (set.kind === 1) this.#pushed(set, url, firstPlace + index, views);
       else this.#found(set, url, firstPlace + index, nowS);
+      // Further rows of its pages are a set of their own at the end of each slice.
+      if ((index + 1) % beside.sliceUrls !== 0 && index + 1 < urls.length) return;
+      const id = views.length === 0 ? 0 : beside.set();
+      for (const row of views) this.rows.push({ ...row, place: beside.place(), set: id, named: id });
+      views = [];
     });
     if (!set.full) return;
     const isUnnamed = (row: Row) => row.kind === 0 && row.named < set.id;
@@ -91,13 +106,35 @@ export class UnaskedModel {
     else this.#wait(row, set, url, place);
   }
 
+  /** Each row that is held of a page is looked at, or the page; what waits is asked for as of now. */
+  #pushed(set: AnySet, { curl }: Url, place: number, views: Row[]): void {
+    const held = this.held.filter(one => one.curl === curl).toSorted((a, b) => (a.type < b.type ? -1 : 1));
+    const owners = this.rows.filter(one => one.curl === curl && one.kind === 0 && one.op === 1);
+    if (held.length === 0 && owners.length > 0) return owners.forEach(one => one.gen++);
+    const types = held.length === 0 ? [ANY] : held.map(one => (one.served === 1 ? ANY : one.type));
+    const fresh = types.filter(type => {
+      const row = this.rowOf(curl, type);
+      const waits = row?.op === 1 && row.kind <= 1;
+      if (waits) row.gen++;
+      else this.rows = this.rows.filter(one => one !== row);
+      return !waits && !views.some(one => one.curl === curl && one.type === type);
+    });
+    fresh.forEach((type, index) => {
+      const { id, kind } = set;
+      const own = { op: 1 as const, tries: 0, gen: 1, place, set: id, named: id, kind };
+      const row: Row = { ...own, curl, type, len: undefined, ifabsent: false, hops: 0 };
+      if (index === 0) this.rows.push(row);
+      else views.push(row);
+    });
+  }
+
   /** What nobody announced changes nothing of what waits or is held. */
   #found(set: AnySet, url: Url, place: number, nowS: number): void {
     const { curl, type } = url;
     const row = this.rowOf(curl, type);
     if (url.op === 'delete') {
       const held = this.#find(curl, type);
-      const isMeant = set.kind === 1 && held?.hops != null && held.belief.len === url.md5;
+      const isMeant = set.kind === 2 && held?.hops != null && held.belief.len === url.md5;
       if (!isMeant || row !== undefined || this.rowOf(curl, ANY) !== undefined) return;
       this.#letGo(held);
       this.#note(curl, held.hops, NOINDEX, 30 * DAY_S, false, nowS);
@@ -106,7 +143,7 @@ export class UnaskedModel {
     const { hops = null, ifabsent = false } = url;
     // A person gives it: only what the site wishes still counts.
     const isWished = [FORBIDDEN, NOINDEX].includes(this.known.get(curl)?.code ?? 0);
-    if (set.kind === 1 && hops === 0 && !isWished) this.known.delete(curl);
+    if (set.kind === 2 && hops === 0 && !isWished) this.known.delete(curl);
     if (row?.op === 1) return;
     const asked = { kind: set.kind, curl, type, hops, ifabsent };
     if (!this.isNeedless(asked, nowS)) this.#wait(row, set, url, place);
@@ -212,7 +249,7 @@ export class UnaskedModel {
 
   /** Pages that differed and are the same now count as gone, where nobody had announced them and it is no audit. */
   #becameAsOthers(row: Row, held: Held | undefined, to: number): void {
-    if (row.kind === 0 || row.kind === 3 || held === undefined || held.belief.len === to) return;
+    if (row.kind === 0 || row.kind === 4 || held === undefined || held.belief.len === to) return;
     const from = held.belief.len;
     if (this.#lastChange?.to === to && this.#lastChange.from !== from) this.counts.removed++;
     this.#lastChange = { from, to };
@@ -235,11 +272,12 @@ export class UnaskedModel {
   #foundFailed(row: Row, code: number, reach: 'real' | 'url', nowS: number): void {
     const same = this.#find(row.curl, row.type);
     const held = same ?? (isRefresh(row) ? undefined : this.#any(row.curl));
+    if (held === undefined && row.kind === 1) return;
     if (held === undefined) {
       if (this.#any(row.curl) !== undefined) return;
       if (code === 303) this.#note(row.curl, row.hops, code, 30 * DAY_S, false, nowS);
       else this.#note(row.curl, row.hops, code, reach === 'real' ? 7 * DAY_S : DAY_S, true, nowS);
-    } else if (this.#isGone(held, code, nowS)) {
+    } else if ((row.kind === 1 && [404, 410].includes(code)) || this.#isGone(held, code, nowS)) {
       this.counts.removed++;
       this.#letGo(held);
       // Half a day, which is doubled four times.
@@ -327,13 +365,13 @@ export class UnaskedModel {
 }
 
 /** Another look at what is held, and nothing new. */
-export function isRefresh({ kind, hops }: Pick<Row, 'kind' | 'hops'>): boolean {
-  return kind > 1 && hops === null;
+export function isRefresh({ kind, hops, type }: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
+  return kind === 1 ? type !== ANY : kind > 2 && hops === null;
 }
 
 /** Whether robots.txt says if it may be fetched. */
-export function isGated(row: Pick<Row, 'kind' | 'hops'>): boolean {
-  return row.kind !== 0 && !isRefresh(row);
+export function isGated(row: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
+  return row.kind > 1 && !isRefresh(row);
 }
 
 /** Whether what is held need not come again for these words. */

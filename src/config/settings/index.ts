@@ -18,6 +18,7 @@ import { LCCD } from './lccd.js';
 import { LINKS } from './links.js';
 import { LISTS } from './lists.js';
 import { NET } from './net.js';
+import { PUSH } from './push.js';
 import { QM } from './qm.js';
 import type { SettingRow } from './rows.js';
 import { RS } from './rs.js';
@@ -44,6 +45,7 @@ export const SETTINGS = {
   ...BOT,
   ...CLEAR,
   ...RS,
+  ...PUSH,
   ...SPIDER,
   ...LINKS,
   ...LISTS,

@@ -46,6 +46,8 @@ export interface ProviderTerms {
   scan: boolean | null;
   /** Urls a day that a scan may ask for; null = links.scan_per_day, links.scan_percent_per_day. */
   scanperday: number | null;
+  /** The doors by which something may be pushed, as a list with commas; '' = none. */
+  push: string;
 }
 
 /** Counters of the QM. */
@@ -144,6 +146,7 @@ const TERMS = [
   'groupname',
   'scan',
   'scanperday',
+  'push',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 const STATE = [
@@ -168,7 +171,14 @@ const STATE = [
 ] as const satisfies readonly (keyof Provider)[];
 
 /** Columns whose values are texts, and those that may be NULL. */
-const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'origin', 'roots']);
+const TEXTS: ReadonlySet<string> = new Set([
+  'password',
+  'timeofday',
+  'lastconnip',
+  'origin',
+  'roots',
+  'push',
+]);
 const NULLABLE: ReadonlySet<string> = new Set([
   'fusepercent',
   'fuseurls',

@@ -4,6 +4,7 @@ import type { Db } from '../sqlite/open.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { MAX_SETS_SHOWN, type TakenSet } from '../../wire/rs-looks.js';
 import { Sql, SqlStore } from '../sqlite/sql-store.js';
+import { PushDays, shownPushes, type ShownPushes } from '../truth/pushes.js';
 import { TruthReader } from '../truth/reader.js';
 import { shownTruth, type ShownTruth } from '../truth/shown.js';
 import {
@@ -59,6 +60,8 @@ export interface ShownProvider
   givenroots: GivenRoot[];
   /** Worth of its announcements. */
   truthfulness: ShownTruth | null;
+  /** Worth of what others say of its pages. */
+  pushes: ShownPushes;
 }
 
 /** Controls of operators, as SQL has a list. */
@@ -98,6 +101,7 @@ export class RegisteredStore extends SqlStore {
   );
   readonly #count = this.sql.number("SELECT count(*) FROM pidb WHERE origin = 'rs' AND password <> ''");
   readonly #truth: TruthReader;
+  readonly #pushes = new PushDays(this.db);
   /** By provider. */
   readonly #codes = new Map<number, { mark: string; codes: ShownProvider['errors'] }>();
 
@@ -227,7 +231,8 @@ export class RegisteredStore extends SqlStore {
     const [known] = this.#truth.read(nowS, pid);
     const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);
     const givenroots = this.#given.of(pid);
-    return { ...rest, givenroots, origin, generation, left, errors, sets, truthfulness };
+    const pushes = shownPushes(this.#pushes.of(pid, nowS));
+    return { ...rest, givenroots, origin, generation, left, errors, sets, truthfulness, pushes };
   }
 
   /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and

@@ -16,6 +16,7 @@ export const TABLES_OF_PROVIDER = [
   'sitelogin',
   'known',
   'truth',
+  'pushday',
   'audit',
   'failure',
 ] as const;

@@ -11,7 +11,7 @@
  * the fuse lets pass unseen (held-removals.ts).
  */
 import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
-import { classOf, type SetClass } from '../../wire/origin.js';
+import { LINKS } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { AuditSamples } from '../truth/audits.js';
@@ -25,7 +25,9 @@ import type { Db } from '../sqlite/open.js';
 import { AbsorbedSets, type SetState } from './absorbed.js';
 import type { HeldStore } from './held-removals.js';
 import { QueueInserter } from './insert.js';
-import { EarlierSets, IntakeQuota } from './quota.js';
+import type { OfferedSet, SetKindRules, AppliedSlice, UrlReading } from './offered-set.js';
+import { PushedUrls } from './pushed-urls.js';
+import { EarlierSets, hasRoomForPushed, IntakeQuota } from './quota.js';
 import type { AbsentPagesStore } from './absent-pages.js';
 import {
   CANCEL_ROW,
@@ -34,27 +36,17 @@ import {
   FLAG_IFABSENT,
   FLAG_LINKS,
   FLAG_OF_CLASS,
+  FLAG_PUSH,
   isNeedless,
   queuedUrl,
   recordOfRow,
   UNASKED,
   type QueuedUrl,
 } from './row.js';
-import type { QueueReader } from './sets.js';
+import type { QueueReader, WaitingSet } from './sets.js';
 
-export type { SetCounts, SetState } from './absorbed.js';
-
-/** A set as a UNS offers it. */
-interface OfferedSet {
-  uns: string;
-  entry: string;
-  pid: number;
-  full: boolean;
-  /** Urls in the set: that many places in the queue are set aside for it. */
-  received: number;
-  /** When the UNS accepted it, seconds. */
-  atS: number;
-}
+export { countsOf, type SetCounts, type SetState } from './absorbed.js';
+export type { UrlReading } from './offered-set.js';
 
 interface AbsorbStores {
   queue: QueueReader;
@@ -67,27 +59,6 @@ interface AbsorbStores {
   audits: AuditSamples;
 }
 
-/** How to read the urls of a set. */
-interface SetKindRules {
-  full: boolean;
-  /** Deletes are noted (held-removals.ts) instead of carried out. */
-  withheld: boolean;
-  /** With these urls it is complete: `complete` must follow in the same transaction. */
-  isLast: boolean;
-  /** 0: its owner's. */
-  class: SetClass;
-  /** True if an address lies below the roots of now, which may be others than when the set was accepted;
-   * undefined: not judged. */
-  isInside: ((url: string) => boolean) | undefined;
-}
-
-export interface UrlReading {
-  /** Puts the set's urlprefix in front of urls without a scheme. */
-  resolve: (url: string) => string;
-  /** Reads any form of mtime; undefined when it is none. */
-  mtimeOf: (text: string) => string | undefined;
-}
-
 export class AbsorbWriter extends SqlStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
@@ -98,6 +69,7 @@ export class AbsorbWriter extends SqlStore {
   readonly #audits: AuditSamples;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
+  readonly #pushes: PushedUrls;
   readonly #earlier: EarlierSets;
   readonly sets: AbsorbedSets;
   readonly #psetids: Counter;
@@ -127,6 +99,7 @@ export class AbsorbWriter extends SqlStore {
     this.#audits = stores.audits;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
+    this.#pushes = new PushedUrls(db, stores);
     this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
@@ -155,14 +128,15 @@ export class AbsorbWriter extends SqlStore {
     };
   }
 
-  /** Applies the next urls of the set. Inside a transaction; `state` is moved on. */
+  /** Applies the next urls of the set. Inside a transaction; `state` is moved on. @returns a set beside it,
+   * which is complete */
   apply(
     state: SetState,
-    { full, withheld, isLast, class: setClass, isInside }: SetKindRules,
+    { full, withheld, isLast, class: setClass, flags = 0, isInside }: SetKindRules,
     records: Iterable<UrlRecord>,
     reading: UrlReading,
     nowS: number,
-  ): void {
+  ): WaitingSet | undefined {
     const { pid } = state;
     // safeguard: forgetting what was read ahead
     this.#queue.changed(pid);
@@ -171,7 +145,7 @@ export class AbsorbWriter extends SqlStore {
     const isWatched = setClass === 0 && this.#audits.watches(pid);
     const earlier = use === undefined ? { files: 0, space: 0 } : this.#earlier.bound(state, use);
     const quota = new IntakeQuota(use, full, earlier, state);
-    const slice: Slice = {
+    const slice: AppliedSlice = {
       state,
       full,
       withheld,
@@ -182,17 +156,18 @@ export class AbsorbWriter extends SqlStore {
       enforced: use?.enforced ?? false,
       mark: state.firstpos + state.rowsdone,
       submitted: 0,
+      views: new Map(),
     };
     const holdsContent = (use?.filesused ?? 0) > 0;
     let pos = slice.mark;
     for (const record of records) {
-      const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass]);
+      const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass] | flags);
       const isOutside = isInside?.(url.furl ?? url.curl) === false;
       if (isWatched) this.#audits.noticed(pid, url.curl, nowS);
       if (setClass !== 0) {
         if (isOutside) state.unchanged++;
-        else if (!isDelete(record)) this.#unasked(slice, pos, url);
-        else if (setClass === classOf('links') && this.#unwanted(slice, url)) state.deleted++;
+        else if (!isDelete(record)) this.#found(slice, pos, url);
+        else if (setClass === LINKS && this.#unwanted(slice, url)) state.deleted++;
         else state.unchanged++;
       } else if (isOutside && !isDelete(record)) {
         this.#errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS), state.psetid);
@@ -212,6 +187,7 @@ export class AbsorbWriter extends SqlStore {
     state.rowsdone = pos - state.firstpos;
     if (isLast) state.complete = 1;
     this.sets.save(state);
+    return this.#pushes.setOf(pid, [...slice.views.values()], setClass, this.#insert);
   }
 
   /** The set is whole: it will not be taken again. Inside a transaction. */
@@ -243,7 +219,7 @@ export class AbsorbWriter extends SqlStore {
    * Removes what a crawl holds of a page that asks not to be kept, and keeps it from being asked for again.
    * @returns false where it is held no more, is another by now, waits, or its owner announced it
    */
-  #unwanted({ state: { pid }, nowS }: Slice, url: QueuedUrl): boolean {
+  #unwanted({ state: { pid }, nowS }: AppliedSlice, url: QueuedUrl): boolean {
     const held = this.#content.find(pid, url.curl, url.mimetype);
     if (held === undefined || held.hops === null || held.md5 !== url.md5) return false;
     const waits = [url.mimetype, AS_SERVED].some(
@@ -264,9 +240,38 @@ export class AbsorbWriter extends SqlStore {
     return this.#content.findAny(pid, url.curl);
   }
 
+  /** A url that its owner did not announce. */
+  #found(slice: AppliedSlice, pos: number, url: QueuedUrl): void {
+    if ((url.flags & FLAG_PUSH) === 0) return this.#unasked(slice, pos, url);
+    if (this.#insert.mayHold(url)) this.#settle(slice, pos);
+    const { state, quota } = slice;
+    const keyOf = (row: QueuedUrl) => `${row.mimetype} ${row.curl}`;
+    const [first, ...others] = this.#pushes
+      .rowsOf(state.pid, url)
+      .filter(row => !slice.views.has(keyOf(row.url)));
+    if (first === undefined) {
+      state.duplicate++;
+      return;
+    }
+    const { url: row, held } = first;
+    if (held === undefined && (this.#isOver(slice, pos, row, held) || !this.#hasRoomForPushed(state.pid))) {
+      state.unchanged++;
+      return;
+    }
+    quota.takes(row, held);
+    this.#insert.add(pos, state.pid, state.psetid, row);
+    slice.submitted++;
+    for (const other of others) slice.views.set(keyOf(other.url), other.url);
+  }
+
+  #hasRoomForPushed(pid: number): boolean {
+    const use = this.#tally.use(pid);
+    return use !== undefined && hasRoomForPushed(use, 1, 0);
+  }
+
   /** A url that nobody announced: it changes nothing of what waits or is held, and nobody hears of it when
    * there is no room. What a delete left in the queue is not waiting any more. */
-  #unasked(slice: Slice, pos: number, url: QueuedUrl): void {
+  #unasked(slice: AppliedSlice, pos: number, url: QueuedUrl): void {
     const { state, quota } = slice;
     const { pid } = state;
     // A url that a person gives.
@@ -297,14 +302,14 @@ export class AbsorbWriter extends SqlStore {
   }
 
   /** True if it would break the quota. */
-  #isOver(slice: Slice, pos: number, url: QueuedUrl, held: Held | undefined): boolean {
+  #isOver(slice: AppliedSlice, pos: number, url: QueuedUrl, held: Held | undefined): boolean {
     if (slice.quota.refuses(url, held) === undefined) return false;
     this.#settle(slice, pos);
     this.#sumEarlier(slice);
     return slice.quota.refuses(url, held) !== undefined;
   }
 
-  #update(slice: Slice, pos: number, url: QueuedUrl, held: Held | undefined): void {
+  #update(slice: AppliedSlice, pos: number, url: QueuedUrl, held: Held | undefined): void {
     const { state, full, quota } = slice;
     const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
     if (ifabsent && this.#isWaiting(state.pid, url, true)) {
@@ -354,7 +359,7 @@ export class AbsorbWriter extends SqlStore {
   }
 
   /** Once a slice at most: nothing but the set itself changes anything meanwhile. */
-  #sumEarlier(slice: Slice): void {
+  #sumEarlier(slice: AppliedSlice): void {
     const { state, quota } = slice;
     const use = this.#tally.use(state.pid);
     if (use === undefined || slice.full || slice.summed) return;
@@ -363,7 +368,7 @@ export class AbsorbWriter extends SqlStore {
   }
 
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
-  #settle(slice: Slice, end: number): void {
+  #settle(slice: AppliedSlice, end: number): void {
     this.#insert.flush();
     const made = this.#countInserted(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
     slice.quota.settle(made.rows, made.bytes);
@@ -380,20 +385,4 @@ export class AbsorbWriter extends SqlStore {
     const row = this.#selectWaiting(pid, url.curl, url.mimetype);
     return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);
   }
-}
-
-/** The urls being applied: those before `mark` are counted, `submitted` since then. */
-interface Slice {
-  state: SetState;
-  full: boolean;
-  withheld: boolean;
-  nowS: number;
-  /** True if what earlier sets need is no mere bound. */
-  summed: boolean;
-  isUnasked: boolean;
-  quota: IntakeQuota;
-  /** True if its provider wants what is held to be what it said. */
-  enforced: boolean;
-  mark: number;
-  submitted: number;
 }

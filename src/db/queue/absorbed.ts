@@ -27,6 +27,10 @@ export interface SetState extends SetCounts {
   begun?: { uns: string; entry: string; atS: number; full: boolean } | undefined;
 }
 
+export function countsOf({ queued, duplicate, unchanged, deleted }: SetState): SetCounts {
+  return { queued, duplicate, unchanged, deleted };
+}
+
 /** A UNS forgets an entry as soon as it is told that it was absorbed: far fewer than these can come again. */
 const REMEMBERED_SETS = 10_000;
 const PRUNE_EVERY = 1000;

@@ -4,13 +4,15 @@
  * caller's transaction.
  */
 import { setNewest } from '../../lib/newest.js';
+import type { ErrorReach } from '../../wire/fetch.js';
 import { isSameContent, type Held } from '../cache/held.js';
 import { NOISY_S, type AuditLook, type AuditSamples } from '../truth/audits.js';
-import type { Gone } from '../truth/gone.js';
+import { GONE, type Gone } from '../truth/gone.js';
 import { dayOf, type TruthDays } from '../truth/days.js';
 import type { VisitedPage, VisitStore } from '../truth/visits.js';
+import type { PushDays, PushLook } from '../truth/pushes.js';
 import type { FuseTerms, HeldStore } from './held-removals.js';
-import { FLAG_AUDIT, FLAG_IFABSENT, UNASKED, type QueueRow } from './row.js';
+import { FLAG_AUDIT, FLAG_FEED, FLAG_IFABSENT, FLAG_PUSH, UNASKED, type QueueRow } from './row.js';
 
 /** How much of a provider goes because a scan or an audit found it gone. */
 export interface GoneRules {
@@ -26,6 +28,8 @@ export interface GoneRules {
 type HeldPage = VisitedPage & Pick<Held, 'md5' | 'len'>;
 
 const NOT_FOUND = 404;
+/** A push of a page that was fetched so lately and is as it was says nothing. */
+const TOLD_S = 3600;
 /** Status of a page that is what others are by now. */
 const SAME_AS_OTHERS = 200;
 /** Providers of which the last change is remembered. */
@@ -35,6 +39,7 @@ const NO_LIMIT: GoneRules = { limit: () => Infinity, keptBack: () => undefined }
 export class Observer {
   readonly #visits: VisitStore;
   readonly #truth: TruthDays;
+  readonly #pushes: PushDays;
   readonly #audits: AuditSamples;
   readonly #held: HeldStore;
   readonly #rules: GoneRules;
@@ -42,11 +47,18 @@ export class Observer {
   readonly #lastChanges = new Map<number, { from: string; to: string }>();
 
   constructor(
-    stores: { visits: VisitStore; truth: TruthDays; audits: AuditSamples; held: HeldStore },
+    stores: {
+      visits: VisitStore;
+      truth: TruthDays;
+      pushes: PushDays;
+      audits: AuditSamples;
+      held: HeldStore;
+    },
     rules: GoneRules = NO_LIMIT,
   ) {
     this.#visits = stores.visits;
     this.#truth = stores.truth;
+    this.#pushes = stores.pushes;
     this.#audits = stores.audits;
     this.#held = stores.held;
     this.#rules = rules;
@@ -61,8 +73,12 @@ export class Observer {
   fetched(row: QueueRow, held: VisitedPage | undefined, isChanged: boolean, nowS: number): void {
     if (held === undefined) {
       if ((row.flags & UNASKED) === 0) this.came(row.pid, nowS);
+      this.#pushed(row, 'changed', nowS);
       return;
     }
+    // Several doors tell of the same change.
+    const isToldOf = nowS - held.fetched_time < TOLD_S;
+    this.#pushed(row, isChanged ? 'changed' : isToldOf ? 'busy' : 'same', nowS);
     const before = this.#visits.of(held);
     const today = dayOf(nowS);
     const counts = isClaim(row) && before.scored !== today && !isNoisy(before, nowS);
@@ -76,6 +92,16 @@ export class Observer {
     const before = this.#visits.of(held);
     if (isClaim(row) && before.scored !== dayOf(nowS) && !isNoisy(before, nowS))
       this.#truth.count(row.pid, nowS, 'failed');
+  }
+
+  /** A url was pushed that is neither held nor to be had. */
+  missed(row: QueueRow, reach: ErrorReach, nowS: number): void {
+    this.#pushed(row, reach === 'real' ? 'failed' : 'busy', nowS);
+  }
+
+  #pushed({ pid, flags }: QueueRow, look: PushLook, nowS: number): void {
+    if ((flags & FLAG_PUSH) === 0) return;
+    this.#pushes.count(pid, (flags & FLAG_FEED) === 0 ? 'indexnow' : 'feed', look, nowS);
   }
 
   /**
@@ -106,8 +132,9 @@ export class Observer {
    */
   isGone(row: QueueRow, held: VisitedPage, code: number, nowS: number, isElsewhere = false): boolean {
     const { pid, curl } = row;
-    const gone = this.#visits.failed(held, code, nowS, isElsewhere);
+    const gone = saidGone(row, code) ?? this.#visits.failed(held, code, nowS, isElsewhere);
     if (gone === undefined) {
+      this.#pushed(row, 'busy', nowS);
       this.#audited(row, held, code === NOT_FOUND ? 'missing' : 'failed', nowS);
       return false;
     }
@@ -118,6 +145,7 @@ export class Observer {
       terms === undefined ||
       removed + 1 <= this.#rules.limit({ ...terms, filesused: terms.filesused + removed }, gone);
     this.#truth.count(pid, nowS, isPermitted ? 'removed' : 'keptback');
+    this.#pushed(row, isPermitted ? 'gone' : 'busy', nowS);
     if (!isPermitted) {
       this.#visits.keptBack(held, nowS);
       this.#rules.keptBack(pid, curl, removed);
@@ -130,6 +158,12 @@ export class Observer {
     const isNoisyNow = isNoisy(this.#visits.of(held), nowS);
     this.#audits.looked(pid, held.id, look, nowS, isNoisyNow, this.#rules.random?.() ?? 0);
   }
+}
+
+/** The answer to a push is believed at once. */
+function saidGone({ flags }: QueueRow, code: number): Gone | undefined {
+  if ((flags & FLAG_PUSH) === 0) return undefined;
+  return code === GONE ? 'said' : code === NOT_FOUND ? 'missed' : undefined;
 }
 
 /** True if its owner said what is new of it. */

@@ -102,6 +102,17 @@ export class EarlierSets extends SqlStore {
   }
 }
 
+/** Percent of its quota that a provider's content has when pages come that only pushes have named: the rest
+ * is kept for what its owner announces. */
+const PUSHED_PERCENT = 90;
+
+/** True if so many pages and bytes more may come of a provider that only pushes have named. */
+export function hasRoomForPushed(use: ProviderUse, files: number, bytes: number): boolean {
+  const { filesused, filesmax, spaceused, spacemax } = use;
+  const most = (quota: number) => Math.ceil((quota * PUSHED_PERCENT) / 100);
+  return filesused + files <= most(filesmax) && spaceused + bytes <= most(spacemax);
+}
+
 interface SetPlaces {
   pid: number;
   psetid: number;

@@ -7,6 +7,7 @@ import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
+import { classOf, type SetClass } from '../../wire/origin.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { QueueInserter } from './insert.js';
@@ -62,7 +63,9 @@ export class Refetcher extends SqlStore {
         rows.filter(({ hops }) => hops === null),
         rows.filter(({ hops }) => hops !== null),
       ];
-      return [this.#enqueue(pid, owners, 0), this.#enqueue(pid, crawled, 1)].flatMap(set => set ?? []);
+      return [this.#enqueue(pid, owners, 0), this.#enqueue(pid, crawled, classOf('links'))].flatMap(
+        set => set ?? [],
+      );
     });
   }
 
@@ -72,7 +75,7 @@ export class Refetcher extends SqlStore {
     return pids.flatMap(pid => {
       this.#queue.changed(pid);
       const mine = rows.filter(row => row.pid === pid && row.hops === null);
-      return this.#enqueue(pid, mine, 3) ?? [];
+      return this.#enqueue(pid, mine, classOf('audit')) ?? [];
     });
   }
 
@@ -81,7 +84,7 @@ export class Refetcher extends SqlStore {
     this.#insert.reset();
   }
 
-  #enqueue(pid: number, rows: readonly ContentRow[], setClass: 0 | 1 | 3): WaitingSet | undefined {
+  #enqueue(pid: number, rows: readonly ContentRow[], setClass: SetClass): WaitingSet | undefined {
     const missing = rows.filter(row => !this.#waits(pid, row.curl, typeOf(row)));
     if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
     const psetid = this.#psetids.take();

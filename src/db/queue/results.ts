@@ -9,7 +9,7 @@ import { AS_SERVED } from '../../wire/url.js';
 import { MIMETYPE } from '../../wire/url-check.js';
 import type { FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
 import { beliefConfirmed } from '../cache/as-announced.js';
-import type { Arrived, ContentStore, Held, Said } from '../cache/content.js';
+import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import { isSameContent } from '../cache/held.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Failure } from '../cache/failures.js';
@@ -20,15 +20,18 @@ import {
   claimOf,
   FLAG_DROP_OUTSIDE,
   FLAG_IFABSENT,
+  FLAG_PUSH,
   isNeedless,
   isRefreshOnly,
   recordOfRow,
   rowStateOf,
+  saidOf,
   UNASKED,
   type QueueRow,
 } from './row.js';
 import { absenceOf, type AbsentPagesStore } from './absent-pages.js';
 import type { Observer } from './observer.js';
+import { hasRoomForPushed } from './quota.js';
 import type { QueueReader } from './sets.js';
 
 export interface SentRequest {
@@ -181,6 +184,8 @@ export class ResultWriter extends SqlStore {
       // safeguard: the quota of files when content arrives
     } else if (held === undefined && before === undefined && use.filesused + 1 > use.filesmax) {
       this.#refused(row, result, 202, use);
+    } else if (isPushed(row, held ?? before) && !hasRoomForPushed(use, 1, result.len)) {
+      this.#free(result);
     } else if (growth > 0 && use.spaceused + growth > use.spacemax) {
       this.#refused(row, result, 203, use);
       if (before !== undefined) this.#content.stamp(before, row.named);
@@ -269,6 +274,7 @@ export class ResultWriter extends SqlStore {
     const page = this.#content.findAny(pid, curl);
     const held = this.#content.find(pid, curl, row.mimetype) ?? (isRefreshOnly(row) ? undefined : page);
     this.#queue.drop(row);
+    if (isPushed(row, held)) return void (code !== OUTSIDE_ROOTS && this.#observer.missed(row, reach, nowS));
     if (code === OUTSIDE_ROOTS || (held === undefined && page !== undefined)) return;
     if (held !== undefined && code !== ROBOTS_FORBID) {
       if (this.#observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
@@ -375,15 +381,6 @@ export class ResultWriter extends SqlStore {
   }
 }
 
-/** The words on content that came for a row: a url that nobody announced has none that its owner alone can
- * say. */
-function saidOf(row: QueueRow, held: Held | undefined): Said {
-  if ((row.flags & UNASKED) === 0 || held === undefined) return row;
-  const { subtype, burl, givenfurl: furl } = held;
-  const { md5, len, mtime } = row;
-  return { subtype, burl, furl, md5, len, mtime };
-}
-
 function failureOf({ named }: QueueRow, { code, message }: FetchFailed): Failure {
   return { code, text: message, psetid: named };
 }
@@ -391,4 +388,10 @@ function failureOf({ named }: QueueRow, { code, message }: FetchFailed): Failure
 function typeServed({ mimetype }: FetchOk): string {
   if (mimetype === undefined || mimetype.length > MAX_TYPE || !MIMETYPE.test(mimetype)) return NO_TYPE;
   return mimetype.toLowerCase();
+}
+
+/** True if nothing is held of a url that was pushed: nothing is kept of the failure, for whoever invents urls
+ * would fill the database with them. */
+function isPushed({ flags }: QueueRow, held: Held | undefined): boolean {
+  return (flags & FLAG_PUSH) !== 0 && held === undefined;
 }

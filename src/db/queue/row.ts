@@ -1,6 +1,6 @@
 /** A row of the queue, and how the record a CP sent becomes one and is read back. */
 import type { UrlRecord } from '../../wire/url.js';
-import type { Claim, Said } from '../cache/held.js';
+import type { Claim, Held, Said } from '../cache/held.js';
 import type { SetClass } from '../../wire/origin.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
@@ -12,7 +12,13 @@ export const FLAG_DROP_OUTSIDE = 2;
 export const FLAG_LINKS = 4;
 const FLAG_SCAN = 8;
 export const FLAG_AUDIT = 16;
-export const UNASKED = FLAG_LINKS | FLAG_SCAN | FLAG_AUDIT;
+/** Somebody says that something happened to it; by one of its provider's feeds; of a provider whose pushes
+ * are worth little. */
+export const FLAG_PUSH = 32;
+export const FLAG_FEED = 64;
+export const FLAG_SLOW = 128;
+const CRAWL = FLAG_LINKS | FLAG_SCAN | FLAG_AUDIT;
+export const UNASKED = CRAWL | FLAG_PUSH;
 
 /** SQL: whether a row of qdb and one of lccurl, of the same provider and curl, are of one url. */
 export const isSameUrl = (queued: string, held: string) =>
@@ -21,14 +27,16 @@ export const isSameUrl = (queued: string, held: string) =>
 /** The flag of the urls of a set, by its class. */
 export const FLAG_OF_CLASS: Readonly<Record<SetClass, number>> = {
   0: 0,
-  1: FLAG_LINKS,
-  2: FLAG_SCAN,
-  3: FLAG_AUDIT,
+  1: FLAG_PUSH,
+  2: FLAG_LINKS,
+  3: FLAG_SCAN,
+  4: FLAG_AUDIT,
+  5: FLAG_PUSH | FLAG_SLOW,
 };
 
 /** `qpsdb.class` of a row's set. */
-export const CLASS_OF_ROW = `CASE WHEN flags & ${FLAG_AUDIT} THEN 3 WHEN flags & ${FLAG_SCAN} THEN 2
-  WHEN flags & ${FLAG_LINKS} THEN 1 ELSE 0 END`;
+export const CLASS_OF_ROW = `CASE WHEN flags & ${UNASKED} = 0 THEN 0 WHEN flags & ${FLAG_SLOW} THEN 5
+  WHEN flags & ${FLAG_PUSH} THEN 1 WHEN flags & ${FLAG_LINKS} THEN 2 WHEN flags & ${FLAG_SCAN} THEN 3 ELSE 4 END`;
 
 /** The url as the CP meant it: absolute, numbers as numbers, null where nothing was said. */
 export interface QueuedUrl extends Said {
@@ -192,25 +200,34 @@ export function claimOf(
   return held ?? { served: mimetype === AS_SERVED ? 1 : 0, hops };
 }
 
+/** The words on content that came for a row: a url that nobody announced has none that its owner alone can
+ * say. */
+export function saidOf(row: QueuedUrl, held: Held | undefined): Said {
+  if ((row.flags & UNASKED) === 0 || held === undefined) return row;
+  const { subtype, burl, givenfurl: furl } = held;
+  const { md5, len, mtime } = row;
+  return { subtype, burl, furl, md5, len, mtime };
+}
+
+/** Fields that say why a row is asked for. */
+type Asked = Pick<QueuedUrl, 'flags' | 'hops' | 'mimetype'>;
+
 /** True if a row asks again for what is held, and for nothing new: a scan's or an audit's of what its owner
- * announced. */
-export function isRefreshOnly({ flags, hops }: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
+ * announced, or a push of a row that is held. */
+export function isRefreshOnly({ flags, hops, mimetype }: Asked): boolean {
+  if ((flags & FLAG_PUSH) !== 0) return mimetype !== AS_SERVED;
   return (flags & (FLAG_SCAN | FLAG_AUDIT)) !== 0 && hops === null;
 }
 
 /** True if robots.txt says if it may be fetched: what nobody announced, but for another look at what its
- * owner did. */
-export function isGated(url: Pick<QueuedUrl, 'flags' | 'hops'>): boolean {
-  return (url.flags & UNASKED) !== 0 && !isRefreshOnly(url);
+ * owner did. What is pushed is fetched as what its owner announces. */
+export function isGated(url: Asked): boolean {
+  return (url.flags & CRAWL) !== 0 && !isRefreshOnly(url);
 }
 
 /** True if what nobody announced need not be fetched: it is wanted only if absent, and is there or known not
  * to be; or it is to look again at what its owner announced, and that is gone. */
-export function isNeedless(
-  url: Pick<QueuedUrl, 'flags' | 'hops'>,
-  held: Claim | undefined,
-  isKnown: () => boolean,
-): boolean {
+export function isNeedless(url: Asked, held: Claim | undefined, isKnown: () => boolean): boolean {
   if (held === undefined && isRefreshOnly(url)) return true;
   return (url.flags & FLAG_IFABSENT) !== 0 && (held !== undefined || isKnown());
 }
@@ -250,7 +267,8 @@ export function queuedUrl(
       origin |
       (record.ifabsent === 'yes' ? FLAG_IFABSENT : 0) |
       (record.outofroot === 'drop' ? FLAG_DROP_OUTSIDE : 0),
-    hops: origin === 0 ? null : lengthOf(record.hops),
+    // Whoever pushes a page is no owner of it: it counts as one that a crawl begins with.
+    hops: origin === 0 ? null : (origin & FLAG_PUSH) !== 0 ? 0 : lengthOf(record.hops),
   };
 }
 

@@ -18,6 +18,7 @@ import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
 import { AuditSamples } from '../truth/audits.js';
 import { TruthDays } from '../truth/days.js';
+import { PushDays } from '../truth/pushes.js';
 import { TruthReader, type ProviderTruth } from '../truth/reader.js';
 import { VisitStore } from '../truth/visits.js';
 import { Reconciler } from './reconcile.js';
@@ -66,6 +67,7 @@ export class QueueStore extends SqlStore {
   readonly stores: StoreRegister;
   readonly visits: VisitStore;
   readonly truth: TruthDays;
+  readonly pushes: PushDays;
   readonly audits: AuditSamples;
   readonly #scores: TruthReader;
   readonly #tally: Tally;
@@ -83,6 +85,7 @@ export class QueueStore extends SqlStore {
     this.freed = new FreedStore(db);
     this.visits = new VisitStore(db);
     this.truth = new TruthDays(db);
+    this.pushes = new PushDays(db);
     this.#scores = new TruthReader(db);
     this.audits = new AuditSamples(db, this.truth, this.visits);
     this.content = new ContentStore(db, this.#tally, this.freed, id => this.visits.forget(id));
@@ -107,7 +110,7 @@ export class QueueStore extends SqlStore {
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
     const observer = new Observer(
-      { visits: this.visits, truth: this.truth, audits: this.audits, held: this.held },
+      { visits: this.visits, truth: this.truth, pushes: this.pushes, audits: this.audits, held: this.held },
       rules.gone,
     );
     this.results = new ResultWriter(db, { ...stores, known: this.known, observer }, rules);
@@ -150,6 +153,7 @@ export class QueueStore extends SqlStore {
     try {
       const value = change();
       this.truth.flush();
+      this.pushes.flush();
       this.errors.flush();
       this.failures.flush();
       this.#tally.flush();
@@ -163,6 +167,7 @@ export class QueueStore extends SqlStore {
       this.failures.reset();
       this.known.reset();
       this.truth.reset();
+      this.pushes.reset();
       this.audits.reset();
       this.#tally.reset();
       if (this.db.inTransaction) this.db.exec('ROLLBACK');

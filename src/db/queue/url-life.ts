@@ -13,7 +13,7 @@ import { UrlStandings } from './url-standings.js';
 const MOST_TYPES = 16;
 /** Providers that share a root are few. */
 const MOST_PROVIDERS = 16;
-const DOORS: readonly UrlDoor[] = ['owner', 'links', 'scan', 'audit'];
+const DOORS: readonly UrlDoor[] = ['owner', 'push', 'links', 'scan', 'audit', 'push'];
 
 interface Waiting {
   mimetype: string;

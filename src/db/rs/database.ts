@@ -14,6 +14,8 @@ import { AuditStore } from './audit.js';
 import { HAND_OVER_SCHEMA, MAIL_SCHEMA, RESET_SCHEMA } from './mail-schema.js';
 import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
+import { PUSH_SCHEMA, PushStore } from './push.js';
+import { PUSH_KEYS_SCHEMA, PushKeyStore } from './push-keys.js';
 import { REGISTERED_SCHEMA, RsProviderStore } from './providers.js';
 import { RegistrationStore } from './registrations.js';
 import { QUIET_SCHEMA, RS_SCHEMA } from './schema.js';
@@ -41,6 +43,7 @@ const RS_DB: OwnKind = {
     MARKS_SCHEMA,
     HAND_OVER_SCHEMA,
     USES_SCHEMA,
+    PUSH_SCHEMA + PUSH_KEYS_SCHEMA,
   ],
   synchronous: 'FULL',
   // Deleted rows, a mail with its password say, are overwritten.
@@ -64,6 +67,8 @@ export class RsDatabase extends OwnDatabase {
   readonly addresses: AddressStore;
   readonly series: SeriesStore;
   readonly uses: UseStore;
+  readonly push: PushStore;
+  readonly pushKeys: PushKeyStore;
   /** Something was committed to the audit by this process. */
   onAudit: () => void = () => undefined;
   /** Something was committed by this process. */
@@ -92,6 +97,8 @@ export class RsDatabase extends OwnDatabase {
     this.addresses = new AddressStore(db);
     this.series = new SeriesStore(db);
     this.uses = new UseStore(db);
+    this.push = new PushStore(db);
+    this.pushKeys = new PushKeyStore(db);
   }
 
   override write<T>(change: () => T): T {

@@ -16,6 +16,7 @@ import { DEPARTURE_SCHEMA } from './departure-schema.js';
 import { FAILURE_SCHEMA } from './failure-schema.js';
 import { hasVanished } from './restored.js';
 import { PAUSES_SCHEMA } from './pauses-schema.js';
+import { PUSH_SCHEMA } from './push-schema.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { SPIDERING_SCHEMA } from './spidering-schema.js';
@@ -31,6 +32,7 @@ export const STEPS: readonly string[] = [
   SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA,
   FAILURE_SCHEMA,
   STORES_SCHEMA,
+  PUSH_SCHEMA,
 ];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;

@@ -47,6 +47,7 @@ export const SALVAGED_TABLES = [
   'robots',
   'visit',
   'truth',
+  'pushday',
   'audit',
   'failure',
 ] as const;

@@ -42,6 +42,7 @@ export class TruthEffects implements Chore {
     this.#providers = providers;
     const moved = store.transaction(() => {
       store.truth.forgetOld(nowS);
+      store.pushes.forgetOld(nowS);
       return scores.flatMap(({ pid, truth }) => {
         if (truth < LOW_SCORE && store.truth.lower(pid)) return [{ pid, truth, words: 'lowered' }];
         if (truth >= GOOD_SCORE && store.truth.restore(pid)) return [{ pid, truth, words: 'restored' }];

@@ -3,6 +3,8 @@
 import type { FetchDone, FetchInline, FetchRedirect } from '../../wire/fetch.js';
 import type { Arrival, Settled } from '../results.js';
 import type { Request } from '../workers.js';
+import { FLAG_SLOW, type WaitingRow } from '../../db/queue/row.js';
+import { SlowPushes } from '../slow-pushes.js';
 import { Gate, type GateOptions } from './gate.js';
 import { WaitingOrigins, type WaitingOriginsParts } from './waiting-origins.js';
 
@@ -17,6 +19,7 @@ type Roots = { isInside: (url: string) => boolean } | undefined;
 export class Unasked {
   readonly gate: Gate;
   readonly origins: WaitingOrigins;
+  readonly slowPushes: SlowPushes;
   /** Redirects so far, by place in the queue: where one leads takes the place of the url, so that each is
    * asked for once. */
   readonly #chains = new Map<number, number>();
@@ -24,6 +27,18 @@ export class Unasked {
   constructor(options: GateOptions & WaitingOriginsParts) {
     this.gate = new Gate(options);
     this.origins = new WaitingOrigins(options);
+    this.slowPushes = new SlowPushes(options.slowPushesPerHour);
+  }
+
+  /** True if a url is of a provider whose pushes are few, and it is too early for another one. */
+  mustWait({ pid, flags }: WaitingRow, nowMs: number): boolean {
+    return (flags & FLAG_SLOW) !== 0 && this.slowPushes.againMs(pid) > nowMs;
+  }
+
+  /** When a url that is closed may be sent, monotonic. */
+  againMs(row: WaitingRow): number {
+    const originMs = this.gate.againMs(row);
+    return (row.flags & FLAG_SLOW) === 0 ? originMs : Math.max(originMs, this.slowPushes.againMs(row.pid));
   }
 
   /** The part of a result that must be taken up. */

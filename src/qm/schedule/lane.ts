@@ -1,19 +1,19 @@
 /** Parts of lanes: the rules, a provider and its states, a lane and its states, leave to send. */
 import { transitions } from '../../lib/states.js';
-import type { SetClass } from '../../wire/origin.js';
+import { LINKS, type SetClass } from '../../wire/origin.js';
 import type { DelayRules } from './delays.js';
 
 /** 0 to 2; 2 goes first. */
 export const PRIORITIES = 3;
-/** Priority of links -1, of scans and audits -2: less than all that was announced. */
+/** Priority of links -1, of scans, audits and slow pushes -2: less than all that was announced. */
 export const LOWEST = -2;
 
 export type Priority = -2 | -1 | 0 | 1 | 2;
 
 /** Priority of a provider whose next url is of a set of that class. */
 export function priorityOf(own: 0 | 1 | 2, setClass: SetClass): Priority {
-  if (setClass === 0) return own;
-  return setClass === 1 ? -1 : LOWEST;
+  if (setClass < LINKS) return own;
+  return setClass === LINKS ? -1 : LOWEST;
 }
 
 /** A host that nothing is known of has no limit: what the next url is of is seen when that is taken. */

@@ -43,6 +43,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     bandwidthBytesPerS: settings.qm.bandwidthBytesPerS,
     paceMs: settings.qm.paceMs,
     userAgent: settings.bot.userAgent,
+    slowPushesPerHour: settings.push.slowPerHour,
     accept: settings.uns.mime,
     maxContentBytes: settings.bot.maxContentBytes,
     lanes: {

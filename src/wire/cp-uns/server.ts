@@ -176,8 +176,8 @@ export class CpReader {
   }
 
   #beginUnasked(attributes: Attributes): Place {
-    const origin = readOrigin(attributes['origin']);
-    if (origin === undefined) throw violation('<set>: give origin="links", "scan" or "audit"');
+    const origin = readOrigin(attributes);
+    if (origin === undefined) throw violation('<set>: give origin="push", "links", "scan" or "audit"');
     if (setKindOf(attributes['set']) !== 'partial') throw violation('<set>: give set="partial"');
     const pid = requiredInteger('set', attributes, 'pid');
     this.#reader.allow(Infinity);

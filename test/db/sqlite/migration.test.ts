@@ -178,6 +178,24 @@ for (const [at, version] of [
     db.close();
   });
 
+test('sets that nobody announced keep their order where pushes have come between them and those of owners', () => {
+  const db = openSqlite(path);
+  for (const step of STEPS.slice(1, 4)) db.exec(step);
+  db.pragma('user_version = 4');
+  db.exec(`INSERT INTO qdb(pos, pid, curl, mimetype, psetid, slot, flags, hops) VALUES
+      (5, 7, 'http://www.example.org/l', '*/*', 3, -1, 5, 2), (6, 7, 'http://www.example.org/s', '*/*', 4, -1, 8, NULL);
+    INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, class) VALUES (3, -1, 7, 5, 5, 1), (4, -1, 7, 6, 6, 2)`);
+  db.close();
+  const upgraded = openDatabase(path);
+  whole(upgraded);
+  assert.deepEqual(
+    upgraded.prepare('SELECT class FROM qpsdb WHERE psetid > 2 ORDER BY psetid').pluck().all(),
+    [2, 3],
+  );
+  assert.equal(upgraded.prepare('SELECT DISTINCT push FROM pidb').pluck().get(), 'indexnow,ping,feed');
+  upgraded.close();
+});
+
 test('sets that are told from the urls alone have the class of their urls', () => {
   const db = openDatabase(path);
   db.exec(`
@@ -191,10 +209,10 @@ test('sets that are told from the urls alone have the class of their urls', () =
     [1, -1, 0],
     [1, 5, 0],
     [2, -1, 0],
-    [3, -1, 1],
-    [3, 5, 1],
-    [4, -1, 2],
-    [5, -1, 3],
+    [3, -1, 2],
+    [3, 5, 2],
+    [4, -1, 3],
+    [5, -1, 4],
   ]);
   assert.equal(disagreement(db), undefined);
   db.close();

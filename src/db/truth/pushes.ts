@@ -1,0 +1,111 @@
+/** Counts of what pushes were worth, by provider, day and door (table pushday), and the score that is made of
+ * them. They are apart from what an owner's announcements are worth (docs/design/push.md). */
+import { SqlStore } from '../sqlite/sql-store.js';
+import { dateOf, dayOf, KEPT_DAYS } from './days.js';
+
+/** Door that a push came by: IndexNow, or a feed. */
+export type PushedBy = 'indexnow' | 'feed';
+
+/** Outcome of a look: what is held had changed, or is new; had not; is gone; a url is not to be had that is
+ * not held either; `busy` says nothing. */
+export type PushLook = 'changed' | 'same' | 'gone' | 'failed' | 'busy';
+
+const COUNTED = ['fetched', 'changed', 'same', 'gone', 'failed'] as const;
+
+export type PushCounts = Record<(typeof COUNTED)[number], number>;
+
+/** `day` is of those since 1970. */
+export type PushDay = PushCounts & { pid: number; day: number; door: PushedBy };
+
+/** Looks of which a score is made at least, and the days that they may be of. */
+const LEAST_LOOKS = 100;
+const MOST_DAYS = 30;
+/** Below this a provider's pushes wait, and are few. */
+const LOW_SCORE = 50;
+
+/** Worth of the pushes of a provider. */
+export interface PushTruth {
+  /** 0 to 100: the share of those looks that found what was pushed changed, new or gone; undefined: there are
+   * too few. */
+  score: number | undefined;
+  isSlow: boolean;
+  /** The days with any, the newest first. */
+  days: PushDay[];
+}
+
+const NONE: PushCounts = { fetched: 0, changed: 0, same: 0, gone: 0, failed: 0 };
+
+export class PushDays extends SqlStore {
+  readonly #upsert = this.sql.run<[PushDay]>(
+    `INSERT INTO pushday(pid, day, door, ${COUNTED.join(', ')}) VALUES ($pid, $day, $door, ${COUNTED.map(name => `$${name}`).join(', ')})
+     ON CONFLICT(pid, day, door) DO UPDATE SET ${COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ')}`,
+  );
+  readonly #select = this.sql.rows<[pid: number, day: number], PushDay>(
+    `SELECT pid, day, door, ${COUNTED.join(', ')} FROM pushday WHERE pid = ? AND day > ? ORDER BY day DESC, door`,
+  );
+  readonly #deleteOld = this.sql.run<[day: number]>('DELETE FROM pushday WHERE day <= ?');
+  readonly #pending = new Map<string, PushDay>();
+
+  /** Counts one. Inside a transaction. */
+  count(pid: number, door: PushedBy, look: PushLook, nowS: number): void {
+    const day = dayOf(nowS);
+    const key = `${pid} ${day} ${door}`;
+    const pending = this.#pending.get(key) ?? { pid, day, door, ...NONE };
+    this.#pending.set(key, pending);
+    pending.fetched++;
+    if (look !== 'busy') pending[look]++;
+  }
+
+  /** Worth of a provider's pushes, of the last days that have enough of them together. */
+  of(pid: number, nowS: number): PushTruth {
+    const days = this.#select(pid, dayOf(nowS) - MOST_DAYS);
+    let [looks, right] = [0, 0];
+    for (const [index, { day, changed, same, gone, failed }] of days.entries()) {
+      if (looks >= LEAST_LOOKS && day !== days[index - 1]?.day) break;
+      looks += changed + same + gone + failed;
+      right += changed + gone;
+    }
+    const score = looks < LEAST_LOOKS ? undefined : Math.round((100 * right) / looks);
+    return { score, isSlow: score !== undefined && score < LOW_SCORE, days };
+  }
+
+  /** Counts that are too old to be kept go. */
+  forgetOld(nowS: number): void {
+    this.#deleteOld(dayOf(nowS) - KEPT_DAYS);
+  }
+
+  /** Call it last in the transaction. */
+  flush(): void {
+    for (const day of this.#pending.values()) this.#upsert(day);
+    this.reset();
+  }
+
+  /** The transaction was rolled back. */
+  reset(): void {
+    this.#pending.clear();
+  }
+}
+
+/** The view of a provider on its pushes. */
+export interface ShownPushes {
+  /** null: too few to say. */
+  score: number | null;
+  /** True if its pushes wait, and are few. */
+  slow: boolean;
+  days: ({ day: string; door: PushedBy } & Omit<PushCounts, 'failed'>)[];
+}
+
+export function shownPushes({ score, isSlow, days }: PushTruth): ShownPushes {
+  return {
+    score: score ?? null,
+    slow: isSlow,
+    days: days.map(({ day, door, fetched, changed, same, gone }) => ({
+      day: dateOf(day),
+      door,
+      fetched,
+      changed,
+      same,
+      gone,
+    })),
+  };
+}

@@ -1,0 +1,20 @@
+/** The class of a set that is taken, and the flags of its rows besides those of the class. */
+import type { SetState } from '../db/queue/absorb.js';
+import { FLAG_FEED } from '../db/queue/row.js';
+import { NOW_SLOT } from '../db/queue/sets.js';
+import type { QueueStore } from '../db/queue/store.js';
+import { classOf, isPush, SLOW_PUSH, type SetClass } from '../wire/origin.js';
+import type { SetHead } from '../wire/uns-qm.js';
+
+/** @param state of one that goes on: all rows of a set are of one class @param nowS seconds since 1970 */
+export function kindOf(
+  store: QueueStore,
+  { origin, pid }: Pick<SetHead, 'origin' | 'pid'>,
+  state: SetState | undefined,
+  nowS: number,
+): { class: SetClass; flags: number } {
+  const flags = origin === 'push-feed' ? FLAG_FEED : 0;
+  if (!isPush(origin)) return { class: classOf(origin), flags };
+  const begun = state && store.queue.classOf({ ...state, slot: NOW_SLOT });
+  return { class: begun ?? (store.pushes.of(pid, nowS).isSlow ? SLOW_PUSH : classOf(origin)), flags };
+}

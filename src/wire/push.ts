@@ -1,0 +1,25 @@
+/** The doors of lccd-rs by which somebody says that something happened to pages (docs/design/push.md). */
+
+export const PUSH_DOORS = ['indexnow', 'ping', 'feed'] as const;
+export type PushDoor = (typeof PUSH_DOORS)[number];
+
+/** Those of a list with commas; undefined where one is none. `none` is an empty list. */
+export function parseDoors(text: string): PushDoor[] | undefined {
+  if (text === '' || text === 'none') return [];
+  const names = text.split(',').map(name => name.trim());
+  const doors = PUSH_DOORS.filter(door => names.includes(door));
+  return names.every(name => PUSH_DOORS.some(door => door === name)) ? doors : undefined;
+}
+
+/** A provider as lccd-rs is told of it: what may be pushed of it, and by which doors. */
+export interface Pushable {
+  pid: number;
+  /** All roots; asked by a host: those at that host. */
+  roots: readonly string[];
+  /** Urls held. */
+  held: number;
+  doors: readonly PushDoor[];
+}
+
+/** Providers that a host may be of. */
+export const MAX_PUSHABLE = 8;
