@@ -95,6 +95,7 @@ const LONG_TOO = [
   'faults/kills',
   'faults/lost-answers',
   'indexers/engines',
+  'line/push-kills',
   'machines/direct',
   'qm/model',
   'qm/quota',

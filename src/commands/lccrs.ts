@@ -2,12 +2,16 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
+import { readProvider } from '../db/providers/pidb.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
+import type { Db } from '../db/sqlite/open.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
+import { PushDays, shownPushes } from '../db/truth/pushes.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
+import { pushView, type PushView } from '../rs/push/shown.js';
 import { aboveMost } from '../rs/terms.js';
 import { MOST_TERMS } from '../wire/terms.js';
 import { Transitions } from '../rs/transitions.js';
@@ -22,6 +26,7 @@ import {
   announcedText,
   auditLine,
   mailLine,
+  pushesText,
   registrationLine,
   registrationText,
   shownMail,
@@ -42,7 +47,7 @@ const ACTIONS: Record<
   { operand: string; write?: true; action: (given: Given) => ExitStatus | void }
 > = {
   list: { operand: '', action: list },
-  show: { operand: 'ID', action: show },
+  show: { operand: 'ID or --pid=N', action: show },
   approve: { operand: 'ID', write: true, action: approve },
   refuse: { operand: 'ID', write: true, action: refuse },
   audit: { operand: '', action: audit },
@@ -76,7 +81,7 @@ export const command: CommandSpec = {
       help: 'operator add: where the password goes, instead of the standard output',
     },
     { flags: '--test <ADDRESS>', help: 'mail: send one there, and say what the server answers' },
-    { flags: '--pid <N>', help: 'audit: of this provider' },
+    { flags: '--pid <N>', help: 'audit: of this provider; show: what was pushed of it' },
     {
       flags: '--limit <N>',
       help: 'list, audit: the last N; mail: the oldest N',
@@ -98,7 +103,8 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
     return EXIT.ok;
   }
   const chosen = actionOf(ACTIONS, word, ['operator']);
-  if ((chosen.operand === '') !== (operand === '') || more.length > 0)
+  const isOfPid = word === 'show' && context.options['pid'] !== undefined;
+  if ((chosen.operand === '' || isOfPid) !== (operand === '') || more.length > 0)
     throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
   const config = configOf(context);
   const { path } = rsOptions(config);
@@ -150,15 +156,34 @@ function differs(db: RsDatabase, context: CommandContext, config: Config): ExitS
 }
 
 function show({ db, context, config, operand }: Given): void {
+  const { pid } = context.options;
+  const isJson = context.options['json'] === true;
+  if (operand === '' && typeof pid === 'string') {
+    const pushes = pushesOf(db, context, config, idOf(pid));
+    return context.print(isJson ? jsonOf({ pid: idOf(pid), pushes }) : pushesText(pushes));
+  }
   const registration = db.registrations.get(idOf(operand));
   if (registration === undefined)
     throw new LccError('usage', `there is no registration ${operand}; see lccrs list --all`);
   const others = othersIn(config.home.db, registration);
+  const isActive = registration.state === 'active';
+  const pushes = isActive ? pushesOf(db, context, config, registration.pid) : undefined;
+  const also = { crawled_by: others?.crawlers ?? null, had_by: others?.announcers ?? null };
   context.print(
-    context.options['json'] === true
-      ? jsonOf({ ...registration, crawled_by: others?.crawlers ?? null, had_by: others?.announcers ?? null })
-      : registrationText(registration, others),
+    isJson
+      ? jsonOf({ ...registration, ...also, ...(pushes !== undefined && { pushes }) })
+      : registrationText(registration, others) + (pushes === undefined ? '' : pushesText(pushes)),
   );
+}
+
+/** The pushes of a provider, one that lccpidb added as well. */
+function pushesOf(db: RsDatabase, { clock }: CommandContext, config: Config, pid: number): PushView {
+  const nowS = Math.floor(clock.nowMs() / 1000);
+  const known = fromLcc(config.home.db, lcc => {
+    const provider = readProvider(lcc, pid);
+    return provider && { push: provider.push, pushes: shownPushes(new PushDays(lcc).of(pid, nowS)) };
+  });
+  return pushView(db, pid, known);
 }
 
 /** Other providers that crawl or announce what it has, or wants; undefined where lcc.db cannot be read. */
@@ -166,11 +191,16 @@ function othersIn(path: string, registration: Registration): OtherProviders | un
   const directories = directoriesOf(registration);
   const ascending = (pids: readonly number[]) =>
     [...new Set(pids)].filter(pid => pid !== registration.pid).sort((a, b) => a - b);
+  return fromLcc(path, lcc => ({
+    crawlers: ascending(directories.flatMap(directory => crawlersOf(lcc, directory))),
+    announcers: ascending(directories.flatMap(directory => announcersOf(lcc, directory))),
+  }));
+}
+
+/** Undefined where lcc.db cannot be read. */
+function fromLcc<T>(path: string, read: (db: Db) => T): T | undefined {
   try {
-    return readLcc(path, lcc => ({
-      crawlers: ascending(directories.flatMap(directory => crawlersOf(lcc, directory))),
-      announcers: ascending(directories.flatMap(directory => announcersOf(lcc, directory))),
-    }));
+    return readLcc(path, read);
   } catch (error) {
     if (error instanceof LccError) return undefined;
     throw error;

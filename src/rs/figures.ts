@@ -1,6 +1,6 @@
 /** The figures of lccd-rs. */
 import { amount } from '../config/words.js';
-import { field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
+import { counter, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
 
 export const RS_FIGURES = {
   qm_connected: gauge<boolean>('lcc_rs_qm_connected', 'Whether the Queue Manager is connected: 1 or 0', {
@@ -33,6 +33,19 @@ export const RS_FIGURES = {
     'Providers that registered by themselves',
     some('provider registered', 'providers registered'),
   ),
+  pushes_waiting: gauge(
+    'lcc_rs_waiting_pushes',
+    'Urls that were pushed and wait for the UNS, or for the end of their interval',
+    some('pushed url waits', 'pushed urls wait'),
+  ),
+  pushes_taken: counter('lcc_rs_pushes_total', 'Urls that were pushed and taken, and pings'),
+  pushes_refused: counter('lcc_rs_refused_pushes_total', 'Urls that were pushed and refused, and pings'),
+  push_trouble: field<string | null>({
+    reasons: ({ push_trouble: trouble, pushes_waiting: count }) =>
+      typeof trouble === 'string' &&
+      Number(count) > 0 &&
+      `${amount(Number(count), 'pushed url waits', 'pushed urls wait')} for lccd-uns: ${trouble}`,
+  }),
   mails_waiting: gauge(
     'lcc_rs_waiting_mails',
     'Mails that the server has not taken',

@@ -22,6 +22,8 @@ const SHOWN = [
   'leaveat',
   'givenroots',
   'truthfulness',
+  'push',
+  'pushes',
 ] as const;
 
 /** @throws RsRequestRefused 401, 503 */

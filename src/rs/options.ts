@@ -9,6 +9,7 @@ import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 import { parseNetwork } from '../lib/network.js';
 import { usesOf } from './limits.js';
 import { AUDIT_MS, mailOptions } from './mail/options.js';
+import { DOOR_LIMITS } from '../wire/door-sets.js';
 import { firstTermsOf, MOST_TERMS } from '../wire/terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
 import { vantageOptions } from './proof/vantage-options.js';
@@ -86,6 +87,14 @@ export function rsOptions({ home, settings }: Pick<Services, 'home' | 'settings'
       path: join(home.run, 'uns-door.sock'),
       xml: xmlLimitsOf(settings.xml),
       timeoutMs: UNS_TIMEOUT_MS,
+    },
+    push: {
+      door: {
+        ...DOOR_LIMITS,
+        door: { kind: 'unix', path: join(home.run, 'uns-push.sock') } as const,
+        limits: xmlLimitsOf(settings.xml),
+      },
+      urlIntervalMs: settings.push.urlIntervalMs,
     },
     qm: { timeoutMs: QM_TIMEOUT_MS, askTimeoutMs: ASK_TIMEOUT_MS, retryMs: rs.retryMs },
   };

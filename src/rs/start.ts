@@ -3,6 +3,7 @@ import { endpointsToListen } from '../daemon/listen-all.js';
 import { startLocked } from '../daemon/locked.js';
 import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
+import type { PushStore } from '../db/rs/push.js';
 import type { Marks } from '../db/sqlite/marks.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import type { Endpoint } from '../lib/endpoint.js';
@@ -69,7 +70,9 @@ async function run(
   const logged = logAudit(db, services.log);
   const core = coreOf(services, options, db);
   const doors = await openDoors(services, options, core, endpoints);
-  const { sender, registrar, mail } = core;
+  const { sender, registrar, mail, push, refusals } = core;
+  push.stir();
+  void core.keys.begin().catch((error: unknown) => services.fail(error));
   const peer = services.connect(
     { kind: 'unix', path: options.qmSocket },
     each => sender.serve(each),
@@ -81,6 +84,8 @@ async function run(
     async stop() {
       endUpkeep();
       await doors.close();
+      push.stop();
+      refusals.flush();
       await registrar.idle();
       await mail.stop();
       peer.close();
@@ -89,11 +94,12 @@ async function run(
   };
 }
 
-function statusOf({ db, registrar, sender, mail }: RsCore, listens: string[]): RsStatus {
+function statusOf({ db, registrar, sender, mail, push }: RsCore, listens: string[]): RsStatus {
   const { registrations, outbox } = db;
+  const { counted } = db.push;
   const waiting = outbox.count;
   return {
-    idle: registrar.checking === 0 && (waiting === 0 || !sender.isConnected),
+    idle: registrar.checking === 0 && push.isIdle && (waiting === 0 || !sender.isConnected),
     qm_connected: sender.isConnected,
     operations_later: sender.later ?? null,
     pairs_open: registrations.open,
@@ -103,8 +109,16 @@ function statusOf({ db, registrar, sender, mail }: RsCore, listens: string[]): R
     operations_waiting: waiting,
     registered: db.providers.count,
     mails_waiting: db.mails.size,
+    pushes_waiting: db.push.waiting,
+    pushes_taken: sumOf(counted, 'sent'),
+    pushes_refused: sumOf(counted, 'refused'),
+    push_trouble: push.trouble ?? null,
     mail_trouble: mail.trouble ?? null,
     no_room: registrar.shortage ?? null,
     listens,
   };
+}
+
+function sumOf(counted: PushStore['counted'], what: 'sent' | 'refused'): number {
+  return Object.values(counted).reduce((sum, one) => sum + one[what], 0);
 }

@@ -178,5 +178,7 @@ export function providerRow(pid: number): ShownProvider {
     left: 0,
     givenroots: [],
     truthfulness: null,
+    push: 'indexnow,ping,feed',
+    pushes: { score: null, slow: false, days: [] },
   };
 }

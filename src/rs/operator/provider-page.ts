@@ -8,6 +8,7 @@ import { RS_CONTROLS, type KeptError, type RsControl } from '../../wire/qm-rs.js
 import { fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { ERRORS_PAGE, errorsQuery, errorTable, type ErrorFilter } from '../pages/me-errors.js';
 import { setsTable } from '../pages/me-overview.js';
+import { pushSection } from '../pages/me-push.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
 import { agoOf } from '../pages/times.js';
 import { higherTerms, TERMS, type GivenTerms } from '../terms.js';
@@ -73,6 +74,8 @@ export function providerPage(
               '',
             )}`
     }
+    <h2>Pushes</h2>
+    ${pushSection(seen.pushes, nowMs)}
     <h2>Decisions and changes</h2>
     ${auditTable({ rows: audit, next: null }, base, '', 'Nobody has decided or changed anything here.')}`;
 }

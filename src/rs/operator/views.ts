@@ -19,6 +19,7 @@ import type {
   RsQueue,
 } from '../../wire/rs-looks.js';
 import type { UrlLife } from '../../wire/url-life.js';
+import { pushView } from '../push/shown.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { QmLooks } from './qm-looks.js';
 import type { SeriesRecorder, SeriesTimes } from './recorder.js';
@@ -220,7 +221,8 @@ export class OperatorViews {
     const applications = db.registrations.ofPid(pid).map(applicationOf);
     if (provider === null && applications.length === 0)
       throw new RsRequestRefused(404, 'unknown', `there is no provider ${pid}`, 'look for it in the list');
-    return { provider, applications, audit: this.audit(undefined, pid).rows };
+    const pushes = pushView(db, pid, (provider ?? undefined) as Parameters<typeof pushView>[2]);
+    return { provider, applications, audit: this.audit(undefined, pid).rows, pushes };
   }
 
   /** Errors that a provider has not received. @throws RsRequestRefused 503 */

@@ -1,9 +1,11 @@
 /** View of a provider on itself, `/me` and below. */
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import type { ShownProvider } from '../../db/providers/registered.js';
 import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
 import type { RsOptions } from '../options.js';
+import type { PushView } from '../push/shown.js';
 import type { Markup, PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
@@ -11,6 +13,7 @@ import { leavePage } from './me-leave.js';
 import { mailPage } from './me-mail.js';
 import { overview } from './me-overview.js';
 import { outcomeNote, type MeContext, type MeParts, type ProviderEnv } from './me-parts.js';
+import { pushPage } from './me-push.js';
 import { passwordPage, type PasswordParts, type PasswordShown } from './me-password.js';
 import { receiptsBody, RECEIPTS_PAGE, urlsIn } from './me-receipts.js';
 import { rootsPages, type RootsParts } from './me-roots.js';
@@ -27,7 +30,9 @@ export interface MeOptions
   qm: QmAnswers;
   /** Permitted hours, in its own zone; undefined: it did not register here. */
   hoursOf: (pid: number) => OwnHours | undefined;
-  options: MeParts['options'] & Pick<RsOptions, 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
+  /** The pushes of a provider. */
+  pushes: (provider: ShownProvider) => PushView;
+  options: MeParts['options'] & Pick<RsOptions, 'url' | 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
   clock: Clock;
   /** How the commands are installed. */
   install: Markup;
@@ -39,6 +44,7 @@ export const ME_NAV = [
   { path: '/me', label: 'Overview' },
   { path: '/me/errors', label: 'Errors' },
   { path: '/me/receipts', label: 'Receipts' },
+  { path: '/me/pushes', label: 'Pushes' },
   { path: '/me/roots', label: 'Directories' },
   { path: '/me/terms', label: 'Terms' },
   { path: '/me/mail', label: 'E-mail' },
@@ -94,6 +100,16 @@ export function mePages(all: MeOptions) {
     const lives = urls.length === 1 ? await qm.life(pid, only) : [];
     const view = { base, typed, urls, standings, lives, nowMs: clock.nowMs(), zone: zoneOf(pid) };
     return show(c, '/me/receipts', 'Receipts', receiptsBody(view));
+  });
+  pages.get('/pushes', c => {
+    const { provider } = c.var;
+    const at = `${options.url.replace(/\/$/, '')}/indexnow`;
+    return show(
+      c,
+      '/me/pushes',
+      'Pushes',
+      pushPage(all.pushes(provider), at, clock.nowMs(), zoneOf(provider.pid)),
+    );
   });
   const parts: MeParts = { ...all, show };
   rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });

@@ -22,6 +22,7 @@ export interface PagesOptions
   account: Account;
   hoursOf: MeOptions['hoursOf'];
   moreRootsOf: MeOptions['moreRootsOf'];
+  pushes: MeOptions['pushes'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;

@@ -33,7 +33,7 @@ export interface Proof {
   dissent?: readonly string[];
 }
 
-const MAX_FILE_BYTES = 1024;
+export const MAX_FILE_BYTES = 1024;
 /** 80 random bits. */
 const NAME_BYTES = 10;
 
@@ -118,7 +118,7 @@ function isOfConnection({ failure }: Extract<SiteAnswer, { kind: 'failed' }>): b
 }
 
 /** A url itself, and where http may lead to: the same path of the same host under https. */
-function permittedUrls(url: string, ports: readonly string[]): string[] {
+export function permittedUrls(url: string, ports: readonly string[]): string[] {
   const twins = ports.map(port => {
     const twin = new URL(url);
     twin.protocol = 'https:';
@@ -149,7 +149,7 @@ function isSecret(bytes: Buffer, secret: string): boolean {
   return hash('sha256', textOf(bytes)) === secret;
 }
 
-function textOf(bytes: Buffer): string {
+export function textOf(bytes: Buffer): string {
   return bytes
     .toString('utf8')
     .replace(/^\ufeff/, '')

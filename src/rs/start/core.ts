@@ -9,7 +9,12 @@ import { mailServerOf } from '../mail/options.js';
 import { handOver } from '../mail/server.js';
 import { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
+import { lookAtKey } from '../indexnow/key-file.js';
+import { Keys } from '../indexnow/keys.js';
 import { OutboxSender } from '../outbox-sender.js';
+import { PushDelivery } from '../push/delivery.js';
+import { PushRefusals } from '../push/refusals.js';
+import { PushTargets } from '../push/targets.js';
 import { Registrar } from '../registrar.js';
 import { WebSessions } from '../sessions.js';
 import { Transitions } from '../transitions.js';
@@ -77,6 +82,33 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
     patienceMs: PATIENCE_MS,
   });
   const sessions = new WebSessions(db, nowMs, options.sessions);
+  const push = new PushDelivery({ db, ...options.push, clock, log, fail });
+  const targets = new PushTargets({ clock, ask });
+  const refusals = new PushRefusals({ db, clock, fail });
+  const keys = new Keys({
+    db,
+    clock,
+    look: name => lookAtKey(name, { fetch: { ...options.proof, clock }, site: options.site }),
+    isProviders: async host => ((await targets.around(host)) ?? []).length > 0,
+    stir: () => push.stir(),
+    fail,
+  });
   const health = new Health({ db, door, ask, clock });
-  return { db, transitions, sender, ask, applied, door, mail, registrar, account, sessions, health };
+  return {
+    db,
+    transitions,
+    sender,
+    ask,
+    applied,
+    door,
+    mail,
+    registrar,
+    account,
+    sessions,
+    health,
+    push,
+    targets,
+    refusals,
+    keys,
+  };
 }

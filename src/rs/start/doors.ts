@@ -9,10 +9,13 @@ import { WEB_LIMITS, WEB_PLACES } from '../../web/limits.js';
 import { serveWeb } from '../../web/server.js';
 import { apiOf, type NodeBindings } from '../api.js';
 import { healthz } from '../health.js';
+import { IndexNowDoor, MAX_BODY_BYTES } from '../indexnow/door.js';
+import { IndexNowIntake } from '../indexnow/intake.js';
 import { listenerOf } from '../listener.js';
 import { operatorDoor } from '../operator/door.js';
 import type { RsOptions } from '../options.js';
 import { pagesOf } from '../pages/pages.js';
+import { pushView } from '../push/shown.js';
 import { RefusedRequests, withoutCapability } from '../refused-requests.js';
 import type { RsCore } from './core.js';
 
@@ -25,25 +28,41 @@ export async function openDoors(
 ) {
   const { clock, log } = services;
   const { db, registrar, account, mail, sessions, health, door, ask } = core;
-  const limits = WEB_LIMITS;
+  const limits = { ...WEB_LIMITS, maxBodyBytes: MAX_BODY_BYTES };
   const failed = (path: string, error: unknown) =>
     // A client that goes away while it sends has not failed here.
     log[errnoOf(error) === 'ECONNRESET' ? 'debug' : 'error']('request failed', {
       path: withoutCapability(path),
       error: messageOf(error),
     });
-  const { maxBodyBytes } = limits;
+  const { maxBodyBytes } = WEB_LIMITS;
   const common = { registrar, account, options, view: { door, ask }, maxBodyBytes, failed };
 
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   app.get('/healthz', c => healthz(c, health));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
+  const intake = new IndexNowIntake({
+    db,
+    clock,
+    targets: core.targets,
+    keys: core.keys,
+    refusals: core.refusals,
+    demandRoom: () => registrar.demandRoom('pushes'),
+    registerUrl: `${options.url.replace(/\/$/, '')}/register`,
+    stir: () => core.push.stir(),
+  });
+  const { proxies } = options;
+  app.route('/', new IndexNowDoor({ intake, base, proxies, clock, failed }).routes());
   app.route(`${base}/api/v1`, apiOf(common));
   const pages = pagesOf({
     ...common,
     hoursOf: pid => db.providers.get(pid),
     moreRootsOf: pid => db.registrations.moreRootsOf(pid),
+    pushes(provider) {
+      core.refusals.flush();
+      return pushView(db, provider.pid, provider);
+    },
     mail,
     sessions,
     clock,
@@ -71,7 +90,7 @@ export async function openDoors(
   });
   const refusedInside = new RefusedRequests({ ...noted, proxies: undefined, by: 'operator' });
   const listener = listenerOf(inner.app, log, refusedInside.answered);
-  const operatorWeb = await serveWeb(services, operators, listener, limits, { ...WEB_PLACES });
+  const operatorWeb = await serveWeb(services, operators, listener, WEB_LIMITS, { ...WEB_PLACES });
   const looking = operators.length === 0 ? undefined : inner.start();
   for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
 

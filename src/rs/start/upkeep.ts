@@ -17,7 +17,7 @@ const PING_MS = 60_000;
 export function startUpkeep(
   services: Pick<Services, 'clock' | 'fail'>,
   options: RsOptions,
-  { db, transitions, sender, sessions, mail }: RsCore,
+  { db, transitions, sender, sessions, mail, push, keys }: RsCore,
   logged: () => void,
   tidyDoors: () => void,
 ): () => void {
@@ -32,6 +32,8 @@ export function startUpkeep(
     tidyPairs();
     sessions.tidy();
     mail.tidy();
+    push.tidy();
+    void keys.tidy().catch(fail);
     tidyDoors();
   });
   // What was over while it was away.

@@ -1,0 +1,138 @@
+/** IndexNow over HTTP: `/indexnow` in any case, with a slash or without, below rs.url and at the root. */
+import { Hono, type Context } from 'hono';
+import { KB, MB, SECOND } from '../../config/amounts.js';
+import type { Clock } from '../../lib/clock.js';
+import { isPassing } from '../../lib/errors.js';
+import type { Network } from '../../lib/network.js';
+import { clientAddress } from '../../web/client.js';
+import type { NodeBindings } from '../api-parts.js';
+import { networkOf } from '../limits.js';
+import { Rate } from '../push/rates.js';
+import type { IndexNowIntake } from './intake.js';
+import { IndexNowRefused, tooMuch } from './refused.js';
+import { MAX_URLS, requestOfBody, requestOfQuery } from './request.js';
+
+export const MAX_BODY_BYTES = 8 * MB;
+/** Longer bodies are read few at a time, in all and of a network. */
+const LARGE_BYTES = 64 * KB;
+const LARGE_AT_A_TIME = 8;
+const LARGE_OF_NETWORK = 2;
+const PER_SECOND = 10;
+const PATH = /^\/indexnow\/*$/i;
+const BUSY_MS = SECOND;
+const LATER_MS = 10 * SECOND;
+
+type Ask = Context<{ Bindings: NodeBindings }>;
+
+export interface IndexNowDoorOptions {
+  intake: Pick<IndexNowIntake, 'take'>;
+  /** Path of rs.url, without a slash at its end. */
+  base: string;
+  proxies: readonly Network[];
+  clock: Pick<Clock, 'monotonicMs'>;
+  /** Reports a fault that nobody outside can mend. */
+  failed: (path: string, error: unknown) => void;
+}
+
+export class IndexNowDoor {
+  readonly #options: IndexNowDoorOptions;
+  readonly #senders: Rate;
+  /** By network: large bodies that are being read. */
+  readonly #reading = new Map<string, number>();
+
+  constructor(options: IndexNowDoorOptions) {
+    this.#options = options;
+    this.#senders = new Rate(options.clock, PER_SECOND, SECOND);
+  }
+
+  /** Answers what is asked for here, and leaves all else to those behind. */
+  routes(): Hono<{ Bindings: NodeBindings }> {
+    const app = new Hono<{ Bindings: NodeBindings }>();
+    app.use(async (c, next) => {
+      const { path } = c.req;
+      const { base } = this.#options;
+      if (PATH.test(path) || (path.startsWith(base) && PATH.test(path.slice(base.length))))
+        return this.#answer(c);
+      await next();
+      return undefined;
+    });
+    return app;
+  }
+
+  async #answer(c: Ask): Promise<Response> {
+    try {
+      const { status, accepted, refused } = await this.#taken(c);
+      const message = status === 200 ? '' : 'the key file has not been read yet';
+      return c.json({ errorCode: status === 200 ? 'Ok' : 'Pending', message, accepted, refused }, status);
+    } catch (error) {
+      return this.#refuse(c, error);
+    }
+  }
+
+  async #taken(c: Ask) {
+    const address = clientAddress(c.env.incoming, this.#options.proxies);
+    const waitMs = this.#senders.take(address);
+    if (waitMs > 0) throw tooMuch(`requests: ${PER_SECOND} a second`, waitMs);
+    const network = networkOf(address);
+    switch (c.req.method) {
+      case 'GET':
+        return this.#options.intake.take(requestOfQuery(c.req.query()), network);
+      case 'POST':
+        return this.#options.intake.take(requestOfBody(await this.#bodyOf(c, network)), network);
+      default:
+        throw new IndexNowRefused(405, 'InvalidRequest', 'ask with GET or POST');
+    }
+  }
+
+  /** @throws IndexNowRefused 413, 503 */
+  async #bodyOf(c: Ask, network: string): Promise<Buffer> {
+    const length = Number(c.req.header('content-length') ?? Infinity);
+    if (length <= LARGE_BYTES) return this.#read(c, LARGE_BYTES);
+    if (length !== Infinity && length > MAX_BODY_BYTES) throw tooLarge();
+    const mine = this.#reading.get(network) ?? 0;
+    const all = [...this.#reading.values()].reduce((sum, n) => sum + n, 0);
+    if (all >= LARGE_AT_A_TIME || mine >= LARGE_OF_NETWORK)
+      throw new IndexNowRefused(503, 'Unavailable', 'too many large requests at a time; come again', BUSY_MS);
+    this.#reading.set(network, mine + 1);
+    try {
+      return await this.#read(c, MAX_BODY_BYTES);
+    } finally {
+      const left = (this.#reading.get(network) ?? 1) - 1;
+      if (left === 0) this.#reading.delete(network);
+      else this.#reading.set(network, left);
+    }
+  }
+
+  /** @throws IndexNowRefused 413 */
+  async #read(c: Ask, most: number): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of c.env.incoming as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > most) throw tooLarge();
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #refuse(c: Ask, error: unknown): Response {
+    const refused = error instanceof IndexNowRefused ? error : this.#failed(c, error);
+    const { status, code, message, retryAfterS } = refused;
+    if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+    if (status === 405) c.header('allow', 'GET, POST');
+    return c.json({ errorCode: code, message, accepted: 0, refused: 0 }, status);
+  }
+
+  #failed(c: Ask, error: unknown): IndexNowRefused {
+    if (!isPassing(error)) this.#options.failed(c.req.path, error);
+    return new IndexNowRefused(503, 'Unavailable', 'this cannot be done now; come again later', LATER_MS);
+  }
+}
+
+function tooLarge(): IndexNowRefused {
+  return new IndexNowRefused(
+    413,
+    'TooLarge',
+    `the request is larger than 8 MB; send at most ${MAX_URLS} urls in one`,
+  );
+}

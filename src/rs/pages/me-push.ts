@@ -1,0 +1,102 @@
+/** Pushes of a provider's pages by plugins, feeds and pings, and what came of them. */
+import { html } from 'hono/html';
+import type { PushRow, PushView } from '../push/shown.js';
+import type { Markup } from './layout.js';
+import { countText } from './numbers.js';
+import { agoOf } from './times.js';
+
+const NAMES: Record<PushRow['door'], string> = { indexnow: 'IndexNow', ping: 'Ping', feed: 'Feed' };
+const COLUMNS = [
+  ['Sent', 'sent'],
+  ['Refused', 'refused'],
+  ['Fetched', 'fetched'],
+  ['Changed', 'changed'],
+  ['As before', 'same'],
+  ['Gone', 'gone'],
+] as const;
+
+/** @param url where IndexNow is taken */
+export function pushPage(view: PushView, url: string, nowMs: number, zone: string | undefined): Markup {
+  return html`<h1>Pushes</h1>
+    <p>
+      A plugin or a build job can tell this cache that a page has changed, by IndexNow at
+      <code>${url}</code>. Nothing has to be installed here.
+    </p>
+    ${pushSection(view, nowMs, zone)}`;
+}
+
+/** The same, for operators. */
+export function pushSection({ doors, score, slow, days, refusals }: PushView, nowMs: number, zone?: string) {
+  return html`<p>${doorsText(doors)} ${scoreText(score, slow)}</p>
+    ${days.length === 0 ? html`<div class="empty"><p>Nothing has come yet.</p></div>` : daysTable(days)}
+    ${refusals.length === 0 ? '' : refusalTable(refusals, nowMs, zone)}`;
+}
+
+function doorsText(doors: string): string {
+  if (doors === '') return 'All doors are closed.';
+  const names = doors.split(',').map(door => NAMES[door as PushRow['door']] ?? door);
+  return `Open: ${names.join(', ')}.`;
+}
+
+function scoreText(score: number | null, isSlow: boolean): string {
+  if (score === null) return 'Fewer than a hundred pushes have been looked at: there is no score yet.';
+  return `Of the last pushes ${score} of 100 were true.${isSlow ? ' Below 50 they wait for all else, and few are looked at.' : ''}`;
+}
+
+function daysTable(days: readonly PushRow[]): Markup {
+  return html`<h2 id="pushes">Day by day</h2>
+    <div class="table stacks">
+      <table aria-labelledby="pushes">
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            <th scope="col">By</th>
+            ${COLUMNS.map(([title]) => html`<th scope="col" class="number">${title}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${days.map(
+            one =>
+              html`<tr>
+                <td><time datetime="${one.day}">${one.day}</time></td>
+                <td>${NAMES[one.door]}</td>
+                ${COLUMNS.map(
+                  ([title, name]) =>
+                    html`<td class="number" data-label="${title}">${countText(one[name])}</td>`,
+                )}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="soft">
+      Days in UTC, the newest first. A url that is pushed several times in a minute is fetched once.
+    </p>`;
+}
+
+function refusalTable(refusals: PushView['refusals'], nowMs: number, zone: string | undefined): Markup {
+  return html`<h2 id="refused">Refused</h2>
+    <div class="table stacks">
+      <table aria-labelledby="refused">
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">By</th>
+            <th scope="col">Url</th>
+            <th scope="col">Why</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${refusals.map(
+            ({ atMs, door, url, reason }) =>
+              html`<tr>
+                <td>${agoOf(atMs, nowMs, zone)}</td>
+                <td data-label="By">${NAMES[door]}</td>
+                <td data-label="Url" class="address">${url}</td>
+                <td data-label="Why">${reason}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+}

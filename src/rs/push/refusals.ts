@@ -1,0 +1,68 @@
+/** Refusals at the doors of pushes, on their way to rs.db: gathered, so that a sender that is refused in a
+ * loop makes no commit each time. */
+import type { RsDatabase } from '../../db/rs/database.js';
+import type { Clock } from '../../lib/clock.js';
+import { isPassing } from '../../lib/errors.js';
+import type { PushDoor } from '../../wire/push.js';
+
+const GATHERED_MS = 1000;
+/** Refusals gathered; of more the numbers alone are kept. */
+const MOST = 200;
+
+interface Refused {
+  pid: number | undefined;
+  door: PushDoor;
+  url: string;
+  reason: string;
+  atMs: number;
+  n: number;
+}
+
+interface PushRefusalsOptions {
+  db: Pick<RsDatabase, 'push' | 'write'>;
+  clock: Clock;
+  fail: (error: unknown) => void;
+}
+
+export class PushRefusals {
+  readonly #options: PushRefusalsOptions;
+  #gathered: Refused[] = [];
+  #cancel: (() => void) | undefined;
+
+  constructor(options: PushRefusalsOptions) {
+    this.#options = options;
+  }
+
+  /** @param pid undefined: nobody's @param n urls */
+  add(
+    pid: number | undefined,
+    door: PushDoor,
+    { url, reason }: { url: string; reason: string },
+    n = 1,
+  ): void {
+    const { clock } = this.#options;
+    const before = this.#gathered.length < MOST ? undefined : this.#gathered.find(one => one.pid === pid);
+    if (before === undefined && this.#gathered.length >= 2 * MOST) return;
+    if (before !== undefined) before.n += n;
+    else this.#gathered.push({ pid, door, url, reason, atMs: clock.nowMs(), n });
+    this.#cancel ??= clock.after(GATHERED_MS, () => this.flush());
+  }
+
+  /** Writes them now. */
+  flush(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const gathered = this.#gathered;
+    this.#gathered = [];
+    if (gathered.length === 0) return;
+    const { db, fail } = this.#options;
+    try {
+      db.write(() => {
+        for (const { pid, door, atMs, n, ...what } of gathered) db.push.refuse(pid, door, what, atMs, n);
+      });
+    } catch (error) {
+      // Without room for them they are refused all the same.
+      if (!isPassing(error)) fail(error);
+    }
+  }
+}

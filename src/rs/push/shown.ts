@@ -1,0 +1,68 @@
+/** Pushes of a provider by each door, day by day: how many were sent and refused here, and what the looks at
+ * them found, as the Queue Manager has counted. */
+import type { PushedDay, PushRefusal } from '../../db/rs/push.js';
+import type { RsDatabase } from '../../db/rs/database.js';
+import { MOST_REFUSALS } from '../../db/rs/push.js';
+import { dateOf } from '../../db/truth/days.js';
+import type { ShownPushes } from '../../db/truth/pushes.js';
+import type { PushDoor } from '../../wire/push.js';
+
+/** Counts of a day in UTC and a door. */
+export interface PushRow {
+  day: string;
+  door: PushDoor;
+  /** Urls, or pings, and how many of them were refused. */
+  sent: number;
+  refused: number;
+  /** Looks, and those that found a change, none, or nothing any more. */
+  fetched: number;
+  changed: number;
+  same: number;
+  gone: number;
+}
+
+export interface PushView {
+  /** Open doors. */
+  doors: string;
+  /** null: too few looks; and whether that has its pushes wait. */
+  score: number | null;
+  slow: boolean;
+  /** The newest first. */
+  days: PushRow[];
+  refusals: PushRefusal[];
+}
+
+/** Days of which each is shown. */
+const DAYS_SHOWN = 30;
+const ROWS = 3 * DAYS_SHOWN;
+const NONE = { sent: 0, refused: 0, fetched: 0, changed: 0, same: 0, gone: 0 };
+
+/** @param provider what the Queue Manager tells of it; of an older one nothing */
+export function pushView(
+  { push }: Pick<RsDatabase, 'push'>,
+  pid: number,
+  provider: { push?: string; pushes?: ShownPushes } | undefined,
+): PushView {
+  const { score = null, slow = false, days: looks = [] } = provider?.pushes ?? {};
+  return {
+    doors: provider?.push ?? '',
+    score,
+    slow,
+    days: pushRows(push.days(pid, ROWS), looks),
+    refusals: push.refusals(pid, MOST_REFUSALS),
+  };
+}
+
+function pushRows(sent: readonly PushedDay[], looks: ShownPushes['days']): PushRow[] {
+  const rows = new Map<string, PushRow>();
+  const rowOf = (day: string, door: PushDoor) => {
+    const key = `${day} ${door}`;
+    const row = rows.get(key) ?? { day, door, ...NONE };
+    rows.set(key, row);
+    return row;
+  };
+  for (const { day, door, ...counts } of sent) Object.assign(rowOf(dateOf(day), door), counts);
+  for (const { day, door, ...counts } of looks) Object.assign(rowOf(day, door), counts);
+  const order = ({ day, door }: PushRow) => `${day} ${door}`;
+  return [...rows.values()].toSorted((a, b) => (order(a) < order(b) ? 1 : -1)).slice(0, ROWS);
+}
