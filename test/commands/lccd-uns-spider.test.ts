@@ -176,7 +176,7 @@ describe('a set that comes by the spider door', () => {
     const waiting = () => db.prepare('SELECT curl, flags, hops FROM qdb').raw().all();
     await until('the sets are absorbed', () => home.spooled().length === 0);
     assert.deepEqual(waiting(), [[`${SITE}a`, 7, 1]]);
-    assert.deepEqual(db.prepare('SELECT class FROM qpsdb').pluck().all(), [1]);
+    assert.deepEqual(db.prepare('SELECT class FROM qpsdb').pluck().all(), [2]);
     db.close();
   });
 });

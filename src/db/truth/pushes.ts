@@ -41,7 +41,7 @@ export class PushDays extends SqlStore {
      ON CONFLICT(pid, day, door) DO UPDATE SET ${COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ')}`,
   );
   readonly #select = this.sql.rows<[pid: number, day: number], PushDay>(
-    `SELECT pid, day, door, ${COUNTED.join(', ')} FROM pushday WHERE pid = ? AND day > ? ORDER BY day DESC, door`,
+    `SELECT pid, day, door, ${COUNTED.join(', ')} FROM pushday WHERE pid = ? AND day > ? ORDER BY day DESC, door DESC`,
   );
   readonly #deleteOld = this.sql.run<[day: number]>('DELETE FROM pushday WHERE day <= ?');
   readonly #pending = new Map<string, PushDay>();

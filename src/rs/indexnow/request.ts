@@ -70,7 +70,7 @@ function requestOf({ host, key, keyLocation, urlList }: Record<string, unknown>)
       );
   }
   const directory = location?.pathname.replace(/[^/]*$/, '') ?? '/';
-  const urls = new Set(urlList.map(url => placed(url as string, at.host, directory)));
+  const urls = new Set(urlList.map(url => placed(url, at.host, directory)));
   const name = { host: at.host, key, location: location?.href ?? '' };
   return { name, hostname: at.hostname, urls: [...urls], sent: urlList.length };
 }

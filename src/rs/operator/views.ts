@@ -221,7 +221,7 @@ export class OperatorViews {
     const applications = db.registrations.ofPid(pid).map(applicationOf);
     if (provider === null && applications.length === 0)
       throw new RsRequestRefused(404, 'unknown', `there is no provider ${pid}`, 'look for it in the list');
-    const pushes = pushView(db, pid, (provider ?? undefined) as Parameters<typeof pushView>[2]);
+    const pushes = pushView(db, pid, provider ?? undefined);
     return { provider, applications, audit: this.audit(undefined, pid).rows, pushes };
   }
 
