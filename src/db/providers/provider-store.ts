@@ -4,6 +4,7 @@ import { NO_PASSWORD } from '../../lib/password.js';
 import { strictRootCheck } from '../../wire/roots.js';
 import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { NOTE_RHYTHM } from './silence.js';
 import { SiteLogins } from './site-logins.js';
 
 export interface ScheduledProvider {
@@ -104,7 +105,7 @@ export class ProviderStore extends SqlStore {
     'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
   );
   readonly #updateLastSet = this.sql.run<[LatestSet & { pid: number; now: number }]>(
-    `UPDATE pidb SET lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
+    `UPDATE pidb SET ${NOTE_RHYTHM}, lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
        latestconnseq = CASE WHEN latestnumbering = $numbering THEN max(latestconnseq, $newest) ELSE $newest END
      WHERE pid = $pid`,
   );

@@ -9,6 +9,7 @@ import {
   slotOf,
   type Slots,
 } from '../../config/hours.js';
+import { countSilent, readRhythms, type ProviderRhythm } from '../providers/silence.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { AGE_GROUPS, readAges } from './ages.js';
@@ -17,6 +18,9 @@ import { HELD_STATE } from './held-removals.js';
 
 /** Providers with urls waiting that the operator has not stopped. */
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
+
+/** Silent providers that are named. */
+const NAMED = 3;
 
 /** One whose limit was taken away owes nothing. */
 const DUE_AT = 'iif(bandwidth > 0, dueat, 0)';
@@ -54,6 +58,9 @@ export interface QueueSummary extends FailedUrls {
   errors: number;
   held_providers: number;
   held_urls: number;
+  /** Providers that have fallen silent; the longest silent of them. */
+  silent: number;
+  silent_first: ProviderRhythm[];
 }
 
 /** A provider's queue, and what is remarkable about the provider. */
@@ -124,15 +131,22 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
         !sql.has('SELECT 1 FROM qpsdb WHERE starttimeslot < 0 LIMIT 1')(),
       ...readHours(db, nowMs, slots),
       ...sumUpFailed(db, nowMs, slots),
-      // Sets whose urls went otherwise than by being fetched may still be there.
-      oldest: sql.number(
-        `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos)
-         ORDER BY psetid LIMIT 1`,
-      )(),
+      oldest: oldestWaiting(db),
       ...held,
+      silent: countSilent(db, nowS),
+      silent_first: readRhythms(db, nowS, NAMED).filter(({ silent }) => silent),
     };
   });
   return read();
+}
+
+/** When the first set with urls waiting was absorbed; seconds since 1970, 0: none. */
+export function oldestWaiting(db: Db): number {
+  // Sets whose urls went otherwise than by being fetched may still be there.
+  return new Sql(db).number(
+    `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos)
+     ORDER BY psetid LIMIT 1`,
+  )();
 }
 
 /** Providers that are closed, that wait for hours of their own, and for their bandwidth. */

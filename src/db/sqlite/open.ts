@@ -17,6 +17,7 @@ import { FAILURE_SCHEMA } from './failure-schema.js';
 import { hasVanished } from './restored.js';
 import { PAUSES_SCHEMA } from './pauses-schema.js';
 import { PUSH_SCHEMA } from './push-schema.js';
+import { RHYTHM_SCHEMA } from './rhythm-schema.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
 import { SPIDERING_SCHEMA } from './spidering-schema.js';
@@ -33,6 +34,7 @@ export const STEPS: readonly string[] = [
   FAILURE_SCHEMA,
   STORES_SCHEMA,
   PUSH_SCHEMA,
+  RHYTHM_SCHEMA,
 ];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;

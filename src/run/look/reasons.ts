@@ -1,8 +1,9 @@
 /** Reasons that an operator should know unasked: why nothing moves, what is broken, what waits for a
  * decision. */
-import { amount, formatUntil } from '../../config/words.js';
+import { amount, formatDuration, formatUntil } from '../../config/words.js';
 import { figureOf } from '../../daemon/figures.js';
 import { COUNTED_FAILED } from '../../db/queue/failed.js';
+import type { ProviderRhythm } from '../../db/providers/silence.js';
 import type { QueueSummary } from '../../db/queue/shape.js';
 import type { DaemonStatus, Look } from '../../daemon/ask.js';
 import { ALONE, isOfKind } from '../kinds.js';
@@ -135,9 +136,31 @@ function ofProviders(queue: QueueSummary, nowMs: number): string[] {
     reasons.push(
       `${amount(held_urls, 'removal')} of ${amount(held_providers, 'provider')} ${held_urls === 1 ? 'is' : 'are'} held back by the mass-delete fuse; lccctl release or discard`,
     );
+  reasons.push(...ofSilent(queue, nowMs));
   if (full_sets_wanted > 0)
     reasons.push(`a full set is wanted of ${amount(full_sets_wanted, 'provider')}: lccstat --queue says why`);
   return reasons;
+}
+
+function ofSilent({ silent, silent_first: first }: QueueSummary, nowMs: number): string[] {
+  const more = silent - first.length;
+  return [
+    ...first.map(one => describeSilence(one, nowMs)),
+    ...(more > 0 ? [`${amount(more, 'more provider is', 'more providers are')} silent`] : []),
+  ];
+}
+
+/** A sentence about a provider whose sets do not come as usual. */
+export function describeSilence(
+  { pid, lastset, lastconntime, every }: ProviderRhythm,
+  nowMs: number,
+): string {
+  const ago = (atS: number) => formatDuration(Math.max(0, Math.floor(nowMs / 1000) - atS));
+  const cause =
+    lastconntime > lastset
+      ? `it has connected since, ${ago(lastconntime)} ago, and had nothing to send`
+      : 'look whether lcccp still runs there';
+  return `provider ${pid} is silent: its last set came ${ago(lastset)} ago, usually one comes every ${formatDuration(every)}; ${cause}`;
 }
 
 /** @param retryAtMs when the Queue Manager tries the first of them again */

@@ -136,6 +136,8 @@ describe('the shape of the queue', () => {
       errors: 4,
       held_providers: 1,
       held_urls: 70,
+      silent: 0,
+      silent_first: [],
     });
     bench.all('UPDATE qpsdb SET starttimeslot = 3 RETURNING pid');
     assert.equal(summary().later_only, true);

@@ -52,6 +52,8 @@ const QUEUE: QueueSummary = {
   errors: 0,
   held_providers: 0,
   held_urls: 0,
+  silent: 0,
+  silent_first: [],
 };
 
 describe('why nothing moves', () => {
