@@ -1,5 +1,5 @@
-/** Metrics of a daemon for Prometheus: `GET /metrics` answers its figures, and those of its process. Only
- * numbers that `lccstat` shows as well; nothing by provider, so their count is bounded. */
+/** Metrics of a daemon for Prometheus: `GET /metrics` answers its figures, and those of its process; at lccd
+ * those of all daemons, too. Their count is bounded. */
 import type { RequestListener } from 'node:http';
 import type { Counter, Gauge } from 'prom-client';
 import { type MetricsKey, METRICS_PORTS } from '../config/keys.js';
@@ -17,6 +17,16 @@ import { serveWeb, type WebServer } from './server.js';
 export interface Metrics {
   listen: MetricsKey;
   figures: Figures;
+  /** Further ones, asked for at each request. */
+  others?: (services: Services) => Promise<readonly Sampled[]>;
+}
+
+/** Figures with the status that has their values. */
+export interface Sampled {
+  figures: Figures;
+  status: Status;
+  /** Of each of their samples. */
+  labels?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -25,7 +35,7 @@ export interface Metrics {
  * @throws LccError with the setting when the endpoint cannot be had
  */
 export async function openMetrics(
-  { listen, figures }: Metrics,
+  { listen, figures, others }: Metrics,
   version: string,
   services: Services,
   running: Pick<Running, 'status'>,
@@ -37,9 +47,10 @@ export async function openMetrics(
   let endpoint: Endpoint | undefined;
   try {
     endpoint = metricsEndpoint(text, instance);
-    const server = await serveMetrics(endpoint, services, WEB_LIMITS, figures, version, () =>
-      running.status(),
-    );
+    const server = await serveMetrics(endpoint, services, WEB_LIMITS, version, async () => [
+      { figures, status: running.status() },
+      ...((await others?.(services)) ?? []),
+    ]);
     for (const each of server.endpoints) log.info('metrics: listening', { endpoint: formatEndpoint(each) });
     return server;
   } catch (error) {
@@ -53,16 +64,15 @@ export async function openMetrics(
   }
 }
 
-/** @param status as it is now */
+/** @param sampled as it is now */
 export async function serveMetrics(
   endpoint: Endpoint,
   services: Pick<Services, 'listen' | 'clock' | 'log'>,
   limits: WebLimits,
-  figures: Figures,
   version: string,
-  status: () => Status,
+  sampled: () => Promise<readonly Sampled[]>,
 ): Promise<WebServer> {
-  const door = metricsDoor(await printing(figures, version, status), services.log);
+  const door = metricsDoor(await printing(version, sampled), services.log);
   return serveWeb(services, [endpoint], door, limits);
 }
 
@@ -83,36 +93,39 @@ function metricsDoor(print: () => Promise<HttpAnswer>, log: Log): RequestListene
   };
 }
 
+/** Amounts with names of counters, to which promtool objects; others say the same by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 /** prom-client is loaded here, and nowhere else. */
 async function printing(
-  figures: Figures,
   version: string,
-  status: () => Status,
+  sampled: () => Promise<readonly Sampled[]>,
 ): Promise<() => Promise<HttpAnswer>> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
+  for (const name of MISNAMED) ofProcess.removeSingleMetric(name);
   const build = { name: 'lcc_build_info', help: 'Version of the LCC that runs here; always 1' };
   new Gauge({ ...build, labelNames: ['version'], registers: [ofProcess] }).set({ version }, 1);
   return async () => {
     const registry = new Registry();
-    const now = status();
     const families = new Map<string, Counter | Gauge>();
-    for (const [field, { metrics = [] }] of Object.entries(figures))
-      for (const { name, kind, help, label, samples } of metrics)
-        for (const [value, number] of Object.entries(samples(now[field]))) {
-          const settings = {
-            name,
-            help,
-            labelNames: label === undefined ? [] : [label],
-            registers: [registry],
-          };
-          // One without a sample is not made: prom-client would print a 0.
-          const family =
-            families.get(name) ?? (kind === 'gauge' ? new Gauge(settings) : new Counter(settings));
-          families.set(name, family);
-          family.inc(label === undefined ? {} : { [label]: value }, number);
-        }
+    for (const { figures, status, labels = {} } of await sampled())
+      for (const [field, { metrics = [] }] of Object.entries(figures))
+        for (const { name, kind, help, label, samples } of metrics)
+          for (const [value, number] of Object.entries(samples(status[field]))) {
+            const all = label === undefined ? labels : { ...labels, [label]: value };
+            const settings = { name, help, labelNames: Object.keys(all), registers: [registry] };
+            // One without a sample is not made: prom-client would print a 0.
+            const family =
+              families.get(name) ?? (kind === 'gauge' ? new Gauge(settings) : new Counter(settings));
+            families.set(name, family);
+            family.inc(all, number);
+          }
     const body = (await registry.metrics()) + (await ofProcess.metrics());
     return { type: registry.contentType, body };
   };

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FIGURES } from '../../src/commands/figures.js';
+import type { Figures } from '../../src/daemon/figures.js';
 import { ALONE, KINDS } from '../../src/run/kinds.js';
+import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole.js';
 import { readProjectFile } from '../support/tree.js';
 
 /** `NAME kind` or `NAME kind, label LABEL` of every metric of a kind of daemon → its help. */
-function metricsOf(kind: string): Map<string, string> {
-  const metrics = Object.values(FIGURES[kind] ?? {}).flatMap(figure => figure.metrics ?? []);
+function metricsOf(figures: Figures): Map<string, string> {
+  const metrics = Object.values(figures).flatMap(figure => figure.metrics ?? []);
   return new Map(
     metrics.map(({ name, kind: type, label, help }) => [
       `${name} ${type}${label === undefined ? '' : `, label ${label}`}`,
@@ -52,9 +54,11 @@ test('every daemon has figures: lccd, those that it starts and those that it doe
   assert.deepEqual(Object.keys(FIGURES).toSorted(), kinds.toSorted());
 });
 
-for (const [kind, figures] of Object.entries(FIGURES)) {
+const OF_LCCD = { 'The LCC': WHOLE_FIGURES, 'Every daemon': DAEMON_FIGURES };
+
+for (const [kind, figures] of Object.entries<Figures>({ ...OF_LCCD, ...FIGURES })) {
   test(`lcc-metrics(5) has the metrics of ${kind} with type, label and meaning, and no other`, () => {
-    const [known, listed] = [metricsOf(kind), documented(kind)];
+    const [known, listed] = [metricsOf(figures), documented(kind)];
     assert.ok(known.size > 0);
     assert.deepEqual([...listed.keys()].toSorted(), [...known.keys()].toSorted());
     for (const [metric, help] of known) {
@@ -62,7 +66,9 @@ for (const [kind, figures] of Object.entries(FIGURES)) {
       assert.ok(text.startsWith(help) && /^\W/.test(text.slice(help.length)), `${metric}: ${help} / ${text}`);
     }
   });
+}
 
+for (const [kind, figures] of Object.entries(FIGURES)) {
   test(`lccstat(1) has the fields of ${kind}, and no other`, () => {
     assert.deepEqual(listedFields(kind).toSorted(), Object.keys(figures).toSorted());
   });

@@ -7,12 +7,14 @@ import { after, before, describe, it } from 'node:test';
 import { metricsEndpoint, serveMetrics } from '../../src/web/metrics.js';
 import type { WebServer } from '../../src/web/server.js';
 import { FIGURES } from '../../src/commands/figures.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { counter, countOf, gauge, type Figures } from '../../src/daemon/figures.js';
 import { OF_EVERY_DAEMON, startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
 import { runCommand } from '../support/command.js';
+import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole.js';
 import { ask, ground } from './support.js';
 
 interface Family {
@@ -109,6 +111,9 @@ soft_metrics_listen = "0"
       lcc.startDaemon('lccstored', '--listen=127.0.0.1:0'),
     ];
     await Promise.all([relay, ...spiders].map(daemon => daemon.ready));
+    const db = openDatabase(join(lcc.home, 'lcc.db'));
+    db.exec('UPDATE pidb SET lastset = 1, setevery = 60');
+    db.close();
     for (const daemon of ['lccd-hard', 'lccd-soft'])
       await until(`${daemon} has read of the rail`, async () =>
         /rail="www1"/.test(await metricsText(daemon)),
@@ -146,7 +151,7 @@ soft_metrics_listen = "0"
       assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
       all.push(...parseMetrics(await response.text()).values());
     }
-    const rows = Object.values(FIGURES).flatMap(figures =>
+    const rows = [WHOLE_FIGURES, DAEMON_FIGURES, ...Object.values(FIGURES)].flatMap(figures =>
       Object.values(figures).flatMap(({ metrics = [] }) => metrics),
     );
     const ours = new Set(['lcc_build_info gauge', ...rows.map(({ name, kind }) => `${name} ${kind}`)]);
@@ -162,6 +167,15 @@ soft_metrics_listen = "0"
     for (const { name, type } of printed) assert.equal(name.endsWith('_total'), type === 'counter', name);
     const others = new Set(all.map(({ name }) => name).filter(name => !name.startsWith('lcc_')));
     assert.deepEqual([...others].sort(), process.toSorted());
+  });
+
+  it('are at lccd those of all daemons, with their names', async () => {
+    const all = parseMetrics(await metricsText('lccd'));
+    for (const [kind, figures] of Object.entries(FIGURES).filter(([name]) => name !== 'lccd'))
+      for (const { name } of Object.values(figures).flatMap(({ metrics = [] }) => metrics)) {
+        const [sample] = all.get(name)?.samples ?? [];
+        assert.match(sample?.labels ?? '', new RegExp(`daemon="${kind}`), `${kind}: ${name}`);
+      }
   });
 
   it('are of fields that their daemon reports, each of them and no other', async () => {
@@ -323,7 +337,9 @@ describe('the door of metrics', { timeout: 60_000 }, () => {
   let server: WebServer;
   before(async () => {
     const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
-    server = await serveMetrics(endpoint, services, limits, figures, '', () => status());
+    server = await serveMetrics(endpoint, services, limits, '', () =>
+      Promise.resolve().then(() => [{ figures, status: status() }]),
+    );
   });
   after(() => server.close());
 
