@@ -6,9 +6,17 @@ import type { Config } from '../config/load.js';
 import { printConfig } from '../config/print-config.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT } from '../lib/errors.js';
+import { daemonsIn, lookAt } from '../daemon/ask.js';
+import type { Status } from '../daemon/figures.js';
+import type { Services } from '../daemon/types.js';
+import type { Db } from '../db/sqlite/open.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import { startLcc, type LccdCall } from '../run/start.js';
+import { sampledOf, WHOLE_FIGURES, wholeStatus } from '../run/whole.js';
+import type { Sampled } from '../web/metrics.js';
 import { runAsDaemon } from './daemon.js';
+import { FIGURES } from './figures.js';
+import { readLcc } from './lcc-db.js';
 import { CONFIG_OPTION, configOf, settingOption, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -52,9 +60,36 @@ function run(context: CommandContext): Promise<number> | number {
     return EXIT.ok;
   }
   return runAsDaemon(context, {
-    metrics: { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES },
+    metrics: { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES, others: oneLook(lookAtAll) },
     start: (services, config) => startLcc(services, callOf(context, config)),
   });
+}
+
+/** A daemon that hangs holds up the metrics of the others no longer than this. */
+const ANSWER_MS = 1000;
+
+/** The LCC as a whole, and each daemon below its home. */
+async function lookAtAll({ home, clock }: Services): Promise<readonly Sampled[]> {
+  const looks = await lookAt(
+    home.run,
+    daemonsIn(home.run).filter(name => name !== 'lccd'),
+    ANSWER_MS,
+  );
+  const status = (db?: Db) => wholeStatus(home, db, clock.nowMs());
+  let whole: Status;
+  try {
+    whole = readLcc(home.db, status);
+  } catch {
+    // The daemons report the fault of a database that cannot be read.
+    whole = status();
+  }
+  return [{ figures: WHOLE_FIGURES, status: whole }, ...sampledOf(looks, FIGURES)];
+}
+
+/** Those who ask at the same time share the answer. */
+function oneLook<T>(look: (services: Services) => Promise<T>): (services: Services) => Promise<T> {
+  let under: Promise<T> | undefined;
+  return services => (under ??= look(services).finally(() => (under = undefined)));
 }
 
 /** How its children are called: by the same launchers, with the same words. */

@@ -32,6 +32,12 @@ export const METRICS_ENDPOINT: Form = {
   says: 'write host:port or unix:/path; empty: none',
 };
 
+/** A folder by its whole path, or nothing. */
+export const FOLDER: Form = {
+  accepts: text => text === '' || /^\/[^\0]*$/.test(text),
+  says: 'write a path that begins with /; empty: the usual one',
+};
+
 /** An http or https url without user, query and fragment, or nothing. */
 export const HTTP_URL: Form = {
   accepts: text =>

@@ -65,7 +65,7 @@ export function loadConfig(sources: ConfigSources): Config {
     (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>;
   const settings = sectionsOf(get);
   const config: Config = {
-    home,
+    home: settings.lccd.store === '' ? home : { ...home, store: settings.lccd.store },
     file: file?.path,
     get,
     settings,

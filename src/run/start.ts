@@ -6,9 +6,11 @@ import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError, EXIT } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../daemon/ask.js';
+import { Alerts } from './alerts.js';
 import type { ChildSpec } from './child.js';
 import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
 import { Supervisor } from './supervisor.js';
+import { orderOf, tellBy } from './tell.js';
 import type { Home } from '../config/home.js';
 import { roomlessness } from '../lib/disk-room.js';
 
@@ -65,10 +67,16 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
   });
   services.told.addEventListener('abort', () => void supervisor.stop());
   await supervisor.start();
+  const over = new AbortController();
+  const order = orderOf(settings);
+  const tell = order && tellBy(order, { clock, stop: over.signal });
+  const alerts = tell && new Alerts({ home: dir, db: home.db, clock, log, tell });
   return {
     status: () => supervisor.status(),
     reload: () => supervisor.reload(),
     async stop() {
+      alerts?.stop();
+      over.abort();
       await supervisor.stop();
       lock.release();
     },

@@ -1,6 +1,6 @@
 /** `[lccd]`: the supervisor of a whole LCC. */
 import { HOUR, SECOND } from '../amounts.js';
-import { METRICS_ENDPOINT } from '../forms.js';
+import { FOLDER, METRICS_ENDPOINT } from '../forms.js';
 import { ms, text, type Section } from './rows.js';
 
 export const LCCD = {
@@ -23,5 +23,11 @@ export const LCCD = {
     HOUR,
     'time in which they must have stopped before they are killed',
   ),
-  'lccd.metrics_listen': text('', 'endpoint where the metrics of lccd are read', METRICS_ENDPOINT),
+  'lccd.metrics_listen': text(
+    '',
+    'endpoint where the metrics of lccd and of all its daemons are read',
+    METRICS_ENDPOINT,
+  ),
+  'lccd.store': text('', 'folder of the content, as on another disk; empty: $LCC_HOME/store', FOLDER),
+  'lccd.alert_command': text('', 'command line that tells the operator; gets events as JSON, a line each'),
 } as const satisfies Section<'lccd'>;
