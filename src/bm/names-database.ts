@@ -3,17 +3,13 @@
  * where there is none beside content, or beside a mark of one, a new one is not taken for that of an empty
  * store: its ids begin far beyond all.
  */
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { markedIds, NamesDb } from '../db/names/names.js';
+import { beyondIdsIn } from '../db/names/ids-in-use.js';
+import { NamesDb } from '../db/names/names.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-
-/**
- * Ids skipped when names.db was lost: generations are not known, so nothing given out before may come again.
- */
-const SALVAGE_GAP = 2 ** 24;
 
 /**
  * Opens that of a store. @throws LccError `config` for one that is not the one served last, and as NamesDb
@@ -22,12 +18,12 @@ export function openNames({ dir, log }: { dir: string; log: Log }): NamesDb {
   const path = join(dir, 'names.db');
   // SQLite would make a new one of an empty file.
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) {
-    const beyond = idsIn(dir, path);
+    const beyond = beyondIdsIn(dir);
     if (beyond === 0) return new NamesDb(path, 0);
     log.error('names.db: missing although there is content; new ids begin far beyond the existing ones', {
       store: dir,
     });
-    const names = new NamesDb(path, beyond + SALVAGE_GAP);
+    const names = new NamesDb(path, beyond);
     // They are of the one before. Killed in between, the next start begins beyond once more.
     forgetMarks(path);
     return names;
@@ -37,14 +33,4 @@ export function openNames({ dir, log }: { dir: string; log: Log }): NamesDb {
   if (old === undefined) return names;
   names.close();
   throw new LccError('config', `${path}: ${old}`);
-}
-
-/** Ids below this one were given out, as files and marks say. */
-function idsIn(dir: string, path: string): number {
-  let ids = markedIds(path);
-  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
-    const id = entry.isFile() ? /^([0-9a-f]{8,13})\./.exec(entry.name)?.[1] : undefined;
-    if (id !== undefined) ids = Math.max(ids, parseInt(id, 16) + 1);
-  }
-  return ids;
 }

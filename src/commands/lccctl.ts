@@ -1,10 +1,11 @@
 /** lccctl(8): the operator's hand on the Queue Manager. */
+import { resolve } from 'node:path';
 import { homeOf } from '../config/home.js';
 import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../daemon/ask.js';
 import { formatUntil } from '../config/words.js';
 import { actionOf } from './actions.js';
-import { numberOf } from './options.js';
+import { CONFIG_OPTION, numberOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Verb {
@@ -66,22 +67,34 @@ function noneHeld(who: string, many: boolean): string {
 export const command: CommandSpec = {
   name: 'lccctl',
   summary:
-    'Tell the Queue Manager to stop or continue fetching, to forget delays, to ask for full sets, what becomes of held removals.',
-  operands: Object.keys(VERBS).join('|'),
+    'Tell the Queue Manager to stop or continue fetching, to forget delays, to ask for full sets, what becomes of held removals; back up and restore.',
+  operands: `${Object.keys(VERBS).join('|')}|backup DIR|restore DIR`,
   options: [
     { flags: '--pid <N>', help: 'the provider; without it all providers', once: true },
     {
       flags: '--timeout <SECONDS>',
       help: `how long the Queue Manager may take to answer (${ANSWER_TIMEOUT_MS / 1000})`,
     },
+    {
+      flags: '--moved',
+      help: 'with restore: the LCC was stopped before its backup, and runs here from now on',
+    },
+    CONFIG_OPTION,
   ],
   example: 'lccctl pause --pid=7',
   run,
 };
 
 async function run(context: CommandContext): Promise<ExitStatus> {
+  const [action = '', dir, ...more] = context.operands;
+  if (action === 'backup' || action === 'restore') {
+    if (dir === undefined || more.length > 0)
+      throw new LccError('usage', `lccctl ${action}: name one folder`);
+    // Other actions do not need these modules.
+    return (await import('./copies.js'))[action](context, resolve(dir));
+  }
   const word = context.operands.join(' ');
-  const verb = actionOf(VERBS, word);
+  const verb = actionOf(VERBS, word, ['backup', 'restore']);
   const pid = numberOf(context.options, 'pid', "give the provider's number, 1 or more");
   const timeoutMs = timeoutMsOf(context);
   const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`, timeoutMs);

@@ -5,6 +5,7 @@ import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
 import { errnoOf, EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
+import { fsckPlaces } from './fsck-places.js';
 import { CONFIG_OPTION, configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -71,12 +72,8 @@ async function run(context: CommandContext): Promise<number> {
   const kinds = new Kinds();
   const result = await runFsck(
     {
-      dbPath: home.db,
+      ...fsckPlaces(config),
       storeDir: store === undefined ? home.store : resolve(store),
-      machineId: config.get('bm.machine_id'),
-      unsSpoolDir: home.unsSpool,
-      fsmSpoolDir: home.fsmSpool,
-      clearDir: home.clear,
       repair: isRepair,
       storeLost: options['storeLost'] === true,
       startEmpty: options['startEmpty'] === true,
@@ -84,7 +81,6 @@ async function run(context: CommandContext): Promise<number> {
       removeOrphans: options['removeOrphans'] === true,
       recheck: options['recheck'] === true,
       quick: options['quick'] === true,
-      errorsKept: config.get('qm.errors_kept'),
       nowMs: () => context.clock.nowMs(),
     },
     {

@@ -107,6 +107,22 @@ export function forgetMarks(path: string): void {
   removeBelow(path, Infinity);
 }
 
+/** Identity that no database has. */
+const RESTORING = 'being restored';
+
+/** Nothing is served here until a database has been put there and has begun again. @param which copy of it, a
+ * number */
+export function markRestoring(path: string, which: number): void {
+  const mark = { number: 0, storeId: RESTORING, seq: which, made: '' };
+  writeFileDurably(fileOf(path, 0), textOf(mark, 'serving'));
+}
+
+/** The copy that is being put there; undefined: none is. */
+export function restoringOf(path: string): number | undefined {
+  const mark = newestMark(path);
+  return mark?.storeId === RESTORING ? mark.seq : undefined;
+}
+
 export interface MarksOptions {
   clock: Pick<Clock, 'after'>;
   log: Log;

@@ -1,0 +1,131 @@
+/**
+ * The files of a home, copied one by one. What never changes once it has its name (content, entries of
+ * spools, records) is linked where the disk is the same; what is written in place is copied.
+ */
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  type Stats,
+} from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../../lib/errors.js';
+
+/** Sockets of this run, and what belongs to databases and processes that are open. */
+const LEFT_OUT = /(?:^|\/)(?:lock|[^/]*\.lock|[^/]*\.tmp|[^/]*-(?:wal|shm|journal)|[^/]*\.last-\d+)$/;
+/** Entries of spools, and records of the Spider: written once. */
+const UNCHANGING = /^(?:spool\/.*(?:new|bad)\/|spider\/.*\d{6}\/\d{9}\b)/;
+/** Parts of spools that nobody was promised. */
+const UNPROMISED = /^(?:run|spool\/.*\/tmp)$/;
+
+export class TreeCopy {
+  readonly #from: string;
+  readonly #to: string;
+  #canLink = true;
+
+  constructor(from: string, to: string) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /**
+   * Copies what is below a folder of the home and not there yet.
+   * @param isWanted by the path below the home; folders are asked for, too
+   * @param isStore nothing of it changes
+   * @returns paths of databases, which are left to the caller
+   */
+  below(folder: string, isWanted: (path: string) => boolean = () => true, isStore = false): string[] {
+    const databases: string[] = [];
+    for (const entry of namesIn(join(this.#from, folder))) {
+      const path = folder === '' ? entry : `${folder}/${entry}`;
+      const isUnchanging = isStore || UNCHANGING.test(path);
+      if ((LEFT_OUT.test(path) && !isUnchanging) || UNPROMISED.test(path) || !isWanted(path)) continue;
+      const stats = lstatSync(join(this.#from, path), { throwIfNoEntry: false });
+      if (stats === undefined) continue;
+      if (stats.isDirectory()) {
+        this.folder(path);
+        databases.push(...this.below(path, isWanted, isStore));
+      } else if (stats.isSymbolicLink()) this.#symlink(path, stats);
+      else if (stats.isFile() && path.endsWith('.db') && !isUnchanging) databases.push(path);
+      else if (stats.isFile()) this.file(path, isUnchanging);
+    }
+    return databases;
+  }
+
+  /** Makes a folder, and those around it, as they are in the home. */
+  folder(path: string): void {
+    const at = join(this.#to, path);
+    if (lstatSync(at, { throwIfNoEntry: false }) !== undefined) return;
+    if (path.includes('/')) this.folder(path.slice(0, path.lastIndexOf('/')));
+    const stats = lstatSync(join(this.#from, path));
+    mkdirSync(at, { mode: stats.mode & 0o777 });
+    giveTo(at, stats);
+  }
+
+  /** Links a file that never changes, copies another. @returns false: it is gone by now */
+  file(
+    path: string,
+    isUnchanging: boolean,
+    from = join(this.#from, path),
+    to = join(this.#to, path),
+  ): boolean {
+    try {
+      if (isUnchanging && this.#link(from, to)) return true;
+      if (existsSync(to)) return true;
+      // Half of a file never has the name.
+      const draft = `${to}.tmp`;
+      copyFileSync(from, draft, constants.COPYFILE_FICLONE);
+      giveTo(draft, lstatSync(from));
+      renameSync(draft, to);
+      return true;
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === 'EEXIST') return true;
+      // Nobody takes a folder away, so it is the file.
+      if (errno === 'ENOENT') return false;
+      throw error;
+    }
+  }
+
+  #link(from: string, to: string): boolean {
+    if (!this.#canLink) return false;
+    try {
+      linkSync(from, to);
+      return true;
+    } catch (error) {
+      if (!['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP'].includes(errnoOf(error) ?? '')) throw error;
+      // A single file may have as many links as it can.
+      this.#canLink = errnoOf(error) === 'EMLINK';
+      return false;
+    }
+  }
+
+  #symlink(path: string, stats: Stats): void {
+    const at = join(this.#to, path);
+    if (lstatSync(at, { throwIfNoEntry: false }) !== undefined) return;
+    symlinkSync(readlinkSync(join(this.#from, path)), at);
+    giveTo(at, stats);
+  }
+}
+
+/** What root copies stays whose it was. */
+function giveTo(path: string, { uid, gid }: Stats): void {
+  if (process.getuid?.() === 0) lchownSync(path, uid, gid);
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
