@@ -16,6 +16,7 @@ PACKAGES=(
   iproute2                       # machines of their own: network namespaces
   linux-doc openjdk-17-doc       # the trees of the acceptance test
   mandoc                         # the manual is linted
+  prometheus                     # promtool, and a server that scrapes an LCC
   postfix                        # mail of the Registration Server arrives
   apache2-bin nginx-light        # web servers that are not ours
   apache2-utils varnish varnish-modules # rails of cache clearing
