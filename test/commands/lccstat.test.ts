@@ -66,6 +66,8 @@ const RUNNING = ['lccd', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd-uns', 'lccd-cu'];
 /** What lccstat(1) lists under JSON. */
 /** Fields of a rail that those of other lists have not. */
 const OF_RAILS = 'target tier changed_ms sending done parked mean_ms last_error backlog dead'.split(' ');
+/** Fields of a provider that is silent; none is here. */
+const OF_SILENT = ['lastset', 'lastconntime', 'every'];
 
 function documentedFields(): Set<string> {
   const lines = pageOf('lccstat')?.lines ?? [];
@@ -208,6 +210,7 @@ describe('lccstat and an LCC whose site is away', () => {
       'uns',
       ...elsewhere,
       ...OF_RAILS,
+      ...OF_SILENT,
     ]);
     const states = new Set(['fetching', 'waiting', 'retry', 'disabled', 'idle']);
     assert.deepEqual(
