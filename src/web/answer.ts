@@ -51,13 +51,18 @@ export function line(status: number, text: string, headers: OutgoingHttpHeaders 
 
 /** The same as bytes, for a socket without a request that could be answered. */
 export function plainAnswer(status: number, text: string): string {
-  const body = `${text}\n`;
+  return rawAnswer(line(status, text));
+}
+
+/** An answer as bytes, with those of its headers that are texts. */
+export function rawAnswer({ status = 200, type = TEXT, body = '', headers = {} }: HttpAnswer): string {
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    `Content-Type: ${TEXT}`,
+    `Content-Type: ${type}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`),
     'Connection: close',
     '',
-    body,
+    String(body),
   ].join('\r\n');
 }

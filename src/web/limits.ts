@@ -15,19 +15,24 @@ export const WEB_LIMITS = {
 };
 export type WebLimits = typeof WEB_LIMITS;
 
-/** Connections at a time, over all that a daemon serves. */
-export const WEB_PLACES: Bound = {
-  key: 'web.max_connections',
-  ofAddress: { key: 'web.max_connections_per_address' },
-  whose: 'HTTP clients',
-  say: ({ message }) => plainAnswer(503, message),
+/** What becomes of connections without a place. @param answer tells them why, as bytes */
+export const withoutPlace = (answer: (message: string) => string): Pick<Bound, 'say' | 'evict'> => ({
+  say: ({ message }) => answer(message),
   // One that is slow to ask is not told from one that never will. In a flood the youngest have the best
   // chance to be answered.
   evict: {
     fromMs: 0,
     end({ socket }, { message }, mayLinger) {
-      if (mayLinger && socket.bytesWritten === 0) socket.write(plainAnswer(503, message));
+      if (mayLinger && socket.bytesWritten === 0) socket.write(answer(message));
       socket.destroySoon();
     },
   },
+});
+
+/** Connections at a time, over all that a daemon serves. */
+export const WEB_PLACES: Bound = {
+  key: 'web.max_connections',
+  ofAddress: { key: 'web.max_connections_per_address' },
+  whose: 'HTTP clients',
+  ...withoutPlace(message => plainAnswer(503, message)),
 };

@@ -74,11 +74,16 @@ export async function serveWeb(
   };
 }
 
-const PEERS = new WeakMap<Socket, Connection>();
+const PEERS = new WeakMap<Socket, { connection: Connection; untime: () => void }>();
 
 /** The connection that a request came over. */
 export function connectionOf({ socket }: Pick<IncomingMessage, 'socket'>): Connection {
-  return PEERS.get(socket) ?? { socket, peer: 'unknown', address: '' };
+  return PEERS.get(socket)?.connection ?? { socket, peer: 'unknown', address: '' };
+}
+
+/** Takes the limit of its whole time off a request: whoever answers it has limits of its own. */
+export function untimed({ socket }: Pick<IncomingMessage, 'socket'>): void {
+  PEERS.get(socket)?.untime();
 }
 
 interface Client {
@@ -103,9 +108,9 @@ class Clients {
   admit(connection: Connection, place: Place | undefined, http: Server): void {
     const { socket } = connection;
     const client = { place, hasAsked: false };
-    PEERS.set(socket, connection);
     this.#open.set(socket, client);
     const cancel = this.#limitTime(connection, client);
+    PEERS.set(socket, { connection, untime: cancel });
     socket.once('close', () => {
       cancel();
       this.#open.delete(socket);
