@@ -1,7 +1,7 @@
 /** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
 import { CU_FIGURES } from '../cu/server/figures.js';
 import { readersOf } from '../cu/server/options.js';
-import { DEFAULT_PORT, startCu } from '../cu/server/start.js';
+import { DEFAULT_HTTP_PORT, DEFAULT_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, configOf } from './options.js';
@@ -9,12 +9,18 @@ import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
   name: 'lccd-cu',
-  summary: 'Content User server: answers XML queries for what the LCC holds and what changed.',
+  summary: 'Content User server: answers queries for what the LCC holds and what changed.',
   options: [
     {
       flags: '--listen <ENDPOINT>',
       sets: 'cu.listen',
       help: `where content users connect; may be repeated (cu.listen; port ${DEFAULT_PORT})`,
+      repeat: true,
+    },
+    {
+      flags: '--http-listen <ENDPOINT>',
+      sets: 'cu.http_listen',
+      help: `where GET /changes is answered; may be repeated (cu.http_listen; port ${DEFAULT_HTTP_PORT})`,
       repeat: true,
     },
     CONFIG_OPTION,
@@ -31,10 +37,10 @@ export const command: CommandSpec = {
 };
 
 function run(context: CommandContext): Promise<number> | number {
-  const { listen, addReader: added, removeReader: removed, listReaders: list } = context.options;
+  const { listen, httpListen, addReader: added, removeReader: removed, listReaders: list } = context.options;
   const asked = [added, removed, list].filter(value => value !== undefined);
   if (asked.length > 0) {
-    if (asked.length > 1 || listen !== undefined)
+    if (asked.length > 1 || (listen ?? httpListen) !== undefined)
       throw new LccError(
         'usage',
         'give one of --add-reader, --remove-reader, --list-readers and nothing else',

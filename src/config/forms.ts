@@ -45,6 +45,13 @@ export const HTTP_URL: Form = {
   says: 'write an http or https url without user, query and fragment',
 };
 
+/** Origin of a web page, as browsers write it: in lower case, without a slash. */
+export const ORIGIN: Form = {
+  accepts: text =>
+    /^https?:\/\/[^/@?#\s]+$/.test(text) && readBy(each => new URL(each).origin, text) === text,
+  says: 'write https://host or https://host:port, in lower case, without a slash at the end',
+};
+
 /** A server that takes mail, or nothing. */
 export const SMTP_URL: Form = {
   accepts: text =>

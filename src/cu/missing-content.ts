@@ -10,12 +10,13 @@ import { NO_NAME, openStored, type ReadBuffer } from './stored-content.js';
 /** Said to the operator of the LCC: the site may be somebody else's. */
 const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
 
-/** Opens contents; what cannot be had is left out, and counted or reported. */
+/** Opens contents; what cannot be had is left out, and counted or reported. @param buffer null: each
+ * content has memory of its own */
 export function contentOpener(
   reader: CacheReader,
   storeDir: string,
   rejects: Rejects,
-  buffer: ReadBuffer,
+  buffer: ReadBuffer | null,
 ): FormatContext['openContent'] {
   return ([curl, fileid, machine, md5], tell) => {
     if (fileid === null || fileid === undefined) {
@@ -24,7 +25,8 @@ export function contentOpener(
       return undefined;
     }
     const file = `${storeDir}/${fileid}`;
-    const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
+    const opened =
+      nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer ?? undefined);
     if (opened.ok) return opened.content;
     if (!reader.isHeldNow(String(fileid))) {
       // A slow reader meets files of rows that have been replaced since, and their grace is over

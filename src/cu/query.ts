@@ -98,7 +98,7 @@ export function contextOf(
   rejects: Rejects,
   talk: QueryTalk,
   // A record is written, or has made its own of the content, before the next one is begun.
-  buffer = new ReadBuffer(),
+  buffer: ReadBuffer | null = new ReadBuffer(),
 ): FormatContext {
   return {
     ...query,

@@ -68,6 +68,7 @@ export function rowWindows(
   range: Range,
   columns: readonly ColumnName[],
   kind: 'rows' | 'pages' | 'oldPaths' = 'rows',
+  windowLength = WINDOW_LENGTH,
 ): Generator<Window<ColumnValue[]>, void> {
   return windows(reader, range, ({ since, to, limit }) => {
     const items: ColumnValue[][] = [];
@@ -76,7 +77,7 @@ export function rowWindows(
     for (const row of reader[kind](some, ['seq', ...columns])) {
       items.push(row);
       for (const value of row) if (typeof value === 'string') length += value.length;
-      if (items.length === Math.min(WINDOW_ROWS, limit) || length >= WINDOW_LENGTH)
+      if (items.length === Math.min(WINDOW_ROWS, limit) || length >= windowLength)
         return { items, count: items.length, reachedSeq: Number(row[0]) };
     }
     return { items, count: items.length, reachedSeq: to };

@@ -11,6 +11,20 @@ export interface Clock {
   after(delayMs: number, action: () => void): () => void;
 }
 
+/** Resolves after `delayMs`, or when it is stopped. Does not keep the process alive. */
+export function pause(clock: Clock, delayMs: number, stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return Promise.resolve();
+  return new Promise(resolve => {
+    const done = () => {
+      cancel();
+      stop.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done);
+    stop.addEventListener('abort', done);
+  });
+}
+
 /** The machine's own clocks. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

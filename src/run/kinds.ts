@@ -80,7 +80,14 @@ export const KINDS: readonly DaemonKind[] = [
     name: 'lccd-cu',
     phase: 'readers',
     children: ({ settings: { cu } }) =>
-      cu.listen.length === 0 ? [] : [cu.listen.map(endpoint => `--listen=${endpoint}`)],
+      cu.listen.length + cu.httpListen.length === 0
+        ? []
+        : [
+            [
+              ...cu.listen.map(endpoint => `--listen=${endpoint}`),
+              ...cu.httpListen.map(endpoint => `--http-listen=${endpoint}`),
+            ],
+          ],
   },
   {
     name: 'lccd-rs',

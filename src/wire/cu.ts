@@ -18,7 +18,7 @@ import { localName, NAMESPACE } from './xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
 /** Place of a content user: written `STORE:SEQ`, or `STORE:SEQ:BEGAN` while it reads everything at first. */
-interface CuCursor {
+export interface CuCursor {
   storeId: string;
   seq: number;
   began?: number;
@@ -117,14 +117,35 @@ function eventOf(name: string, attributes: Attributes): CuEvent {
   throw violation(`<${name}> is not expected here; there are <reader> and <query>`);
 }
 
-function queryOf(attributes: Attributes): CuQuery {
+/** What messages call a part of a query. */
+interface QueryWords {
+  /** One with a value that it cannot have. */
+  given: (name: string, value: string) => string;
+  /** Said of one that there is not. */
+  unknown: (name: string) => string;
+}
+
+const ATTRIBUTES: QueryWords = {
+  given: (name, value) => `<query ${name}="${value.slice(0, 40)}">`,
+  unknown: name => `<query>: no attribute ${name}`,
+};
+
+/** @throws LccError `peer.protocol` in those words */
+export function queryOf(attributes: Attributes, words = ATTRIBUTES): CuQuery {
+  const wrong = (name: string, value: string, wanted: string) =>
+    violation(`${words.given(name, value)}: give ${wanted}`);
   const query: CuQuery = { content: false };
   for (const [name, value] of Object.entries(attributes)) {
     switch (name) {
-      case 'cursor':
+      case 'cursor': {
         // A shell that has no cursor yet writes an empty one: everything.
-        if (value !== '') query.cursor = cursorOf(value);
+        if (value === '') break;
+        const cursor = parseCuCursor(value);
+        if (cursor === undefined)
+          throw wrong(name, value, 'one that an answer had, STORE:SEQ, or leave it out for everything');
+        query.cursor = cursor;
         break;
+      }
       case 'since':
       case 'until':
       case 'prefix':
@@ -149,19 +170,12 @@ function queryOf(attributes: Attributes): CuQuery {
         query[name] = value === 'yes';
         break;
       default:
-        if (name !== 'xmlns' && !name.startsWith('xmlns:')) throw violation(`<query>: no attribute ${name}`);
+        if (name !== 'xmlns' && !name.startsWith('xmlns:')) throw violation(words.unknown(name));
     }
   }
   if (query.cursor !== undefined && query.since !== undefined)
     throw violation('<query>: give cursor or since');
   return query;
-}
-
-function cursorOf(text: string): CuCursor {
-  const cursor = parseCuCursor(text);
-  if (cursor === undefined)
-    throw wrong('cursor', text, 'one that an answer had, STORE:SEQ, or leave it out for everything');
-  return cursor;
 }
 
 /** undefined for a text that is none. */
@@ -173,10 +187,6 @@ export function parseCuCursor(text: string): CuCursor | undefined {
 
 export function formatCuCursor({ storeId, seq, began }: CuCursor): string {
   return began === undefined ? `${storeId}:${seq}` : `${storeId}:${seq}:${began}`;
-}
-
-function wrong(name: string, value: string, wanted: string): LccError {
-  return violation(`<query ${name}="${value.slice(0, 40)}">: give ${wanted}`);
 }
 
 // Answers

@@ -82,6 +82,18 @@ describe('The kinds of daemons', () => {
     assert.deepEqual(told({ 'rs.uns': 'tls:lcc.example.org:9443', 'uns.listen': ['9017'] }), []);
   });
 
+  it('lccd-cu is started for HTTP alone, too', () => {
+    const config = loadConfig({
+      env: { LCC_HOME: '/nowhere' },
+      overrides: { 'cu.http_listen': ['tls:0.0.0.0:9011'] },
+    });
+    const cu = KINDS.find(({ name }) => name === 'lccd-cu');
+    assert.deepEqual(
+      cu?.children(config, file => file),
+      [['--http-listen=tls:0.0.0.0:9011']],
+    );
+  });
+
   it('that have not been asked for are not started', () => {
     const config = loadConfig({ env: { LCC_HOME: '/nowhere' } });
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);

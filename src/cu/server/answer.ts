@@ -149,8 +149,8 @@ class Writing {
   }
 }
 
-/** @throws LccError `usage` */
-function selectionOf(query: CuQuery, nowMs: number): Selection {
+/** The rows that a query asks for, those before its cursor included. @throws LccError `usage` */
+export function selectionOf(query: CuQuery, nowMs: number): Selection {
   const { since, until, pid, prefix, mime } = query;
   const at = (text: string | undefined) => (text === undefined ? undefined : parseWhen(text, nowMs));
   return { sides: sidesOf(query), since: at(since), until: at(until), pid, prefix, mime };

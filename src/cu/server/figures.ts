@@ -17,6 +17,15 @@ export const CU_FIGURES = {
   urls_omitted: counter('lcc_cu_urls_omitted_total', 'Urls not sent: content missing or altered'),
   bytes_sent: counter('lcc_cu_bytes_sent_total', 'Bytes of answers'),
   refused: counter('lcc_cu_refused_total', 'Connections and queries refused', someThat('refused')),
+  streams: gauge('lcc_cu_streams', 'Readers of the change feed, those that wait included', count =>
+    count === 0 ? '' : amount(count, 'reader of changes', 'readers of changes'),
+  ),
+  streams_stalled: counter(
+    'lcc_cu_streams_stalled_total',
+    'Readers of the change feed cut off because they took nothing',
+    someThat('cut off'),
+  ),
+  http_listens: field<readonly string[]>(),
   listens: field<readonly string[]>(),
 };
 

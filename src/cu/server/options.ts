@@ -21,6 +21,9 @@ export interface CuOptions {
   /** True if clients over TCP and TLS need no credentials. */
   anonymous: boolean;
   xml: XmlLimits;
+  /** Base path of the change feed, without a slash at its end. */
+  httpBase: string;
+  maxTextBytes: number;
   limits: Settings['cu'];
 }
 
@@ -40,6 +43,8 @@ export function cuOptions(
     readers: readersOf(home, cu),
     anonymous: cu.anonymous,
     xml: xmlLimitsOf(xml),
+    httpBase: cu.url === '' ? '' : new URL(cu.url).pathname.replace(/\/+$/, ''),
+    maxTextBytes: cu.maxTextBytes,
     limits: { ...cu, maxConnections: Math.max(1, Math.min(cu.maxConnections, most)) },
   };
 }

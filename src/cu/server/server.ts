@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { refused } from '../../wire/cu.js';
 import { Refusal } from '../../wire/refusal.js';
+import { ChangesDoor } from '../http/door.js';
 import { SharedCache } from './cache.js';
 import type { CuStatus } from './figures.js';
 import type { CuOptions } from './options.js';
@@ -31,7 +32,9 @@ export class CuServer {
   /** Each with the end of its run. */
   readonly #open = new Map<CuSession, Promise<void>>();
   readonly #places: Places;
-  readonly #counts = { queries: 0, urls: 0, omitted: 0, refused: 0, bytes: 0 };
+  readonly #counts = { queries: 0, urls: 0, omitted: 0, refused: 0, bytes: 0, stalled: 0 };
+  /** The same for clients that speak HTTP. */
+  readonly changes: ChangesDoor;
   #stopping = false;
 
   constructor({ options, clock, log, fail }: CuServerParts) {
@@ -48,16 +51,11 @@ export class CuServer {
       log,
     });
     this.#cache = new SharedCache(options.dbPath, options.machineId);
-    this.#session = {
-      options,
-      clock,
-      log,
-      cache: this.#cache,
-      readers: options.readers,
-      backoff: new LoginBackoff(clock),
-      share: new FairShare(),
-      counted: (what, by) => void (this.#counts[what] += by),
-    };
+    const counts = this.#counts;
+    const counted = (what: keyof typeof counts, by: number) => void (counts[what] += by);
+    const common = { options, cache: this.#cache, backoff: new LoginBackoff(clock), counted };
+    this.#session = { ...common, clock, log, readers: options.readers, share: new FairShare() };
+    this.changes = new ChangesDoor({ ...common, clock, log, fail });
   }
 
   /** A content user has connected. */
@@ -72,7 +70,7 @@ export class CuServer {
     ended.catch(this.#fail);
   }
 
-  status(): Omit<CuStatus, 'listens'> {
+  status(): Omit<CuStatus, 'listens' | 'http_listens'> {
     return {
       // Being read keeps nothing from being up to date.
       idle: true,
@@ -84,6 +82,8 @@ export class CuServer {
       urls_omitted: this.#counts.omitted,
       bytes_sent: this.#counts.bytes,
       refused: this.#counts.refused,
+      streams: this.changes.count,
+      streams_stalled: this.#counts.stalled,
     };
   }
 
@@ -92,7 +92,7 @@ export class CuServer {
     this.#stopping = true;
     for (const session of this.#open.keys())
       session.refuse(new Refusal(102, 'temporarily off-line, try again later: the daemon stops'));
-    await Promise.allSettled(this.#open.values());
+    await Promise.allSettled([...this.#open.values(), this.changes.stop()]);
     this.#cache.close();
   }
 }
