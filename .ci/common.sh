@@ -28,6 +28,7 @@ PACKAGES=(
   groonga-bin htdig notmuch python3-recoll recollcmd sphinxsearch mariadb-client-core
   swish++ swish-e xapian-omega xapian-tools
   systemd                        # systemd-notify, systemd-analyze
+  nats-server                    # a queue that takes what changed
   telnet                         # a robot is tried by hand
   xz-utils
   bubblewrap docx2txt pandoc poppler-utils python3-html2text # converters in their sandbox; peers

@@ -16,6 +16,8 @@ export interface EngineOptions extends FetchLimits {
   manners?: Manners;
   /** Networks (CIDR) fetched from although they are not public. */
   allowAddresses: readonly string[];
+  /** No others are fetched from. */
+  onlyAllowed?: boolean;
   /** Hosts, as urls have them without brackets, fetched from wherever they are. */
   trustedHosts?: ReadonlySet<string>;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
@@ -46,7 +48,7 @@ export class FetchEngine {
 
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
-    const permits = createAddressGuard(options.allowAddresses);
+    const permits = createAddressGuard(options.allowAddresses, options.onlyAllowed);
     const { connectTimeoutMs, resolve, ca, identity, isInsecure, connected, trustedHosts } = options;
     const trusts = trustedHosts && ((host: string) => trustedHosts.has(host));
     const manners = options.manners ?? MANNERS_OF_A_CACHE;

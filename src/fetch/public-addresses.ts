@@ -8,12 +8,14 @@ export type AddressGuard = (address: string) => boolean;
 
 /**
  * @param allowed networks (CIDR, or one address) permitted although they are not public
+ * @param onlyAllowed true if public ones are not
  * @throws LccError `usage` naming a malformed network
  */
-export function createAddressGuard(allowed: readonly string[]): AddressGuard {
+export function createAddressGuard(allowed: readonly string[], onlyAllowed = false): AddressGuard {
   const networks = allowed.map(parseNetwork);
   const permits = (address: Address): boolean => {
     if (isIn(networks, address)) return true;
+    if (onlyAllowed) return false;
     if (address.kind() === 'ipv4') return address.range() === 'unicast';
     const inside = embeddedIPv4(address as ipaddr.IPv6);
     return inside === undefined ? isPublicIPv6(address as ipaddr.IPv6) : inside.every(permits);
