@@ -1,5 +1,5 @@
 /**
- * What one reader of the change feed is told: the lines of lccq(1), along the change sequence, as one answer
+ * The lines of lccq(1) for one reader of the change feed, along the change sequence, as one answer
  * with a cursor at its end, or as events. Nothing of the database is held while the reader reads, or waits.
  */
 import type { CacheReader, Selection } from '../../db/cache/read.js';
@@ -52,7 +52,7 @@ export class Feed {
   #toldMs = 0;
   /** Seq that the reader of a stream goes on from. */
   #toldSeq: number;
-  /** Of the format; '' once it has been told. */
+  /** The beginning that the format has; '' once it has been told. */
   #head: string;
   #made: { reader: CacheReader; writer: RowWriter };
 

@@ -1,4 +1,4 @@
-/** What a request of the change feed asks for: its parameters mean what options of lccq(1) do. */
+/** A request of the change feed: its parameters mean what options of lccq(1) do. */
 import type { IncomingMessage } from 'node:http';
 import { SECOND } from '../../config/amounts.js';
 import { queryOf, type CuQuery } from '../../wire/cu.js';
