@@ -1,11 +1,11 @@
 /** Reads one document, whatever it is: what kind it is its content says, not its name or type. */
 import { LccError } from '../lib/errors.js';
-import { readFeed } from './feed-items.js';
+import { decoded, unpacked, type Packing } from '../lib/unpack.js';
+import { readFeed } from '../wire/feed.js';
 import type { Extras, Found } from './found.js';
 import type { SourceLimits } from './limits.js';
 import { SitemapXml } from './sitemap-xml.js';
 import { TextList } from './text-list.js';
-import { decoded, unpacked, type Packing } from './unpack.js';
 
 interface DocumentOptions {
   /** Url of the document, for relative ones in feeds. */

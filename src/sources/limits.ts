@@ -1,13 +1,10 @@
 /** Bounds of reading lists. */
 import { formatAmount, KB, MB, type Unit } from '../config/amounts.js';
+import type { NamedLimit } from '../lib/unpack.js';
 
-/** A bound, and how the message that refuses names it. */
-export interface SourceLimit {
-  most: number;
-  text: string;
-}
+export type SourceLimit = NamedLimit;
 
-const bound = (most: number, unit: Unit = 'count'): SourceLimit => ({ most, text: formatAmount(most, unit) });
+const bound = (most: number, unit: Unit = 'count'): NamedLimit => ({ most, text: formatAmount(most, unit) });
 
 export const SOURCE_LIMITS = {
   /** Sitemaps, indexes and feeds of a run; indexes listed in each other; urls that a document lists. */

@@ -5,7 +5,7 @@
  */
 import { decodeXML } from 'entities';
 import { Tokenizer } from 'htmlparser2';
-import { isLink, isPermalink } from './item-links.js';
+import { isLink, isPermalink } from '../lib/item-links.js';
 
 interface ListLinks {
   /** As written; relative ones to `base`, or to where the list came from. */

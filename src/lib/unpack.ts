@@ -1,10 +1,14 @@
 /** Documents as they come: packed up to twice with gzip, whatever their name says, in the encoding that they
  * say. */
-import { LccError } from '../lib/errors.js';
+import { LccError } from './errors.js';
 import { ByteFeed, gunzipped, isGzip } from './gzip.js';
-import type { SourceLimit } from './limits.js';
 
 type Pieces = AsyncIterable<Uint8Array>;
+/** A bound, and how the message that refuses names it. */
+export interface NamedLimit {
+  most: number;
+  text: string;
+}
 type Decoder = InstanceType<typeof TextDecoder>;
 
 /** The packing of a document, once it has been read. */
@@ -27,7 +31,7 @@ const DECLARATION_BYTES = 1024;
  */
 export async function* unpacked(
   pieces: Pieces,
-  most: SourceLimit,
+  most: NamedLimit,
   packing: Packing = { isPacked: false, hasRest: false },
 ): AsyncGenerator<Buffer, void, undefined> {
   let inner: Pieces = pieces;
@@ -44,7 +48,7 @@ async function* unpackedOnce(feed: ByteFeed, packing: Packing): AsyncGenerator<B
   if (yield* gunzipped(feed)) packing.hasRest = true;
 }
 
-async function* bounded(pieces: Pieces, most: SourceLimit): AsyncGenerator<Buffer, void, undefined> {
+async function* bounded(pieces: Pieces, most: NamedLimit): AsyncGenerator<Buffer, void, undefined> {
   let bytes = 0;
   for await (const piece of pieces) {
     bytes += piece.length;

@@ -2,7 +2,7 @@
  * from it, which zlib's own streams take for a damaged member. */
 import { once } from 'node:events';
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib';
-import { LccError, messageOf } from '../lib/errors.js';
+import { LccError, messageOf } from './errors.js';
 
 /** Bytes that come in pieces, looked at before they are taken. */
 export class ByteFeed {

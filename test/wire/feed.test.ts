@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
-import { readFeed } from '../../src/sources/feed-items.js';
+import { readFeed } from '../../src/wire/feed.js';
 import type { Found, LocationFacts } from '../../src/sources/found.js';
 import { pageUrl } from '../../src/sources/reading.js';
-import { LIMITS } from './support.js';
+import { LIMITS } from '../sources/support.js';
 
 function read(text: string, where: string | null = 'http://e/feeds/all.xml', withEnclosures = false) {
   const urls: string[] = [];
@@ -196,4 +196,33 @@ test('what is no feed, or one that is cut, is refused; entities are not expanded
     read(`${bomb}${rss('<item><link>http://e/1</link><title>&c;</title></item>').slice(21)}`).urls.length ===
       1,
   );
+});
+
+test('the feed itself: its hub, its own address, by whatever element; items that it declares deleted, with id and link', () => {
+  const head = (text: string) =>
+    readFeed(text, 'http://e/', false, { location: () => undefined, leave: () => undefined });
+  const links = '<atom:link rel="self" href="http://e/self"/><atom:link REL="hub" href="http://h/"/>';
+  const ns = 'xmlns:atom="http://www.w3.org/2005/Atom"';
+  assert.deepEqual(head(rss(links, ns)), { hub: 'http://h/', self: 'http://e/self', gone: [] });
+  const inside = `<item><link>http://e/1</link>${links}</item>`;
+  assert.equal(head(rss(inside, ns)).hub, undefined, 'that of an item is not that of the feed');
+  const deleted = `<link rel="hub" xml:base="http://b/" href="hub"/><at:deleted-entry ref="tag:e,1&amp;2" when="w"/>
+    <deleted-entry when='w' ref='tag:e,2'><link href="/a?b&amp;c"/></deleted-entry><at:deleted-entry when="w"/><link href="/not"/>`;
+  const { hub, gone } = head(atom(deleted));
+  assert.equal(hub, 'hub');
+  assert.deepEqual(
+    gone.map(({ id, link }) => [id, link]),
+    [
+      ['tag:e,1&2', undefined],
+      ['tag:e,2', '/a?b&c'],
+    ],
+  );
+  const json = {
+    version: 'https://jsonfeed.org/version/1.1',
+    title: 't',
+    feed_url: 'http://e/j',
+    hubs: [{ type: 'WebSub', url: 'http://h/j' }],
+    items: [],
+  };
+  assert.deepEqual(head(JSON.stringify(json)), { hub: 'http://h/j', self: 'http://e/j', gone: [] });
 });
