@@ -18,6 +18,8 @@ export interface ResponseHead {
   cache: string | undefined;
   /** `X-Robots-Tag`, all of them: which use of it the site permits. */
   robots: string | undefined;
+  /** `Link`, all of them: what the answer is related to. */
+  link: string | undefined;
   /** Percent-encoded where it held bytes beyond ASCII; `conflicting` when several differ. */
   location: string | undefined;
   conflictingLocations: boolean;
@@ -44,6 +46,7 @@ const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, l
 );
 
 const ROBOTS = 'x-robots-tag';
+const LINK = 'link';
 
 /** Reads a raw header list (name, value, name, value …). */
 export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
@@ -58,6 +61,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     retryAfter: undefined,
     cache: undefined,
     robots: undefined,
+    link: undefined,
     location: undefined,
     conflictingLocations: false,
     cookies: undefined,
@@ -70,8 +74,9 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     const field = FIELDS[Math.min(name.length, FIELDS.length - 1)];
     if (field === undefined) continue;
     if (!is(name, field)) {
-      // As long as content-type.
+      // As long as content-type, and as etag.
       if (is(name, ROBOTS)) head.robots = joined(head.robots, printable(value));
+      else if (is(name, LINK)) head.link = joined(head.link, text(value));
       continue;
     }
     const said = text(value);

@@ -15,6 +15,8 @@ export interface Fetched extends Omit<RobotOk, 'id'> {
   contentLength?: number;
   /** There was more of it than may be taken. */
   isCut?: boolean;
+  /** `Link` of the answer. */
+  link?: string;
   /** `X-Cache` of the answer: whether a cache had it. */
   cache?: string;
   /** The url that stands for the one asked for from now on, as the site says (301, 308). */
@@ -49,6 +51,7 @@ export function fetchedOf(
   if (head.etag !== undefined) outcome.etag = head.etag;
   if (head.cache !== undefined) outcome.cache = head.cache;
   if (head.robots !== undefined) outcome.robots = head.robots;
+  if (head.link !== undefined) outcome.link = head.link;
   return outcome;
 }
 

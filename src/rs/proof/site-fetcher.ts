@@ -7,6 +7,7 @@ import type { Resolve } from '../../fetch/connect.js';
 import { FetchEngine } from '../../fetch/engine.js';
 import { fail, type FetchFailure } from '../../fetch/failure.js';
 import type { FetchJob } from '../../fetch/job.js';
+import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { isIn, parseNetwork } from '../../lib/network.js';
@@ -31,7 +32,8 @@ export function engineOptionsOf({ rs, bot }: Settings): Omit<SiteFetcherOptions,
 export type SiteAnswer =
   { kind: 'content'; status: number; bytes: Buffer; url: string } | { kind: 'failed'; failure: FetchFailure };
 
-const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
+/** Of the largest that anybody asks for, a feed; each job says less. */
+export const MAX_CONTENT_BYTES = 8 * 1024 * 1024;
 const MAX_HEADER_BYTES = 256 * 1024;
 const DRAIN_TIMEOUT_MS = 1000;
 const MAX_REDIRECTS = 5;
@@ -41,7 +43,7 @@ export class SiteFetcher {
   /** Addresses that were connected to. */
   readonly addresses = new Set<string>();
 
-  constructor(site: Site, options: SiteFetcherOptions) {
+  constructor(site: Pick<Site, 'isInner'>, options: SiteFetcherOptions) {
     const { clock, fetchTimeoutMs, userAgent, allowAddresses, resolve, ca } = options;
     this.#engine = new FetchEngine({
       connectTimeoutMs: fetchTimeoutMs,
@@ -55,7 +57,7 @@ export class SiteFetcher {
       minRateWindowMs: fetchTimeoutMs,
       slowAfterMs: fetchTimeoutMs,
       maxContentBytes: MAX_CONTENT_BYTES,
-      contentLimitText: '4 MB',
+      contentLimitText: '8 MB',
       maxHeaderBytes: MAX_HEADER_BYTES,
       headerLimitText: '256 KB',
       maxRedirects: MAX_REDIRECTS,
@@ -98,21 +100,19 @@ export class SiteFetcher {
     }
   }
 
-  #fetch(job: FetchJob): Promise<SiteAnswer> {
+  async #fetch(job: FetchJob): Promise<SiteAnswer> {
+    const { outcome, bytes } = await this.ask(job);
+    if (outcome.status === 'error') return { kind: 'failed', failure: outcome.failure };
+    const url = ('finalUrl' in outcome ? outcome.finalUrl : undefined) ?? job.url;
+    return { kind: 'content', status: outcome.http, bytes, url };
+  }
+
+  /** One request, whatever it is: its outcome, and the content in memory. */
+  ask(job: FetchJob): Promise<{ outcome: FetchOutcome; bytes: Buffer }> {
     const sink = new MemorySink(false);
     return new Promise(resolve => {
-      this.#engine.fetch(job, sink, {
-        done(outcome) {
-          if (outcome.status === 'error') resolve({ kind: 'failed', failure: outcome.failure });
-          else
-            resolve({
-              kind: 'content',
-              status: outcome.http,
-              bytes: sink.bytes(),
-              url: ('finalUrl' in outcome ? outcome.finalUrl : undefined) ?? job.url,
-            });
-        },
-      });
+      const done = (outcome: FetchOutcome) => resolve({ outcome, bytes: sink.bytes() });
+      this.#engine.fetch(job, sink, { done });
     });
   }
 
