@@ -146,6 +146,7 @@ const bundles = await Promise.all([
     'checkpoint-worker.cjs',
     `import { serveCheckpoints } from '../db/sqlite/checkpoint-thread.js';\nserveCheckpoints();\n`,
   ),
+  bundle('feed-worker.cjs', `import { serveFeeds } from '../rs/feeds/read-document.js';\nserveFeeds();\n`),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
   bundle('look-worker.cjs', `import { serveLooks } from '../qm/look-thread.js';\nserveLooks();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),

@@ -20,6 +20,7 @@ import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
 import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
+import { feedActionOf } from './rs-feeds.js';
 import { changeOperators } from './rs-operators.js';
 import { testMail } from './rs-mail.js';
 import {
@@ -63,8 +64,9 @@ const TERMS = ['--filesmax', '--spacemax', '--fullsetsallowed', '--bandwidth', '
 export const command: CommandSpec = {
   name: 'lccrs',
   summary:
-    'Sites that register by themselves: list, show, approve, refuse, audit, backup; operators of their pages, mail.',
-  operands: 'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add|rm NAME|operator list|mail',
+    'Sites that register by themselves: list, show, approve, refuse, audit, backup; their feeds; operators of their pages, mail.',
+  operands:
+    'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add|rm NAME|operator list|feed add|rm URL|feed list|mail',
   options: [
     { flags: '--all', help: 'list: those that are over as well' },
     {
@@ -81,13 +83,14 @@ export const command: CommandSpec = {
       help: 'operator add: where the password goes, instead of the standard output',
     },
     { flags: '--test <ADDRESS>', help: 'mail: send one there, and say what the server answers' },
-    { flags: '--pid <N>', help: 'audit: of this provider; show: what was pushed of it' },
+    { flags: '--pid <N>', help: 'audit, feed: of this provider; show: what was pushed of it' },
+    { flags: '--every <TIME>', help: 'feed add: time between two polls, 1min to 1d', default: '30min' },
     {
       flags: '--limit <N>',
       help: 'list, audit: the last N; mail: the oldest N',
       default: String(SHOWN_ROWS),
     },
-    { flags: '--json', help: 'list, show, audit, mail: one JSON object a line' },
+    { flags: '--json', help: 'list, show, audit, feed list, mail: one JSON object a line' },
     CONFIG_OPTION,
   ],
   example: 'lccrs list && lccrs approve 3 --filesmax=50000',
@@ -102,16 +105,26 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
     changeOperators(context, configOf(context));
     return EXIT.ok;
   }
-  const chosen = actionOf(ACTIONS, word, ['operator']);
+  if (word === 'feed') {
+    const { write, action, url } = feedActionOf(context);
+    const config = configOf(context);
+    return using(open(config, write), db => action({ db, context, config, url }));
+  }
+  const chosen = actionOf(ACTIONS, word, ['operator', 'feed']);
   const isOfPid = word === 'show' && context.options['pid'] !== undefined;
   if ((chosen.operand === '' || isOfPid) !== (operand === '') || more.length > 0)
     throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
   const config = configOf(context);
+  return using(open(config, chosen.write), db => chosen.action({ db, context, config, operand }));
+}
+
+/** @param writes lccd-rs alone makes one */
+function open(config: Config, writes = false): RsDatabase {
   const { path } = rsOptions(config);
   const reading = RsDatabase.openForReading(path);
-  if (chosen.write !== true) return using(reading, db => chosen.action({ db, context, config, operand }));
+  if (!writes) return reading;
   reading.close();
-  return using(RsDatabase.open(path), db => chosen.action({ db, context, config, operand }));
+  return RsDatabase.open(path);
 }
 
 function using(db: RsDatabase, action: (db: RsDatabase) => ExitStatus | void): ExitStatus {

@@ -27,6 +27,8 @@ interface ThreadOptions<A> {
   data?: unknown;
   /** Part of its heap for what was made last. */
   youngMb?: number;
+  /** The rest of its heap: a thread that needs more is lost. */
+  oldMb?: number;
   /** Called for each answer, in order; left out: the owner takes them. */
   answered?(answer: A): void;
   /** Called once when it is lost; the owner that takes answers may do without. */
@@ -66,9 +68,10 @@ export class Thread<Q, A> {
       // Otherwise Node opens ours to write to it what the thread says, and makes a pipe there non-blocking.
       stdout: true,
       stderr: true,
-      ...(options.youngMb === undefined
-        ? {}
-        : { resourceLimits: { maxYoungGenerationSizeMb: options.youngMb } }),
+      resourceLimits: {
+        ...(options.youngMb !== undefined && { maxYoungGenerationSizeMb: options.youngMb }),
+        ...(options.oldMb !== undefined && { maxOldGenerationSizeMb: options.oldMb }),
+      },
     });
     this.#worker.on('online', () => void (this.#state === 'starting' && (this.#state = 'ready')));
     this.#worker.on('error', error => this.#lose(error));
@@ -130,6 +133,12 @@ export class Thread<Q, A> {
     this.#state = 'over';
     this.#port.close();
     this.#rest();
+  }
+
+  /** Ends it at once, in the middle of what it does; its owner hears that it is lost. */
+  kill(reason: Error): void {
+    void this.#worker.terminate();
+    this.#lose(reason);
   }
 
   #hear(reply: Reply<A>): void {

@@ -6,6 +6,7 @@ import { MAX_RS_ERRORS, MAX_RS_URLS } from '../wire/qm-rs.js';
 import type { Account, ChangeOutcome } from './account.js';
 import { membersOf, shownOnce, textOf, wishesIn, type NodeBindings } from './api-parts.js';
 import { networkOf } from './limits.js';
+import { shownFeed, USUAL_EVERY_MS, type FeedBook } from './feeds/book.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
@@ -22,9 +23,10 @@ export interface MeApiOptions {
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   options: Pick<RsOptions, 'proxies' | 'uns' | 'limits'>;
+  feeds: FeedBook;
 }
 
-export function meApi({ account, view, options }: MeApiOptions) {
+export function meApi({ account, view, options, feeds }: MeApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const addressOf = (c: Ask) => clientAddress(c.env.incoming, options.proxies);
   const networkOfClient = (c: Ask) => networkOf(addressOf(c));
@@ -105,6 +107,22 @@ export function meApi({ account, view, options }: MeApiOptions) {
     const { pid, consent } = confirmed(c, countIn(members));
     const root = textOf(members, 'url') ?? '';
     return changed(c, await account.removeRoot(pid, root, consent));
+  });
+  const feedsOf = (pid: number) => ({ feeds: feeds.of(pid).map(shownFeed) });
+  api.get('/feeds', async c => c.json(feedsOf((await login(c)).pid)));
+  api.post('/feeds', async c => {
+    const { pid } = await login(c);
+    const members = await membersOf(c);
+    const { every_s: everyS = USUAL_EVERY_MS / 1000 } = members;
+    const told = demand(await view.ask({ op: 'show', pid }));
+    const { roots = [] } = (told['provider'] ?? {}) as { roots?: readonly string[] };
+    feeds.add(pid, textOf(members, 'url') ?? '', Number(everyS) * 1000, roots, 'provider');
+    return c.json(feedsOf(pid), 201);
+  });
+  api.delete('/feeds', async c => {
+    const { pid } = await login(c);
+    feeds.remove(pid, textOf(await membersOf(c), 'url') ?? '', 'provider');
+    return c.json(feedsOf(pid));
   });
   api.post('/terms', async c => {
     const { pid } = await login(c);

@@ -16,6 +16,7 @@ import {
   type NodeBindings,
 } from './api-parts.js';
 import { networkOf } from './limits.js';
+import type { FeedBook } from './feeds/book.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
@@ -28,6 +29,7 @@ export interface ApiOptions {
   registrar: Pick<Registrar, 'issue' | 'issueReset' | 'find' | 'checkAWhile' | 'cancel'>;
   account: Account;
   options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits'>;
+  feeds: FeedBook;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
   maxBodyBytes: number;
@@ -35,7 +37,7 @@ export interface ApiOptions {
   failed: (path: string, error: unknown) => void;
 }
 
-export function apiOf({ registrar, account, options, view, maxBodyBytes, failed }: ApiOptions) {
+export function apiOf({ registrar, account, options, feeds, view, maxBodyBytes, failed }: ApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
@@ -82,7 +84,7 @@ export function apiOf({ registrar, account, options, view, maxBodyBytes, failed 
     return c.json(shownOnce(pair, options), 201);
   });
 
-  api.route('/me', meApi({ account, view, options }));
+  api.route('/me', meApi({ account, view, options, feeds }));
   sealApi(api, {
     realm: 'LCC',
     failed,

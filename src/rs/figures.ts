@@ -1,6 +1,17 @@
 /** The figures of lccd-rs. */
 import { amount } from '../config/words.js';
-import { counter, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
+import { counter, countOf, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
+
+const PINGS = {
+  name: 'lcc_rs_pings_total',
+  help: 'Pings of weblogs and publishers, by whether a feed is listed under them',
+  label: 'feed',
+};
+const PUSHES = {
+  name: 'lcc_rs_hub_pushes_total',
+  help: 'Pushes of hubs, by whether their signature is right',
+  label: 'signature',
+};
 
 export const RS_FIGURES = {
   qm_connected: gauge<boolean>('lcc_rs_qm_connected', 'Whether the Queue Manager is connected: 1 or 0', {
@@ -60,6 +71,17 @@ export const RS_FIGURES = {
   no_room: field<string | null>({
     reasons: ({ no_room: noRoom }) => typeof noRoom === 'string' && `sites cannot register: ${noRoom}`,
   }),
+  feeds: gauge('lcc_rs_feeds', 'Feeds of providers that are polled', some('feed')),
+  feeds_failing: gauge('lcc_rs_failing_feeds', 'Feeds that cannot be read, or may not be asked', {
+    reasons: ({ feeds_failing: failing }) =>
+      Number(failing) > 0 &&
+      `${amount(Number(failing), 'feed cannot be read', 'feeds cannot be read')}; lccrs feed list`,
+  }),
+  feeds_pushed: gauge('lcc_rs_pushed_feeds', 'Feeds with a hub that pushes'),
+  pings: countOf(PINGS, 'known'),
+  pings_unknown: countOf(PINGS, 'unknown'),
+  hub_pushes: countOf(PUSHES, 'signed'),
+  hub_pushes_unsigned: countOf(PUSHES, 'unsigned'),
   listens: field<readonly string[]>(),
 };
 

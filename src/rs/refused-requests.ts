@@ -18,7 +18,7 @@ const MAX_ACCOUNT = 64;
 /** Others are mistakes, which the answer itself mends. */
 const NOTED_STATUS: readonly number[] = [401, 403, 429];
 const NOTED_CODES: readonly string[] = ['no-room', 'used-up'];
-const CAPABILITY = /\/(pairs?|confirm|reset|password)\/[^/]+/g;
+const CAPABILITY = /\/(pairs?|confirm|reset|password|websub)\/[^/]+/g;
 
 /** A path as it may stand in a log or in the audit: what opens a page is left out. */
 export function withoutCapability(path: string): string {

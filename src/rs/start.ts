@@ -70,7 +70,7 @@ async function run(
   const logged = logAudit(db, services.log);
   const core = coreOf(services, options, db);
   const doors = await openDoors(services, options, core, endpoints);
-  const { sender, registrar, mail, push, refusals } = core;
+  const { sender, registrar, mail, feeds, push, refusals } = core;
   push.stir();
   void core.keys.begin().catch((error: unknown) => services.fail(error));
   const peer = services.connect(
@@ -80,7 +80,7 @@ async function run(
   );
   const endUpkeep = startUpkeep(services, options, core, logged, () => doors.tidy());
   return {
-    status: () => statusOf(core, doors.listens),
+    status: () => statusOf(core, doors),
     async stop() {
       endUpkeep();
       await doors.close();
@@ -88,16 +88,21 @@ async function run(
       refusals.flush();
       await registrar.idle();
       await mail.stop();
+      feeds.polling.stop();
       peer.close();
       sender.stop();
     },
   };
 }
 
-function statusOf({ db, registrar, sender, mail, push }: RsCore, listens: string[]): RsStatus {
+function statusOf(
+  { db, registrar, sender, mail, push }: RsCore,
+  { listens, feedCounts }: Pick<Awaited<ReturnType<typeof openDoors>>, 'listens' | 'feedCounts'>,
+): RsStatus {
   const { registrations, outbox } = db;
   const { counted } = db.push;
   const waiting = outbox.count;
+  const { feeds = 0, failing = 0, pushed = 0 } = db.feeds.counts() ?? {};
   return {
     idle: registrar.checking === 0 && push.isIdle && (waiting === 0 || !sender.isConnected),
     qm_connected: sender.isConnected,
@@ -115,6 +120,13 @@ function statusOf({ db, registrar, sender, mail, push }: RsCore, listens: string
     push_trouble: push.trouble ?? null,
     mail_trouble: mail.trouble ?? null,
     no_room: registrar.shortage ?? null,
+    feeds,
+    feeds_failing: failing,
+    feeds_pushed: pushed,
+    pings: feedCounts.pings,
+    pings_unknown: feedCounts.unknown,
+    hub_pushes: feedCounts.pushes,
+    hub_pushes_unsigned: feedCounts.unsigned,
     listens,
   };
 }

@@ -218,6 +218,7 @@ export class Transitions {
         this.#tell(registration, `the registration of ${registration.prefix} is expired`);
       }
       registrations.forget(nowMs - keepMs);
+      for (const pid of this.#db.providers.left(nowMs)) this.#db.feeds.removeOf(pid);
       this.#db.providers.forgetLeft(nowMs);
       audit.prune(nowMs - auditMs);
       return count;

@@ -173,7 +173,8 @@ function linksOf(parsed: Parsed): readonly { rel?: string | undefined; href?: st
         { rel: 'self', href: parsed.feed.feed_url },
         ...(parsed.feed.hubs ?? []).map(({ url }) => ({ rel: 'hub', href: url })),
       ];
-    default:
+    case 'rss':
+    case 'rdf':
       return parsed.feed.atom?.links ?? [];
   }
 }
@@ -194,7 +195,9 @@ function goneIn(text: string): GoneItem[] {
     const id = valueIn(REF_ATTRIBUTE.exec(attributes));
     const rest = isEmpty === '/' ? '' : text.slice(index + tag.length, index + MAX_GONE_LENGTH);
     const link = valueIn(GONE_LINK.exec(rest.split(GONE_END, 1)[0] ?? ''));
-    return id === undefined ? [] : [{ id: decodeXML(id), link: link && decodeXML(link), mark: md5Of([attributes]) }];
+    return id === undefined
+      ? []
+      : [{ id: decodeXML(id), link: link && decodeXML(link), mark: md5Of([attributes]) }];
   });
 }
 

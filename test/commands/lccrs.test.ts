@@ -172,10 +172,46 @@ describe('lccrs', () => {
     assert.equal(lccrs('backup', `${copy}/in-a-file`).status, 73);
   });
 
+  it('lists feeds of any provider, adds them inside of its roots, and removes them', () => {
+    const [root, feed] = ['http://www.example.org/f/', 'http://www.example.org/f/feed'];
+    const lcc = openDatabase(join(scene.dir, 'lcc.db'));
+    addProvider(lcc, 7, '', {}, [root]);
+    lcc.close();
+    assert.equal(ok('feed', 'list'), '');
+    assert.equal(ok('feed', 'add', '--pid=7', '--every=10min', feed), '');
+    assert.match(
+      ok('feed', 'list', '--pid=7'),
+      /^7 {2}\S+\/f\/feed {2}every 10 min {2}never read {2}0 items\n$/,
+    );
+    assert.equal(ok('feed', 'list', '--pid=8'), '');
+    const json = JSON.parse(ok('feed', 'list', '--json')) as Record<string, unknown>;
+    assert.deepEqual([json['pid'], json['url'], json['every_s']], [7, feed, 600]);
+    const cases: [RegExp, ...string[]][] = [
+      [/listed already/, 'feed', 'add', '--pid=7', feed],
+      [/outside of the directories/, 'feed', 'add', '--pid=7', 'http://www.example.org/a/feed'],
+      [/between 1 min and 1 d/, 'feed', 'add', '--pid=7', '--every=2d', `${feed}2`],
+      [/--every=10: give a time with its unit/, 'feed', 'add', '--pid=7', '--every=10', `${feed}2`],
+      [/no provider 9 with a root/, 'feed', 'add', '--pid=9', feed],
+      [/write lccrs feed add --pid=N URL/, 'feed', 'add', feed],
+      [/write lccrs feed add --pid=N URL/, 'feed', 'add', '--pid=7'],
+      [/write lccrs feed list$/m, 'feed', 'list', 'x'],
+      [/"feed drop" is no action; give one of feed add, feed rm, feed list/, 'feed', 'drop'],
+      [/not listed/, 'feed', 'rm', '--pid=7', `${feed}2`],
+    ];
+    for (const [says, ...args] of cases) {
+      const { status, stderr } = lccrs(...args);
+      assert.equal(status, 64, args.join(' '));
+      assert.match(stderr, says);
+    }
+    ok('feed', 'rm', '--pid=7', feed);
+    assert.equal(ok('feed', 'list'), '');
+    assert.match(ok('audit', '--pid=7'), /feed added[^\n]*\n[^\n]*feed removed/);
+  });
+
   it('refuses what cannot be', () => {
     const cases: [number, RegExp, string[]][] = [
       [64, /nothing to do; give one of list, show/, []],
-      [64, /"drop" is no action; give one of list, .*, mail, operator$/m, ['drop']],
+      [64, /"drop" is no action; give one of list, .*, mail, operator, feed$/m, ['drop']],
       [64, /write lccrs approve ID/, ['approve']],
       [64, /write lccrs list$/m, ['list', '3']],
       [64, /"x": give a number/, ['show', 'x']],

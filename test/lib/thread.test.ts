@@ -42,6 +42,21 @@ describe('a thread', () => {
     );
   });
 
+  it('that does not answer is ended in the middle of what it does', async () => {
+    const code = Buffer.from('setInterval(() => {}, 1000); for (;;);');
+    const lost = await new Promise<Error>(resolve => {
+      const thread = new Thread<number, number>({
+        script: new URL(`data:text/javascript;base64,${code.toString('base64')}`) as unknown as string,
+        answered: () => assert.fail('nothing is answered'),
+        lost: resolve,
+      });
+      thread.ask(1);
+      thread.kill(new Error('too long'));
+      assert.ok(thread.isOver);
+    });
+    assert.equal(lost.message, 'too long');
+  });
+
   it('that fails says with what, and is lost to one who hears of it', async () => {
     const taken = new Thread<number, number>({ script: SCRIPT, data: 2 });
     taken.ask(-1);

@@ -9,13 +9,14 @@ let scene: AccountScene;
 let api: ReturnType<typeof apiOf>;
 afterEach(() => scene.close());
 
-async function start(): Promise<void> {
-  scene = await AccountScene.start({ 'rs.pairs_per_network': '9' });
+async function start(wrongLogins = '20'): Promise<void> {
+  scene = await AccountScene.start({ 'rs.pairs_per_network': '9', 'rs.wrong_logins_per_hour': wrongLogins });
   const { rs, account, door } = scene;
   api = apiOf({
     account,
     registrar: rs.registrar,
     options: rs.options,
+    feeds: rs.feeds,
     view: { door, ask: question => Promise.resolve(rs.ask(question)) },
     maxBodyBytes: 10_000,
     failed: (path, error) => assert.fail(`${path}: ${String(error)}`),
@@ -41,12 +42,15 @@ async function ask(login: string, method: string, path: string, body?: object) {
 }
 
 test('each of it needs number and password, and says alike that they are wrong', async () => {
-  await start();
+  await start('100');
   const pid = await scene.register('/');
   const asks: [string, string, object?][] = [
     ['GET', '/me'],
     ['GET', '/me/errors'],
     ['GET', '/me/receipts'],
+    ['GET', '/me/feeds'],
+    ['POST', '/me/feeds', { url: 'http://www.example.org/feed' }],
+    ['DELETE', '/me/feeds', { url: 'http://www.example.org/feed' }],
     ['POST', '/me/roots', { url: 'http://www.example.org/' }],
     ['DELETE', '/me/roots', { url: 'http://www.example.org/', urls: 0 }],
     ['POST', '/me/terms', { bandwidth: '1KB' }],
@@ -254,4 +258,33 @@ test('a forgotten password over the API: known and unknown numbers are answered 
   await ask('', 'POST', `/pairs/${String(id)}/check`, { give_up: false });
   scene.deliver();
   assert.ok(scene.isPassword(pid, String(password)));
+});
+
+test('feeds are listed, added within bounds, and removed', async () => {
+  await start();
+  const pid = await scene.register('/');
+  const login = `${pid}:${PASSWORD}`;
+  const feed = scene.rs.site.urlOf('/feed');
+  assert.deepEqual((await ask(login, 'GET', '/me/feeds')).body, { feeds: [] });
+  const added = await ask(login, 'POST', '/me/feeds', { url: feed, every_s: 600 });
+  assert.equal(added.status, 201);
+  const [shown] = added.body['feeds'] as Record<string, unknown>[];
+  assert.deepEqual([shown?.['url'], shown?.['every_s'], shown?.['subscription']], [feed, 600, 'none']);
+  assert.equal((await ask(login, 'POST', '/me/feeds', { url: feed })).body['code'], 'known');
+  assert.equal(
+    (await ask(login, 'POST', '/me/feeds', { url: 'http://other.example.org/' })).body['code'],
+    'url',
+  );
+  assert.equal(
+    (await ask(login, 'POST', '/me/feeds', { url: `${feed}2`, every_s: 'x' })).body['code'],
+    'every',
+  );
+  assert.equal((await ask(login, 'DELETE', '/me/feeds', { url: `${feed}2` })).status, 404);
+  assert.deepEqual((await ask(login, 'DELETE', '/me/feeds', { url: feed })).body, { feeds: [] });
+  for (let i = 2; i < 20; i++) await ask(login, i % 2 === 0 ? 'POST' : 'DELETE', '/me/feeds', { url: feed });
+  assert.equal(
+    (await ask(login, 'POST', '/me/feeds', { url: feed })).status,
+    429,
+    'changes of a provider are bounded',
+  );
 });

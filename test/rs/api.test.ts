@@ -34,6 +34,7 @@ beforeEach(async () => {
     account: new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: 1 }),
     registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
+    feeds: scene.feeds,
     view: { door, ask },
     maxBodyBytes: 1000,
     failed: (_path, error) => void failed.push(error),

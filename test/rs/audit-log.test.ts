@@ -171,6 +171,7 @@ async function serveBoth(): Promise<{ port: number; refused: RefusedRequests; cl
     account,
     registrar,
     options,
+    feeds: rs.feeds,
     view,
     maxBodyBytes: 1000,
     failed: (_path, error) => void rs.failures.push(error),

@@ -19,7 +19,17 @@ const alertOf = (html: string) =>
     .trim();
 
 test('every page has its place in the navigation, one heading, and no error', async () => {
-  for (const path of ['', '/errors', '/receipts', '/roots', '/terms', '/mail', '/password', '/leave']) {
+  for (const path of [
+    '',
+    '/errors',
+    '/receipts',
+    '/roots',
+    '/feeds',
+    '/terms',
+    '/mail',
+    '/password',
+    '/leave',
+  ]) {
     const { status, html } = await scene.get(`/me${path}`);
     assert.equal(status, 200);
     assert.equal(html.split('<h1').length, 2, path);
@@ -176,4 +186,38 @@ test('script in a field is text, a line end is refused, and a form of another lo
   assert.equal(forged.status, 403);
   assert.match(alertOf(forged.html) ?? '', /This form is of an earlier login/);
   assert.equal(column('enabled'), 1);
+});
+
+test('feeds are added below a directory and removed; how each stands is shown', async () => {
+  const feed = `${ROOT}feed`;
+  const outside = await scene.post('/me/feeds', { url: 'http://other.example.org/feed', every: '30min' });
+  assert.equal(outside.status, 400);
+  assert.match(alertOf(outside.html) ?? '', /outside of the directories/);
+  const ports = scene.accounts.rs.options.site.ports;
+  assert.match(
+    (await scene.post('/me/feeds', { url: feed, every: '30min' })).html,
+    /port 80 is not permitted/i,
+  );
+  const there = scene.accounts.rs.site.urlOf('/docs/feed');
+  assert.deepEqual(ports, [new URL(there).port]);
+  const bad = await scene.post('/me/feeds', { url: there, every: 'often' });
+  assert.match(bad.html, /<a href="#every">[^]*value="often"/);
+  assert.equal((await scene.post('/me/feeds', { url: there, every: '10min' })).status, 303);
+  const { db } = scene.accounts.rs;
+  db.write(() => {
+    const [row] = db.feeds.of(PID);
+    assert.ok(row);
+    Object.assign(row.standing, {
+      trouble: 'it answers with status 404',
+      state: 'active',
+      items: 12,
+      left: 3,
+    });
+    db.feeds.put(row, 0);
+  });
+  const { html } = await scene.get('/me/feeds');
+  for (const words of ['every 10 min', 'it answers with status 404', '3 left out', 'pushes'])
+    assert.match(html.replace(/\s+/g, ' '), new RegExp(words));
+  assert.equal((await scene.post('/me/feeds', { url: there, action: 'remove' })).status, 303);
+  assert.match((await scene.get('/me/feeds')).html, /No feed is listed/);
 });

@@ -37,7 +37,7 @@ export class PagesScene {
 
   /** The pages of a scene. */
   static siteOf(
-    { registrar, mail, options, clock, db }: RsScene,
+    { registrar, mail, options, clock, db, feeds }: RsScene,
     view: ProviderViewOptions,
     account: Account,
     failed: unknown[] = [],
@@ -48,6 +48,7 @@ export class PagesScene {
       hoursOf: pid => db.providers.get(pid),
       moreRootsOf: pid => db.registrations.moreRootsOf(pid),
       pushes: provider => pushView(db, provider.pid, provider),
+      feeds,
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),
       view,

@@ -9,6 +9,7 @@ import type { ShownProvider } from '../../src/db/providers/registered.js';
 import type { Registration } from '../../src/db/rs/registrations.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { FeedBook } from '../../src/rs/feeds/book.js';
 import { mailServerOf } from '../../src/rs/mail/options.js';
 import { handOver } from '../../src/rs/mail/server.js';
 import { RunningMail } from '../../src/rs/mail/start.js';
@@ -108,6 +109,11 @@ export class RsScene {
       },
       fail: error => void this.failures.push(error),
     });
+  }
+
+  /** The list of feeds. */
+  get feeds(): FeedBook {
+    return new FeedBook({ db: this.db, nowMs: this.clock.nowMs, options: this.options });
   }
 
   issue(path = '/', network = '192.0.2.0/24', email = ''): IssuedPair {

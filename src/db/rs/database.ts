@@ -11,6 +11,7 @@ import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '.
 import { Sql } from '../sqlite/sql-store.js';
 import { AddressStore } from './addresses.js';
 import { AuditStore } from './audit.js';
+import { FEED_SCHEMA, FeedStore } from './feeds.js';
 import { HAND_OVER_SCHEMA, MAIL_SCHEMA, RESET_SCHEMA } from './mail-schema.js';
 import { MailStore } from './mails.js';
 import { OutboxStore } from './outbox.js';
@@ -44,6 +45,7 @@ const RS_DB: OwnKind = {
     HAND_OVER_SCHEMA,
     USES_SCHEMA,
     PUSH_SCHEMA + PUSH_KEYS_SCHEMA,
+    FEED_SCHEMA,
   ],
   synchronous: 'FULL',
   // Deleted rows, a mail with its password say, are overwritten.
@@ -69,6 +71,7 @@ export class RsDatabase extends OwnDatabase {
   readonly uses: UseStore;
   readonly push: PushStore;
   readonly pushKeys: PushKeyStore;
+  readonly feeds: FeedStore;
   /** Something was committed to the audit by this process. */
   onAudit: () => void = () => undefined;
   /** Something was committed by this process. */
@@ -99,6 +102,7 @@ export class RsDatabase extends OwnDatabase {
     this.uses = new UseStore(db);
     this.push = new PushStore(db);
     this.pushKeys = new PushKeyStore(db);
+    this.feeds = new FeedStore(db);
   }
 
   override write<T>(change: () => T): T {

@@ -54,6 +54,9 @@ export class RsProviderStore extends SqlStore {
 
   // Reading
 
+  /** Those that have left by then. */
+  readonly left = this.sql.values<[nowMs: number], number>('SELECT pid FROM registered WHERE leaves_ms <= ?');
+
   readonly get = this.sql.row<[pid: number], RegisteredProvider>(`${SELECT} WHERE pid = ?`);
 
   /** Those with hours in a zone of their own. */

@@ -5,6 +5,7 @@ import { LccError } from '../../lib/errors.js';
 import { clientAddress } from '../../web/client.js';
 import { boundedBody, membersOf, sealApi } from '../api-parts.js';
 import { requireOwn, type NodeBindings } from '../api.js';
+import { shownFeed } from '../feeds/book.js';
 import { RsRequestRefused } from '../refusal.js';
 import { errorFilterOf, ERRORS_PAGE } from '../pages/me-errors.js';
 import type { OperatorAction } from './actions.js';
@@ -59,7 +60,10 @@ export function operatorApiOf({ logins, views, actions, url, maxBodyBytes, faile
   api.get('/providers', async c =>
     c.json(await views.providers(searchOf(c.req.query('search') ?? ''), numberIn(c, 'after') ?? 0)),
   );
-  api.get('/providers/:pid', async c => c.json(await views.provider(idIn(c, 'pid'))));
+  api.get('/providers/:pid', async c => {
+    const { feeds, ...seen } = await views.provider(idIn(c, 'pid'));
+    return c.json({ ...seen, feeds: feeds.map(shownFeed) });
+  });
   api.get('/providers/:pid/errors', async c => {
     const wanted = { ...errorFilterOf(name => c.req.query(name)), limit: ERRORS_PAGE };
     const errors = await views.errors(idIn(c, 'pid'), wanted);

@@ -7,6 +7,7 @@ import { codeText } from '../../wire/codes.js';
 import { RS_CONTROLS, type KeptError, type RsControl } from '../../wire/qm-rs.js';
 import { fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { ERRORS_PAGE, errorsQuery, errorTable, type ErrorFilter } from '../pages/me-errors.js';
+import { feedTable } from '../pages/me-feeds.js';
 import { setsTable } from '../pages/me-overview.js';
 import { pushSection } from '../pages/me-push.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
@@ -48,7 +49,7 @@ export function providerPage(
   refused?: Refused,
   isTerms = false,
 ): Markup {
-  const { applications, audit } = seen;
+  const { applications, feeds, audit } = seen;
   const known = seen.provider === null ? undefined : (seen.provider as Partial<ShownProvider>);
   const { base, nowMs } = view;
   return html`<h1 class="address">${titleOfProvider(pid, seen)}</h1>
@@ -76,6 +77,12 @@ export function providerPage(
     }
     <h2>Pushes</h2>
     ${pushSection(seen.pushes, nowMs)}
+    ${
+      feeds.length === 0
+        ? ''
+        : html`<h2>Feeds</h2>
+            ${feedTable(feeds, nowMs, undefined)}`
+    }
     <h2>Decisions and changes</h2>
     ${auditTable({ rows: audit, next: null }, base, '', 'Nobody has decided or changed anything here.')}`;
 }

@@ -222,7 +222,8 @@ export class OperatorViews {
     if (provider === null && applications.length === 0)
       throw new RsRequestRefused(404, 'unknown', `there is no provider ${pid}`, 'look for it in the list');
     const pushes = pushView(db, pid, provider ?? undefined);
-    return { provider, applications, audit: this.audit(undefined, pid).rows, pushes };
+    const feeds = db.feeds.of(pid);
+    return { provider, applications, feeds, audit: this.audit(undefined, pid).rows, pushes };
   }
 
   /** Errors that a provider has not received. @throws RsRequestRefused 503 */

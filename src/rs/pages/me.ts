@@ -9,6 +9,7 @@ import type { PushView } from '../push/shown.js';
 import type { Markup, PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
+import { feedsPage, type FeedPageParts } from './me-feeds.js';
 import { leavePage } from './me-leave.js';
 import { mailPage } from './me-mail.js';
 import { overview } from './me-overview.js';
@@ -26,7 +27,8 @@ export interface MeOptions
   extends
     Omit<MeParts, 'show' | 'options'>,
     Pick<PasswordParts, 'sessions' | 'cookie' | 'door'>,
-    Pick<RootsParts, 'pairSecrets' | 'moreRootsOf'> {
+    Pick<RootsParts, 'pairSecrets' | 'moreRootsOf'>,
+    Pick<FeedPageParts, 'feeds'> {
   qm: QmAnswers;
   /** Permitted hours, in its own zone; undefined: it did not register here. */
   hoursOf: (pid: number) => OwnHours | undefined;
@@ -46,6 +48,7 @@ export const ME_NAV = [
   { path: '/me/receipts', label: 'Receipts' },
   { path: '/me/pushes', label: 'Pushes' },
   { path: '/me/roots', label: 'Directories' },
+  { path: '/me/feeds', label: 'Feeds' },
   { path: '/me/terms', label: 'Terms' },
   { path: '/me/mail', label: 'E-mail' },
   { path: '/me/password', label: 'Password' },
@@ -113,6 +116,7 @@ export function mePages(all: MeOptions) {
   });
   const parts: MeParts = { ...all, show };
   rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });
+  feedsPage(pages, { ...parts, feeds: all.feeds, nowMs: () => clock.nowMs(), zoneOf });
   termsPage(pages, { ...parts, hoursOf });
   mailPage(pages, parts);
   passwordPage(pages, { ...all, ...parts, passwords: new ShownOnce<PasswordShown>(clock) });

@@ -23,6 +23,7 @@ export interface PagesOptions
   hoursOf: MeOptions['hoursOf'];
   moreRootsOf: MeOptions['moreRootsOf'];
   pushes: MeOptions['pushes'];
+  feeds: MeOptions['feeds'];
   mail: Pick<RunningMail, 'mailing' | 'forgotten'>;
   /** Where providers are looked up. */
   view: ProviderViewOptions;

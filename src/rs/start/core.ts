@@ -4,6 +4,7 @@ import type { RsDatabase } from '../../db/rs/database.js';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { Account } from '../account.js';
+import { feedsOf } from '../feeds/start.js';
 import { Health } from '../health.js';
 import { mailServerOf } from '../mail/options.js';
 import { handOver } from '../mail/server.js';
@@ -93,6 +94,10 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
     stir: () => push.stir(),
     fail,
   });
+  const feeds = feedsOf(services, options, db, {
+    targetOf: pid => targets.of(pid),
+    pushed: () => push.stir(),
+  });
   const health = new Health({ db, door, ask, clock });
   return {
     db,
@@ -105,6 +110,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
     registrar,
     account,
     sessions,
+    feeds,
     health,
     push,
     targets,

@@ -8,6 +8,7 @@ import { isIn } from '../../lib/network.js';
 import { WEB_LIMITS, WEB_PLACES } from '../../web/limits.js';
 import { serveWeb } from '../../web/server.js';
 import { apiOf, type NodeBindings } from '../api.js';
+import { feedDoor } from '../feeds/door.js';
 import { healthz } from '../health.js';
 import { IndexNowDoor, MAX_BODY_BYTES } from '../indexnow/door.js';
 import { IndexNowIntake } from '../indexnow/intake.js';
@@ -27,7 +28,7 @@ export async function openDoors(
   { applicants, operators }: Record<'applicants' | 'operators', readonly Endpoint[]>,
 ) {
   const { clock, log } = services;
-  const { db, registrar, account, mail, sessions, health, door, ask } = core;
+  const { db, registrar, account, mail, sessions, feeds, health, door, ask } = core;
   const limits = { ...WEB_LIMITS, maxBodyBytes: MAX_BODY_BYTES };
   const failed = (path: string, error: unknown) =>
     // A client that goes away while it sends has not failed here.
@@ -36,7 +37,15 @@ export async function openDoors(
       error: messageOf(error),
     });
   const { maxBodyBytes } = WEB_LIMITS;
-  const common = { registrar, account, options, view: { door, ask }, maxBodyBytes, failed };
+  const common = {
+    registrar,
+    account,
+    feeds: feeds.book,
+    options,
+    view: { door, ask },
+    maxBodyBytes,
+    failed,
+  };
 
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   app.get('/healthz', c => healthz(c, health));
@@ -55,6 +64,8 @@ export async function openDoors(
   const { proxies } = options;
   app.route('/', new IndexNowDoor({ intake, base, proxies, clock, failed }).routes());
   app.route(`${base}/api/v1`, apiOf(common));
+  const called = feedDoor({ ...feeds, db, refusals: core.refusals, proxies, clock, failed });
+  app.route(base === '' ? '/' : base, called.app);
   const pages = pagesOf({
     ...common,
     hoursOf: pid => db.providers.get(pid),
@@ -95,6 +106,7 @@ export async function openDoors(
   for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
 
   return {
+    feedCounts: called.counts,
     listens: [...web.endpoints, ...operatorWeb.endpoints].map(each => formatEndpoint(each)),
     /** What was refused and had no row of its own. */
     tidy() {

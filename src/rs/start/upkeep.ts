@@ -17,7 +17,7 @@ const PING_MS = 60_000;
 export function startUpkeep(
   services: Pick<Services, 'clock' | 'fail'>,
   options: RsOptions,
-  { db, transitions, sender, sessions, mail, push, keys }: RsCore,
+  { db, transitions, sender, sessions, mail, feeds, push, keys }: RsCore,
   logged: () => void,
   tidyDoors: () => void,
 ): () => void {
@@ -57,6 +57,7 @@ export function startUpkeep(
         logged();
         sender.stir();
         mail.stir();
+        feeds.polling.stir();
         await watcher.changedSince(seen, ending.signal);
       }
     } finally {

@@ -1,0 +1,97 @@
+/** When something of a feed is due (docs/design/feeds.md): poll, prompt, hub, miss. */
+import { DAY, HOUR, MINUTE } from '../../config/amounts.js';
+import type { Feed, FeedStanding } from '../../db/rs/feeds.js';
+import { doubledMs } from '../../lib/backoff.js';
+
+/** Poll of a feed whose hub is believed. */
+const POLL_BESIDE_HUB_MS = 6 * HOUR;
+/** Between two requests that something prompted. */
+export const PROMPT_MS = MINUTE;
+/** For which a hub may push what a poll has found, before it has missed it. */
+export const PUSH_WAIT_MS = 10 * MINUTE;
+const MOST_MISSES = 2;
+const ENOUGH_PROOFS = 2;
+const BACKOFF = { minMs: MINUTE, maxMs: DAY };
+/** No feed sleeps longer: what is noted for later than that, a clock that was ahead has noted. */
+export const LONGEST_SLEEP_MS = 2 * DAY;
+
+export function newStanding(roots: readonly string[]): FeedStanding {
+  const none = { polledMs: 0, failures: 0, items: 0, left: 0, stateMs: 0, hubTries: 0, misses: 0, proofs: 0 };
+  return { roots, doors: [], state: 'none', ...none };
+}
+
+export function isSubscribed({ state }: FeedStanding): boolean {
+  return state === 'active' || state === 'renewing';
+}
+
+/** When it is polled next, whatever is pushed. */
+export function pollMs({ everyMs, standing }: Feed): number {
+  const { polledMs, misses } = standing;
+  const isBelieved = isSubscribed(standing) && misses < MOST_MISSES;
+  return polledMs === 0 ? 0 : polledMs + (isBelieved ? Math.max(everyMs, POLL_BESIDE_HUB_MS) : everyMs);
+}
+
+/** When it is asked next. */
+export function requestMs(feed: Feed): number {
+  const { dueMs = Infinity, promptedMs = 0, patienceMs = 0 } = feed.standing;
+  return Math.max(Math.min(pollMs(feed), Math.max(dueMs, promptedMs + PROMPT_MS)), patienceMs);
+}
+
+/** When something of it is due. */
+export function wakeMs(feed: Feed): number {
+  const { hubMs = Infinity, patienceMs = 0, missingMs = Infinity } = feed.standing;
+  return Math.min(requestMs(feed), Math.max(hubMs, patienceMs), missingMs + PUSH_WAIT_MS);
+}
+
+/** Times that a clock that was ahead has noted count as now. */
+export function settleClock(standing: FeedStanding, nowMs: number): void {
+  for (const name of ['polledMs', 'promptedMs', 'pushedMs', 'dueMs', 'missingMs', 'askedMs'] as const)
+    if ((standing[name] ?? 0) > nowMs) standing[name] = nowMs;
+  if ((standing.patienceMs ?? 0) > nowMs + DAY) standing.patienceMs = nowMs;
+}
+
+/** @param seenDueMs `dueMs` as the request began: a later one stays */
+export function requestEnded(
+  { standing }: Feed,
+  seenDueMs: number | undefined,
+  begunMs: number,
+  isPoll: boolean,
+): void {
+  if (seenDueMs !== undefined) standing.promptedMs = begunMs;
+  if (standing.dueMs === seenDueMs) delete standing.dueMs;
+  if (isPoll) standing.polledMs = begunMs;
+  standing.failures = 0;
+  delete standing.trouble;
+  delete standing.patienceMs;
+}
+
+/** A prompt stays due. @param waitMs as the site wishes */
+export function requestFailed(standing: FeedStanding, why: string, nowMs: number, waitMs = 0): void {
+  standing.failures++;
+  standing.trouble = why;
+  standing.patienceMs = nowMs + Math.max(waitMs, doubledMs(BACKOFF, standing.failures));
+}
+
+/** A poll has found something new: the hub may still push it. */
+export function newsPolled(standing: FeedStanding, nowMs: number): void {
+  const { pushedMs = -Infinity, stateMs } = standing;
+  const isPushed = pushedMs >= nowMs - PUSH_WAIT_MS;
+  if (isSubscribed(standing) && !isPushed && nowMs - stateMs > PUSH_WAIT_MS) standing.missingMs ??= nowMs;
+}
+
+/** News that was not pushed in time is a miss. */
+export function judgeMiss(standing: FeedStanding, nowMs: number): void {
+  if (standing.missingMs === undefined || nowMs < standing.missingMs + PUSH_WAIT_MS) return;
+  delete standing.missingMs;
+  standing.misses++;
+  standing.proofs = 0;
+}
+
+/** The hub has pushed: it is believed at once if it has missed one thing, after a second push if more. */
+export function hubPushed(standing: FeedStanding, nowMs: number): void {
+  judgeMiss(standing, nowMs);
+  delete standing.missingMs;
+  standing.pushedMs = nowMs;
+  standing.proofs++;
+  if (standing.misses < MOST_MISSES || standing.proofs >= ENOUGH_PROOFS) standing.misses = 0;
+}

@@ -1,0 +1,125 @@
+/** Feeds of a provider: `/me/feeds`. */
+import { html } from 'hono/html';
+import { formatAmount, parseAmount } from '../../config/amounts.js';
+import type { Feed, HubState } from '../../db/rs/feeds.js';
+import { USUAL_EVERY_MS, type FeedBook } from '../feeds/book.js';
+import type { RsRequestRefused } from '../refusal.js';
+import { fieldsOf, sent } from './fields.js';
+import { fieldOf, formTokenField, type Markup } from './layout.js';
+import { outcomeNote, summaryOf, wrongIn, type MeApp, type MeContext, type MeParts } from './me-parts.js';
+import { countText } from './numbers.js';
+import { agoOf } from './times.js';
+
+const PATH = '/me/feeds';
+const USUAL = formatAmount(USUAL_EVERY_MS, 'ms');
+
+export interface FeedPageParts extends MeParts {
+  feeds: FeedBook;
+  nowMs: () => number;
+  zoneOf: (pid: number) => string | undefined;
+}
+
+export function feedsPage(app: MeApp, { feeds, base, show, nowMs, zoneOf }: FeedPageParts): void {
+  app.get('/feeds', c => show(c, PATH, 'Feeds', body(c, { url: '', every: USUAL }, undefined)));
+  app.post('/feeds', async c => {
+    const { url, every, action } = await fieldsOf(c, ['url', 'every', 'action']);
+    const { pid, roots } = c.var.provider;
+    return sent(
+      c,
+      () => {
+        if (action === 'remove') feeds.remove(pid, url, 'provider');
+        else feeds.add(pid, url, everyMsOf(every), roots, 'provider');
+        return `${base}${PATH}?is=done`;
+      },
+      refused => show(c, PATH, 'Feeds', body(c, { url, every }, refused), refused.status),
+    );
+  });
+
+  function body(
+    c: MeContext,
+    typed: Record<'url' | 'every', string>,
+    refused: RsRequestRefused | undefined,
+  ): Markup {
+    const { pid } = c.var.provider;
+    const token = formTokenField(c.var.session.formToken);
+    const removing = ({ url }: Feed) =>
+      html`<form method="post" action="${base}${PATH}">
+        ${token} <input type="hidden" name="action" value="remove" />
+        <input type="hidden" name="url" value="${url}" />
+        <button class="plain">Remove<span class="hidden">: ${url}</span></button>
+      </form>`;
+    const all = feeds.of(pid);
+    return html`<h1>Feeds</h1>
+      ${summaryOf(refused, { url: 'url', known: 'url', every: 'every' })} ${outcomeNote(c, 'Done.')}
+      <p class="lead narrow">
+        A feed of your site is read at its time, and at once when its hub or your weblog says that there is
+        news: pages of items that are new or say something else are fetched, as if you had announced them.
+      </p>
+      ${all.length === 0 ? html`<div class="empty"><p>No feed is listed.</p></div>` : feedTable(all, nowMs(), zoneOf(pid), removing)}
+      <form class="card narrow" method="post" action="${base}${PATH}" novalidate>
+        <h2>Add one</h2>
+        ${token}
+        ${fieldOf({ name: 'url', label: 'Address of the feed', hint: 'RSS, Atom or JSON Feed, below one of your directories', type: 'url', autocomplete: 'url', value: typed.url, isRequired: true, ...wrongIn(refused, ['url', 'known']) })}
+        ${fieldOf({ name: 'every', label: 'Read it every', hint: 'A time such as 30min or 6h', value: typed.every, ...wrongIn(refused, ['every']) })}
+        <button>Add</button>
+      </form>
+      <p class="soft narrow">
+        WordPress says by itself that there is news: name <code class="mono">${base}/ping</code> of this
+        server under Settings, Writing, Update Services.
+      </p>`;
+  }
+}
+
+/** `30min`; NaN for what is no time. */
+export function everyMsOf(text: string): number {
+  if (text.trim() === '') return USUAL_EVERY_MS;
+  return /[a-z]\s*$/i.test(text) ? (parseAmount(text, 'ms') ?? NaN) : NaN;
+}
+
+const HUB_WORDS: Readonly<Record<HubState, string>> = {
+  none: 'none',
+  asked: 'is asked',
+  active: 'pushes',
+  renewing: 'pushes, is asked again',
+  lapsed: 'is silent',
+  denied: 'refuses',
+};
+
+/** @param more a last cell of each, such as a button */
+export function feedTable(
+  feeds: readonly Feed[],
+  nowMs: number,
+  zone: string | undefined,
+  more?: (feed: Feed) => Markup,
+): Markup {
+  return html`<div class="table stacks">
+    <table aria-label="Feeds">
+      <thead>
+        <tr>
+          ${['Feed', 'Read', 'Items', 'Hub'].map(head => html`<th scope="col">${head}</th>`)}
+          ${more && html`<th scope="col"><span class="hidden">What to do with it</span></th>`}
+        </tr>
+      </thead>
+      <tbody>
+        ${feeds.map(feed => {
+          const { url, everyMs, standing } = feed;
+          const { readMs, trouble, items, left, state, hubTrouble } = standing;
+          return html`<tr>
+            <td class="address mono">${url}</td>
+            <td data-label="Read">
+              ${readMs === undefined ? 'not yet' : agoOf(readMs, nowMs, zone)}, every
+              ${formatAmount(everyMs, 'ms')}${trouble === undefined ? '' : html`<br /><span class="state bad">${trouble}</span>`}
+            </td>
+            <td class="number" data-label="Items">
+              ${countText(items)}${left === 0 ? '' : html`<br /><span class="soft">${countText(left)} left out</span>`}
+            </td>
+            <td data-label="Hub">
+              ${HUB_WORDS[state]}${hubTrouble === undefined ? '' : html`<br /><span class="soft">${hubTrouble}</span>`}
+            </td>
+            ${more && html`<td class="number">${more(feed)}</td>`}
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+  </div>`;
+}
