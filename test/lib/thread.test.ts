@@ -43,7 +43,7 @@ describe('a thread', () => {
   });
 
   it('that does not answer is ended in the middle of what it does', async () => {
-    const code = Buffer.from('setInterval(() => {}, 1000); for (;;);');
+    const code = Buffer.from('for (;;);');
     const lost = await new Promise<Error>(resolve => {
       const thread = new Thread<number, number>({
         script: new URL(`data:text/javascript;base64,${code.toString('base64')}`) as unknown as string,

@@ -114,7 +114,7 @@ export function feedDoor(options: FeedDoorOptions) {
   });
   return { app, counts };
 
-  /** A hub says how it stands; inside a transaction. @returns the answer; undefined: nothing of it is pending */
+  /** A hub says how it stands; inside a transaction. @returns the answer; undefined: none of it is pending */
   function heard(token: string, field: (name: string) => string | undefined): string | undefined {
     const atMs = nowMs();
     const callback = db.feeds.callback(token, atMs);
