@@ -27,7 +27,7 @@ const MAX_PUSH_BYTES = MB;
 const MAX_PING_BYTES = 16 * KB;
 const MAX_CHALLENGE = KB;
 const MAX_PING_URLS = 20;
-/** Of a sender. */
+/** Bound of one sender. */
 const PINGS_PER_SECOND = 10;
 const MAX_REASON = 200;
 const SIGNATURE = /^(sha1|sha256|sha384|sha512)=([0-9a-f]{40,128})$/i;
