@@ -68,8 +68,7 @@ export interface RobotRequest extends FetchTerms {
   id: number;
   /** Missing: a request that waits for no other. */
   lane?: string;
-  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. `''`
-   * with `inline`. */
+  /** Absolute path; whole once the result says `ok` (file-sink.ts). `''` with `inline`. */
   file: string;
 }
 

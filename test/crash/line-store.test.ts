@@ -6,5 +6,5 @@ survivesKillsAt([
   'bm.deletions.acknowledged',
   'bm.files.unlinked',
   'bm.names.freed',
-  'fetch.file.renamed',
+  'fetch.file.placed',
 ]);

@@ -26,7 +26,7 @@ const STEPS = [
   'bm.deletions.acknowledged',
   'bm.files.unlinked',
   'bm.names.freed',
-  'fetch.file.renamed',
+  'fetch.file.placed',
 ];
 
 describe('power cuts lose nothing that was acknowledged', () => {
