@@ -7,6 +7,11 @@ import type { SessionNote } from '../wire/uns-qm.js';
 /** Makes a set complete and, if it has rows, visible to the scheduler. */
 export function closeSet(store: QueueStore, state: SetState): WaitingSet | undefined {
   store.absorb.complete(state);
+  return showSet(store, state);
+}
+
+/** Makes a set visible to the scheduler, if it has rows. */
+export function showSet(store: QueueStore, state: SetState): WaitingSet | undefined {
   const { psetid, pid, firstpos, lastpos } = state;
   const setClass = store.queue.classOf({ slot: NOW_SLOT, firstpos, lastpos });
   if (setClass === undefined) return undefined;

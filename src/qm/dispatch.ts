@@ -123,9 +123,9 @@ export class Dispatcher {
     this.#batch.stop();
   }
 
-  /** A set is complete. */
-  addSet(set: WaitingSet): void {
-    this.#providers.addNew(set);
+  /** A set is complete, or there are more urls of a large one, from a place on. */
+  addSet(set: WaitingSet, fromPos?: number): void {
+    this.#providers.addNew(set, fromPos);
     this.#waits.added(set);
     this.pump();
   }

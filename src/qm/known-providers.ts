@@ -105,15 +105,15 @@ export class KnownProviders {
    * may be of one of those. A wait from before the start is kept: the hosts that do not answer are not known
    * any more.
    */
-  addNew(set: WaitingSet): void {
+  addNew(set: WaitingSet, fromPos = set.firstpos): void {
     const known = this.#learn(set.pid);
-    known?.order.add(set);
+    known?.order.add(set, fromPos);
     if (known !== undefined) this.#ranked(known, set.class);
     this.#table.setHasUrls(set.pid, true);
     // safeguard: what an owner announces not waiting for the pause of what nobody did
     if (known !== undefined) this.#waits.nextMayDiffer(known);
     if (known === undefined || known.provider.backoffs === 0 || !known.silent.isSpread) return;
-    const rows = this.#options.store.queue.next(set, set.firstpos - 1, MOST_LOOKED_AT);
+    const rows = this.#options.store.queue.next(set, fromPos - 1, MOST_LOOKED_AT);
     if (known.silent.areOthersIn(rows)) this.#waits.askNow(known);
   }
 

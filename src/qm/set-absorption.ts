@@ -1,6 +1,7 @@
 /**
  * Taking one set: one slice, one transaction. A set is answered only after its last commit; one that was cut
- * off keeps what it has and goes on where it stopped when it comes again (db/queue/absorb.ts).
+ * off keeps what it has and goes on where it stopped when it comes again (db/queue/absorb.ts). The urls of a
+ * large set are fetched while the rest is taken, those of others when it is complete.
  *
  *     absorbing ──read whole; full, or many deletes──▶ counting ──few removals──▶ reconciling ──▶ complete
  *      │  │  │                                            ╰──more than the fuse lets pass: held──▶ complete
@@ -13,14 +14,14 @@
  * same time.
  */
 import { countsOf, type SetCounts, type SetState, type UrlReading } from '../db/queue/absorb.js';
-import type { WaitingSet } from '../db/queue/sets.js';
+import { isLarge, type WaitingSet } from '../db/queue/sets.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions } from '../lib/states.js';
 import { step } from '../lib/steps.js';
 import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
-import { closeSet, giveUpSet } from './close-set.js';
+import { closeSet, giveUpSet, showSet } from './close-set.js';
 import { fuseLimit, holdRemovals, isWithinFuse, mayExceedFuse } from './fuse.js';
 import { mtimeOf } from '../wire/mtime.js';
 import { kindOf } from './set-kind.js';
@@ -174,20 +175,23 @@ export class SetAbsorption {
   }
 
   #commit(): void {
-    const { store, clock, pagesWritten } = this.#options;
+    const { store, clock, pagesWritten, onSet } = this.#options;
     const pages = pagesWritten();
     const startedMs = clock.monotonicMs();
     let appliedMs = 0;
-    this.#state = store.transaction(() => {
+    const { state, set } = store.transaction(() => {
       const state = this.#applySlice(false);
       appliedMs = clock.monotonicMs() - startedMs;
-      return state;
+      return { state, set: isLarge(state) ? showSet(store, state) : undefined };
     });
     this.#sizes.slice.took(this.#slice.urls, appliedMs, pagesWritten() - pages);
+    const fromPos = state.firstpos + state.rowsdone - this.#slice.urls;
+    this.#state = state;
     // safeguard: incomplete sets being kept from the order
     this.#slice = new Slice();
     step('qm.slice.committed');
-    this.#tell(this.#state);
+    if (set !== undefined) onSet(set, fromPos);
+    this.#tell(state);
   }
 
   #applySlice(isLast: boolean): SetState {
@@ -338,7 +342,7 @@ export class SetAbsorption {
     step('qm.set.complete');
     if (excess !== undefined)
       log.warn('removals held back', { pid: head.pid, psetid: state.psetid, urls: excess });
-    if (set !== undefined) onSet(set);
+    if (set !== undefined) onSet(set, state.firstpos + state.rowsdone - this.#slice.urls);
     this.#tell(state);
     return countsOf(state);
   }
@@ -389,11 +393,7 @@ export class SetAbsorption {
   }
 }
 
-export function isRefusal(answer: SetCounts | SetRefusal): answer is SetRefusal {
-  return 'code' in answer;
-}
+export const isRefusal = (answer: SetCounts | SetRefusal): answer is SetRefusal => 'code' in answer;
 
-/** Other sets and results are not to wait for a big one. */
-function breath(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve));
-}
+// Other sets and results are not to wait for a big one.
+const breath = (): Promise<void> => new Promise(resolve => setImmediate(resolve));

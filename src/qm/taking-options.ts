@@ -19,8 +19,9 @@ export interface TakingOptions {
   isFetching: () => boolean;
   /** Pages that commits have written so far. */
   pagesWritten: () => number;
-  /** A set is complete: the scheduler may have it. */
-  onSet: (set: WaitingSet) => void;
+  /** A set is complete, or more of a large one is taken: the scheduler may have its urls, and has none from
+   * a place on yet. */
+  onSet: (set: WaitingSet, fromPos?: number) => void;
   /**
    * Something of a set of provider `pid` was committed: there may be files to delete.
    * @param haveChanged urls that waited already must be fetched otherwise, or not at all

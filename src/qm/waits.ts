@@ -9,11 +9,10 @@
  * in front of it, at every process.
  */
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
-import type { WaitingSet } from '../db/queue/sets.js';
+import { isLarge, type WaitingSet } from '../db/queue/sets.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { Log } from '../lib/log.js';
 import type { FetchDone, FetchFailed, FetchInline } from '../wire/fetch.js';
-import { LARGE_SET_URLS } from '../wire/uns-qm.js';
 import { backoffMs } from '../lib/backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
@@ -379,11 +378,6 @@ export class Waits {
       ? 0
       : Math.ceil(this.times.write(writtenUntilMs) / 1000);
   }
-}
-
-/** By the places it was given: it may have fewer rows by now. */
-function isLarge({ firstpos, lastpos }: WaitingSet): boolean {
-  return lastpos - firstpos >= LARGE_SET_URLS;
 }
 
 function hostOf(url: string): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, describe, it, test } from 'node:test';
 import { disagreement } from '../../src/db/queue/sets-from-urls.js';
 import { absolute, Bench, md5Of, ok, url, setsOf } from './support.js';
 
@@ -30,6 +30,62 @@ test('urls wait in the order sent, absolute, and the set becomes visible when it
   assert.equal(bench.row(7, 'a')?.burl, '');
   assert.equal(setsOf(bench.store.queue).length, 1);
   assert.deepEqual(bench.sets, setsOf(bench.store.queue));
+});
+
+describe('a large set', () => {
+  const LARGE = 10_001;
+  const some = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));
+  const begin = (entry = 'large') => bench.intake.begin('u1', bench.head(7, LARGE, { entry }));
+
+  it('is fetched while the rest is taken: told slice by slice, once for each', async () => {
+    const intake = await begin();
+    intake.urls(some(0, 999));
+    assert.deepEqual(setsOf(bench.store.queue), []);
+    intake.urls(some(999, 2500));
+    const [set] = setsOf(bench.store.queue);
+    assert.deepEqual(bench.sets, [set, set]);
+    const first = set?.firstpos ?? 0;
+    assert.deepEqual(bench.from, [first, first + 1000]);
+    assert.equal((set?.lastpos ?? 0) - first + 1, LARGE);
+    assert.equal(bench.fetch(7, 'p0'), 'done');
+    assert.equal(disagreement(bench.db), undefined);
+    intake.urls(some(2500, LARGE));
+    assert.deepEqual(await intake.end(), { queued: LARGE, duplicate: 0, unchanged: 0, deleted: 0 });
+    assert.deepEqual(bench.from.at(-1), first + 10_000);
+    assert.equal(waiting().length, LARGE - 1);
+    assert.deepEqual(setsOf(bench.store.queue), [set]);
+  });
+
+  it('that is cut off, whose urls are done meanwhile, goes on where it stopped, and nothing is fetched twice', async () => {
+    const intake = await begin();
+    intake.urls(some(0, 1000));
+    intake.cut();
+    bench.reopen();
+    const [set] = setsOf(bench.store.queue);
+    for (let n = 0; n < 1000; n++) assert.equal(bench.fetch(7, `p${n}`), 'done');
+    if (set !== undefined) bench.store.transaction(() => bench.store.queue.removeSet(set));
+    const again = await begin();
+    again.urls(some(0, LARGE));
+    const counts = await again.end();
+    assert.deepEqual(counts, { queued: LARGE, duplicate: 0, unchanged: 0, deleted: 0 });
+    assert.equal(waiting().length, LARGE - 1000);
+    assert.equal(disagreement(bench.db), undefined);
+    assert.deepEqual(setsOf(bench.store.queue), [set]);
+  });
+
+  it('that is full keeps what was fetched of it while it was taken, and removes the rest', async () => {
+    await holds('old');
+    await holds('p5');
+    const intake = await bench.intake.begin('u1', bench.head(7, LARGE, { set: 'full' }));
+    intake.urls(some(0, 1000));
+    assert.equal(bench.fetch(7, 'p1'), 'done');
+    intake.urls(some(1000, LARGE));
+    await intake.end();
+    assert.deepEqual(
+      heldUrls(),
+      ['p1', 'p5'].map(name => absolute(name)),
+    );
+  });
 });
 
 test('one page as HTML and as XML are two urls', async () => {

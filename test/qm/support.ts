@@ -48,6 +48,8 @@ export class Bench {
   intake!: Intake;
   readonly duty = new DutyCycle<number>(this.clock);
   sets: WaitingSet[] = [];
+  /** Places from which on there is more of a set, as that was told. */
+  from: (number | undefined)[] = [];
   /** What was found damaged. */
   readonly damage: string[] = [];
   #entry = 0;
@@ -83,7 +85,10 @@ export class Bench {
       fuse: this.#options.fuse ?? NO_FUSE,
       sliceUrls: this.#options.sliceUrls ?? 1000,
       fullSetPeriodMs: 30 * 86_400_000,
-      onSet: set => void this.sets.push(set),
+      onSet: (set, fromPos) => {
+        this.sets.push(set);
+        this.from.push(fromPos);
+      },
       onCommit: () => undefined,
     });
   }

@@ -53,6 +53,7 @@ export class Whole {
       clock: this.clock,
       told: new AbortController().signal,
       connect: () => assert.fail('it connects to nobody'),
+      answerAs: () => assert.fail('it has no other name'),
       fail: error => assert.fail(String(error)),
       async listen(endpoint, onConnection) {
         assert.ok(endpoint.kind === 'unix');

@@ -5,10 +5,11 @@
  * complete. Each arrow is made of transactions that leave the database as if the set ended there:
  * `absorbed.rowsdone` says how many of its urls are applied, and a set sent again goes on after them. What
  * shows before a set is complete: urls that already waited have its attributes, deletions are done, its new
- * urls have rows but no entry in qpsdb and so are not fetched. That is safe because a set reaches the Queue
- * Manager only after its provider was told `set_accepted`: its rest will come. What a full set does not name
- * is removed only after its last url was read, and so are the deletes of a partial set with more of them than
- * the fuse lets pass unseen (held-removals.ts).
+ * urls have rows; a large set has its entry in qpsdb from its first row on and is fetched, others are not,
+ * for a set that fits into few slices is complete before a fetch would end. That is safe because a set
+ * reaches the Queue Manager only after its provider was told `set_accepted`: its rest will come. What a full
+ * set does not name is removed only after its last url was read, and so are the deletes of a partial set with
+ * more of them than the fuse lets pass unseen (held-removals.ts).
  */
 import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
 import { LINKS } from '../../wire/origin.js';

@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import type { SetClass } from '../../wire/origin.js';
 import { CLASS_OF_ROW } from './row.js';
-import { NOW_SLOT, SET_COLUMNS, type WaitingSet } from './sets.js';
+import { isLarge, NOW_SLOT, SET_COLUMNS, type WaitingSet } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
 
 /** Sets, or time slots of sets, in a page: some milliseconds. */
@@ -16,8 +16,8 @@ export function* lookAtPlaces(db: Db): Generator<string | undefined, void> {
   yield* lookAtSlots(db);
 }
 
-/** Ranges of different sets share no place, no set is visible that is not complete, between the ranges there
- * are no rows, and the first row of each is of that set and provider. */
+/** Ranges of different sets share no place, no set is visible that is neither complete nor large, between the
+ * ranges there are no rows, and the first row of each is of that set and provider. */
 function* lookAtRanges(db: Db): Generator<string | undefined, void> {
   const sql = new Sql(db);
   const page = sql.rows<[firstpos: number, psetid: number, slot: number, limit: number], WaitingSet>(
@@ -81,7 +81,8 @@ function looker(
     const ranges = [...visible, ...begun].sort((a, b) => a.firstpos - b.firstpos);
     const isVisible = new Set(visible);
     for (const range of ranges) {
-      if (isVisible.has(range) && unfinished.has(range.psetid)) return `set ${range.psetid} is not complete`;
+      if (isVisible.has(range) && unfinished.has(range.psetid) && !isLarge(range))
+        return `set ${range.psetid} is not complete`;
       const stray = range.firstpos > covered + 1 ? between(covered + 1, range.firstpos - 1) : undefined;
       if (stray !== undefined) return `the url at ${stray} is of no set`;
       const wrong = isVisible.has(range) ? wrongOf(range) : undefined;

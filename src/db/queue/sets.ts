@@ -4,6 +4,7 @@ import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { ofRank, type SetClass } from '../../wire/origin.js';
+import { LARGE_SET_URLS } from '../../wire/uns-qm.js';
 import { AT_MOST } from '../sqlite/paging.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { ReadAhead } from './read-ahead.js';
@@ -32,6 +33,12 @@ export interface WaitingSet {
   lastpos: number;
   /** 0: its owner announced it. */
   class: SetClass;
+}
+
+/** True if other sets make its provider yield, and its urls are fetched while it is taken. By the places it
+ * was given: it may have fewer rows by now. */
+export function isLarge({ firstpos, lastpos }: Pick<WaitingSet, 'firstpos' | 'lastpos'>): boolean {
+  return lastpos - firstpos >= LARGE_SET_URLS;
 }
 
 export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos, class';
@@ -189,7 +196,7 @@ export class QueueReader extends SqlStore {
     return this.#selectAny(firstpos, lastpos, slot);
   }
 
-  /** Makes a complete set visible to the scheduler. Inside a transaction. */
+  /** Makes a set visible to the scheduler, if it is not. Inside a transaction. */
   addSet(set: WaitingSet): void {
     const { psetid, slot, pid, firstpos, lastpos } = set;
     this.#insertSet(psetid, slot, pid, firstpos, lastpos, set.class, psetid, this.#nowS());

@@ -13,7 +13,6 @@
  * into a set when their hours have begun are fetched at their places: the set is being read again from the
  * first of them. Nothing here is on disk: after a restart each set is read from the first row that is left.
  */
-
 import { rankOf, type SetClass } from '../../wire/origin.js';
 import { Behind } from './behind.js';
 import { DelayTable } from './delays.js';
@@ -100,8 +99,9 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return this.#reading.size + this.#waiting.size + this.#asleep.size;
   }
 
-  /** A set has been absorbed. */
-  add(set: S): void {
+  /** A set has been absorbed, or more of it, from a place on. */
+  add(set: S, fromPos = set.firstpos): void {
+    if (this.#find(set) !== undefined) return this.rewind(set, fromPos);
     this.#untouched.add(set);
   }
 

@@ -38,7 +38,7 @@ export function intakeOf(
     fullSetPeriodMs: settings.qm.fullSetPeriodMs,
     isFetching: () => dispatcher.isFetching,
     pagesWritten: () => checkpoints.written,
-    onSet: set => dispatcher.addSet(set),
+    onSet: (set, fromPos) => dispatcher.addSet(set, fromPos),
     onCommit: (pid, haveChanged) => {
       deletions.pump();
       dispatcher.resubmitted(pid, haveChanged);

@@ -188,3 +188,25 @@ test('a url that failed stays behind the others of its set when it comes back fr
   assert.deepEqual(take(1), [second]);
   assert.deepEqual(take(3), [third, first]);
 });
+
+test('rows of a set that is still being taken are taken as they come: after all were, out, or done', () => {
+  const set: OrderedSet = { psetid: 1, class: 0, slot: -1, firstpos: 1, lastpos: 20_000 };
+  const rows = new Rows([]);
+  const order = new ProviderOrder(rows, { pid: 1, untouched: 2, asleep: 2, areStored: false });
+  const come = (...places: number[]) => {
+    for (const pos of places) rows.rows.push({ pos, psetid: 1, tries: 0, away: false });
+    order.add(set, places[0]);
+  };
+  const take = (limit: number) => order.take(limit, 0).map(({ row }) => row.pos);
+  come(1, 2, 3);
+  assert.deepEqual(take(10), [1, 2, 3]);
+  come(4, 5);
+  assert.deepEqual(take(1), [4]);
+  come(6);
+  assert.deepEqual(take(10), [5, 6], 'none that is out comes again');
+  for (const pos of [1, 2, 3, 4, 5, 6]) order.done(set, pos);
+  rows.rows = [];
+  assert.deepEqual(order.finished(), [set]);
+  come(7);
+  assert.deepEqual(take(10), [7]);
+});
