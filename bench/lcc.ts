@@ -12,7 +12,7 @@ import { peakRssBytes } from './harness.js';
 import { sayWhatFor } from './stuck.js';
 
 const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
-const DAEMONS = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd'];
+const DAEMONS = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccd'];
 /** Each answer costs a daemon some of a millisecond that the line has not. */
 const POLL_MS = 25;
 

@@ -149,6 +149,7 @@ const bundles = await Promise.all([
   bundle('feed-worker.cjs', `import { serveFeeds } from '../rs/feeds/read-document.js';\nserveFeeds();\n`),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
   bundle('look-worker.cjs', `import { serveLooks } from '../qm/look-thread.js';\nserveLooks();\n`),
+  bundle('robot-worker.cjs', `import { serveRobot } from '../bot/robot-thread.js';\nserveRobot();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
   bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),
 ]);

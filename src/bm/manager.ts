@@ -20,10 +20,11 @@ import type { Name } from '../db/names/names.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { RobotPeer } from '../wire/bm-bot.js';
+import { RobotPeer, type RobotEnd, type RobotHandlers } from '../wire/bm-bot.js';
 import { isForUnasked, type FetchFailed, type FetchRequest, type RobotResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { ownerOf, Stops } from '../wire/left-alone.js';
+import { NearRobot, type NearJoin } from '../wire/near-robot.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
@@ -134,48 +135,54 @@ export class BotManager {
     const { channel, clock, attemptTimeoutMs } = this.#options;
     // A robot gives up after two intervals of silence: before it is cut off.
     const pingIntervalMs = Math.min(channel.pingIntervalMs, Math.ceil(attemptTimeoutMs / 3));
-    const peer = new RobotPeer(
-      stream,
-      {
-        hello: (slots, takesUnasked) => {
-          this.#upstream.heedSilence();
-          if (worker.slots !== slots || !this.#robots.has(worker))
-            this.#log.info('robot connected', { peer: where, slots });
-          worker.slots = slots;
-          worker.takesUnasked = takesUnasked;
-          if (!takesUnasked) this.#takeBack(({ request }) => isForUnasked(request));
-          if (this.#robots.has(worker)) this.#distributor.pump();
-          else {
-            this.#robots.add(worker);
-            this.#missingRobots.came(where);
-            this.#distributor.join(worker);
-          }
-          this.#offer();
-        },
-        fetched: result => {
-          if (!this.#done(worker, result)) {
-            throw peer.channel.violation(`<fetched id="${result.id}">: no such fetch is with this robot`);
-          }
-        },
-        closed: reason => {
-          if (!this.#robots.delete(worker)) return;
-          this.#log.warn('robot disconnected', { peer: where, reason: reason && messageOf(reason) });
-          if (reason !== undefined && !this.#stopping) this.#missingRobots.add(where, messageOf(reason));
-          const names: Name[] = [];
-          this.#losing = { mayLive: reason !== undefined && !isDeath(reason), names };
-          this.#distributor.leave(worker);
-          this.#store.leftovers.removeOf(names);
-          this.#offer();
-        },
+    const options = { ...channel, pingIntervalMs, clock, where };
+    this.#robot(where, handlers => new RobotPeer(stream, handlers, options));
+  }
+
+  /** Takes in a robot that is a thread of this process. */
+  readonly near: NearJoin = (where, say, cut) =>
+    this.#robot(where, handlers => new NearRobot(where, handlers, say, cut));
+
+  #robot<P extends RobotEnd>(where: string, open: (handlers: RobotHandlers) => P): P {
+    const peer = open({
+      hello: (slots, takesUnasked) => {
+        this.#upstream.heedSilence();
+        if (worker.slots !== slots || !this.#robots.has(worker))
+          this.#log.info('robot connected', { peer: where, slots });
+        worker.slots = slots;
+        worker.takesUnasked = takesUnasked;
+        if (!takesUnasked) this.#takeBack(({ request }) => isForUnasked(request));
+        if (this.#robots.has(worker)) this.#distributor.pump();
+        else {
+          this.#robots.add(worker);
+          this.#missingRobots.came(where);
+          this.#distributor.join(worker);
+        }
+        this.#offer();
       },
-      { ...channel, pingIntervalMs, clock, where },
-    );
+      fetched: result => {
+        if (!this.#done(worker, result)) {
+          throw peer.channel.violation(`<fetched id="${result.id}">: no such fetch is with this robot`);
+        }
+      },
+      closed: reason => {
+        if (!this.#robots.delete(worker)) return;
+        this.#log.warn('robot disconnected', { peer: where, reason: reason && messageOf(reason) });
+        if (reason !== undefined && !this.#stopping) this.#missingRobots.add(where, messageOf(reason));
+        const names: Name[] = [];
+        this.#losing = { mayLive: reason !== undefined && !isDeath(reason), names };
+        this.#distributor.leave(worker);
+        this.#store.leftovers.removeOf(names);
+        this.#offer();
+      },
+    });
     const worker = new RobotWorker(
       peer,
       this.#store,
-      () => clock.monotonicMs(),
+      () => this.#options.clock.monotonicMs(),
       (failed, result) => void this.#done(failed, result),
     );
+    return peer;
   }
 
   status(): BmStatus {

@@ -2,7 +2,7 @@
  * goes on. */
 import type { Name } from '../db/names/names.js';
 import type { FetchRequest, RobotResult } from '../wire/fetch.js';
-import type { RobotPeer } from '../wire/bm-bot.js';
+import type { RobotEnd } from '../wire/bm-bot.js';
 import type { Task, Worker } from './distribute.js';
 import { storeFull } from './store-full-answer.js';
 import type { Store } from './store.js';
@@ -29,14 +29,14 @@ export class RobotWorker implements Worker<FetchTask> {
   /** True if the robot takes requests for urls that nobody announced. */
   takesUnasked = false;
   readonly where: string;
-  readonly #peer: RobotPeer;
+  readonly #peer: RobotEnd;
   readonly #store: Store;
   readonly #nowMs: () => number;
   readonly #failed: (worker: RobotWorker, result: RobotResult) => void;
 
   /** @param failed gets each task that could not even begin */
   constructor(
-    peer: RobotPeer,
+    peer: RobotEnd,
     store: Store,
     nowMs: () => number,
     failed: (worker: RobotWorker, result: RobotResult) => void,
@@ -78,7 +78,7 @@ export class RobotWorker implements Worker<FetchTask> {
   }
 
   /** Cuts the robot off; what it was doing goes to others. */
-  cut(reason: Parameters<RobotPeer['channel']['destroy']>[0]): void {
+  cut(reason: Parameters<RobotEnd['channel']['destroy']>[0]): void {
     this.#peer.channel.destroy(reason);
   }
 }

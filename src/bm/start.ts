@@ -5,6 +5,7 @@ import type { Bound, Connection, Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { errorElement } from '../wire/messages.js';
+import type { NearJoin } from '../wire/near-robot.js';
 import { BotManager } from './manager.js';
 import { managerLimits, storeLimits } from './options.js';
 import { Relay } from './relay.js';
@@ -19,8 +20,16 @@ export interface Edge {
   listens: readonly Endpoint[];
 }
 
+/** Robots of this process: started with how they join, and stopped after what they serve. */
+export type OwnRobots = (services: Services, join: NearJoin) => Promise<{ stop(): Promise<void> }>;
+
 /** @param dir of the content */
-export async function startManager(services: Services, edge: Edge, dir: string): Promise<Running> {
+export async function startManager(
+  services: Services,
+  edge: Edge,
+  dir: string,
+  ownRobots?: OwnRobots,
+): Promise<Running> {
   const { settings, clock, log } = services;
   const { bm } = settings;
   const store = new Store({
@@ -38,7 +47,16 @@ export async function startManager(services: Services, edge: Edge, dir: string):
     ...managerLimits(settings),
     refused: reason => services.fail(new LccError('config', `${dir}: ${reason.message}`)),
   });
-  return serve(services, edge, manager, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`), ROBOTS);
+  const robots = await ownRobots?.(services, manager.near);
+  const robot = ({ socket, peer }: Connection) => manager.robot(socket, `robot ${peer}`);
+  const running = await serve(services, edge, manager, robot, ROBOTS);
+  return {
+    ...running,
+    async stop() {
+      await running.stop();
+      await robots?.stop();
+    },
+  };
 }
 
 export async function startRelay(services: Services, edge: Edge): Promise<Running> {

@@ -14,14 +14,15 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
-import { messageOf, type LccError } from '../lib/errors.js';
+import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { ManagerPeer } from '../wire/bm-bot.js';
+import { ManagerPeer, type ManagerEnd, type ManagerHandlers } from '../wire/bm-bot.js';
 import { UNPERMITTED } from '../wire/codes.js';
 import type { FetchInline, RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
-import { ownerOf, Stops } from '../wire/left-alone.js';
+import { ownerOf } from '../wire/left-alone.js';
+import { NearManager, type FromRobot } from '../wire/near-robot.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { Fetched, FetchOutcome } from '../fetch/outcome.js';
 import { MemorySink, type Sink } from '../fetch/sink.js';
@@ -29,7 +30,8 @@ import type { BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { OfferedSlots } from './offered-slots.js';
 import { areEnough, sendResults, sendSoon } from './result-batch.js';
-import { BegunFetch, type Ahead, type Asker, type Session, type WaitingRequest } from './session.js';
+import { BegunFetch, newSession } from './session.js';
+import type { Ahead, Asker, Served, Session, WaitingRequest } from './session.js';
 import { StoreFiles } from './store-files.js';
 import { verdictOf } from './verdict.js';
 
@@ -89,49 +91,42 @@ export class Robot {
   }
 
   /** Takes a connection over. `closed` is called once, with the reason when it was not good order. */
-  serve(
-    stream: Duplex,
+  serve(stream: Duplex, where: string, asker: Asker, more: Partial<Served> = {}): void {
+    const { channel, clock, firstWordMs } = this.#options;
+    const options = { ...channel, clock, where, firstWordMs };
+    this.#serve(handlers => new ManagerPeer(stream, handlers, options), where, asker, more);
+  }
+
+  /** Takes over the edge to the Bot Manager of whose process it is a thread. */
+  serveNear(say: (said: FromRobot[]) => void): NearManager {
+    return this.#serve(handlers => new NearManager(say, handlers), 'Bot Manager', 'manager', {});
+  }
+
+  #serve<P extends ManagerEnd>(
+    open: (handlers: ManagerHandlers) => P,
     where: string,
     asker: Asker,
-    {
-      closed,
-      mayWrite = () => true,
-    }: { closed?: (reason: LccError | undefined) => void } & Partial<Pick<Session, 'mayWrite'>> = {},
-  ): void {
-    const { channel, clock, log, slots, firstWordMs } = this.#options;
-    const session: Session = {
-      peer: new ManagerPeer(
-        stream,
-        {
-          fetch: request => this.#accept(session, request),
-          recall: (lane, begun) => this.#recall(session, lane, begun),
-          ...(asker === 'person' ? { ended: () => this.#ended(session) } : undefined),
-          closed: reason => {
-            if (reason !== undefined) log.warn('connection lost', { peer: where, reason: messageOf(reason) });
-            this.#close(session);
-            closed?.(reason);
-          },
-        },
-        { ...channel, clock, where, firstWordMs },
-      ),
-      asker,
-      mayWrite,
-      lanes: new Map(),
-      running: new Set(),
-      asking: new Map(),
-      stops: new Stops(),
-      open: 0,
-      unsent: [],
-      cancelSend: undefined,
-      ended: false,
-      closed: false,
-    };
+    { closed, mayWrite = () => true }: Partial<Served>,
+  ): P {
+    const { log, slots } = this.#options;
+    const peer = open({
+      fetch: request => this.#accept(session, request),
+      recall: (lane, begun) => this.#recall(session, lane, begun),
+      ...(asker === 'person' ? { ended: () => this.#ended(session) } : undefined),
+      closed: reason => {
+        if (reason !== undefined) log.warn('connection lost', { peer: where, reason: messageOf(reason) });
+        this.#close(session);
+        closed?.(reason);
+      },
+    });
+    const session = newSession(peer, asker, mayWrite);
     this.#sessions.add(session);
     if (this.#stopping) session.peer.channel.end();
     else {
       this.#greet(session, asker === 'manager' ? this.#offered.last : slots);
       session.peer.hold(this.#held);
     }
+    return peer;
   }
 
   status(): BotStatus {

@@ -1,7 +1,8 @@
 /** State that a robot keeps of a connection and of each request over it. */
-import type { ManagerPeer } from '../wire/bm-bot.js';
+import type { LccError } from '../lib/errors.js';
+import type { ManagerEnd } from '../wire/bm-bot.js';
 import type { RobotRequest, RobotResult } from '../wire/fetch.js';
-import type { Stops } from '../wire/left-alone.js';
+import { Stops } from '../wire/left-alone.js';
 import type { Cancellable, FetchEvents } from '../fetch/job.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import type { MemorySink } from '../fetch/sink.js';
@@ -12,11 +13,16 @@ import type { FileOwner } from './store-files.js';
  * | nc`), and sends no pings. A Bot Manager that ends that is gone, and one that is silent hangs. */
 export type Asker = 'manager' | 'person';
 
-export interface Session {
-  peer: ManagerPeer;
-  asker: Asker;
+export interface Served {
   /** True if it may have that file written. */
   mayWrite: (path: string) => boolean;
+  /** Called once, with the reason when it was not good order. */
+  closed: (reason: LccError | undefined) => void;
+}
+
+export interface Session extends Pick<Served, 'mayWrite'> {
+  peer: ManagerEnd;
+  asker: Asker;
   lanes: Map<string, BotLane<WaitingRequest>>;
   running: Set<Cancellable>;
   /** The running fetch of each lane. */
@@ -28,6 +34,23 @@ export interface Session {
   cancelSend: (() => void) | undefined;
   ended: boolean;
   closed: boolean;
+}
+
+export function newSession(peer: ManagerEnd, asker: Asker, mayWrite: Session['mayWrite']): Session {
+  return {
+    peer,
+    asker,
+    mayWrite,
+    lanes: new Map(),
+    running: new Set(),
+    asking: new Map(),
+    stops: new Stops(),
+    open: 0,
+    unsent: [],
+    cancelSend: undefined,
+    ended: false,
+    closed: false,
+  };
 }
 
 export interface WaitingRequest {

@@ -1,12 +1,12 @@
 import { Duplex } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
 import { logLevelOf } from '../daemon/log-level.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog } from '../lib/log.js';
 import { BOT_FIGURES } from '../bot/figures.js';
+import { setProcessToFetch } from '../bot/process.js';
 import { robotOf, startRobot } from '../bot/start.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
+import { ALLOW_ADDRESS_OPTION, allowedOf, CONFIG_OPTION, configOf, textOf } from './options.js';
 import { isTerminal, type CommandContext, type CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -24,11 +24,7 @@ export const command: CommandSpec = {
     },
     { flags: '--stdio', help: 'talk on standard input and output' },
     { flags: '--slots <N>', sets: 'bm.slots', help: 'fetches at a time (default: bm.slots, 64)' },
-    {
-      flags: '--allow-address <CIDR>',
-      help: 'fetch from this network although it is not public; may be repeated',
-      repeat: true,
-    },
+    ALLOW_ADDRESS_OPTION,
     {
       flags: '--name <NAME>',
       help: 'name in the log and of the control socket, when several robots share $LCC_HOME',
@@ -45,14 +41,7 @@ export const command: CommandSpec = {
     const dir = textOf(context.options, 'dir');
     if (dir !== undefined && ways[0] !== 'listen')
       throw new LccError('usage', '--dir is for --listen: a Bot Manager and --stdio name any file');
-    // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let
-    // a few dead name servers hold up everything. Must be set before the pool is first used.
-    process.env['UV_THREADPOOL_SIZE'] ??= '32';
-    // V8 would optimise undici's parser, which is WebAssembly, after the first answers: 0.15 s of processor
-    // time and 40 MB to save 1 µs a page. And it would compile what makes requests once more, and again, as
-    // it notices that they live long.
-    for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering', '--no-allocation-site-pretenuring'])
-      setFlagsFromString(flag);
+    setProcessToFetch();
     if (ways[0] === 'stdio') return serveStdio(context);
     if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name))
       throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
@@ -65,7 +54,7 @@ export const command: CommandSpec = {
             ? { bm: endpointsOf(context, 'bm'), listen: [] }
             : { bm: [], listen: endpointsOf(context, 'listen') }),
           dir,
-          allowed: allowedOf(context),
+          allowed: allowedOf(context.options),
         }),
     });
   },
@@ -82,7 +71,7 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
     level: logLevelOf(context),
     human: isTerminal(context.stderr),
   });
-  const robot = robotOf(config.settings, { allowed: allowedOf(context), clock: context.clock, log });
+  const robot = robotOf(config.settings, { allowed: allowedOf(context.options), clock: context.clock, log });
   const stream = Duplex.from({ readable: context.input(), writable: process.stdout });
   // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do
   // not keep a process alive: it would end, with 0, without the results it owes.
@@ -99,9 +88,4 @@ async function serveStdio(context: CommandContext): Promise<ExitStatus> {
   // Neither a terminal still open for reading nor idle connections keep a robot alive that is done.
   setImmediate(() => context.end(status));
   return status;
-}
-
-/** Networks given on the command line, beside those configured. */
-function allowedOf({ options }: CommandContext): readonly string[] {
-  return textsOf(options, 'allowAddress') ?? [];
 }

@@ -1,9 +1,15 @@
 import { resolve } from 'node:path';
 import { BM_FIGURES } from '../bm/figures.js';
-import { startManager, startRelay, type Edge } from '../bm/start.js';
+import { startManager, startRelay, type Edge, type OwnRobots } from '../bm/start.js';
+import { BOT_FIGURES } from '../bot/figures.js';
+import { setProcessToFetch } from '../bot/process.js';
+import { startRobots } from '../bot/robots.js';
+import { LccError } from '../lib/errors.js';
+import { openMetrics } from '../web/metrics.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, textOf } from './options.js';
-import type { CommandSpec } from './run.js';
+import { ALLOW_ADDRESS_OPTION, allowedOf, CONFIG_OPTION, numberOf, textOf } from './options.js';
+import type { CommandContext, CommandSpec } from './run.js';
+import { VERSION } from './version.js';
 
 export const command: CommandSpec = {
   name: 'lccd-bm',
@@ -21,6 +27,9 @@ export const command: CommandSpec = {
       sets: 'bm.machine_id',
       help: 'name of this machine in the LCC (with --store: bm.machine_id)',
     },
+    { flags: '--bots <N>', help: 'robots of its own, a thread each (default: 0; lccd gives bm.bots)' },
+    { flags: '--slots <N>', sets: 'bm.slots', help: 'with --bots: fetches at a time of each (bm.slots)' },
+    ALLOW_ADDRESS_OPTION,
     CONFIG_OPTION,
   ],
   example:
@@ -31,16 +40,37 @@ export const command: CommandSpec = {
     const [store, machineid] = ['store', 'machineid'].map(name => textOf(context.options, name));
     const edge: Edge = { source, listens };
     const metrics = { listen: 'bm.metrics_listen', figures: BM_FIGURES } as const;
-    if (store === undefined && machineid === undefined)
+    const bots = ownRobotsOf(context);
+    if (store === undefined && machineid === undefined) {
+      if (bots !== undefined)
+        throw new LccError('usage', '--bots: a relay has no store; give --store or --machineid');
       return runAsDaemon(context, {
         instance: 'relay',
         metrics,
         start: services => startRelay(services, edge),
       });
+    }
     return runAsDaemon(context, {
       metrics,
       start: services =>
-        startManager(services, edge, store === undefined ? services.home.store : resolve(store)),
+        startManager(services, edge, store === undefined ? services.home.store : resolve(store), bots),
     });
   },
 };
+
+function ownRobotsOf({ options }: CommandContext): OwnRobots | undefined {
+  const count = numberOf(options, 'bots', 'give how many robots it has, up to 64', { min: 0, max: 64 });
+  if (count === undefined || count === 0) return undefined;
+  setProcessToFetch();
+  const metrics = { listen: 'bot.metrics_listen', figures: BOT_FIGURES } as const;
+  return (services, join) =>
+    startRobots(
+      services,
+      {
+        count,
+        allowed: allowedOf(options),
+        beside: (its, running, instance) => openMetrics(metrics, VERSION, its, running, instance),
+      },
+      join,
+    );
+}

@@ -10,6 +10,17 @@ export const CONFIG_OPTION: OptionSpec = {
   help: 'read settings from FILE (default: $LCC_CONFIG, else $LCC_HOME/lcc.toml)',
 };
 
+export const ALLOW_ADDRESS_OPTION: OptionSpec = {
+  flags: '--allow-address <CIDR>',
+  help: 'fetch from this network although it is not public; may be repeated',
+  repeat: true,
+};
+
+/** Networks given on the command line, beside those configured. */
+export function allowedOf(options: OptionValues): readonly string[] {
+  return textsOf(options, 'allowAddress') ?? [];
+}
+
 /** A row of an option that is a setting; its help names the key. */
 export function settingOption(flags: string, sets: SettingKey, help: string): OptionSpec {
   return { flags, sets, help: `${help} (${sets})` };

@@ -184,7 +184,7 @@ function servicesOf(
     reloads.add(action);
     return () => void reloads.delete(action);
   };
-  return {
+  const services: Services = {
     home,
     settings,
     log,
@@ -205,15 +205,17 @@ function servicesOf(
         { net: settings.net, clock: systemClock, log, servers, role, certified },
         onConnect,
       ),
+    answerAs: (name, running) => openControl(name, services, running, () => null),
     fail,
     told,
   };
+  return services;
 }
 
 function openControl(
   name: string,
   services: Services,
-  running: Running,
+  running: Pick<Running, 'status' | 'controls'>,
   tlsUntilMs: () => number | null,
 ): Promise<Closing> {
   const startedAtMs = services.clock.nowMs();

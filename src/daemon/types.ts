@@ -78,6 +78,8 @@ export interface Services {
    * @param role of the other side, for the log
    */
   connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string): Peer;
+  /** Answers `status` under another name, too: of what has one where it is a process of its own. */
+  answerAs(name: string, running: Pick<Running, 'status'>): Promise<{ close(): Promise<void> }>;
   /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all
    * the same. */
   told: AbortSignal;

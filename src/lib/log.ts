@@ -45,6 +45,13 @@ export function createLog(options: LogOptions): Log {
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
 }
 
+/** The same log, with further fields in each line; `daemon` there is the name in it. */
+export function withFields(log: Log, more: LogFields): Log {
+  const at = (level: Level) => (event: string, fields?: LogFields) =>
+    log[level](event, { ...more, ...fields });
+  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
+}
+
 /** A log that says nothing: for stages driven without a daemon. */
 export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
 

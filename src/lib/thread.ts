@@ -1,12 +1,13 @@
 /**
- * A thread of this process, which has one kind of question: an answer to each, in order.
+ * A thread of this process, which has one kind of question: an answer to each, in order; or with which its
+ * owner talks, each side when it likes (`tell`).
  *
  *     starting ──online──▶ ready ──stop──▶ over
  *         ╰──────────────────┴──it ends, cannot answer, or is silent for too long──▶ over, and lost
  *
  * Its owner hears of answers (`answered`), or waits for them without the event loop (`take`). What a lost
- * thread owes is the owner's to do; a new thread may be started. The thread's side is `serveThread`, in a
- * bundle of its own (scripts/build.mjs).
+ * thread owes is the owner's to do; a new thread may be started. The thread's side is `serveThread`, or
+ * `talkInThread`, in a bundle of its own (scripts/build.mjs).
  */
 import { join } from 'node:path';
 import {
@@ -25,6 +26,8 @@ interface ThreadOptions<A> {
   script: string;
   /** Data that the thread begins with, a copy. */
   data?: unknown;
+  /** It is told things and says things, and keeps the process alive. */
+  talks?: boolean;
   /** Part of its heap for what was made last. */
   youngMb?: number;
   /** The rest of its heap: a thread that needs more is lost. */
@@ -77,7 +80,7 @@ export class Thread<Q, A> {
     this.#worker.on('error', error => this.#lose(error));
     this.#worker.on('exit', () => this.#lose(new LccError('bug', 'the thread has ended')));
     if (options.answered !== undefined) port1.on('message', (reply: Reply<A>) => this.#hear(reply));
-    this.#rest();
+    if (options.talks !== true) this.#rest();
   }
 
   /** True if it has started; what it is asked before waits so long, some 60 ms. */
@@ -110,6 +113,16 @@ export class Thread<Q, A> {
       this.#port.ref();
     }
     this.#port.postMessage(question, given);
+  }
+
+  /** Says something that is owed no answer. */
+  tell(told: Q): void {
+    this.#port.postMessage(told);
+  }
+
+  /** Ends it, whatever it does; it is lost when it has ended. */
+  kill(): void {
+    void this.#worker.terminate();
   }
 
   /**
@@ -195,6 +208,16 @@ export function serveThread<D, Q, A>(
   };
   let last = Promise.resolve();
   port.on('message', (question: Q) => void (last = last.then(() => serve(question))));
+}
+
+/** The same of a thread that talks: it hears what it is told, and says what it likes, as answers. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they say what is given, told and said
+export function talkInThread<D, Q, A>(open: (data: D, say: (said: A) => void) => (told: Q) => void): void {
+  const { data, port } = workerData as ThreadStart;
+  port.on(
+    'message',
+    open(data as D, said => port.postMessage({ answer: said } satisfies Reply<A>)),
+  );
 }
 
 /** The bundle of a thread: beside those of the commands, one of which this may be part of. */

@@ -49,19 +49,14 @@ export const KINDS: readonly DaemonKind[] = [
         `--listen=${socket('bm.sock')}`,
         `--store=${home.store}`,
         `--machineid=${settings.bm.machineId}`,
+        `--bots=${settings.bm.bots}`,
+        `--slots=${settings.bm.slots}`,
+        ...allowedAddresses(settings),
       ],
     ],
   },
-  {
-    name: 'lccbot',
-    phase: 'robots',
-    children: ({ settings }, socket) =>
-      Array.from({ length: settings.bm.bots }, () => [
-        `--bm=${socket('bm.sock')}`,
-        `--slots=${settings.bm.slots}`,
-        ...allowedAddresses(settings),
-      ]),
-  },
+  // Robots of this machine are threads of lccd-bm, and answer as daemons.
+  { name: 'lccbot', phase: 'robots', children: () => [] },
   {
     name: 'lccd-uns',
     phase: 'intake',

@@ -28,10 +28,10 @@ import { InlineParts } from './inline-parts.js';
 import { optionalFlag, requiredSlots } from './fields.js';
 import { LowerEnd, UpperEnd } from './pinged-link.js';
 import { sendFetched } from './send-fetched.js';
-import type { LinkOptions } from './messages.js';
+import type { LinkOptions, MessageChannel } from './messages.js';
 
 /** Handlers of the robot for what a Bot Manager (or a person) says on a connection. */
-interface ManagerHandlers {
+export interface ManagerHandlers {
   fetch(request: RobotRequest): void;
   /** The urls of the lane that have not begun must be given back. */
   recall(lane: string, begun: boolean): void;
@@ -39,6 +39,11 @@ interface ManagerHandlers {
    * then. */
   ended?(): void;
   closed(reason: LccError | undefined): void;
+}
+
+/** The robot's end as it has it, over a stream or within a process (near-robot.ts). */
+export interface ManagerEnd extends Pick<ManagerPeer, 'hello' | 'fetched' | 'isOver' | 'hold'> {
+  readonly channel: Pick<MessageChannel, 'end' | 'violation'>;
 }
 
 /** The robot's end. */
@@ -67,11 +72,16 @@ export class ManagerPeer extends LowerEnd<ManagerHandlers> {
 }
 
 /** Handlers of a Bot Manager for what a robot says. */
-interface RobotHandlers {
+export interface RobotHandlers {
   /** First of all, and again whenever it changes. */
   hello(slots: number, takesUnasked: boolean): void;
   fetched(result: RobotResult): void;
   closed(reason: LccError | undefined): void;
+}
+
+/** The Bot Manager's end as it has it. */
+export interface RobotEnd extends Pick<RobotPeer, 'fetch' | 'recall' | 'silentMs'> {
+  readonly channel: Pick<MessageChannel, 'where' | 'violation' | 'destroy'>;
 }
 
 /** The Bot Manager's end. */

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { BotManagerHome, contentOf, md5 } from '../support/bot-manager.js';
 import { statusOf } from '../support/daemon.js';
 import { runCommand, runCommandLater } from '../support/command.js';
+import { until } from '../support/until.js';
+
+/** Half-written files in the store, and sockets that nobody answers at. */
+const leftIn = (home: string) =>
+  [...readdirSync(join(home, 'store'), { recursive: true }), ...readdirSync(join(home, 'run'))]
+    .map(String)
+    .filter(name => /^[0-9a-f]{2}.*\.tmp$/.test(name) || /^lccbot-\d.*\.sock$/.test(name));
 
 let bm: BotManagerHome;
 beforeEach(async () => void (bm = await BotManagerHome.make()));
@@ -55,6 +62,65 @@ describe('lccd-bm', () => {
     assert.equal((await bm.source.delete('m1', first.fileId))?.status, 'ok');
     assert.equal((await bm.source.delete('m1', first.fileId))?.status, 'ok');
     assert.equal((await bm.source.delete('elsewhere', first.fileId))?.status, 'away');
+  });
+
+  it('has robots of its own, which answer as robots, beside those that connect', async () => {
+    const manager = bm.startManager({}, ['--bots=2', '--slots=3', '--allow-address=127.0.0.0/8']);
+    await bm.source.slots(6);
+    bm.startRobot('lccbot', 2);
+    await bm.source.slots(8);
+    const paths = Array.from({ length: 200 }, (_, i) => `/page-${i}.html`);
+    const results = await Promise.all(paths.map(path => bm.fetchOk(path)));
+    for (const [i, result] of results.entries())
+      assert.equal(readFileSync(bm.fileOf(result), 'utf8'), contentOf(paths[i] ?? ''));
+    const robots = await Promise.all(['lccbot-1', 'lccbot-2', 'lccbot'].map(name => statusOf(bm.home, name)));
+    assert.deepEqual(
+      robots.map(({ slots, pid }) => [slots, pid === manager.child.pid]),
+      [
+        [3, true],
+        [3, true],
+        [2, false],
+      ],
+    );
+    await until('all are counted', async () => {
+      const counts = await Promise.all(
+        ['lccbot-1', 'lccbot-2', 'lccbot'].map(name => statusOf(bm.home, name)),
+      );
+      return (
+        counts.every(({ ok }) => Number(ok) > 0) &&
+        counts.reduce((sum, { ok }) => sum + Number(ok), 0) === 200
+      );
+    });
+    assert.equal(await manager.stop(), 0);
+    assert.deepEqual(leftIn(bm.home), []);
+  });
+
+  it('that is killed with robots of its own while they write is started again, and nothing is lost or left', async () => {
+    const large = 'x'.repeat(600_000);
+    bm.site.answer = ({ url = '' }, response) => void response.end(url === '/large' ? large : contentOf(url));
+    const options = ['--bots=1', '--slots=4', '--allow-address=127.0.0.0/8'];
+    const killed = bm.startManager({ LCC_CRASH_AT: 'fetch.file.placed:3' }, options);
+    await bm.source.slots(4);
+    const paths = ['/a', '/b', '/large', '/c', '/d'];
+    const answers = await Promise.all(
+      paths.map(path => bm.source.fetch({ lane: path, url: bm.site.urlOf(path) })),
+    );
+    assert.equal(await killed.ended, 'SIGKILL');
+    assert.ok(answers.some(answer => answer === undefined));
+    bm.startManager({}, options);
+    await bm.source.slots(4);
+    for (const path of paths) {
+      const result = await bm.fetchOk(path);
+      assert.equal(readFileSync(bm.fileOf(result), 'utf8'), path === '/large' ? large : contentOf(path));
+    }
+    assert.ok(bm.files().length <= 2 * paths.length);
+  });
+
+  it('has no robots of its own as a relay: it says so', () => {
+    const args = [`--source=unix:${bm.home}/qm.sock`, `--listen=unix:${bm.home}/bm.sock`, '--bots=1'];
+    const { status, stderr } = runCommand(bm.home, 'lccd-bm', args);
+    assert.equal(status, 64);
+    assert.match(stderr, /--bots: a relay has no store; give --store or --machineid/);
   });
 
   it('starts anew with a source that comes back, and removes what was fetched for the old one', async () => {

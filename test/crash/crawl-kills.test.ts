@@ -26,7 +26,7 @@ const SYNC_KEYS = '[bot]\nsync_content = true\n';
 
 interface Kill {
   /** `lccd`: the daemon that does the step; at any time: all that runs. */
-  victim: 'lccd' | 'lccd-uns' | 'lccd-qm' | 'lccd-bm' | 'lccbot' | 'lccq' | 'lcclinks';
+  victim: 'lccd' | 'lccd-uns' | 'lccd-qm' | 'lccd-bm' | 'lccq' | 'lcclinks';
   /** Otherwise at any time. */
   step?: string;
   /** How often a crawl does the step at least. */
@@ -48,7 +48,7 @@ const CASES: readonly Kill[] = [
   { victim: 'lccd', step: 'qm.set.finished', times: 3 },
   { victim: 'lccd', step: 'qm.acked', times: 3 },
   { victim: 'lccd', step: 'fetch.file.synced', times: 20, keys: SYNC_KEYS },
-  { victim: 'lccd', step: 'fetch.file.renamed', times: 20 },
+  { victim: 'lccd', step: 'fetch.file.placed', times: 20 },
   { victim: 'lccd', step: 'fetch.file.directory-synced', times: 20, keys: SYNC_KEYS },
   { victim: 'lccq' },
   { victim: 'lccd', step: 'uns.spool.written', times: 3 },
@@ -65,7 +65,6 @@ const CASES: readonly Kill[] = [
   { victim: 'lccd-uns' },
   { victim: 'lccd-qm' },
   { victim: 'lccd-bm' },
-  { victim: 'lccbot' },
 ];
 
 /** The site but for its tree: a page that asks not to be kept, and one that is elsewhere, both with links that no other has. */

@@ -60,7 +60,7 @@ describe('the log of a whole LCC under load', () => {
       });
     }
     const daemons = await lcc.daemons();
-    process.kill(daemons['lccbot']?.pid ?? 0, 'SIGKILL');
+    process.kill(daemons['lccd-bm']?.pid ?? 0, 'SIGKILL');
     await lcc.run('lccctl pause && lccctl resume && lccctl flush');
     await until('all daemons answer', async () => (await lcc.sh('lccstat')).status === 0);
     await lcc.idle();
@@ -124,7 +124,7 @@ describe('the log of a whole LCC under load', () => {
     );
     assert.deepEqual(
       of('child died, restarting').map(({ child }) => child),
-      ['lccbot'],
+      ['lccd-bm'],
     );
     // `pid` is a provider everywhere.
     assert.deepEqual(

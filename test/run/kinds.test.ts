@@ -43,8 +43,6 @@ describe('The kinds of daemons', () => {
     assert.deepEqual(started, [
       'lccd-qm',
       'lccd-bm',
-      'lccbot',
-      'lccbot',
       'lccd-uns',
       'lccd-cu',
       'lccd-rs',
@@ -63,7 +61,7 @@ describe('The kinds of daemons', () => {
     );
     assert.deepEqual(
       told.map(({ name }) => name),
-      ['lccbot', 'lccd-rs'],
+      ['lccd-bm', 'lccd-rs'],
     );
   });
 
@@ -94,12 +92,24 @@ describe('The kinds of daemons', () => {
     );
   });
 
+  it('robots are told to lccd-bm: how many, and how many fetches each does', () => {
+    const config = loadConfig({
+      env: { LCC_HOME: '/nowhere' },
+      overrides: { 'bm.bots': '3', 'bm.slots': '7' },
+    });
+    const [args = []] = KINDS.find(({ name }) => name === 'lccd-bm')?.children(config, file => file) ?? [];
+    assert.deepEqual(
+      args.filter(arg => /^--(bots|slots)=/.test(arg)),
+      ['--bots=3', '--slots=7'],
+    );
+  });
+
   it('that have not been asked for are not started', () => {
     const config = loadConfig({ env: { LCC_HOME: '/nowhere' } });
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);
     assert.deepEqual(
       left.map(({ name }) => name),
-      ['lccd-cu', 'lccd-rs', 'lccd-hard', 'lccd-soft'],
+      ['lccbot', 'lccd-cu', 'lccd-rs', 'lccd-hard', 'lccd-soft'],
     );
   });
 });

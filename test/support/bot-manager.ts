@@ -46,11 +46,13 @@ export class BotManagerHome {
     );
   }
 
-  startManager(env: NodeJS.ProcessEnv = {}): Daemon {
+  /** @param more further options */
+  startManager(env: NodeJS.ProcessEnv = {}, more: readonly string[] = []): Daemon {
     const args = [
       `--source=unix:${this.home}/qm.sock`,
       `--listen=unix:${this.home}/bm.sock`,
       '--machineid=m1',
+      ...more,
     ];
     return this.start('lccd-bm', args, env);
   }

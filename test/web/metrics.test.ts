@@ -207,35 +207,29 @@ soft_metrics_listen = "0"
   it('count a daemon that was killed -9 among those that were started again', async () => {
     const child = async (metric: string, daemon: string) =>
       (await of('lccd'))(`lcc_lccd_daemon_${metric}`, `{daemon="${daemon}"}`);
-    const daemons = [
-      'lccd-qm',
-      'lccd-bm',
-      'lccbot',
-      'lccd-uns',
-      'lccd-cu',
-      'lccd-rs',
-      'lccd-hard',
-      'lccd-soft',
-    ];
+    const daemons = ['lccd-qm', 'lccd-bm', 'lccd-uns', 'lccd-cu', 'lccd-rs', 'lccd-hard', 'lccd-soft'];
     for (const daemon of daemons) {
       assert.equal(await child('up', daemon), 1, daemon);
       assert.equal(await child('restarts_total', daemon), 0, daemon);
       assert.equal(await child('waiting', daemon), 0, daemon);
       assert.equal(await child('held_up', daemon), 0, daemon);
     }
-    const startedS = (await child('start_time_seconds', 'lccbot')) ?? 0;
+    const startedS = (await child('start_time_seconds', 'lccd-bm')) ?? 0;
     assert.ok(Math.abs(Date.now() / 1000 - startedS) < 3600);
-    const { pid } = await statusOf(lcc.home, 'lccbot');
+    const { pid } = await statusOf(lcc.home, 'lccd-bm');
     process.kill(Number(pid), 'SIGKILL');
-    await until('a robot is started again', async () => (await child('restarts_total', 'lccbot')) === 1);
-    await until('it is up', async () => (await child('up', 'lccbot')) === 1);
-    assert.ok(((await child('start_time_seconds', 'lccbot')) ?? 0) >= startedS);
-    for (const daemon of daemons.filter(each => each !== 'lccbot'))
+    await until(
+      'a Bot Manager is started again',
+      async () => (await child('restarts_total', 'lccd-bm')) === 1,
+    );
+    await until('it is up', async () => (await child('up', 'lccd-bm')) === 1);
+    assert.ok(((await child('start_time_seconds', 'lccd-bm')) ?? 0) >= startedS);
+    for (const daemon of daemons.filter(each => each !== 'lccd-bm'))
       assert.equal(await child('restarts_total', daemon), 0, daemon);
     const { children } = (await statusOf(lcc.home, 'lccd')) as { children: Record<string, unknown>[] };
     assert.deepEqual(
       children.map(({ name, last_end: end }) => [name, end]),
-      daemons.map(name => [name, name === 'lccbot' ? 'was killed by SIGKILL' : null]),
+      daemons.map(name => [name, name === 'lccd-bm' ? 'was killed by SIGKILL' : null]),
     );
   });
 
@@ -305,7 +299,7 @@ describe('a metrics endpoint', () => {
       new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
     );
     const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
-    assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
+    assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm']);
     other.close();
     rmSync(home, { recursive: true });
   });

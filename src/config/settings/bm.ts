@@ -1,11 +1,11 @@
-/** `[bm]`: the Bot Manager, and the robots that lccd starts for it. */
+/** `[bm]`: the Bot Manager, and the robots that it has in its own process under lccd. */
 import { DAY, GB, HOUR, MINUTE, SECOND } from '../amounts.js';
 import { METRICS_ENDPOINT, NAME } from '../forms.js';
 import { bytes, count, ms, percent, text, type Section } from './rows.js';
 
 export const BM = {
-  'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
-  'bm.bots': count(1, 1, 64, 'robots lccd starts'),
+  'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot'),
+  'bm.bots': count(1, 1, 64, 'robots that lccd has its lccd-bm run, a thread each'),
   'bm.machine_id': text('local', 'name of this machine in the LCC', NAME),
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
   'bm.max_waiting': count(100_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),

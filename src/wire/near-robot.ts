@@ -1,0 +1,117 @@
+/**
+ * The edge BM ↔ BOT (bm-bot.ts) where the robot is a thread of its Bot Manager: both sides say the same, as
+ * objects instead of text, and what is said in one turn of the event loop crosses together. What waits at the
+ * robot is bounded by what the Bot Manager gives: its slots times the window of a lane. Of a thread that
+ * hangs or ends its owner tells (`lost`).
+ */
+import { LccError } from '../lib/errors.js';
+import type { ManagerEnd, ManagerHandlers, RobotEnd, RobotHandlers } from './bm-bot.js';
+import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
+
+export type ToRobot = RobotRequest | { recall: string; begun: boolean };
+export type FromRobot = RobotResult | { slots: number };
+
+/** How a Bot Manager takes in a robot of its own process. @param cut ends the robot */
+export type NearJoin = (where: string, say: (said: ToRobot[]) => void, cut: () => void) => NearRobot;
+
+abstract class NearEnd<M> {
+  readonly #say: (said: M[]) => void;
+  #said: M[] = [];
+
+  constructor(say: (said: M[]) => void) {
+    this.#say = say;
+  }
+
+  protected send(message: M): void {
+    if (this.#said.push(message) === 1) setImmediate(() => this.flush());
+  }
+
+  protected flush(): void {
+    const said = this.#said;
+    this.#said = [];
+    if (said.length > 0) this.#say(said);
+  }
+}
+
+/** The robot's end. */
+export class NearManager extends NearEnd<FromRobot> implements ManagerEnd {
+  readonly #handlers: ManagerHandlers;
+  readonly channel = { end: () => this.flush(), violation: (what: string) => breach('Bot Manager', what) };
+
+  constructor(say: (said: FromRobot[]) => void, handlers: ManagerHandlers) {
+    super(say);
+    this.#handlers = handlers;
+  }
+
+  hear(said: readonly ToRobot[]): void {
+    for (const each of said)
+      if ('recall' in each) this.#handlers.recall(each.recall, each.begun);
+      else this.#handlers.fetch(each);
+  }
+  /** The Bot Manager wants nothing more: what is being fetched is cancelled. */
+  close(): void {
+    this.#handlers.closed(undefined);
+  }
+  hello(slots: number): void {
+    this.send({ slots });
+  }
+  fetched(result: RobotResult): void {
+    this.send(result);
+  }
+  isOver(): boolean {
+    return false;
+  }
+  hold(): void {
+    // See above.
+  }
+}
+
+/** The Bot Manager's end. */
+export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
+  readonly #handlers: RobotHandlers;
+  #isOver = false;
+  readonly silentMs = 0;
+  readonly channel;
+
+  constructor(where: string, handlers: RobotHandlers, say: (said: ToRobot[]) => void, cut: () => void) {
+    super(say);
+    this.#handlers = handlers;
+    this.channel = {
+      where,
+      violation: (what: string) => breach(where, what),
+      destroy: (reason?: LccError) => {
+        this.lost(reason);
+        cut();
+      },
+    };
+  }
+
+  hear(said: readonly FromRobot[]): void {
+    try {
+      for (const each of said) {
+        if (this.#isOver) return;
+        if ('slots' in each) this.#handlers.hello(each.slots, true);
+        else this.#handlers.fetched(each);
+      }
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      this.channel.destroy(error);
+    }
+  }
+  /** The thread is gone, or is not to be heard any more. */
+  lost(reason?: LccError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#handlers.closed(reason);
+  }
+  fetch(id: number, file = '', request: FetchTerms & { lane?: string }): void {
+    this.send({ ...request, id, file });
+  }
+  recall(lane: string, begun = false): void {
+    this.send({ recall: lane, begun });
+  }
+}
+
+function breach(where: string, what: string): LccError {
+  return new LccError('bug', `${where}: ${what}`);
+}
