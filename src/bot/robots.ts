@@ -6,8 +6,9 @@
  *                  silent, or cut off ──▶ told to end, killed 1 s later ──▲
  *
  * A page that makes a robot fail thus costs what it cost when robots were processes: what that robot was
- * fetching, which goes to others, and its slots for the delay. Its Bot Manager, its store and robots
- * elsewhere go on (docs/design/speed.md). Each answers `status` under the name that it would have as a process.
+ * fetching, which goes to others, and its slots for the delay (docs/design/speed.md). Its Bot Manager, its
+ * store and robots elsewhere go on. Each robot answers `status` under the name that it would have as a
+ * process.
  */
 import type { Running, Services } from '../daemon/types.js';
 import { doubledMs } from '../lib/backoff.js';
