@@ -1,4 +1,4 @@
-/** What a process needs in which a robot fetches. */
+/** Settings of a process in which a robot fetches. */
 import { setFlagsFromString } from 'node:v8';
 
 /** To be called before libuv's pool is first used, and before V8 compiles anything of the robot. */

@@ -42,7 +42,7 @@ export function serveRobot(): void {
     return (told: RobotTold) => {
       if (told !== 'end') return manager.hear(told);
       manager.close();
-      // Of a thread: the process goes on.
+      // The thread ends; the process goes on.
       void robot.stop().then(() => process.exit());
     };
   });

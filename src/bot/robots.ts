@@ -64,7 +64,7 @@ class RobotThread {
   readonly name: string;
   /** Under its own name. */
   readonly log: Log;
-  /** Its status whenever that is asked for, once there is one. */
+  /** Resolves with its status, as it is whenever that is asked for. */
   readonly firstWord: Promise<() => BotStatus>;
   readonly #services: Services;
   readonly #start: () => void;

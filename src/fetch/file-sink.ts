@@ -51,7 +51,7 @@ export class FileSink implements Sink {
   #length = 0;
   #hash: Hash | undefined;
   #fd = -1;
-  /** What it is written to: its name, or that of the attempt. */
+  /** The name that it is written to: its own, or that of the attempt. */
   #written = '';
 
   /**

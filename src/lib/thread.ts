@@ -26,7 +26,7 @@ interface ThreadOptions<A> {
   script: string;
   /** Data that the thread begins with, a copy. */
   data?: unknown;
-  /** It is told things and says things, and keeps the process alive. */
+  /** The two talk; the thread keeps the process alive. */
   talks?: boolean;
   /** Part of its heap for what was made last. */
   youngMb?: number;
