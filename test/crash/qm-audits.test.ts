@@ -101,7 +101,7 @@ test('killed after audits are settled or scores had their effect, nothing is tol
     { pid: 7, code: 616, n: 1 },
     { pid: 7, code: 617, n: 1 },
   ]);
-  assert.deepEqual([queue?.length, sets], [1, [{ pid: 7, class: 3 }]]);
+  assert.deepEqual([queue?.length, sets], [1, [{ pid: 7, class: 4 }]]);
   assert.deepEqual(
     providers?.map(({ pid, priority, truthmode, fullsetwanted, due }) => [
       pid,

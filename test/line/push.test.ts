@@ -60,7 +60,10 @@ url_interval_ms = 0
 
   /** Each from a network of its own: one sender may ask ten times a second. */
   let senders = 0;
-  const ask = (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) => {
+  const ask = (
+    path: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ) => {
     const from = `192.0.${++senders % 256}.1`;
     return fetch(server + path, { ...init, headers: { ...init.headers, 'x-forwarded-for': from } });
   };
