@@ -1,10 +1,11 @@
-// npm run demo [-- DIR | clear | crawl | spider | vectors]: a private LCC and what it does for a site, each command line printed as it is run.
+// npm run demo [-- DIR | clear | crawl | push | spider | vectors]: a private LCC and what it does for a site, each command line printed as it is run.
 // DIR is a directory in the place of this project's documentation; `clear` shows cache clearing, `crawl` a site
-// that announces nothing, `spider` the Spider, `vectors` pages for a model. All of it lives in a temporary directory.
+// that announces nothing, `push` one that pushes by IndexNow, `spider` the Spider, `vectors` pages for a model. All of it lives in a temporary directory.
 import { constants } from 'node:os';
 import { showClearing } from './clear.mjs';
 import { showCrawl } from './crawl.mjs';
 import { showDocuments } from './documents.mjs';
+import { showPush } from './push.mjs';
 import { Scene } from './scene.mjs';
 import { showSpider } from './spider.mjs';
 import { showVectors } from './vectors.mjs';
@@ -18,7 +19,13 @@ for (const stream of [process.stdout, process.stderr])
 try {
   await scene.build();
   const [word] = process.argv.slice(2);
-  const shows = { clear: showClearing, crawl: showCrawl, spider: showSpider, vectors: showVectors };
+  const shows = {
+    clear: showClearing,
+    crawl: showCrawl,
+    push: showPush,
+    spider: showSpider,
+    vectors: showVectors,
+  };
   await (Object.hasOwn(shows, word) ? shows[word](scene) : showDocuments(scene, word));
 } catch (error) {
   scene.complain(error);

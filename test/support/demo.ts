@@ -13,8 +13,8 @@ const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');
 const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat', 'mkdir', 'sed', 'sort'];
 /** What that of the Spider needs besides. */
 const SPIDER_PROGRAMS = ['python3', 'perl', 'cmp', 'cut', 'head', 'wc'];
-/** And that of a crawl. */
-const CRAWL_PROGRAMS = ['grep', 'touch'];
+/** And that of a crawl, and of pushes. */
+const CRAWL_PROGRAMS = ['grep', 'touch', 'curl'];
 
 export type Demo = ChildProcessByStdio<null, Readable, Readable>;
 

@@ -1,0 +1,89 @@
+// Pushes: a site without any of our commands says by IndexNow what has changed, and a consumer hears of it at once.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { say, show, title } from './scene.mjs';
+
+const KEY = '7f4e9c21d0b84a6f';
+/** A change is to be with the consumer within this time. */
+const SOON_MS = 2000;
+const LONGEST_MS = 30_000;
+
+export async function showPush(scene) {
+  const { dir, sh } = scene;
+  mkdirSync(join(dir, 'site'));
+  writeFileSync(join(dir, 'site/news.html'), '<h1>A quokka was seen.</h1>\n');
+  const site = await scene.serve(join(dir, 'site'));
+  const host = `127.0.0.1:${site.port}`;
+  const uns = `127.0.0.1:${await scene.freePort(9000)}`;
+  const rs = `127.0.0.1:${await scene.freePort(9080)}`;
+
+  title('A site with a plugin, and an LCC that listens');
+  say(`A small web server serves it on http://${host}/; all files of this demo are below ${dir}.`);
+  mkdirSync(join(dir, 'lcc'), { mode: 0o750 });
+  writeFileSync(
+    join(dir, 'lcc/lcc.toml'),
+    `[rs]\nlisten = ["${rs}"]\nurl = "http://${rs}/"\nports = ["${site.port}"]\n[push]\nurl_interval_ms = "1s"\n`,
+  );
+  await sh('cat lcc/lcc.toml');
+  scene.startLcc([`--listen=${uns}`, '--allow-address=127.0.0.0/8']);
+  await sh('lccstat --until-idle=30');
+  await sh(`(umask 077; lccpidb add --pid=7 --root=http://${host}/ >password)`);
+  say('The site shows a key, as plugins do by themselves. Nobody installs anything there:');
+  await sh(`echo ${KEY} >site/${KEY}.txt`);
+
+  title('A consumer waits for changes');
+  const follow = 'lccq --follow --cursor=consumer.cursor --format=jsonl --fields=op,curl,md5 >>changes.jsonl';
+  show(`${follow} &`);
+  scene.start('bash', ['-c', `exec ${follow}`], 'consumer.log');
+
+  title('The plugin pushes');
+  const push = path => sh(`curl -sS 'http://${rs}/indexnow?key=${KEY}&url=http://${host}/${path}'; echo`);
+  await comes(scene, () => push('news.html'), '"op":"upsert"');
+  say('The page changes, and is pushed once more:');
+  await sh('sed -i s/quokka/wombat/ site/news.html');
+  await later(1000);
+  await comes(scene, () => push('news.html'), '"op":"upsert"');
+  say('It is taken off, and the plugin says so in the same way: what the site answers decides.');
+  await sh('rm site/news.html');
+  await later(1000);
+  await comes(scene, () => push('news.html'), '"op":"delete"');
+
+  title('Somebody else pushes');
+  say('The key of another site, or none, has nothing fetched but the file of the key:');
+  site.requests.length = 0;
+  await sh(`curl -sS 'http://${rs}/indexnow?key=not-the-key-of-it&url=http://${host}/news.html'; echo`);
+  say(`The web server was asked for: ${site.requests.join(', ')}`);
+  await sh(`curl -sS 'http://${rs}/indexnow?key=${KEY}&url=http://www.example.org/'; echo`);
+
+  title('Done');
+  await sh('lccrs show --pid=7');
+  scene.sayTheEnd();
+}
+
+/** Waits for the next change of the consumer. @throws Error when it does not come */
+async function comes({ dir }, push, what) {
+  const linesNow = () => {
+    try {
+      return readFileSync(join(dir, 'changes.jsonl'), 'utf8').split('\n').slice(0, -1);
+    } catch {
+      return [];
+    }
+  };
+  const before = linesNow().length;
+  await push();
+  const pushedAt = Date.now();
+  let line;
+  while ((line = linesNow()[before]) === undefined) {
+    if (Date.now() - pushedAt > LONGEST_MS) throw new Error('the change does not come');
+    await later(20);
+  }
+  if (!line.includes(what)) throw new Error(`${line} is no ${what}`);
+  const tookMs = Date.now() - pushedAt;
+  say(
+    `After ${tookMs < SOON_MS ? 'less than 2 seconds' : `${Math.ceil(tookMs / 1000)} seconds`} the consumer has: ${line}`,
+  );
+}
+
+function later(ms) {
+  return new Promise(resolve => setTimeout(resolve, ms));
+}
