@@ -56,6 +56,8 @@ export async function showPush(scene) {
   await sh(`curl -sS 'http://${rs}/indexnow?key=${KEY}&url=http://www.example.org/'; echo`);
 
   title('Done');
+  // What is refused is gathered for a second.
+  await later(1500);
   await sh('lccrs show --pid=7');
   scene.sayTheEnd();
 }
