@@ -149,6 +149,7 @@ const THINGS: readonly [name: string, kind: 'file' | 'folder' | 'socket', path: 
   ['qm-bm.sock', 'socket', 'run/qm-bm.sock'],
   ['qm-rs.sock', 'socket', 'run/qm-rs.sock'],
   ['uns-door.sock', 'socket', 'run/uns-door.sock'],
+  ['uns-push.sock', 'socket', 'run/uns-push.sock'],
   ['spider.sock', 'socket', 'run/spider.sock'],
   ['bm.sock', 'socket', '../../../run/lcc-bm/bm.sock'],
   ['lccd-qm.ctl.sock', 'socket', 'run/lccd-qm.ctl.sock'],
