@@ -120,11 +120,6 @@ export class Thread<Q, A> {
     this.#port.postMessage(told);
   }
 
-  /** Ends it, whatever it does; it is lost when it has ended. */
-  kill(): void {
-    void this.#worker.terminate();
-  }
-
   /**
    * Waits for the next answer without the event loop, which could not tell that the thread has ended: hence
    * the patience.
@@ -148,10 +143,13 @@ export class Thread<Q, A> {
     this.#rest();
   }
 
-  /** Ends it at once, in the middle of what it does; its owner hears that it is lost. */
-  kill(reason: Error): void {
+  /**
+   * Ends it at once, in the middle of what it does.
+   * @param reason its owner hears at once that it is lost; left out: when it has ended
+   */
+  kill(reason?: Error): void {
     void this.#worker.terminate();
-    this.#lose(reason);
+    if (reason !== undefined) this.#lose(reason);
   }
 
   #hear(reply: Reply<A>): void {
