@@ -1,4 +1,5 @@
-// Pushes: a site without any of our commands says by IndexNow what has changed, and a consumer hears of it at once.
+// Pushes: a site without any of our commands says by IndexNow what has changed, and a consumer hears of it at once, by curl
+// on both sides.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { say, show, title } from './scene.mjs';
@@ -16,13 +17,14 @@ export async function showPush(scene) {
   const host = `127.0.0.1:${site.port}`;
   const uns = `127.0.0.1:${await scene.freePort(9000)}`;
   const rs = `127.0.0.1:${await scene.freePort(9080)}`;
+  const feed = `127.0.0.1:${await scene.freePort(9011)}`;
 
   title('A site with a plugin, and an LCC that listens');
   say(`A small web server serves it on http://${host}/; all files of this demo are below ${dir}.`);
   mkdirSync(join(dir, 'lcc'), { mode: 0o750 });
   writeFileSync(
     join(dir, 'lcc/lcc.toml'),
-    `[rs]\nlisten = ["${rs}"]\nurl = "http://${rs}/"\nports = ["${site.port}"]\n[push]\nurl_interval_ms = "1s"\n`,
+    `[rs]\nlisten = ["${rs}"]\nurl = "http://${rs}/"\nports = ["${site.port}"]\n[push]\nurl_interval_ms = "1s"\n[cu]\nhttp_listen = ["${feed}"]\nanonymous = true\n`,
   );
   await sh('cat lcc/lcc.toml');
   scene.startLcc([`--listen=${uns}`, '--allow-address=127.0.0.0/8']);
@@ -32,7 +34,7 @@ export async function showPush(scene) {
   await sh(`echo ${KEY} >site/${KEY}.txt`);
 
   title('A consumer waits for changes');
-  const follow = 'lccq --follow --cursor=consumer.cursor --format=jsonl --fields=op,curl,md5 >>changes.jsonl';
+  const follow = `curl -N -sS -H 'Accept: text/event-stream' 'http://${feed}/changes?fields=op,curl,md5' >changes.txt`;
   show(`${follow} &`);
   scene.start('bash', ['-c', `exec ${follow}`], 'consumer.log');
 
@@ -66,7 +68,8 @@ export async function showPush(scene) {
 async function comes({ dir }, push, what) {
   const linesNow = () => {
     try {
-      return readFileSync(join(dir, 'changes.jsonl'), 'utf8').split('\n').slice(0, -1);
+      const text = readFileSync(join(dir, 'changes.txt'), 'utf8');
+      return [...text.matchAll(/^data: (.*)\n/gm)].map(([, line]) => line);
     } catch {
       return [];
     }
