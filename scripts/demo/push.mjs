@@ -1,5 +1,5 @@
-// Pushes: a site without any of our commands says by IndexNow what has changed, and a consumer hears of it at once, by curl
-// on both sides.
+// Pushes: a site without any of our commands says by IndexNow, or by a ping, what has changed, and a consumer hears of it at
+// once, by curl on both sides.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { say, show, title } from './scene.mjs';
@@ -40,15 +40,29 @@ export async function showPush(scene) {
 
   title('The plugin pushes');
   const push = path => sh(`curl -sS 'http://${rs}/indexnow?key=${KEY}&url=http://${host}/${path}'; echo`);
-  await comes(scene, () => push('news.html'), '"op":"upsert"');
+  await comes(scene, () => push('news.html'), 'upsert', 'news.html');
   say('The page changes, and is pushed once more:');
   await sh('sed -i s/quokka/wombat/ site/news.html');
   await later(1000);
-  await comes(scene, () => push('news.html'), '"op":"upsert"');
+  await comes(scene, () => push('news.html'), 'upsert', 'news.html');
   say('It is taken off, and the plugin says so in the same way: what the site answers decides.');
   await sh('rm site/news.html');
   await later(1000);
-  await comes(scene, () => push('news.html'), '"op":"delete"');
+  await comes(scene, () => push('news.html'), 'delete', 'news.html');
+
+  title('A weblog pings');
+  say(
+    'It has a feed, which is listed once, and tells of its posts as WordPress does: by a ping that says no more than "news".',
+  );
+  writeFileSync(join(dir, 'site/first.html'), '<h1>The first post</h1>\n');
+  writeFileSync(join(dir, 'site/feed.xml'), feedOf(host, ['first.html']));
+  await comes(scene, () => sh(`lccrs feed add --pid=7 http://${host}/feed.xml`), 'upsert', 'first.html');
+  say('A post is published:');
+  writeFileSync(join(dir, 'site/second.html'), '<h1>The second post</h1>\n');
+  writeFileSync(join(dir, 'site/feed.xml'), feedOf(host, ['second.html', 'first.html']));
+  await sh('cat site/feed.xml');
+  const ping = `curl -sS -w '%{http_code}\\n' -d hub.mode=publish -d hub.url=http://${host}/feed.xml http://${rs}/ping`;
+  await comes(scene, () => sh(ping), 'upsert', 'second.html');
 
   title('Somebody else pushes');
   say('The key of another site, or none, has nothing fetched but the file of the key:');
@@ -64,8 +78,8 @@ export async function showPush(scene) {
   scene.sayTheEnd();
 }
 
-/** Waits for the next change of the consumer. @throws Error when it does not come */
-async function comes({ dir }, push, what) {
+/** Waits for a change that the consumer has. @throws Error when it does not come */
+async function comes({ dir }, push, op, path) {
   const linesNow = () => {
     try {
       const text = readFileSync(join(dir, 'changes.txt'), 'utf8');
@@ -78,15 +92,21 @@ async function comes({ dir }, push, what) {
   await push();
   const pushedAt = Date.now();
   let line;
-  while ((line = linesNow()[before]) === undefined) {
-    if (Date.now() - pushedAt > LONGEST_MS) throw new Error('the change does not come');
+  const isMeant = one => one.includes(`"op":"${op}"`) && one.includes(path);
+  while ((line = linesNow().slice(before).find(isMeant)) === undefined) {
+    if (Date.now() - pushedAt > LONGEST_MS) throw new Error(`${op} of ${path} does not come`);
     await later(20);
   }
-  if (!line.includes(what)) throw new Error(`${line} is no ${what}`);
   const tookMs = Date.now() - pushedAt;
-  say(
-    `After ${tookMs < SOON_MS ? 'less than 2 seconds' : `${Math.ceil(tookMs / 1000)} seconds`} the consumer has: ${line}`,
+  const took = tookMs < SOON_MS ? 'less than 2 seconds' : `${Math.ceil(tookMs / 1000)} seconds`;
+  say(`After ${took} the consumer has: ${line}`);
+}
+
+function feedOf(host, pages) {
+  const items = pages.map(
+    page => `<item><title>${page}</title><link>http://${host}/${page}</link><guid>${page}</guid></item>`,
   );
+  return `<?xml version="1.0"?>\n<rss version="2.0"><channel><title>News</title><link>http://${host}/</link>\n${items.join('\n')}\n</channel></rss>\n`;
 }
 
 function later(ms) {
