@@ -1,5 +1,5 @@
 /** The common part of the JSON API: bodies, the network of a client, how a pair is shown. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Registration } from '../db/rs/registrations.js';
@@ -12,6 +12,7 @@ import type { WrittenWishes } from './wishes.js';
 /** Bindings that @hono/node-server hands on. */
 export interface NodeBindings {
   incoming: IncomingMessage;
+  outgoing: ServerResponse;
 }
 type PairOptions = Pick<RsOptions, 'uns' | 'limits'>;
 

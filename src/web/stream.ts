@@ -16,6 +16,8 @@ export interface StreamAnswer {
   /** Content-Type. */
   type: string;
   headers?: OutgoingHttpHeaders;
+  /** It is compressed already. */
+  isPacked?: true;
   /** An empty piece: all before it is to arrive now. Its errors cut the answer. */
   body: AsyncIterable<string | Uint8Array>;
 }
@@ -35,13 +37,14 @@ interface StreamParts {
 export async function sendStream(
   request: IncomingMessage,
   response: ServerResponse,
-  { type, headers = {}, body }: StreamAnswer,
+  { type, headers = {}, isPacked, body }: StreamAnswer,
   parts: StreamParts,
 ): Promise<void> {
   const pieces = body[Symbol.asyncIterator]();
   try {
     const first = request.method === 'HEAD' ? undefined : await pieces.next();
-    const zip = first !== undefined && takesGzip(request) ? createGzip(GZIP) : undefined;
+    const zips = first !== undefined && isPacked !== true && takesGzip(request);
+    const zip = zips ? createGzip(GZIP) : undefined;
     response.setHeader('content-type', type).appendHeader('vary', 'accept-encoding');
     if (zip !== undefined) response.setHeader('content-encoding', 'gzip');
     response.writeHead(200, headers);

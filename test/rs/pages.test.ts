@@ -99,7 +99,7 @@ test('the commands come from here: the package of the build, with the line that 
   for (const path of ['/base/', '/base/register'])
     assert.ok(
       (await ask(path)).html.includes(
-        `<pre tabindex="0" aria-label="the line that installs the commands">${line}</pre>`,
+        `<pre tabindex="0" aria-label="the line that installs the commands: any machine that has Node 20.19 or later">${line}</pre>`,
       ),
       path,
     );

@@ -1,5 +1,4 @@
 /** The pages that everybody may open, and those of providers, put together. */
-import { readFile } from 'node:fs/promises';
 import type { Account } from '../account.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RunningMail } from '../mail/start.js';
@@ -13,7 +12,7 @@ import type { PairSecrets } from './pair.js';
 import { QmAnswers } from './qm-answers.js';
 import { SessionCookie } from './session-gate.js';
 import { ShownOnce } from './shown-once.js';
-import { installStep, SITE_PACKAGE, sitePackageFile } from './site-package.js';
+import { installStep, servePackages, sitePackages } from './site-packages.js';
 import { shellOf, type ShellOptions } from './shell.js';
 
 export interface PagesOptions
@@ -41,12 +40,9 @@ export function pagesOf(parts: PagesOptions) {
   const { maxBodyBytes, failed } = parts;
   const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, maxBodyBytes, failed });
   const { app, page, base } = shell;
-  const file = sitePackageFile();
-  const install = installStep(url, file);
-  if (file !== undefined)
-    app.get(`/${SITE_PACKAGE}`, async c =>
-      c.body(await readFile(file), 200, { 'content-type': 'application/gzip', 'cache-control': 'no-cache' }),
-    );
+  const packages = sitePackages();
+  const install = installStep(url, packages);
+  servePackages(app, packages, clock);
   const cookie = new SessionCookie('provider', url);
   app.route('/', loginPages({ sessions, cookie, account, view, options, base, page }));
   const pairSecrets = new ShownOnce<PairSecrets>(clock);
