@@ -36,7 +36,11 @@ export const command: CommandSpec = {
       flags: '--type <TYPE>',
       help: 'content type of the ids; without it they are paths of pages, or absolute urls',
     },
-    { flags: '--stdin <FORMAT>', help: 'requests from standard input: tsv, jsonl or urls' },
+    {
+      flags: '--stdin <FORMAT>',
+      help: 'requests from standard input: tsv, jsonl or urls',
+      choices: Object.keys(LINE_FORMATS),
+    },
     { flags: '--soft', help: 'have the pages replaced by new ones, instead of deleted' },
     { flags: '--force', help: 'delete also those pages that a soft rule would have replaced' },
     {

@@ -26,7 +26,11 @@ export const command: CommandSpec = {
     { flags: '--pwd <X>', help: 'password; other users can see it while it is typed, so rather:' },
     { flags: '--pwdfile <FILE>', help: 'file whose first line is the password (else $LCC_PWD)' },
     { flags: '--urlprefix <URL>', help: 'put in front of every url that has no scheme' },
-    { flags: '--set <KIND>', help: 'full: all there is; partial: changes (default: as the input says)' },
+    {
+      flags: '--set <KIND>',
+      help: 'full: all there is; partial: changes (default: as the input says)',
+      choices: ['full', 'partial'],
+    },
     { flags: '--allow-empty', help: 'let a full set without a single url remove everything' },
     { flags: '--status', help: 'send nothing; print what the UNS says' },
     { flags: '--dry-run', help: 'connect to nobody; print the set that would be sent' },

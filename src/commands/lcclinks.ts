@@ -33,6 +33,7 @@ export const command: CommandSpec = {
     {
       flags: '--nofollow <WHICH>',
       help: 'which nofollow counts: all, page (not that of links), none',
+      choices: ['all', 'page', 'none'],
       default: 'all',
     },
     {

@@ -45,7 +45,12 @@ export const command: CommandSpec = {
       flags: '--no-deleted',
       help: 'no deletions (without --since, --cursor and --follow there are none anyway)',
     },
-    { flags: '--format <NAME>', help: `one of ${FORMAT_NAMES.join(', ')}`, default: 'xml' },
+    {
+      flags: '--format <NAME>',
+      help: `one of ${FORMAT_NAMES.join(', ')}`,
+      default: 'xml',
+      choices: FORMAT_NAMES,
+    },
     {
       flags: '--fields <NAMES>',
       help: 'fields to print, separated by commas (xml, jsonl, chunks, tsv, csv)',
@@ -54,10 +59,12 @@ export const command: CommandSpec = {
     {
       flags: '--text [WHICH]',
       help: 'with title and text of the content instead (jsonl): readable (the default), or all words',
+      choices: ['readable', 'all'],
     },
     {
       flags: '--markdown [WHICH]',
       help: 'with the content as Markdown instead (jsonl, tar): readable (the default), or all of it',
+      choices: ['readable', 'all'],
     },
     { flags: '--chunk-size <N>', help: 'characters of a piece at most (chunks)' },
     { flags: '--limit <N>', help: 'at most N records; a cursor stops there too' },

@@ -66,7 +66,7 @@ export const command: CommandSpec = {
   summary:
     'Sites that register by themselves: list, show, approve, refuse, audit, backup; their feeds; operators of their pages, mail.',
   operands:
-    'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add|rm NAME|operator list|feed add|rm URL|feed list|mail',
+    'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add NAME|operator rm NAME|operator list|feed add URL|feed rm URL|feed list|mail',
   options: [
     { flags: '--all', help: 'list: those that are over as well' },
     {

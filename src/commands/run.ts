@@ -31,6 +31,8 @@ export interface OptionSpec {
   once?: boolean;
   /** The setting that it is: given, it wins over the file. */
   sets?: SettingKey;
+  /** Its values, where there are few: for completions, which shells offer. */
+  choices?: readonly string[];
 }
 
 /** Option values by camel-cased name: what commander gives. */

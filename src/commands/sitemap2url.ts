@@ -18,6 +18,7 @@ export const command: CommandSpec = {
       flags: '--lastmod <HOW>',
       help: 'trust: times in sitemaps say what changed; ignore: they do not',
       default: 'trust',
+      choices: ['trust', 'ignore'],
     },
     { flags: '--revisit <TIME>', help: 'have urls without a time that counts asked for once in that time' },
     { flags: '--images', help: 'list the images of pages as well' },
