@@ -22,6 +22,8 @@ PACKAGES=(
   apache2-utils varnish varnish-modules # rails of cache clearing
   # A browser, and pages of many kinds that it shows: the text of pages is compared with what is seen of them.
   chromium apache2-doc debian-policy git-doc imagemagick-6-doc postgresql-doc-15 sqlite3-doc
+  fish zsh                       # shells, whose completions are asked
+  lintian                        # Debian packages
   e2fsprogs mount xfsprogs       # disks of tests, whose power is cut
   sqlite3                        # the documents' SQL, FTS5
   # The indexers that lccq feeds, each with what searches it; Sphinx answers to a MariaDB client.

@@ -19,7 +19,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { writeCpPackage } from './cp-package.mjs';
+import { shellCommands, writeCompletions } from './completions.mjs';
+import { CP_COMMANDS, writeCpPackage } from './cp-package.mjs';
 import { noticesOf } from './notices.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -41,7 +42,7 @@ const lazyModules = {
   name: 'lazy-modules',
   setup(bundle) {
     const lazy =
-      /^node:(child_process|crypto|dgram|http|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads|zlib)$/;
+      /^node:(child_process|crypto|dgram|http|https|net|os|readline|sea|stream|tls|tty|v8|vm|worker_threads|zlib)$/;
     bundle.onResolve({ filter: lazy }, ({ path, namespace }) =>
       namespace === 'lazy' ? { path, external: true } : { path, namespace: 'lazy' },
     );
@@ -70,13 +71,14 @@ const withoutUndiciHttp2 = {
   },
 };
 
+rmSync(join(root, 'dist/lib'), { recursive: true, force: true });
 mkdirSync(outDir, { recursive: true });
 for (const old of readdirSync(outDir)) rmSync(join(outDir, old), { recursive: true });
 writeFileSync(join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
 
 /**
- * What starts with cached code, since it is started often or for little: the filters, lccq, lcclinks and the robot; with the
- * arguments and the input of its usual work below SCRATCH.
+ * What starts with cached code, since it is started often or for little: the commands of a site, lccq, lcclinks and the robot; with
+ * the arguments and the input of its usual work below SCRATCH.
  */
 const SITE = `<?lcc from="build"?>
 <url curl="a.html" mimetype="text/html" len="1" mtime="2026-11-20T10:13:01Z"/>
@@ -86,6 +88,15 @@ const USUAL_WORK = {
   file2url: [['--docroot=SCRATCH', '--', 'SCRATCH/page.html'], SITE],
   lcccpstate: [['--statefile=SCRATCH/state', '--quiet', '--commit-now'], SITE],
   lcccp: [['--dry-run', '--quiet'], SITE],
+  sitemap2url: [
+    ['--quiet', '-'],
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://a/</loc></url></urlset>',
+  ],
+  feed2url: [
+    ['--quiet', '-'],
+    '<rss version="2.0"><channel><title>a</title><link>http://a/</link><item><link>http://a/b</link></item></channel></rss>',
+  ],
+  lccregister: [['--help'], ''],
   lccq: [['--cursor=SCRATCH/cursor'], ''],
   lcclinks: [
     ['--assets'],
@@ -151,14 +162,46 @@ const bundles = await Promise.all([
   bundle('look-worker.cjs', `import { serveLooks } from '../qm/look-thread.js';\nserveLooks();\n`),
   bundle('robot-worker.cjs', `import { serveRobot } from '../bot/robot-thread.js';\nserveRobot();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
+  // Of the executable that has all commands of a site in it (scripts/pack).
+  bundle('lcc-cp.main.cjs', `import { launchSite } from './lcc-cp.js';\nlaunchSite();\n`),
   bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),
 ]);
+
+/** The library, one module with the code of all packages that it uses but SQLite, which is compiled. */
+const library = await build({
+  entryPoints: [join(root, 'src/index.ts')],
+  outfile: join(root, 'dist/lib/index.js'),
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  // Packages in it that are CommonJS load parts of Node by that name.
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
+  },
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+});
+
+/** Its types: the declarations that the compiler has written, as far as the first one leads. */
+function copyTypes(name, seen = new Set()) {
+  if (seen.has(name)) return;
+  seen.add(name);
+  const text = readFileSync(join(root, 'dist/src', name), 'utf8');
+  const target = join(root, 'dist/lib', name);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
+  for (const [, to] of text.matchAll(/(?:from|import\()\s*'(\.[^']+)\.js'/g))
+    copyTypes(join(dirname(name), `${to}.d.ts`), seen);
+}
+if (tsc.status === 0) copyTypes('index.d.ts');
 
 writeFileSync(
   join(outDir, 'THIRD-PARTY.txt'),
   noticesOf(
     root,
-    bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+    [...bundles, library].flatMap(({ metafile }) => Object.keys(metafile.inputs)),
   ),
 );
 
@@ -179,6 +222,9 @@ for (const [name, [args, input]] of Object.entries(USUAL_WORK)) {
   const made = spawn(
     process.execPath,
     [
+      // The same input makes the same code.
+      '--predictable',
+      '--random-seed=1',
       join(root, 'scripts/code-cache.cjs'),
       join(outDir, `${name}.bundle.cjs`),
       ...args.map(arg => arg.replace('SCRATCH', scratch)),
@@ -211,4 +257,6 @@ function notLoaded(error) {
   }
 }
 writeCpPackage();
+if (tsc.status === 0)
+  writeCompletions(join(root, 'dist/completions'), await shellCommands(root), CP_COMMANDS);
 process.exit(tsc.status ?? 1);

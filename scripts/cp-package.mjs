@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const target = join(root, 'dist/lcc-cp');
 
-const CP_COMMANDS = ['file2url', 'sitemap2url', 'feed2url', 'lcccpstate', 'lcccp', 'lccregister'];
+export const CP_COMMANDS = ['file2url', 'sitemap2url', 'feed2url', 'lcccpstate', 'lcccp', 'lccregister'];
 /** What the manuals of these refer to is there as well. */
-const MANUALS = [
+export const CP_MANUALS = [
   'file2url.1',
   'sitemap2url.1',
   'feed2url.1',
@@ -48,11 +48,11 @@ export function writeCpPackage() {
     mkdirSync(join(target, folder), { recursive: true });
   const copy = path => copyFileSync(join(root, path), join(target, path));
   for (const name of [...CP_COMMANDS, 'not-built.cjs', 'package.json']) copy(`bin/${name}`);
-  for (const name of CP_COMMANDS) copy(`dist/bin/${name}.cjs`);
-  // Those that start with cached code.
-  for (const name of ['file2url', 'lcccpstate', 'lcccp']) copy(`dist/bin/${name}.bundle.cjs`);
+  // Cached code is of one Node: without it a bundle is started as it is.
+  for (const name of CP_COMMANDS)
+    copyFileSync(join(root, `dist/bin/${name}.bundle.cjs`), join(target, `dist/bin/${name}.cjs`));
   for (const name of ['hash-worker.cjs', 'package.json']) copy(`dist/bin/${name}`);
-  for (const page of MANUALS) copy(`man/${page}`);
+  for (const page of CP_MANUALS) copy(`man/${page}`);
   copy('examples/cron');
   copy('LICENSE');
   copy('dist/bin/THIRD-PARTY.txt');
@@ -64,7 +64,7 @@ export function writeCpPackage() {
       'What a site needs to tell a Local Content Cache what changed: file2url, sitemap2url, feed2url, lcccpstate, lcccp.',
     license,
     bin: Object.fromEntries(CP_COMMANDS.map(name => [name, `bin/${name}`])),
-    man: MANUALS.map(page => `man/${page}`),
+    man: CP_MANUALS.map(page => `man/${page}`),
     files: ['bin', 'dist', 'man', 'examples'],
     engines,
   };

@@ -9,7 +9,8 @@
  * thread owes is the owner's to do; a new thread may be started. The thread's side is `serveThread`, or
  * `talkInThread`, in a bundle of its own (scripts/build.mjs).
  */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { getAsset, isSea } from 'node:sea';
 import {
   MessageChannel,
   receiveMessageOnPort,
@@ -62,7 +63,10 @@ export class Thread<Q, A> {
     const start: ThreadStart = { data: options.data, port: port2, answers: this.#answers };
     this.#options = options;
     this.#port = port1;
-    this.#worker = new Worker(options.script, {
+    // An executable that is alone (docs/design/packages.md) has it inside.
+    const inside = isSea() ? getAsset(basename(options.script), 'utf8') : undefined;
+    this.#worker = new Worker(inside ?? options.script, {
+      eval: inside !== undefined,
       workerData: start,
       transferList: [port2],
       // The thread's files are closed as soon as they are read or written: Node need not note each for its

@@ -63,6 +63,8 @@ function pushes(bin: string, state: string): void {
 }
 
 const cp = packed(join(ROOT, 'dist/lcc-cp'));
+/** Names in the whole package. */
+const { names: wholeNames } = packed(ROOT, '--dry-run');
 
 test('the package for sites has the commands of a site, their manual, no dependency and nothing to compile', () => {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'dist/lcc-cp/package.json'), 'utf8')) as Record<
@@ -73,13 +75,11 @@ test('the package for sites has the commands of a site, their manual, no depende
     assert.equal(manifest[key], undefined);
   assert.deepEqual(Object.keys(manifest['bin'] as object).sort(), COMMANDS);
   assert.ok(cp.names.length < 36, cp.names.join(' '));
-  for (const name of cp.names.filter(path =>
-    /\.bundle\.cjs$|worker|^dist\/bin\/(?:lccregister|\w+2url)\.cjs$/.test(path),
-  )) {
+  for (const name of cp.names.filter(path => /^dist\/bin\/.*\.cjs$/.test(path))) {
     const code = readFileSync(join(ROOT, 'dist/lcc-cp', name), 'utf8');
     const required = [...code.matchAll(/\brequire\d*\("([^".][^"]*)"\)/g)].map(([, module = '']) => module);
-    // undici has a name for it, and asks for it where it is used, which is not here.
-    const known = [...builtinModules, 'sqlite'];
+    // undici has a name for the first, and asks for it where it is used, which is not here. Both need their scheme.
+    const known = [...builtinModules, 'sqlite', 'sea'];
     const foreign = required.filter(module => !known.includes(module.replace(/^node:/, '')));
     assert.deepEqual(foreign, [], name);
   }
@@ -117,12 +117,12 @@ test('the package for sites is installed for everybody, with a manual that man f
 
 test('the build has made the same file, which lccd-rs serves, and the whole package has it', () => {
   assert.deepEqual(readFileSync(join(ROOT, 'dist/bin/lcc-cp.tgz')), readFileSync(cp.file));
-  assert.ok(packed(ROOT, '--dry-run').names.includes('dist/bin/lcc-cp.tgz'));
+  assert.ok(wholeNames.includes('dist/bin/lcc-cp.tgz'));
 });
 
 test('both packages have the notices of the packages whose code is in them', () => {
   assert.ok(cp.names.includes('dist/bin/THIRD-PARTY.txt'));
-  assert.ok(packed(ROOT, '--dry-run').names.includes('dist/bin/THIRD-PARTY.txt'));
+  assert.ok(wholeNames.includes('dist/bin/THIRD-PARTY.txt'));
   const notices = readFileSync(join(ROOT, 'dist/bin/THIRD-PARTY.txt'), 'utf8');
   // Names of packages that are known to be in a bundle: what nearly every command loads, and what is loaded by a few.
   for (const name of ['commander', 'undici', 'hono', 'htmlparser2', 'saxes', 'smol-toml', 'ipaddr.js'])
@@ -140,8 +140,7 @@ test('both packages have the notices of the packages whose code is in them', () 
 });
 
 test('the whole package has neither tests nor benches, nor the folder of the package for sites', () => {
-  const { names } = packed(ROOT, '--dry-run');
-  const unwanted = names.filter(path => /^(?:dist\/)?(?:test|bench|lcc-cp|src\/.*\.test)\b/.test(path));
+  const unwanted = wholeNames.filter(path => /^(?:dist\/)?(?:test|bench|lcc-cp|src\/.*\.test)\b/.test(path));
   assert.deepEqual(
     unwanted.filter(path => !path.startsWith('src/')),
     [],
@@ -149,9 +148,34 @@ test('the whole package has neither tests nor benches, nor the folder of the pac
   for (const path of [
     'bin/lccd',
     'dist/bin/lccd.cjs',
-    'dist/src/index.js',
-    'dist/src/index.d.ts',
+    'dist/lib/index.js',
+    'dist/lib/index.d.ts',
+    'dist/completions/bash/lcc',
+    'examples/systemd/lccd.service',
     'man/lcc.7',
   ])
-    assert.ok(names.includes(path), path);
+    assert.ok(wholeNames.includes(path), path);
+});
+
+test('the whole package has what is run and its manual, and of packages only those that are loaded by name', () => {
+  const parts =
+    /^(bin|dist\/bin|dist\/lib|dist\/completions|man|examples)\/|^(README\.md|LICENSE|package\.json)$/;
+  assert.deepEqual(
+    wholeNames.filter(path => !parts.test(path) || /\.bundle\.cjs\.|\.main\.cjs$/.test(path)),
+    [],
+  );
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>;
+  const installed = [
+    ...Object.keys(manifest['dependencies'] ?? {}),
+    ...Object.keys(manifest['optionalDependencies'] ?? {}),
+  ];
+  assert.deepEqual(installed, ['prom-client', 'better-sqlite3', 'better-sqlite3-13']);
+  for (const name of wholeNames.filter(path => /^dist\/(bin|lib)\/.*\.c?js$/.test(path))) {
+    const code = readFileSync(join(ROOT, name), 'utf8');
+    const loaded = [...code.matchAll(/(?:\brequire\d*\(|^import [^\n]*\bfrom |\bimport\()"([^".][^"]*)"/gm)];
+    const foreign = loaded
+      .map(([, module = '']) => module.replace(/^node:/, ''))
+      .filter(module => ![...builtinModules, 'sqlite', 'sea', ...installed].includes(module));
+    assert.deepEqual(foreign, [], name);
+  }
 });
