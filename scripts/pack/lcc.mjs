@@ -63,11 +63,17 @@ export function packLcc({ root, out, work, node, version, epoch, isFast, shell, 
     }
   };
 
-  tree.copy(node, `${LIB}/node`, 0o755);
+  // Not `node`, which another package may bring: checks of packages look for that one.
+  tree.copy(node, `${LIB}/lcc-node`, 0o755);
   tree.write(`${LIB}/package.json`, `${JSON.stringify({ name: 'lcc', version, type: 'commonjs' })}\n`);
   tree.copy(join(root, 'scripts/pack/debian/system.cjs'), `${LIB}/system.cjs`);
   for (const { name } of shell) {
-    const lines = [`#!/${LIB}/node`, "require('../system.cjs');", `require('../dist/bin/${name}.cjs');`, ''];
+    const lines = [
+      `#!/${LIB}/lcc-node`,
+      "require('../system.cjs');",
+      `require('../dist/bin/${name}.cjs');`,
+      '',
+    ];
     tree.write(`${LIB}/bin/${name}`, lines.join('\n'), 0o755);
     tree.link(`../lib/lcc/bin/${name}`, `usr/bin/${name}`);
   }

@@ -122,8 +122,11 @@ export class Machine {
   /** In the place of systemd: starts and stops services as their units say, and says so in /run/units.log. */
   bringUnits(): void {
     this.does('mkdir -p /run/systemd/system');
-    this.write('/usr/local/sbin/systemctl', UNITS, 0o755);
-    this.does('ln -s systemctl /usr/local/sbin/deb-systemd-invoke');
+    // Where apt has dpkg look for them.
+    for (const name of ['systemctl', 'deb-systemd-invoke']) {
+      this.does(`rm -f /usr/bin/${name}`);
+      this.write(`/usr/bin/${name}`, UNITS, 0o755);
+    }
   }
 
   async remove(): Promise<void> {
@@ -159,7 +162,7 @@ def start(unit):
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind(notify)
     os.chmod(notify, 0o666)
-    listener.settimeout(60)
+    listener.settimeout(0.2)
     env = {'PATH': '/usr/sbin:/usr/bin', 'NOTIFY_SOCKET': notify}
     for line in values(unit, 'Environment'): env.update(pair.split('=', 1) for pair in line.split())
     groups = [name for line in values(unit, 'SupplementaryGroups') for name in line.split()]
@@ -167,7 +170,11 @@ def start(unit):
     child = subprocess.Popen(['setsid'] + how + one('ExecStart').split(), env=env, umask=int(one('UMask'), 8), cwd='/', stdin=subprocess.DEVNULL,
                              stdout=open(f'/run/{unit}.log', 'a'), stderr=subprocess.STDOUT)
     open(f'/run/{unit}.pid', 'w').write(str(child.pid))
-    while b'READY=1' not in listener.recv(4096): pass
+    said = b''
+    while b'READY=1' not in said:
+        if child.poll() is not None: sys.exit(f'{unit} has ended: ' + open(f'/run/{unit}.log').read()[-2000:])
+        try: said = listener.recv(4096)
+        except TimeoutError: pass
     log(f'start {unit}')
 def stop(unit):
     pid = pid_of(unit)
