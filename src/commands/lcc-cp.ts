@@ -12,7 +12,7 @@ import { errnoOf, EXIT } from '../lib/errors.js';
 import { writeFully } from '../lib/stdio.js';
 import { VERSION } from './version.js';
 
-/** What each command does, by its name. */
+/** Each command, with a line that says what it does. */
 type Summaries = Readonly<Record<string, string>>;
 
 /** Runs what the executable is called as; for its main script. */
@@ -30,7 +30,7 @@ export function launchSite(): void {
   }
 }
 
-/** What is said where no command is named. @returns the exit status */
+/** Help, or a complaint, where no command is named. @returns the exit status */
 function sayWithout(word: string, summaries: Summaries): number {
   const print = (text: string) => writeFully(1, Buffer.from(text), 'standard output');
   const names = Object.keys(summaries);

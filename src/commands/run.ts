@@ -31,7 +31,7 @@ export interface OptionSpec {
   once?: boolean;
   /** The setting that it is: given, it wins over the file. */
   sets?: SettingKey;
-  /** Its values, where there are few: for completions, which shells offer. */
+  /** All values, where there are few: shells offer them. */
   choices?: readonly string[];
 }
 

@@ -16,7 +16,7 @@ export interface StreamAnswer {
   /** Content-Type. */
   type: string;
   headers?: OutgoingHttpHeaders;
-  /** It is compressed already. */
+  /** The body is compressed already. */
   isPacked?: true;
   /** An empty piece: all before it is to arrive now. Its errors cut the answer. */
   body: AsyncIterable<string | Uint8Array>;
