@@ -44,9 +44,10 @@ export async function restore(context: CommandContext, dir: string): Promise<Exi
       ...fsckPlaces(config),
       repair: true,
       restored: !moved,
-      storeLost: false,
+      // The store is another one, where nothing waits to be deleted: files without rows go at once.
+      storeLost: true,
       startEmpty: false,
-      removeOrphans: false,
+      removeOrphans: true,
       recheck: false,
       quick: true,
       nowMs: () => context.clock.nowMs(),
@@ -55,10 +56,13 @@ export async function restore(context: CommandContext, dir: string): Promise<Exi
       found: ({ kind, where, what, repaired: isRepaired }) => {
         if (!isRepaired || context.verbose) context.say(`${kind} ${where}: ${what}`);
       },
-      note: message => context.say(message),
+      note: message => {
+        if (context.verbose) context.say(message);
+      },
       advance: context.progress('rows'),
     },
   );
+  if (!moved) context.say('every provider is asked for a full set, every content user begins again');
   const left = found - repaired;
   const end = left === 0 ? 'start lccd' : `${amount(left, 'fault')} left: see lccfsck`;
   context.say(

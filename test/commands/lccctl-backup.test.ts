@@ -82,6 +82,7 @@ describe('a backup', () => {
     await lcc.run(`lccq --cursor=${lcc.home}/index.cursor -- cat`);
     await lcc.deliver('partial', [urlTag('d', ' op="delete"')]);
     await lcc.idle();
+    await lcc.freed();
     await lcc.run('lccctl pause -q');
     await lcc.deliver('partial', [urlTag('later')]);
     site.pages.set('/later', 'page later');
@@ -168,7 +169,7 @@ describe('a backup', () => {
   /** Contents, where readers find them. */
   const pagesOf = (of: Lcc) => of.run('lccq --format=tar | tar -xO');
 
-  it('has content that lccd.store has elsewhere, and is restored to where that is', async () => {
+  longIt('has content that lccd.store has elsewhere, and is restored to where that is', async () => {
     lcc = new Lcc(`${site.url}/`);
     const big = join(lcc.dir, 'big');
     lcc.configure(`lccd.store = "${big}"`);

@@ -17,6 +17,7 @@ import { SCHEMA_VERSION } from '../../db/sqlite/open.js';
 import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
 import { LccError } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
+import { OWN_FILES } from '../leftovers.js';
 import { syncDisk } from './backup.js';
 import { BACKUP_FILE, readBackupFile, type BackupFacts } from './facts.js';
 import { TreeCopy } from './tree.js';
@@ -50,6 +51,7 @@ export async function restore({ dir, home, moved }: RestoreOptions): Promise<Bac
     requireEmpty(home.store);
     markRestoring(home.db, which);
   }
+  forgetNames(home.store);
   step('restore.begun');
   const tree = new TreeCopy(dir, home.dir);
   const rest = tree.below('', path => !/^(?:store$|lcc\.db$)/.test(path) && path !== BACKUP_FILE);
@@ -57,8 +59,7 @@ export async function restore({ dir, home, moved }: RestoreOptions): Promise<Bac
   step('restore.files.copied');
   if (existsSync(join(dir, 'store'))) {
     new TreeCopy(join(dir, 'store'), home.store).below('', undefined, true);
-    const names = join(home.store, 'names.db');
-    if (!existsSync(names)) new NamesDb(names, beyondIdsIn(home.store)).close();
+    new NamesDb(join(home.store, 'names.db'), beyondIdsIn(home.store)).close();
   }
   await syncDisk(home.store);
   await syncDisk(home.dir);
@@ -92,6 +93,14 @@ function checkedFacts(dir: string, moved: boolean): BackupFacts {
       `${dir}: made while the LCC ran, and lacks what came since; leave out --moved, or stop lccd and take another one`,
     );
   return facts;
+}
+
+/** A Bot Manager that was started between two tries has made a store of its own here. @throws LccError
+ * `try.later` while it runs */
+function forgetNames(store: string): void {
+  const names = join(store, 'names.db');
+  if (existsSync(names)) new NamesDb(names, 0).close();
+  for (const name of readdirSync(store)) if (OWN_FILES.test(name)) rmSync(join(store, name));
 }
 
 function requireEmpty(dir: string, mayBeThere: (name: string) => boolean = () => false): void {
