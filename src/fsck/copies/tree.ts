@@ -17,7 +17,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../../lib/errors.js';
+import { errnoOf, LccError } from '../../lib/errors.js';
 
 /** Sockets of this run, and what belongs to databases and processes that are open. */
 const LEFT_OUT = /(?:^|\/)(?:lock|[^/]*\.lock|[^/]*\.tmp|[^/]*-(?:wal|shm|journal)|[^/]*\.last-\d+)$/;
@@ -91,6 +91,14 @@ export class TreeCopy {
       if (errno === 'EEXIST') return true;
       // Nobody takes a folder away, so it is the file.
       if (errno === 'ENOENT') return false;
+      if (errno === 'ENOSPC' || errno === 'EDQUOT')
+        throw new LccError(
+          'io.full',
+          `${to}: no room on its disk; free some, or name a folder on another one`,
+          {
+            cause: error,
+          },
+        );
       throw error;
     }
   }
