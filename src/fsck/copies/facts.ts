@@ -11,7 +11,7 @@ export interface BackupFacts {
   /** Version of the LCC, and number of the schema of its lcc.db. */
   version: string;
   schema: number;
-  /** It ran while it was copied. */
+  /** The LCC ran while it was copied. */
   live: boolean;
   /** RFC 3339. */
   began: string;

@@ -30,7 +30,7 @@ export interface RestoreOptions {
   moved: boolean;
 }
 
-/** What may be in the home before: settings for this machine, sockets. */
+/** Entries that a home may have before: settings for this machine, sockets. */
 const MAY_BE_THERE = ['lcc.toml', 'run'];
 
 /**
@@ -67,7 +67,7 @@ export async function restore({ dir, home, moved }: RestoreOptions): Promise<Bac
   const draft = `${home.db}.restoring`;
   tree.file('lcc.db', false, undefined, draft);
   await syncDisk(home.dir);
-  // Of a try that got further.
+  // An earlier try may have got further.
   for (const part of ['-wal', '-shm']) rmSync(home.db + part, { force: true });
   renameSync(draft, home.db);
   syncDirectory(home.dir);

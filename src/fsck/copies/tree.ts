@@ -124,7 +124,7 @@ export class TreeCopy {
   }
 }
 
-/** What root copies stays whose it was. */
+/** A copy that root makes stays whose the original is. */
 function giveTo(path: string, { uid, gid }: Stats): void {
   if (process.getuid?.() === 0) lchownSync(path, uid, gid);
 }
