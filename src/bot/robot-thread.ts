@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings/index.js';
 import { systemClock } from '../lib/clock.js';
 import type { Level, LogFields } from '../lib/log.js';
 import { talkInThread } from '../lib/thread.js';
-import type { FromRobot, ToRobot } from '../wire/near-robot.js';
+import type { FromRobot, ToRobot, Turn } from '../wire/near-robot.js';
 import type { BotStatus } from './figures.js';
 import { robotOf } from './start.js';
 
@@ -14,12 +14,12 @@ export interface RobotStart {
 }
 
 /** `end`: it gives up what it fetches, and ends. */
-export type RobotTold = ToRobot[] | 'end';
+export type RobotTold = Turn<ToRobot> | { end: true };
 
 export interface RobotSaid {
   /** As it is now. */
   status?: BotStatus;
-  said?: FromRobot[];
+  said?: Turn<FromRobot>;
   log?: [level: Level, event: string, fields?: LogFields];
 }
 
@@ -40,7 +40,7 @@ export function serveRobot(): void {
     };
     beat();
     return (told: RobotTold) => {
-      if (told !== 'end') return manager.hear(told);
+      if (typeof told === 'string' || !('end' in told)) return manager.hear(told);
       manager.close();
       // The thread ends; the process goes on.
       void robot.stop().then(() => process.exit());

@@ -22,7 +22,7 @@ import type { FetchInline, RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import { ownerOf } from '../wire/left-alone.js';
-import { NearManager, type FromRobot } from '../wire/near-robot.js';
+import { NearManager, type FromRobot, type Turn } from '../wire/near-robot.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { Fetched, FetchOutcome } from '../fetch/outcome.js';
 import { MemorySink, type Sink } from '../fetch/sink.js';
@@ -98,7 +98,7 @@ export class Robot {
   }
 
   /** Takes over the edge to the Bot Manager of whose process it is a thread. */
-  serveNear(say: (said: FromRobot[]) => void): NearManager {
+  serveNear(say: (said: Turn<FromRobot>) => void): NearManager {
     return this.#serve(handlers => new NearManager(say, handlers), 'Bot Manager', 'manager', {});
   }
 

@@ -151,8 +151,8 @@ class RobotThread {
   }
 
   #cut(thread: Thread<RobotTold, RobotSaid>): void {
-    thread.tell('end');
-    this.#services.clock.after(END_MS, () => thread.kill());
+    thread.tell({ end: true });
+    this.#services.clock.after(END_MS, () => thread.kill(new LccError('bug', 'killed, for it did not end')));
   }
 
   #lost(reason: Error): void {

@@ -1,6 +1,7 @@
 /**
- * The edge BM ↔ BOT (bm-bot.ts) where the robot is a thread of its Bot Manager: both sides say the same, as
- * objects instead of text, and what is said in one turn of the event loop crosses together. What waits at the
+ * The edge BM ↔ BOT (bm-bot.ts) where the robot is a thread of its Bot Manager: both sides say the same, and
+ * what is said in one turn of the event loop crosses together: as JSON, which V8 writes and reads faster than
+ * it copies objects, and whose objects are of few shapes; with content among it, as it is. What waits at the
  * robot is bounded by what the Bot Manager gives: its slots times the window of a lane. Of a thread that
  * hangs or ends its owner tells (`lost`).
  */
@@ -11,25 +12,32 @@ import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
 export type ToRobot = RobotRequest | { recall: string; begun: boolean };
 export type FromRobot = RobotResult | { slots: number };
 
+/** Messages of a turn, as they cross. */
+export type Turn<M> = string | M[];
+
 /** How a Bot Manager takes in a robot of its own process. @param cut ends the robot */
-export type NearJoin = (where: string, say: (said: ToRobot[]) => void, cut: () => void) => NearRobot;
+export type NearJoin = (where: string, say: (said: Turn<ToRobot>) => void, cut: () => void) => NearRobot;
 
 abstract class NearEnd<M> {
-  readonly #say: (said: M[]) => void;
+  readonly #say: (said: Turn<M>) => void;
   #said: M[] = [];
+  #hasContent = false;
 
-  constructor(say: (said: M[]) => void) {
+  constructor(say: (said: Turn<M>) => void) {
     this.#say = say;
   }
 
-  protected send(message: M): void {
+  protected send(message: M, hasContent = false): void {
+    this.#hasContent ||= hasContent;
     if (this.#said.push(message) === 1) setImmediate(() => this.flush());
   }
 
   protected flush(): void {
     const said = this.#said;
+    const text = this.#hasContent ? said : JSON.stringify(said);
     this.#said = [];
-    if (said.length > 0) this.#say(said);
+    this.#hasContent = false;
+    if (said.length > 0) this.#say(text);
   }
 }
 
@@ -38,13 +46,13 @@ export class NearManager extends NearEnd<FromRobot> implements ManagerEnd {
   readonly #handlers: ManagerHandlers;
   readonly channel = { end: () => this.flush(), violation: (what: string) => breach('Bot Manager', what) };
 
-  constructor(say: (said: FromRobot[]) => void, handlers: ManagerHandlers) {
+  constructor(say: (said: Turn<FromRobot>) => void, handlers: ManagerHandlers) {
     super(say);
     this.#handlers = handlers;
   }
 
-  hear(said: readonly ToRobot[]): void {
-    for (const each of said)
+  hear(said: Turn<ToRobot>): void {
+    for (const each of heard(said))
       if ('recall' in each) this.#handlers.recall(each.recall, each.begun);
       else this.#handlers.fetch(each);
   }
@@ -56,7 +64,7 @@ export class NearManager extends NearEnd<FromRobot> implements ManagerEnd {
     this.send({ slots });
   }
   fetched(result: RobotResult): void {
-    this.send(result);
+    this.send(result, result.status === 'inline');
   }
   isOver(): boolean {
     return false;
@@ -73,7 +81,7 @@ export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
   readonly silentMs = 0;
   readonly channel;
 
-  constructor(where: string, handlers: RobotHandlers, say: (said: ToRobot[]) => void, cut: () => void) {
+  constructor(where: string, handlers: RobotHandlers, say: (said: Turn<ToRobot>) => void, cut: () => void) {
     super(say);
     this.#handlers = handlers;
     this.channel = {
@@ -86,9 +94,9 @@ export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
     };
   }
 
-  hear(said: readonly FromRobot[]): void {
+  hear(said: Turn<FromRobot>): void {
     try {
-      for (const each of said) {
+      for (const each of heard(said)) {
         if (this.#isOver) return;
         if ('slots' in each) this.#handlers.hello(each.slots, true);
         else this.#handlers.fetched(each);
@@ -110,6 +118,10 @@ export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
   recall(lane: string, begun = false): void {
     this.send({ recall: lane, begun });
   }
+}
+
+function heard<M>(said: Turn<M>): M[] {
+  return typeof said === 'string' ? (JSON.parse(said) as M[]) : said;
 }
 
 function breach(where: string, what: string): LccError {

@@ -13,7 +13,7 @@ async function near(world: World) {
   const cuts: number[] = [];
   const robot = world.manager.near(
     'thread lccbot',
-    said => void told.push(...said),
+    said => void told.push(...(typeof said === 'string' ? (JSON.parse(said) as ToRobot[]) : said)),
     () => void cuts.push(world.clock.monotonicMs()),
   );
   robot.hear([{ slots: 1 }]);

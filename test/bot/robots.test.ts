@@ -23,7 +23,7 @@ function script(name: string, { told, end = 'process.exit()' }: { told: string; 
     const { port } = require('node:worker_threads').workerData;
     const say = said => port.postMessage({ answer: said });
     say({ status: { idle: true, slots: 3 }, said: [{ slots: 3 }] });
-    port.on('message', told => { if (told === 'end') { ${end} } else { ${told} } });`;
+    port.on('message', told => { if (told.end) { ${end} } else { ${told} } });`;
   writeFileSync(file, text);
   return file;
 }

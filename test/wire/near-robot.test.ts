@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
 import type { FetchTerms, RobotResult } from '../../src/wire/fetch.js';
-import { NearManager, NearRobot, type FromRobot, type ToRobot } from '../../src/wire/near-robot.js';
+import {
+  NearManager,
+  NearRobot,
+  type FromRobot,
+  type ToRobot,
+  type Turn,
+} from '../../src/wire/near-robot.js';
 import { settle } from '../support/duplex.js';
 
 const request: FetchTerms & { lane: string } = { url: 'http://h/1', roots: ['http://h/'], lane: '7' };
@@ -11,7 +17,7 @@ const recalled = (id: number): RobotResult => ({ id, status: 'recalled' });
 /** Both ends, what crosses between them copied as between threads, and what each side was told. */
 function edge(more: { fetched?: (result: RobotResult) => void } = {}) {
   const heard: unknown[] = [];
-  const crossings: (ToRobot[] | FromRobot[])[] = [];
+  const crossings: (Turn<ToRobot> | Turn<FromRobot>)[] = [];
   const cuts: string[] = [];
   const robot: NearManager = new NearManager(
     said => {
@@ -61,9 +67,20 @@ describe('the edge to a robot of the same process', () => {
       recalled(2),
     ]);
     assert.deepEqual(
-      crossings.map(said => said.length),
+      crossings.map(said => (JSON.parse(String(said)) as unknown[]).length),
       [1, 3, 2],
     );
+  });
+
+  it('carries content as it is, beside other results', async () => {
+    const { robot, heard } = edge();
+    const content = Buffer.from('User-agent: *\n');
+    const whole = { http: 200, isCut: false, wireBytes: 1, elapsedMs: 2.5 };
+    robot.fetched(recalled(1));
+    robot.fetched({ id: 2, status: 'inline', content, ...whole });
+    await settle();
+    assert.deepEqual(heard[0], recalled(1));
+    assert.deepEqual(heard[1], { id: 2, status: 'inline', content: new Uint8Array(content), ...whole });
   });
 
   it('is over when the thread is lost: once, and whatever still comes', async () => {
