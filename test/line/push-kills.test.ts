@@ -95,8 +95,9 @@ class Scene {
 async function life(env: KillEnv, isSlow: boolean): Promise<void> {
   const scene = await Scene.start(env, isSlow);
   try {
-    for (let round = 0; round < REQUESTS; round++) await scene.push(round);
+    await scene.push(0);
     scene.showKey();
+    for (let round = 1; round < REQUESTS; round++) await scene.push(round);
     await scene.areHeld(REQUESTS * URLS);
   } finally {
     await scene.end();

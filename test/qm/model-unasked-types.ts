@@ -69,3 +69,33 @@ export type Result =
   | { is: 'unchanged' }
   | { is: 'redirect'; http: number; to: string; inside: boolean }
   | { is: 'error'; code: number; reach: 'real' | 'url' | 'provider' };
+
+export const NO_WORDS: Words = { pid: 1, key: '', len: 0, wrong: {}, doubted: false, named: 0, file: '' };
+
+export function neverFailed(nowS: number) {
+  return { fails: 0, failed: 0, sinceS: 0, checkedS: nowS };
+}
+
+export function visited({ visits, changes }: Held, isChanged: boolean): Pick<Held, 'visits' | 'changes'> {
+  const halves = visits + 1 >= 16 ? 2 : 1;
+  const n = Math.floor((visits + 1) / halves);
+  return { visits: n, changes: Math.min(n, Math.floor((changes + (isChanged ? 1 : 0)) / halves)) };
+}
+
+/** Another look at what is held, and nothing new. */
+export function isRefresh({ kind, hops, type }: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
+  return kind === 1 ? type !== ANY : kind > 2 && hops === null;
+}
+
+/** Whether robots.txt says if it may be fetched. */
+export function isGated(row: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
+  return row.kind > 1 && !isRefresh(row);
+}
+
+/** The number and the places of a set that is made beside another one. */
+export interface Beside {
+  set: () => number;
+  place: () => number;
+  /** Urls in a slice. */
+  sliceUrls: number;
+}

@@ -7,6 +7,12 @@ import { agrees, confirmed, cure, keptOf, saysNothing } from './model-words.js';
 import type { Held as Words, Url as Said } from './model-types.js';
 import {
   ANY,
+  type Beside,
+  isGated,
+  isRefresh,
+  neverFailed,
+  NO_WORDS,
+  visited,
   type AnySet,
   type Held,
   type Known,
@@ -18,13 +24,6 @@ import {
 const DAY_S = 86_400;
 export const FORBIDDEN = 615;
 const NOINDEX = 618;
-
-interface Beside {
-  set: () => number;
-  place: () => number;
-  /** Urls in a slice. */
-  sliceUrls: number;
-}
 
 export class UnaskedModel {
   rows: Row[] = [];
@@ -47,7 +46,7 @@ export class UnaskedModel {
   absorb(set: AnySet, urls: readonly Url[], firstPlace: number, nowS: number, beside: Beside): void {
     let views: Row[] = [];
     urls.forEach((url, index) => {
-      if (set.kind === 0) this.#said(set, url, firstPlace + index);
+      if (set.kind === 0) this.#announced(set, url, firstPlace + index, views);
       else if (set.kind === 1) this.#pushed(set, url, firstPlace + index, views);
       else this.#found(set, url, firstPlace + index, nowS);
       // Further rows of its pages are a set of their own at the end of each slice.
@@ -62,6 +61,29 @@ export class UnaskedModel {
     for (const held of this.held.filter(one => one.hops === null && one.named < set.id)) {
       const isNamed = this.rows.some(row => row.kind === 0 && isOf(row, held) && row.named >= set.id);
       if (!isNamed) this.#letGo(held);
+    }
+  }
+
+  /** Of a page with several types that is announced as served each is meant. */
+  #announced(set: AnySet, url: Url, place: number, views: Row[]): void {
+    const { curl, type } = url;
+    const held = this.held.filter(one => one.curl === curl).toSorted((a, b) => (a.type < b.type ? -1 : 1));
+    const isOfAll = type === ANY && url.op !== 'delete' && url.ifabsent !== true;
+    const [first, ...others] = held;
+    if (!isOfAll || first === undefined || others.length === 0 || held.some(one => one.served === 1))
+      return this.#said(set, url, place);
+    this.#said(set, { ...url, type: first.type }, place);
+    for (const other of others) {
+      if (set.full) other.named = Math.max(other.named, set.id);
+      const row = this.rowOf(curl, other.type);
+      if (row?.op === 1 && row.kind <= 1) {
+        row.gen++;
+        continue;
+      }
+      this.rows = this.rows.filter(one => one !== row);
+      if (views.some(one => one.curl === curl && one.type === other.type)) continue;
+      const own = { op: 1 as const, tries: 0, gen: 1, place, set: set.id, named: set.id, kind: set.kind };
+      views.push({ ...own, curl, type: other.type, len: url.len, ifabsent: false, hops: null });
     }
   }
 
@@ -364,32 +386,9 @@ export class UnaskedModel {
   }
 }
 
-/** Another look at what is held, and nothing new. */
-export function isRefresh({ kind, hops, type }: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
-  return kind === 1 ? type !== ANY : kind > 2 && hops === null;
-}
-
-/** Whether robots.txt says if it may be fetched. */
-export function isGated(row: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
-  return row.kind > 1 && !isRefresh(row);
-}
-
 /** Whether what is held need not come again for these words. */
-export function isAgreed(row: Pick<Said, 'len'>, held: Held | undefined): boolean {
-  return held !== undefined && agrees(row, held.belief);
-}
-
-const NO_WORDS: Words = { pid: 1, key: '', len: 0, wrong: {}, doubted: false, named: 0, file: '' };
-
-function neverFailed(nowS: number) {
-  return { fails: 0, failed: 0, sinceS: 0, checkedS: nowS };
-}
-
-function visited({ visits, changes }: Held, isChanged: boolean): Pick<Held, 'visits' | 'changes'> {
-  const halves = visits + 1 >= 16 ? 2 : 1;
-  const n = Math.floor((visits + 1) / halves);
-  return { visits: n, changes: Math.min(n, Math.floor((changes + (isChanged ? 1 : 0)) / halves)) };
-}
+export const isAgreed = (row: Pick<Said, 'len'>, held: Held | undefined): boolean =>
+  held !== undefined && agrees(row, held.belief);
 
 function isOf(row: Row, held: Held): boolean {
   return row.curl === held.curl && (row.type === held.type || (row.type === ANY && held.served === 1));

@@ -27,8 +27,8 @@ import { AbsorbedSets, type SetState } from './absorbed.js';
 import type { HeldStore } from './held-removals.js';
 import { QueueInserter } from './insert.js';
 import type { OfferedSet, SetKindRules, AppliedSlice, UrlReading } from './offered-set.js';
-import { PushedUrls } from './pushed-urls.js';
-import { EarlierSets, hasRoomForPushed, IntakeQuota } from './quota.js';
+import { PushedUrls, type PushedRow } from './pushed-urls.js';
+import { EarlierSets, IntakeQuota } from './quota.js';
 import type { AbsentPagesStore } from './absent-pages.js';
 import {
   CANCEL_ROW,
@@ -180,7 +180,10 @@ export class AbsorbWriter extends SqlStore {
         // The owner's word ends what is known.
         if (ends) this.#known.forget(pid, url.curl);
         const held = holdsContent ? this.#heldOf(pid, url) : undefined;
-        this.#update(slice, pos, url, held);
+        const views = holdsContent && held === undefined ? this.#pushes.viewsOf(pid, url) : [];
+        const [first, ...others] = views;
+        this.#update(slice, pos, first?.url ?? url, first?.held ?? held);
+        for (const view of others) this.#view(slice, view);
       }
       pos++;
     }
@@ -246,7 +249,6 @@ export class AbsorbWriter extends SqlStore {
     if ((url.flags & FLAG_PUSH) === 0) return this.#unasked(slice, pos, url);
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
     const { state, quota } = slice;
-    const keyOf = (row: QueuedUrl) => `${row.mimetype} ${row.curl}`;
     const [first, ...others] = this.#pushes
       .rowsOf(state.pid, url)
       .filter(row => !slice.views.has(keyOf(row.url)));
@@ -255,7 +257,7 @@ export class AbsorbWriter extends SqlStore {
       return;
     }
     const { url: row, held } = first;
-    if (held === undefined && (this.#isOver(slice, pos, row, held) || !this.#hasRoomForPushed(state.pid))) {
+    if (held === undefined && (this.#isOver(slice, pos, row, held) || !this.#pushes.hasRoom(state.pid))) {
       state.unchanged++;
       return;
     }
@@ -265,9 +267,13 @@ export class AbsorbWriter extends SqlStore {
     for (const other of others) slice.views.set(keyOf(other.url), other.url);
   }
 
-  #hasRoomForPushed(pid: number): boolean {
-    const use = this.#tally.use(pid);
-    return use !== undefined && hasRoomForPushed(use, 1, 0);
+  /** A further row of a page that its owner announces as served. */
+  #view({ state, full, quota, views }: AppliedSlice, { url, held }: PushedRow): void {
+    if (full && held !== undefined) {
+      this.#content.stamp(held, state.psetid);
+      quota.keeps(held);
+    }
+    if (!this.#pushes.waits(state.pid, url)) views.set(keyOf(url), url);
   }
 
   /** A url that nobody announced: it changes nothing of what waits or is held, and nobody hears of it when
@@ -386,4 +392,8 @@ export class AbsorbWriter extends SqlStore {
     const row = this.#selectWaiting(pid, url.curl, url.mimetype);
     return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);
   }
+}
+
+function keyOf({ mimetype, curl }: QueuedUrl): string {
+  return `${mimetype} ${curl}`;
 }

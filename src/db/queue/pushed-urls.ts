@@ -10,7 +10,8 @@ import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { QueueInserter } from './insert.js';
-import { FLAG_PUSH, UNASKED, type QueuedUrl } from './row.js';
+import { hasRoomForPushed } from './quota.js';
+import { FLAG_IFABSENT, FLAG_PUSH, UNASKED, type QueuedUrl } from './row.js';
 import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
 
 /** Rows of one page that are looked at. */
@@ -58,17 +59,36 @@ export class PushedUrls extends SqlStore {
 
   /** The rows that a url leads to and that do not wait; those that wait are fetched as of now. */
   rowsOf(pid: number, url: QueuedUrl): PushedRow[] {
-    const views = this.#views(pid, url.curl).flatMap(id => this.#content.row(id) ?? []);
+    const views = this.#rowsHeld(pid, url.curl);
     // The owner has just announced it, as whatever type.
     if (views.length === 0 && this.#ownersAgain(pid, url.curl) > 0) return [];
     const rows: PushedRow[] =
       views.length === 0
         ? [{ url, held: undefined }]
         : views.map(held => ({ url: { ...url, mimetype: typeOf(held), furl: held.givenfurl }, held }));
-    return rows.filter(row => !this.#waits(pid, row.url));
+    return rows.filter(row => !this.waits(pid, row.url));
   }
 
-  #waits(pid: number, { curl, mimetype }: QueuedUrl): boolean {
+  /**
+   * The rows that an owner means who announces a page as served, and not from where: those that he has given
+   * types and fetch URLs, or several of.
+   */
+  viewsOf(pid: number, url: QueuedUrl): PushedRow[] {
+    if (url.mimetype !== AS_SERVED || url.furl !== null || (url.flags & FLAG_IFABSENT) !== 0) return [];
+    const views = this.#rowsHeld(pid, url.curl);
+    if (views.length < 2 && views.every(({ givenfurl }) => givenfurl === null)) return [];
+    return views.map(held => {
+      const { mimetype, subtype, burl, givenfurl: furl } = held;
+      return { url: { ...url, mimetype, subtype, burl, furl }, held };
+    });
+  }
+
+  #rowsHeld(pid: number, curl: string): Held[] {
+    return this.#views(pid, curl).flatMap(id => this.#content.row(id) ?? []);
+  }
+
+  /** True if a row waits, which is fetched as of now then. */
+  waits(pid: number, { curl, mimetype }: QueuedUrl): boolean {
     const waiting = this.#waiting(pid, curl, mimetype);
     if (waiting === undefined) return false;
     const { pos, op, flags } = waiting;
@@ -79,6 +99,12 @@ export class PushedUrls extends SqlStore {
     // A crawl or a delete has left it there.
     this.#queue.drop({ pos, pid });
     return false;
+  }
+
+  /** True if a page may come that only a push has named. */
+  hasRoom(pid: number): boolean {
+    const use = this.#tally.use(pid);
+    return use !== undefined && hasRoomForPushed(use, 1, 0);
   }
 
   /** Makes a set of further rows, which do not wait. @param insert has nothing pending */

@@ -77,6 +77,38 @@ test('a page that is held is looked at as it is held, by its own fetch URL, also
   );
 });
 
+test('the owner who announces such a page as served means each of its rows as well', async () => {
+  await owned(
+    url('a', { furl: 'http://127.0.0.1/1', subtype: 'lang:en' }),
+    url('a', { mimetype: 'application/pdf', furl: 'http://127.0.0.1/2' }),
+    url('b', { furl: 'http://127.0.0.1/3' }),
+    url('c'),
+  );
+  await bench.send(
+    7,
+    ['a', 'b', 'c'].map(curl => url(curl, { mimetype: AS_SERVED })),
+  );
+  assert.deepEqual(queue(), [
+    ['a', 'application/pdf', '2', 1],
+    ['a', 'text/html', '1', 1],
+    ['b', 'text/html', '3', 1],
+    ['c', AS_SERVED, null, 1],
+  ]);
+  answer('a', failure(404, 'real'), 'application/pdf');
+  answer('a', ok('newer'), 'text/html');
+  assert.deepEqual(held(), ['a text/html', 'b text/html', 'c text/html']);
+  assert.equal(
+    bench.value("SELECT subtype || givenfurl FROM lccurl WHERE curl LIKE '%/a'"),
+    'lang:enhttp://127.0.0.1/1',
+  );
+  assert.deepEqual(
+    bench.all('SELECT code FROM pierr').map(row => Object.values(row)),
+    [[404]],
+  );
+  await bench.send(7, [url('a', { mimetype: AS_SERVED })], { set: 'full' });
+  assert.deepEqual(held(), ['a text/html']);
+});
+
 test('each of several rows goes by itself with 404, and the others stay', async () => {
   await owned(
     url('a', { furl: 'http://127.0.0.1/1' }),
