@@ -94,6 +94,7 @@ const LONG_TOO = [
   'commands/lccd-rs-login',
   'commands/lccd-uns-order',
   'commands/lccd-uns-overload',
+  'commands/lccq-from',
   'commands/lccq-replaced',
   'commands/lccq-stay',
   'commands/lccregister-provider',

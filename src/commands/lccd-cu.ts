@@ -1,8 +1,9 @@
 /** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
 import { CU_FIGURES } from '../cu/server/figures.js';
 import { readersOf } from '../cu/server/options.js';
-import { DEFAULT_HTTP_PORT, DEFAULT_PORT, startCu } from '../cu/server/start.js';
+import { DEFAULT_HTTP_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
+import { CU_PORT } from '../wire/cu.js';
 import { runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, configOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -14,7 +15,7 @@ export const command: CommandSpec = {
     {
       flags: '--listen <ENDPOINT>',
       sets: 'cu.listen',
-      help: `where content users connect; may be repeated (cu.listen; port ${DEFAULT_PORT})`,
+      help: `where content users connect; may be repeated (cu.listen; port ${CU_PORT})`,
       repeat: true,
     },
     {

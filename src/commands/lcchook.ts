@@ -1,11 +1,10 @@
 /** lcchook(1): calls a web address with what has changed, below `lccq --stay`. */
-import { readFileSync } from 'node:fs';
 import { DAY, KB, MB, parseAmount } from '../config/amounts.js';
 import { deliverBatches } from '../cu/hook/batches.js';
 import { Receiver } from '../cu/hook/receiver.js';
 import { newSecret } from '../cu/hook/secret.js';
-import { EXIT, LccError, reasonOf, type ExitStatus } from '../lib/errors.js';
-import { durationMsOf, textOf, textsOf } from './options.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { durationMsOf, readFileOf, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 /** Answer to a batch (`lccq --stay`). */
@@ -52,7 +51,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     secretFile,
     giveUpMs: durationMsOf('--give-up', options['giveUp']) ?? DAY,
     allowAddresses: textsOf(options, 'allowAddress') ?? [],
-    ...(cafile !== undefined && { ca: certificatesIn(cafile) }),
+    ...(cafile !== undefined && { ca: readFileOf('--cafile', cafile) }),
     clock: context.clock,
     random: Math.random,
     failed: message => context.complain(message),
@@ -82,12 +81,4 @@ function bytesOf(text: string | undefined): number {
   const bytes = text === undefined ? usual : (parseAmount(text, 'bytes') ?? NaN);
   if (bytes >= min && bytes <= max) return bytes;
   throw new LccError('usage', `--max-bytes=${text ?? ''}: give a size from 1KB to 64MB`);
-}
-
-function certificatesIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new LccError('input.missing', `${file}: ${reasonOf(error)}`, { cause: error });
-  }
 }

@@ -8,6 +8,7 @@ import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer, ConsumerCall } from '../cu/consumer.js';
+import type { RemoteOptions } from '../cu/remote/link.js';
 import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
@@ -16,8 +17,11 @@ import { join } from 'node:path';
 import { EXIT, LccError } from '../lib/errors.js';
 import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
+import { parseEndpoint } from '../lib/endpoint.js';
 import { parseWhen } from '../lib/when.js';
-import { configOf, numberOf, textOf } from './options.js';
+import { CU_PORT } from '../wire/cu.js';
+import { configOf, numberOf, readFileOf, textOf } from './options.js';
+import { passwordOf } from './password-file.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -79,6 +83,16 @@ export const command: CommandSpec = {
     {
       flags: '--stay',
       help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl, chunks)',
+    },
+    {
+      flags: '--from <ENDPOINT>',
+      help: 'ask the lccd-cu there, instead of the database of this machine (tls:HOST:PORT, HOST:PORT, unix:PATH)',
+    },
+    { flags: '--reader <NAME>', help: 'with --from: the reader that asks' },
+    { flags: '--pwdfile <FILE>', help: 'with --from: file whose first line is its password' },
+    {
+      flags: '--cafile <FILE>',
+      help: 'with --from: certificates (PEM) that may have signed that of the lccd-cu',
     },
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
@@ -273,8 +287,18 @@ function deliveryOf(context: CommandContext): Delivery {
     const value = text(name);
     return value === undefined ? undefined : parseWhen(value, nowMs);
   };
+  const from = remoteOf(context);
+  if (from !== undefined && (format.ofOldPaths === true || format.local === true))
+    throw new LccError(
+      'usage',
+      `--format=${text('format')} names files of the other machine; leave out --from, or take tar or jsonl --content`,
+    );
+  const named = fields === undefined ? undefined : parseFields(fields);
+  if (from !== undefined && named?.includes('file') === true)
+    throw new LccError('usage', '--fields: file is one of the other machine; leave it out with --from');
   const config = configOf(context);
   return {
+    from,
     dbPath: config.home.db,
     machineId: config.get('bm.machine_id'),
     query: {
@@ -287,7 +311,7 @@ function deliveryOf(context: CommandContext): Delivery {
         mime: text('mime'),
       },
       format,
-      fields: fields === undefined ? undefined : parseFields(fields),
+      fields: named,
       content,
       text: wanted,
       markdown,
@@ -308,6 +332,28 @@ function deliveryOf(context: CommandContext): Delivery {
       script: join(import.meta.dirname, 'range-worker.cjs'),
       formatName: text('format') ?? 'xml',
     },
+  };
+}
+
+/** @throws LccError `usage`, `input.missing`, `config` */
+function remoteOf(context: CommandContext): RemoteOptions | undefined {
+  const { options, clock, say } = context;
+  const text = (name: string) => textOf(options, name);
+  const [from, name, cafile] = [text('from'), text('reader'), text('cafile')];
+  const alone = ['reader', 'pwdfile', 'cafile'].find(option => text(option) !== undefined);
+  if (from === undefined) {
+    if (alone === undefined) return undefined;
+    throw new LccError('usage', `--${alone} is for an lccd-cu elsewhere; give --from`);
+  }
+  const password = text('pwdfile') === undefined ? undefined : passwordOf(context);
+  if ((name === undefined) !== (password === undefined))
+    throw new LccError('usage', 'give both --reader and --pwdfile, or none of them');
+  return {
+    endpoint: parseEndpoint(from, CU_PORT),
+    login: name === undefined || password === undefined ? undefined : { name, password },
+    ca: cafile === undefined ? undefined : readFileOf('--cafile', cafile),
+    clock,
+    note: say,
   };
 }
 

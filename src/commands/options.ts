@@ -2,7 +2,8 @@
 import { parseAmount, SECOND } from '../config/amounts.js';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import type { SettingKey } from '../config/settings/index.js';
-import { LccError } from '../lib/errors.js';
+import { readFileSync } from 'node:fs';
+import { LccError, reasonOf } from '../lib/errors.js';
 import type { CommandContext, OptionSpec, OptionValues } from './run.js';
 
 export const CONFIG_OPTION: OptionSpec = {
@@ -41,6 +42,15 @@ export function textsOf(options: OptionValues, name: string): string[] | undefin
 /** `--pid-from` for `pidFrom`. */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The text of a file that an option names. @throws LccError `input.missing` */
+export function readFileOf(flag: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new LccError('input.missing', `${flag}=${file}: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** A whole number. @returns undefined where it is not given @throws LccError `usage` that says the advice */

@@ -12,7 +12,6 @@
  * FILE.next is offered when it was ended in good order (follow.ts). After a crash the cursor has not moved:
  * the same changes are sent again, which every format tolerates.
  */
-import type { CacheReader } from '../db/cache/read.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { ConsumerGone, type Consumer, type ConsumerProgram } from './consumer.js';
 import { advanceCursor, cursorAt, dropNext, offerNext, type CursorPlace, type FileCursor } from './cursor.js';
@@ -32,7 +31,7 @@ export type StandardOutput = StreamSink & { flush(): void | Promise<void> };
 
 /** Writes an answer to standard output, and offers FILE.next after its last byte. */
 export async function ontoStdout(
-  reader: CacheReader,
+  storeId: string,
   answer: () => Promise<QueryResult>,
   place: CursorPlace | undefined,
   stdout: StandardOutput,
@@ -40,7 +39,7 @@ export async function ontoStdout(
   if (place !== undefined) dropNext(place.file);
   const result = await answer();
   await stdout.flush();
-  if (place !== undefined) offerNext(place.file, cursorOf(reader, result, place));
+  if (place !== undefined) offerNext(place.file, cursorOf(storeId, result, place));
   return result;
 }
 
@@ -50,7 +49,7 @@ export async function ontoStdout(
  * @throws LccError `io` when the consumer did not take everything
  */
 export async function intoConsumer(
-  reader: CacheReader,
+  storeId: string,
   answer: (open: () => StreamSink) => Promise<QueryResult>,
   program: ConsumerProgram,
   place: CursorPlace | undefined,
@@ -84,11 +83,11 @@ export async function intoConsumer(
       throw new LccError('io', `${program.name} ended before it had read everything${unmoved}`);
   }
   if (result === undefined) throw new LccError('bug', 'a stream without a consumer was cut');
-  if (place !== undefined) advanceCursor(place.file, cursorOf(reader, result, place));
+  if (place !== undefined) advanceCursor(place.file, cursorOf(storeId, result, place));
   return result;
 }
 
-function cursorOf({ storeId }: CacheReader, { reachedSeq }: QueryResult, place: CursorPlace): FileCursor {
+function cursorOf(storeId: string, { reachedSeq }: QueryResult, place: CursorPlace): FileCursor {
   const { of, began = 0 } = place;
   return { ...cursorAt(storeId, reachedSeq, began), ...(of === undefined ? {} : { of }) };
 }

@@ -1,13 +1,15 @@
 /** A query answered for lccq: counted, written once, or followed; the cursor is locked meanwhile. */
-import { CacheReader } from '../db/cache/read.js';
+import type { CacheReader } from '../db/cache/read.js';
 import { EXIT } from '../lib/errors.js';
 import type { Lock } from '../lib/lock.js';
 import { adviceOnSelection, beganOf, lockCursor, readCursor, selectionText, startOf } from './cursor.js';
 import { runForEach } from './consumer.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
-import { follow, inBatches, type Following } from './follow.js';
+import { follow, inBatches, runInSlices, type Following } from './follow.js';
 import { runQuery, kindOf, selectionOf } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
+import type { StreamSink } from './sink.js';
+import { LocalSource, type Source } from './source.js';
 import type { Delivery, PlacedDelivery, Query } from './types.js';
 
 /**
@@ -15,7 +17,7 @@ import type { Delivery, PlacedDelivery, Query } from './types.js';
  * @param stdout standard output; written whole when its `flush` returns
  * @param following what `follows` needs; its `stop` ends batches as well
  * @returns the exit status: 0, 1 when rows were rejected, or that of the consumer that failed
- * @throws LccError as CacheReader, lockCursor, readCursor, startOf; `io` when the consumer did not take
+ * @throws LccError as CacheReader, RemoteSource, lockCursor, readCursor, startOf; `io` when the consumer did not take
  * everything
  */
 export async function deliver(
@@ -25,21 +27,25 @@ export async function deliver(
   following: Following,
 ): Promise<number> {
   const file = delivery.cursor;
-  const reader = new CacheReader(delivery.dbPath, delivery.machineId);
+  // Code for connections takes no time of the start otherwise.
+  const source: Source =
+    delivery.from === undefined
+      ? new LocalSource(delivery.dbPath, delivery.machineId)
+      : await (await import('./remote/source.js')).RemoteSource.open(delivery.from);
   let lock: Lock | undefined;
   try {
     // To count moves no cursor.
     if (file !== undefined && !delivery.count) {
       lock = lockCursor(file);
       // Another run may have moved it meanwhile, past what was there before.
-      reader.renew();
+      await source.look();
     }
     const cursor = file === undefined ? undefined : readCursor(file);
-    const sinceSeq = file === undefined ? 0 : startOf(file, cursor, reader);
-    const began = beganOf(cursor, reader);
+    const sinceSeq = file === undefined ? 0 : startOf(file, cursor, source);
+    const began = beganOf(cursor, source);
     const query: Query = { ...delivery.query, began, selection: { ...delivery.query.selection, sinceSeq } };
     if (delivery.count) {
-      await stdout.write(`${countOf(reader, query)}\n`);
+      await stdout.write(`${await countOf(source, query, following.stop)}\n`);
       await stdout.flush();
       return EXIT.ok;
     }
@@ -48,12 +54,12 @@ export async function deliver(
     if (advice !== undefined) talk.note(advice);
     const { consumer } = delivery;
     const placed = { ...delivery, place };
-    if (delivery.follows) return await follow(reader, query, placed, stdout, talk, following);
+    if (delivery.follows) return await follow(source, query, placed, stdout, talk, following);
     if (consumer !== undefined && delivery.batch !== undefined)
-      return await inBatches(reader, query, { ...placed, consumer }, talk, following);
-    return await once(reader, query, placed, stdout, talk, startThread(reader, query, delivery));
+      return await inBatches(source, query, { ...placed, consumer }, talk, following);
+    return await once(source, query, placed, stdout, talk, following.stop);
   } finally {
-    reader.close();
+    source.close();
     lock?.release();
   }
 }
@@ -77,25 +83,26 @@ function startThread(reader: CacheReader, query: Query, delivery: Delivery): Ran
 }
 
 async function once(
-  reader: CacheReader,
+  source: Source,
   query: Query,
-  { consumer, place }: PlacedDelivery,
+  delivery: PlacedDelivery,
   stdout: StandardOutput,
   talk: DeliveryTalk,
-  thread: RangeThread | undefined,
+  stop: AbortSignal,
 ): Promise<number> {
-  const answer = (output: Parameters<typeof runQuery>[2]) => runQuery(reader, query, output, talk, thread);
+  const { consumer, place } = delivery;
+  const reader = source instanceof LocalSource ? source.reader : undefined;
+  const thread = reader && startThread(reader, query, delivery);
+  const answer = (open: () => StreamSink, whenEmpty: boolean) =>
+    reader === undefined
+      ? runInSlices(source, query, open, stop, talk, whenEmpty)
+      : runQuery(reader, query, { open, whenEmpty }, talk, thread);
+  const { storeId } = source;
   try {
     const result =
       consumer === undefined
-        ? await ontoStdout(reader, () => answer({ open: () => stdout, whenEmpty: true }), place, stdout)
-        : await intoConsumer(
-            reader,
-            open => answer({ open, whenEmpty: false }),
-            runForEach(consumer),
-            place,
-            talk,
-          );
+        ? await ontoStdout(storeId, () => answer(() => stdout, true), place, stdout)
+        : await intoConsumer(storeId, open => answer(open, false), runForEach(consumer), place, talk);
     return typeof result === 'number' ? result : statusOf(result, talk);
   } finally {
     thread?.stop();
@@ -103,11 +110,19 @@ async function once(
 }
 
 /** How many records there would be: `lccq --count`. */
-function countOf(reader: CacheReader, query: Query): number {
+async function countOf(source: Source, query: Query, stop: AbortSignal): Promise<number> {
   const kind = kindOf(query.format);
   const selection = selectionOf(query);
-  if (kind === 'rows') return Math.min(reader.count(selection), query.limit ?? Infinity);
+  const { limit = Infinity } = query;
+  if (source instanceof LocalSource && kind === 'rows')
+    return Math.min(source.reader.count(selection), limit);
   let count = 0;
-  for (const _ of reader[kind](selection, ['seq'])) if (++count === query.limit) break;
+  if (source instanceof LocalSource) {
+    for (const _ of source.reader[kind](selection, ['seq'])) if (++count === limit) break;
+    return count;
+  }
+  const range = { since: selection.sinceSeq ?? 0, to: source.highWater, limit, began: query.began ?? 0 };
+  const writer = { columns: [], record: () => '' };
+  for await (const window of source.windows(query, range, writer, stop)) count += window.count;
   return count;
 }

@@ -4,9 +4,7 @@
  * one is open. So this is no look at one moment, but complete along the change sequence: what is changed
  * again before it was read is met again, further on.
  */
-import type { ColumnValue } from '../db/cache/fields.js';
-import { CacheReader, type LineBlock } from '../db/cache/read.js';
-import { DatabaseWatch } from '../db/sqlite/watch.js';
+import { CacheReader } from '../db/cache/read.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
@@ -14,12 +12,13 @@ import { runForEach, type ConsumerCall, type ConsumerProgram } from './consumer.
 import { readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { isReachedTold } from './nothing-new.js';
-import { contextOf, kindOf, selectionOf, type QueryResult, type QueryTalk } from './query.js';
+import type { QueryResult, QueryTalk } from './query.js';
 import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';
+import type { Source, Watching } from './source.js';
 import { StayingProgram } from './staying-program.js';
 import type { PlacedDelivery, Query } from './types.js';
-import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
+import type { Range } from './windows.js';
 
 /** A program that was stopped may take this time to end before lccq says that it waits. */
 const PATIENCE_MS = 2000;
@@ -34,7 +33,7 @@ export interface Following {
 /** On standard output one stream that goes on; a consumer is run for whatever has been committed since its
  * last run, or stays and gets that as the next stream. */
 export async function follow(
-  reader: CacheReader,
+  source: Source,
   query: Query,
   delivery: PlacedDelivery,
   stdout: StandardOutput,
@@ -42,24 +41,18 @@ export async function follow(
   following: Following,
 ): Promise<number> {
   const { clock, stop } = following;
-  const { consumer, place, dbPath } = delivery;
-  const watch = new DatabaseWatch(
-    dbPath,
-    () => reader.dataVersion(),
-    clock,
-    () => adviceOnAnother(delivery),
-  );
+  const { consumer, place } = delivery;
+  const watch = source.watch(clock, () => adviceOnAnother(delivery));
   try {
     if (consumer === undefined) {
-      const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
-      return statusOf(await ontoStdout(reader, answer, place, stdout), talk);
+      const answer = () => followQuery(source, query, stdout, { watch, stop }, talk);
+      return statusOf(await ontoStdout(source.storeId, answer, place, stdout), talk);
     }
     return await intoProgram({ ...delivery, consumer }, following, talk, async program => {
-      const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
+      const runs = new ConsumerRuns(source, query, delivery, { program, stop, talk });
       const halt = program.gone === undefined ? stop : AbortSignal.any([stop, program.gone]);
       for (;;) {
-        reader.rest();
-        const seen = reader.dataVersion();
+        const seen = watch.seen();
         const next = await runs.one();
         if (typeof next === 'number') return next;
         if (halt.aborted || runs.isFull) return runs.status;
@@ -77,16 +70,16 @@ export async function follow(
  * was taken
  */
 export async function inBatches(
-  reader: CacheReader,
+  source: Source,
   query: Query,
   delivery: ConsumedDelivery,
   talk: DeliveryTalk,
   following: Following,
 ): Promise<number> {
   const { stop } = following;
-  const end = reader.highWater;
+  const end = source.highWater;
   return await intoProgram(delivery, following, talk, async program => {
-    const runs = new ConsumerRuns(reader, query, delivery, { program, stop, talk });
+    const runs = new ConsumerRuns(source, query, delivery, { program, stop, talk });
     for (;;) {
       const next = await runs.one();
       if (typeof next === 'number') return next;
@@ -135,7 +128,7 @@ class ConsumerRuns {
   #left: number;
 
   constructor(
-    reader: CacheReader,
+    source: Source,
     query: Query,
     { place, batch = Infinity }: PlacedDelivery,
     { program, stop, talk }: { program: ConsumerProgram; stop: AbortSignal; talk: DeliveryTalk },
@@ -146,7 +139,7 @@ class ConsumerRuns {
     this.#left = query.limit ?? Infinity;
     this.reachedSeq = query.selection.sinceSeq ?? 0;
     this.#run = some =>
-      intoConsumer(reader, open => runInSlices(reader, some, open, stop, talk), program, place, talk);
+      intoConsumer(source.storeId, open => runInSlices(source, some, open, stop, talk), program, place, talk);
   }
 
   /** As many records as were asked for have been written. */
@@ -188,18 +181,17 @@ function adviceOnAnother({ dbPath, machineId, cursor: file }: PlacedDelivery): s
 
 /** One stream from the beginning of the answer until `stop`, or as many records as the query asks for. */
 async function followQuery(
-  reader: CacheReader,
+  source: Source,
   query: Query,
   sink: StreamSink,
-  { watch, stop }: { watch: DatabaseWatch; stop: AbortSignal },
+  { watch, stop }: { watch: Watching; stop: AbortSignal },
   talk: QueryTalk,
 ): Promise<QueryResult> {
-  const stream = new Stream(reader, query, () => sink, talk);
+  const stream = new Stream(source, query, () => sink, talk);
   try {
     await stream.answer.open();
     for (;;) {
-      reader.rest();
-      const seen = reader.dataVersion();
+      const seen = watch.seen();
       await stream.catchUp(stop);
       await stream.answer.flush();
       if (stop.aborted || stream.isFull) return await stream.finish();
@@ -215,14 +207,16 @@ async function followQuery(
  * Writes all changes that are there now, as one whole stream; the sink is asked for when there is something.
  */
 export async function runInSlices(
-  reader: CacheReader,
+  source: Source,
   query: Query,
   open: () => StreamSink,
   stop: AbortSignal,
   talk: QueryTalk,
+  whenEmpty = false,
 ): Promise<QueryResult> {
-  const stream = new Stream(reader, query, open, talk);
+  const stream = new Stream(source, query, open, talk);
   try {
+    if (whenEmpty) await stream.answer.open();
     await stream.catchUp(stop);
     return await stream.finish();
   } catch (error) {
@@ -233,20 +227,20 @@ export async function runInSlices(
 
 class Stream {
   readonly answer: Answer;
-  readonly #reader: CacheReader;
+  readonly #source: Source;
   readonly #query: Query;
   readonly #talk: QueryTalk;
   readonly #rejects: Rejects;
   #records = 0;
   #reachedSeq: number;
 
-  constructor(reader: CacheReader, query: Query, open: () => StreamSink, talk: QueryTalk) {
-    this.#reader = reader;
+  constructor(source: Source, query: Query, open: () => StreamSink, talk: QueryTalk) {
+    this.#source = source;
     this.#query = query;
     this.#talk = talk;
     this.#rejects = new Rejects(talk);
     this.#reachedSeq = query.selection.sinceSeq ?? 0;
-    this.answer = new Answer(query.format, contextOf(reader, query, this.#rejects, talk), open);
+    this.answer = new Answer(query.format, source.context(query, this.#rejects, talk), open);
   }
 
   get isFull(): boolean {
@@ -256,7 +250,10 @@ class Stream {
   /** Takes the changes that are there now; not those added while it reads, or a batch would have no end while
    * sites are busy. */
   async catchUp(stop: AbortSignal): Promise<void> {
-    for (const window of this.#windows(this.#highWater())) {
+    const limit = (this.#query.limit ?? Infinity) - this.#records;
+    const to = await this.#source.look();
+    const range: Range = { since: this.#reachedSeq, to, limit, began: this.#query.began ?? 0 };
+    for await (const window of this.#source.windows(this.#query, range, this.answer.writer, stop)) {
       for (const item of window.items) {
         const written =
           'bytes' in item ? this.answer.addLines(item.bytes) : this.answer.addRow(item.slice(1));
@@ -275,23 +272,5 @@ class Stream {
     this.#rejects.tellRest();
     const { count: rejected, replaced } = this.#rejects;
     return { records: this.#records, rejected, replaced, reachedSeq: this.#reachedSeq };
-  }
-
-  #highWater(): number {
-    this.#reader.renew();
-    this.#reader.rest();
-    return this.#reader.highWater;
-  }
-
-  #windows(to: number): Iterable<Window<LineBlock | ColumnValue[]>> {
-    const query = this.#query;
-    const reader = this.#reader;
-    const limit = (query.limit ?? Infinity) - this.#records;
-    const range: Range = { since: this.#reachedSeq, to, limit, began: query.began ?? 0 };
-    const { writer } = this.answer;
-    const selection = selectionOf(query);
-    return 'template' in writer
-      ? lineWindows(reader, selection, range, writer.template)
-      : rowWindows(reader, selection, range, writer.columns, kindOf(query.format));
   }
 }

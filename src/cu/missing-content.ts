@@ -20,8 +20,7 @@ export function contentOpener(
 ): FormatContext['openContent'] {
   return ([curl, fileid, machine, md5], tell) => {
     if (fileid === null || fileid === undefined) {
-      rejects.elsewhere(String(curl), String(machine));
-      tell?.(`its content is on machine ${machine}`);
+      elsewhere(rejects, String(curl), String(machine), tell);
       return undefined;
     }
     const file = `${storeDir}/${fileid}`;
@@ -37,8 +36,21 @@ export function contentOpener(
     // To fetch again what is only not mounted would be the wrong advice, thousands of times.
     if (!reader.canPointInto(storeDir))
       throw new LccError('config', `${storeDir}: ${strangeStore(reader.machineId)}`);
-    rejects.add(`${curl}: left out: ${file} is ${opened.why}; ${FETCH_AGAIN}`);
-    tell?.(`its content is ${opened.why}`);
+    leftOut(rejects, String(curl), file, opened.why, tell);
     return undefined;
   };
+}
+
+type Tell = ((problem: string) => void) | undefined;
+
+/** Reports a row whose content is on another machine. */
+export function elsewhere(rejects: Rejects, curl: string, machine: string, tell: Tell): void {
+  rejects.elsewhere(curl, machine);
+  tell?.(`its content is on machine ${machine}`);
+}
+
+/** Reports a row whose content is missing or altered. */
+export function leftOut(rejects: Rejects, curl: string, file: string, why: string, tell: Tell): void {
+  rejects.add(`${curl}: left out: ${file} is ${why}; ${FETCH_AGAIN}`);
+  tell?.(`its content is ${why}`);
 }

@@ -100,15 +100,27 @@ export function contextOf(
   // A record is written, or has made its own of the content, before the next one is begun.
   buffer: ReadBuffer | null = new ReadBuffer(),
 ): FormatContext {
+  return contextFor({ ...query, storeId: reader.storeId }, rejects, talk, {
+    openContent: contentOpener(reader, query.storeDir, rejects, buffer),
+    typesUnder: burl => reader.typesUnder(query.selection, burl),
+  });
+}
+
+/** The same, wherever the rows come from. @param from how content and types are found there */
+export function contextFor(
+  query: Query & Pick<FormatContext, 'storeId'>,
+  rejects: Rejects,
+  talk: QueryTalk,
+  from: Pick<FormatContext, 'openContent'> & { typesUnder: (burl: string) => string[] },
+): FormatContext {
   return {
     ...query,
-    storeId: reader.storeId,
     sinceSeq: query.selection.sinceSeq ?? 0,
     isPart: isPart(query),
     beginsWithAll: beginsWithAll(query),
-    openContent: contentOpener(reader, query.storeDir, rejects, buffer),
+    openContent: from.openContent,
     formerTypes: query.selection.sides.includes('gone')
-      ? (burl, mimetype) => reader.typesUnder(query.selection, burl).filter(type => type !== mimetype)
+      ? (burl, mimetype) => from.typesUnder(burl).filter(type => type !== mimetype)
       : undefined,
     reject: rejects.add,
     note: message => talk.note(message),

@@ -111,7 +111,8 @@ function digestOf(beginning: Uint8Array, fd: number, file: string): string {
   return hash.digest('hex');
 }
 
-function inMemory(bytes: Buffer): StoredContent {
+/** Content that was verified: all of it is here. */
+export function inMemory(bytes: Buffer): StoredContent {
   return {
     length: bytes.length,
     *chunks() {
@@ -122,7 +123,8 @@ function inMemory(bytes: Buffer): StoredContent {
   };
 }
 
-function onDisk(fd: number, file: string, length: number, md5: string): StoredContent {
+/** … or in an open file, which is closed with it. @param file names it in messages */
+export function onDisk(fd: number, file: string, length: number, md5: string): StoredContent {
   function* chunks(): Generator<Buffer, void> {
     const hash = createHash('md5');
     let left = length;

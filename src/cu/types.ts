@@ -2,6 +2,7 @@
 import type { Selection } from '../db/cache/read.js';
 import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
+import type { RemoteOptions } from './remote/link.js';
 import type { Asked, Format } from './formats/types.js';
 
 export interface Query extends Asked {
@@ -19,6 +20,8 @@ export interface Delivery {
   /** Machine whose content is local. */
   machineId: string;
   query: Omit<Query, 'selection'> & { selection: Omit<Selection, 'sinceSeq'> };
+  /** The lccd-cu that is asked, in place of the database here. */
+  from?: RemoteOptions | undefined;
   /** Cursor file of the consumer. */
   cursor?: string | undefined;
   /** The program to pipe into; undefined: standard output. */

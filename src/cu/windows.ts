@@ -73,7 +73,8 @@ export function rowWindows(
   return windows(reader, range, ({ since, to, limit }) => {
     const items: ColumnValue[][] = [];
     let length = 0;
-    const some = { ...selection, streamSinceSeq: range.since, sinceSeq: since, toSeq: to };
+    const { streamSinceSeq = range.since } = selection;
+    const some = { ...selection, streamSinceSeq, sinceSeq: since, toSeq: to };
     for (const row of reader[kind](some, ['seq', ...columns])) {
       items.push(row);
       for (const value of row) if (typeof value === 'string') length += value.length;

@@ -17,6 +17,9 @@ import type { LccCode } from './codes.js';
 import { localName, NAMESPACE } from './xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
+/** Where content users connect when an endpoint names no port. */
+export const CU_PORT = 9010;
+
 /** Place of a content user: written `STORE:SEQ`, or `STORE:SEQ:BEGAN` while it reads everything at first. */
 export interface CuCursor {
   storeId: string;
@@ -37,12 +40,18 @@ export interface CuQuery {
   mime?: string;
   /** Deletions alone, none, or both (undefined: both where the query is about changes). */
   deleted?: 'only' | 'no' | 'yes';
-  /** True if the content is sent, too. */
-  content: boolean;
+  /** True if the content is sent, too; `text`: where it is of a type that is text. */
+  content: boolean | 'text';
   /** At most that many urls. */
   limit?: number;
   /** Nothing else is asked on this connection: the LCC ends it after the answer. */
   last?: boolean;
+  /** Columns of the rows that the answer is made of (cu-rows.ts); with it the following ones. */
+  fields?: readonly string[];
+  /** Rows as they are, those that are shown under a URL, or the pages that URLs show. */
+  by?: 'row' | 'shown' | 'url';
+  /** The last whole row of an answer to this query that was cut: it goes on after that. */
+  after?: CuCursor;
 }
 
 export type CuEvent =
@@ -137,13 +146,14 @@ export function queryOf(attributes: Attributes, words = ATTRIBUTES): CuQuery {
   const query: CuQuery = { content: false };
   for (const [name, value] of Object.entries(attributes)) {
     switch (name) {
-      case 'cursor': {
+      case 'cursor':
+      case 'after': {
         // A shell that has no cursor yet writes an empty one: everything.
         if (value === '') break;
         const cursor = parseCuCursor(value);
         if (cursor === undefined)
           throw wrong(name, value, 'one that an answer had, STORE:SEQ, or leave it out for everything');
-        query.cursor = cursor;
+        query[name] = cursor;
         break;
       }
       case 'since':
@@ -166,15 +176,27 @@ export function queryOf(attributes: Attributes, words = ATTRIBUTES): CuQuery {
         break;
       case 'content':
       case 'last':
-        if (value !== 'yes' && value !== 'no') throw wrong(name, value, 'yes or no');
-        query[name] = value === 'yes';
+        if (value === 'text' && name === 'content') query.content = 'text';
+        else if (value !== 'yes' && value !== 'no') throw wrong(name, value, 'yes or no');
+        else query[name] = value === 'yes';
+        break;
+      case 'fields':
+        query.fields = value.split(',');
+        break;
+      case 'by':
+        if (value !== 'row' && value !== 'shown' && value !== 'url')
+          throw wrong(name, value, 'row, shown or url');
+        query.by = value;
         break;
       default:
         if (name !== 'xmlns' && !name.startsWith('xmlns:')) throw violation(words.unknown(name));
     }
   }
-  if (query.cursor !== undefined && query.since !== undefined)
+  if (query.cursor !== undefined && query.since !== undefined && query.fields === undefined)
     throw violation('<query>: give cursor or since');
+  const alone = (['by', 'after'] as const).find(name => query[name] !== undefined);
+  if (query.fields === undefined && (alone !== undefined || query.content === 'text'))
+    throw violation(`<query ${alone ?? 'content'}>: give fields as well`);
   return query;
 }
 

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runInSlices } from '../../src/cu/follow.js';
 import { formatNamed } from '../../src/cu/formats/index.js';
-import { CacheReader } from '../../src/db/cache/read.js';
+import { LocalSource } from '../../src/cu/source.js';
 import { TestCache } from '../support/cache.js';
 
 describe('a batch of who follows', () => {
   it('ends at what was there when it began, however fast more is committed', async () => {
     const cache = new TestCache();
-    const reader = new CacheReader(cache.dbPath, 'local');
+    const source = new LocalSource(cache.dbPath, 'local');
     try {
       cache.put({ curl: 'http://x/0' });
       let more = 0;
       let text = '';
       const { records, reachedSeq } = await runInSlices(
-        reader,
+        source,
         {
           selection: { sides: ['held'] },
           format: formatNamed('urls'),
@@ -34,7 +34,7 @@ describe('a batch of who follows', () => {
       );
       assert.deepEqual([text, records, reachedSeq], ['http://x/0\n', 1, 1]);
     } finally {
-      reader.close();
+      source.close();
       cache.close();
     }
   });

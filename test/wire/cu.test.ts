@@ -41,6 +41,10 @@ describe('queries of content users', () => {
   });
 
   for (const [document, code, text] of [
+    ['<query by="url"/>', 104, /<query by>: give fields as well/],
+    ['<query content="text"/>', 104, /<query content>: give fields as well/],
+    ['<query fields="seq" by="page"/>', 104, /give row, shown or url/],
+    ['<query fields="seq" after="7"/>', 104, /<query after="7">: give one that an answer had/],
     ['<query pidd="7"/>', 104, /line 1, column 17: <query>: no attribute pidd/],
     ['<query pid="-1"/>', 104, /<query pid="-1">: give a number from 1/],
     ['<query limit="0"/>', 104, /give a number from 1/],

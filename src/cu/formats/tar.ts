@@ -33,6 +33,8 @@ function tarFormat(encode?: (sink: StreamSink) => EncodedSink): Format {
     takesFields: false,
     keyedByUrl: true,
     takesMarkdown: true,
+    carriesContent: true,
+    needsFormerTypes: true,
     open,
     ...(encode === undefined ? {} : { encode }),
   };

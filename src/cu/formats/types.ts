@@ -111,6 +111,10 @@ export interface Format {
   takesText?: boolean;
   /** True if `--markdown` means something. */
   takesMarkdown?: boolean;
+  /** Records hold the content itself, whatever its type. */
+  carriesContent?: boolean;
+  /** True if it asks for `formerTypes`. */
+  needsFormerTypes?: boolean;
   /** True if `--chunk-size` does. */
   takesChunkSize?: boolean;
   /** A stream that begins with everything says so, were it without a record. */

@@ -22,6 +22,7 @@ export const warc: Format = {
   sides: ['held', 'gone'],
   takesFields: false,
   keyedByUrl: true,
+  carriesContent: true,
   open(context) {
     const { storeId, sinceSeq } = context;
     const nowS = Math.floor(context.nowMs / 1000);

@@ -4,6 +4,7 @@ import type { ColumnValue, TableSide } from '../../db/cache/fields.js';
 import { nameOf } from '../../db/names/naming.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
+import { rowsStart } from '../../wire/cu-rows.js';
 import { Batch } from '../batch.js';
 import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { USUAL_FIELDS } from '../fields.js';
@@ -11,6 +12,7 @@ import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
 import type { StreamSink } from '../sink.js';
 import { NO_NAME, openStored } from '../stored-content.js';
+import { rowElements, shown } from './rows.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
 
 /** Where files lie here, and the numbers they have, is nobody's business elsewhere. */
@@ -46,14 +48,24 @@ export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answer
   const selection = selectionOf(query, parts.nowMs);
   const began = beganOf(query.cursor, reader);
   const range: Range = { since, to: highWater, limit: query.limit ?? Infinity, began };
+  const isRows = query.fields !== undefined;
+  if (query.after !== undefined) {
+    range.since = startOf('after', query.after, { storeId, highWater, purged });
+    range.began = beganOf(query.after, reader);
+  }
   const writing = new Writing(query, selection, range, parts);
   const batch = new Batch(() => Promise.resolve(parts.sink));
-  await batch.add(resultStart(storeId, query.limit === undefined ? { storeId, seq: highWater } : undefined));
+  await batch.add(
+    isRows
+      ? rowsStart(storeId, highWater, parts.storeDir)
+      : resultStart(storeId, query.limit === undefined ? { storeId, seq: highWater } : undefined),
+  );
   for await (const part of writing.parts()) {
     const written = batch.add(part);
     if (written !== undefined) await written;
   }
-  if (query.limit !== undefined) await batch.add(resultLimited(cursorAt(storeId, writing.reachedSeq, began)));
+  if (isRows || query.limit !== undefined)
+    await batch.add(resultLimited(cursorAt(storeId, writing.reachedSeq, range.began)));
   await batch.add(RESULT_END);
   await batch.flush();
   return { urls: writing.urls, omitted: writing.omitted };
@@ -80,7 +92,18 @@ class Writing {
   }
 
   async *parts(): AsyncGenerator<string | Uint8Array, void> {
-    const { reader } = this.#parts;
+    const { reader, storeDir } = this.#parts;
+    if (this.#query.fields !== undefined) {
+      const selection = shown(this.#query, this.#selection);
+      const windows = rowElements(reader, this.#query, selection, this.#range, storeDir);
+      for (const { items, count, reachedSeq } of windows) {
+        yield* items;
+        this.urls += count;
+        this.reachedSeq = reachedSeq;
+        await this.#parts.pause();
+      }
+      return;
+    }
     const writer = xml.open(this.#context());
     const windows =
       'template' in writer
@@ -125,7 +148,7 @@ class Writing {
       sinceSeq: this.#range.since,
       storeDir,
       fields: FIELDS,
-      content: this.#query.content,
+      content: this.#query.content === true,
       beginsWithAll: false,
       // None is made.
       maxTextBytes: 0,

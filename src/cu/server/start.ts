@@ -3,14 +3,12 @@ import { endpointsToListen, listenAll } from '../../daemon/listen-all.js';
 import type { Running, Services } from '../../daemon/types.js';
 import { formatEndpoint, parseEndpoint } from '../../lib/endpoint.js';
 import { openFilesLimit } from '../../lib/open-files.js';
+import { CU_PORT } from '../../wire/cu.js';
 import type { CuStatus } from './figures.js';
 import { cuOptions } from './options.js';
 import { CuServer } from './server.js';
 
-/** Where content users connect when an endpoint names no port. */
-export const DEFAULT_PORT = 9010;
-
-/** … and those that read the change feed. */
+/** Where programs read the change feed when an endpoint names no port. */
 export const DEFAULT_HTTP_PORT = 9011;
 
 /** @throws LccError `usage` where no endpoint is given */
@@ -20,7 +18,7 @@ export async function startCu(services: Services): Promise<Running> {
   const endpoints =
     overHttp.length > 0 && settings.cu.listen.length === 0
       ? []
-      : endpointsToListen('cu.listen', settings.cu.listen, DEFAULT_PORT);
+      : endpointsToListen('cu.listen', settings.cu.listen, CU_PORT);
   const options = cuOptions(services, openFilesLimit());
   const server = new CuServer({ ...services, options });
   if (options.anonymous && [...endpoints, ...overHttp].some(({ kind }) => kind !== 'unix'))

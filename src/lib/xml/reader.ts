@@ -249,7 +249,8 @@ export class XmlReader {
   #readCharacters(from: number): number {
     const found = this.#text.indexOf('<', from);
     const end = found < 0 ? this.#text.length : found;
-    const to = Math.min(end, from + this.#limits.maxTokenBytes - this.#textLength);
+    const { maxTokenBytes, maxTextBytes = maxTokenBytes } = this.#limits;
+    const to = Math.min(end, from + maxTextBytes - this.#textLength);
     let at = to;
     const piece = this.#text.slice(from, to);
     if (this.#open.length === 0) {

@@ -18,6 +18,8 @@ export interface XmlEvents {
 export interface XmlLimits {
   /** Longest tag, comment, instruction, or run of text. */
   maxTokenBytes: number;
+  /** Longest run of text, where that is another. */
+  maxTextBytes?: number;
   maxDepth: number;
   maxAttributes: number;
   maxNameBytes: number;

@@ -1,0 +1,121 @@
+/** A connection to an lccd-cu elsewhere: queries that name columns, and the events of their answers. */
+import type { Socket } from 'node:net';
+import { SECOND } from '../../config/amounts.js';
+import type { Clock } from '../../lib/clock.js';
+import { dial } from '../../lib/dial.js';
+import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import { LccError, messageOf } from '../../lib/errors.js';
+import { CuAnswerReader, formatQuery, formatReader, type CuAnswerEvent } from '../../wire/cu-rows.js';
+
+/** Until it can be spoken on, and between two pieces of an answer. */
+const SILENCE_MS = 60 * SECOND;
+
+export interface RemoteOptions {
+  endpoint: Endpoint;
+  /** Undefined: it need not be said who asks. */
+  login?: { name: string; password: string } | undefined;
+  /** Certificates (PEM) that may have signed its own, instead of those Node comes with. */
+  ca?: string | undefined;
+  clock: Clock;
+  /** Told of a connection that broke. */
+  note: (message: string) => void;
+}
+
+/** A query, as far as it is not the same each time. */
+export type RowsQuery = Parameters<typeof formatQuery>[0];
+
+export class CuLink {
+  readonly where: string;
+  readonly #options: RemoteOptions;
+  #socket: Socket | undefined;
+  #chunks: AsyncIterator<Buffer> | undefined;
+  #reader: CuAnswerReader;
+
+  constructor(options: RemoteOptions) {
+    this.where = formatEndpoint(options.endpoint);
+    this.#options = options;
+    this.#reader = new CuAnswerReader(this.where);
+  }
+
+  /**
+   * Asks, over the connection there is, or a new one; each event is to be taken before the next comes.
+   * @throws LccError `peer.unavailable` where the connection broke or is refused for now, which passes;
+   *   `auth.refused`, `data.refused` (the cursor), `peer.rejected`, `peer.protocol`
+   */
+  async *ask(query: RowsQuery): AsyncGenerator<CuAnswerEvent, void> {
+    let isWhole = false;
+    try {
+      const chunks = (this.#chunks ??= await this.#connect());
+      this.#socket?.write(formatQuery(query));
+      while (!isWhole) {
+        const { value, done } = await this.#within(chunks.next());
+        if (done === true) throw broken(this.where, 'closed');
+        for (const event of this.#reader.read(value)) {
+          if (event.kind === 'refused') throw this.#refusalOf(event);
+          if (event.kind === 'end') isWhole = true;
+          yield event;
+        }
+      }
+    } catch (error) {
+      throw error instanceof LccError ? error : broken(this.where, messageOf(error));
+    } finally {
+      // The rest of an answer would be taken for that of the next query.
+      if (!isWhole) this.close();
+    }
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    this.#chunks = undefined;
+  }
+
+  async #connect(): Promise<AsyncIterator<Buffer>> {
+    const { endpoint, login, ca } = this.#options;
+    this.#reader = new CuAnswerReader(this.where);
+    let ready: () => void = () => undefined;
+    const isReady = new Promise<void>(resolve => (ready = resolve));
+    const socket = (this.#socket = dial(endpoint, { ca }, () => ready()));
+    const failed = new Promise<never>((_, reject) => socket.once('error', reject));
+    failed.catch(() => undefined);
+    await this.#within(Promise.race([isReady, failed]));
+    if (login !== undefined) socket.write(formatReader(login.name, login.password));
+    return socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  }
+
+  async #within<T>(event: Promise<T>): Promise<T> {
+    const cancel = this.#options.clock.after(SILENCE_MS, () =>
+      this.#socket?.destroy(broken(this.where, `silent for ${SILENCE_MS / SECOND} s`)),
+    );
+    try {
+      return await event;
+    } finally {
+      cancel();
+    }
+  }
+
+  #refusalOf({ code, text }: { code: number; text: string }): LccError {
+    switch (code) {
+      case 101:
+        return new LccError('auth.refused', `${this.where}: ${text}; give --reader and --pwdfile`);
+      case 108:
+        return new LccError('data.refused', text);
+      case 104:
+        return new LccError(
+          'peer.rejected',
+          / fields/.test(text)
+            ? `${this.where}: an lccd-cu that is too old for --from (${text}); upgrade it`
+            : `${this.where}: ${text}`,
+        );
+      case 102:
+      case 106:
+        return broken(this.where, text);
+      default:
+        return new LccError('peer.rejected', `${this.where}: ${code}: ${text}`);
+    }
+  }
+}
+
+function broken(where: string, why: string): LccError {
+  return new LccError('peer.unavailable', `${where}: ${why}`);
+}

@@ -1,0 +1,317 @@
+/**
+ * Rows of an lccd-cu elsewhere (`lccq --from`). A connection that breaks is made again, and its query asked
+ * once more from after the last whole row: the stream goes on as if nothing had been cut.
+ *
+ *     asking ──a row, whole──▶ asking     asking ──its end──▶ answered
+ *       ▲ ╰──broken──▶ waiting ──an hour without a row──▶ given up
+ *       ╰────its time────╯
+ */
+import { HOUR, MINUTE, SECOND } from '../../config/amounts.js';
+import { COLUMNS, type ColumnName, type ColumnValue } from '../../db/cache/fields.js';
+import { columnsOf, piecesOf, type LineTemplate } from '../../db/cache/template.js';
+import { backoffMs } from '../../lib/backoff.js';
+import { pause, type Clock } from '../../lib/clock.js';
+import { LccError } from '../../lib/errors.js';
+import { FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
+import type { Attributes } from '../../lib/xml/types.js';
+import { cursorAt } from '../cursor.js';
+import { CONTENT_COLUMNS, type FormatContext, type Writer } from '../formats/types.js';
+import { elsewhere, leftOut } from '../missing-content.js';
+import { contextFor, kindOf, selectionOf, type QueryTalk } from '../query.js';
+import type { Rejects } from '../rejects.js';
+import type { RowWindow, Source, Watching } from '../source.js';
+import type { StoredContent } from '../stored-content.js';
+import type { Query } from '../types.js';
+import type { Range } from '../windows.js';
+import { ArrivingContent } from './content.js';
+import { CuLink, type RemoteOptions, type RowsQuery } from './link.js';
+
+/** Between two questions if there is anything new. */
+const LOOK_MS = SECOND;
+const WAITS = { minMs: SECOND, maxMs: MINUTE };
+/** Without a row; then it is given up. */
+const GIVE_UP_MS = HOUR;
+const NUMBERS: ReadonlySet<string> = new Set<ColumnName>([
+  ...(['id', 'seq', 'pid', 'len', 'hops'] as const),
+  ...(['fetched_time', 'deleted_time', 'changed_time'] as const),
+]);
+
+interface Row {
+  attributes: Attributes;
+  content: StoredContent | undefined;
+}
+
+export class RemoteSource implements Source {
+  readonly storeId: string;
+  readonly purged = 0;
+  readonly #storeDir: string;
+  readonly #link: CuLink;
+  readonly #options: RemoteOptions;
+  #highWater: number;
+  /** Whose record is being made. */
+  #row: Row = { attributes: {}, content: undefined };
+
+  private constructor(
+    link: CuLink,
+    options: RemoteOptions,
+    found: { storeId: string; high: number; dir: string },
+  ) {
+    this.#link = link;
+    this.#options = options;
+    this.storeId = found.storeId;
+    this.#storeDir = found.dir;
+    this.#highWater = found.high;
+  }
+
+  /** Connects. @throws LccError as `CuLink.ask` */
+  static async open(options: RemoteOptions): Promise<RemoteSource> {
+    const link = new CuLink(options);
+    return new RemoteSource(link, options, await lookAt(link));
+  }
+
+  get highWater(): number {
+    return this.#highWater;
+  }
+
+  async look(): Promise<number> {
+    const { storeId, high } = await this.#again(() => lookAt(this.#link), new AbortController().signal);
+    if (storeId !== this.storeId) throw this.#another(storeId);
+    return (this.#highWater = high);
+  }
+
+  async *windows(
+    query: Query,
+    range: Range,
+    writer: Writer,
+    stop: AbortSignal,
+  ): AsyncGenerator<RowWindow, void> {
+    const fields = fieldsFor(query, writer);
+    const asked = this.#questionFor(query, range, fields);
+    let after = range.since;
+    let left = range.limit;
+    const failures = new Failures(this.#options, this.#link.where);
+    for (;;) {
+      let arriving: ArrivingContent | undefined;
+      try {
+        const more = after === range.since ? {} : { after: cursorAt(this.storeId, after, range.began) };
+        const limit = left === Infinity ? {} : { limit: left };
+        for await (const event of this.#link.ask({ ...asked, ...more, ...limit })) {
+          switch (event.kind) {
+            case 'result':
+              if (event.storeId !== this.storeId) throw this.#another(event.storeId);
+              this.#highWater = event.high;
+              break;
+            case 'url':
+              this.#row = { attributes: event.attributes, content: undefined };
+              if (event.hasContent) arriving = new ArrivingContent();
+              break;
+            case 'content':
+              arriving?.add(event.text);
+              break;
+            case 'url-end': {
+              const { attributes } = this.#row;
+              const content = arriving?.finish(attributes['md5'] ?? '');
+              if (arriving !== undefined && content === undefined)
+                throw new LccError(
+                  'peer.unavailable',
+                  `${this.#link.where}: a content was altered on its way`,
+                );
+              this.#row.content = content;
+              arriving = undefined;
+              const seq = Number(attributes['seq']);
+              yield windowOf(attributes, seq, writer);
+              this.#row.content?.close();
+              this.#row.content = undefined;
+              after = seq;
+              left--;
+              failures.forget();
+              break;
+            }
+            case 'limited':
+              if (event.cursor.seq > after) yield { items: [], count: 0, reachedSeq: event.cursor.seq };
+              break;
+            case 'end':
+            case 'refused':
+          }
+        }
+        return;
+      } catch (error) {
+        arriving?.drop();
+        await failures.wait(error, stop);
+        if (stop.aborted) return;
+      }
+    }
+  }
+
+  context(query: Query, rejects: Rejects, talk: QueryTalk): FormatContext {
+    const store = { storeId: this.storeId, storeDir: this.#storeDir };
+    return contextFor({ ...query, ...store }, rejects, talk, {
+      openContent: ([curl, fileid, machine], tell) => {
+        const { attributes } = this.#row;
+        const { content } = this.#row;
+        this.#row.content = undefined;
+        if (content !== undefined) return content;
+        if (fileid === null || fileid === undefined) elsewhere(rejects, String(curl), String(machine), tell);
+        else if (attributes[REPLACED] !== undefined) rejects.replaced++;
+        else
+          leftOut(
+            rejects,
+            String(curl),
+            `${this.#storeDir}/${fileid}`,
+            attributes[PROBLEM] ?? 'missing',
+            tell,
+          );
+        return undefined;
+      },
+      typesUnder: () => (this.#row.attributes[FORMER_TYPES] ?? '').split(' ').filter(type => type !== ''),
+    });
+  }
+
+  watch(clock: Clock): Watching {
+    return {
+      seen: () => this.#highWater,
+      changedSince: async (seen, stop) => {
+        while (!stop.aborted && (await this.look()) === seen) await restFor(clock, LOOK_MS, stop);
+      },
+      close: () => undefined,
+    };
+  }
+
+  close(): void {
+    this.#link.close();
+  }
+
+  #questionFor(query: Query, range: Range, fields: string[]): RowsQuery {
+    const { format } = query;
+    const { sides, pid, prefix, mime, since, until, browsable } = selectionOf(query);
+    return {
+      fields,
+      content: contentFor(query, fields),
+      deleted: sides.length === 2 ? 'yes' : sides.includes('gone') ? 'only' : 'no',
+      by: kindOf(format) === 'pages' ? 'url' : browsable === true ? 'shown' : 'row',
+      ...(range.since > 0 && { cursor: cursorAt(this.storeId, range.since, range.began) }),
+      ...(pid !== undefined && { pid }),
+      ...(prefix !== undefined && { prefix }),
+      ...(mime !== undefined && { mime }),
+      ...(since !== undefined && { since: String(since) }),
+      ...(until !== undefined && { until: String(until) }),
+    };
+  }
+
+  async #again<T>(ask: () => Promise<T>, stop: AbortSignal): Promise<T> {
+    const failures = new Failures(this.#options, this.#link.where);
+    for (;;)
+      try {
+        return await ask();
+      } catch (error) {
+        await failures.wait(error, stop);
+      }
+  }
+
+  #another(storeId: string): LccError {
+    return new LccError(
+      'data.refused',
+      `${this.#link.where}: another store since (${storeId}, before ${this.storeId}); full resync needed`,
+    );
+  }
+}
+
+/** Failures in a row, and the waits between them. */
+class Failures {
+  readonly #options: RemoteOptions;
+  readonly #where: string;
+  #count = 0;
+  #sinceMs: number;
+
+  constructor(options: RemoteOptions, where: string) {
+    this.#options = options;
+    this.#where = where;
+    this.#sinceMs = options.clock.monotonicMs();
+  }
+
+  forget(): void {
+    this.#count = 0;
+    this.#sinceMs = this.#options.clock.monotonicMs();
+  }
+
+  /** Waits, where that may help. @throws the error where not, `try.later` once it has lasted for too long */
+  async wait(error: unknown, stop: AbortSignal): Promise<void> {
+    if (!(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
+    const { clock, note } = this.#options;
+    if (clock.monotonicMs() - this.#sinceMs > GIVE_UP_MS)
+      throw new LccError('try.later', `${error.message}; given up after an hour, run again`);
+    if (this.#count++ === 0) note(`${error.message}; goes on when ${this.#where} answers`);
+    // Most connections break for no reason that lasts.
+    if (this.#count > 1) await restFor(clock, backoffMs(WAITS, this.#count - 1, Math.random()), stop);
+  }
+}
+
+async function lookAt(link: CuLink): Promise<{ storeId: string; high: number; dir: string }> {
+  const query: RowsQuery = { fields: ['seq'], limit: 1, content: false };
+  let found: { storeId: string; high: number; dir: string } | undefined;
+  for await (const event of link.ask(query)) if (event.kind === 'result') found = event;
+  if (found === undefined) throw new LccError('peer.protocol', `${link.where}: an answer without a result`);
+  return found;
+}
+
+/** Nothing else keeps the process alive while it waits. */
+async function restFor(clock: Clock, delayMs: number, stop: AbortSignal): Promise<void> {
+  const alive = setInterval(() => undefined, 2 ** 30);
+  await pause(clock, delayMs, stop);
+  clearInterval(alive);
+}
+
+/** Columns that the format's records are made of, and what they are found by. */
+function fieldsFor({ format, selection }: Query, writer: Writer): string[] {
+  const columns =
+    'template' in writer
+      ? (['held', 'gone'] as const).flatMap(side => columnsOf(piecesOf(writer.template, side) ?? []))
+      : writer.columns;
+  const former = format.needsFormerTypes === true && selection.sides.includes('gone') ? [FORMER_TYPES] : [];
+  return [...new Set<string>(['seq', 'op', ...columns, ...former])];
+}
+
+/** Content is sent where records are made of it: of text alone where nothing else can be made text. */
+function contentFor(query: Query, fields: readonly string[]): boolean | 'text' {
+  if (!CONTENT_COLUMNS.every(column => fields.includes(column))) return false;
+  if (query.content === true || query.format.carriesContent === true) return true;
+  if (query.format.takesContent === true && query.text === undefined && query.markdown === undefined)
+    return false;
+  return query.converter === undefined ? 'text' : true;
+}
+
+function windowOf(attributes: Attributes, seq: number, writer: Writer): RowWindow {
+  const valueOf = (name: ColumnName): ColumnValue => {
+    const value = attributes[name];
+    return value === undefined ? null : NUMBERS.has(name) ? Number(value) : value;
+  };
+  const item =
+    'template' in writer
+      ? {
+          bytes: Buffer.from(lineOf(writer.template, attributes['op'] === 'delete', valueOf)),
+          count: 1,
+          lastSeq: seq,
+        }
+      : [seq, ...writer.columns.map(valueOf)];
+  return { items: [item], count: 1, reachedSeq: seq };
+}
+
+/** The line that SQLite would put together (db/cache/template.ts). */
+function lineOf(
+  template: LineTemplate,
+  isDelete: boolean,
+  valueOf: (name: ColumnName) => ColumnValue,
+): string {
+  const pieces = piecesOf(template, isDelete ? 'gone' : 'held') ?? [];
+  const texts = pieces.map(piece => {
+    if (typeof piece === 'string') return piece;
+    const value = valueOf(piece.column);
+    if (value === null) return '';
+    const text =
+      COLUMNS[piece.column].free === true
+        ? template.escapes.reduce((all, [from, to]) => all.replaceAll(from, to), String(value))
+        : String(value);
+    return piece.before + text + piece.after;
+  });
+  return texts.join('') + template.end;
+}
