@@ -17,8 +17,8 @@ import type { Delivery, PlacedDelivery, Query } from './types.js';
  * @param stdout standard output; written whole when its `flush` returns
  * @param following what `follows` needs; its `stop` ends batches as well
  * @returns the exit status: 0, 1 when rows were rejected, or that of the consumer that failed
- * @throws LccError as CacheReader, RemoteSource, lockCursor, readCursor, startOf; `io` when the consumer did not take
- * everything
+ * @throws LccError as CacheReader, RemoteSource, lockCursor, readCursor, startOf; `io` when the consumer did
+ * not take everything
  */
 export async function deliver(
   delivery: Delivery,

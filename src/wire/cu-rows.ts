@@ -1,6 +1,6 @@
 /**
- * CU ↔ LCC, for a program that makes records itself (`lccq --from`): a query that names columns (`fields`), and
- * an answer whose `<url>` elements have them as attributes; one that is not there is NULL.
+ * CU ↔ LCC, for a program that makes records itself (`lccq --from`): a query that names columns (`fields`),
+ * and an answer whose `<url>` elements have them as attributes; one that is not there is NULL.
  */
 import { LccError, messageOf } from '../lib/errors.js';
 import { formatAttributes } from '../lib/xml/escape.js';

@@ -20,7 +20,7 @@ import { sendStream } from '../../web/stream.js';
 import type { SharedCache } from '../server/cache.js';
 import type { CuOptions } from '../server/options.js';
 import { CommitWatch } from './commit-watch.js';
-import { Feed } from './feed.js';
+import { ChangeFeed } from './feed.js';
 import { logIn } from './login.js';
 import { FeedRefusal, later, refusalFor } from './refusal.js';
 import { feedAsked } from './request.js';
@@ -116,7 +116,7 @@ export class ChangesDoor {
     if (this.#isStopping) throw later('temporarily off-line: the daemon stops');
     const asked = feedAsked(request);
     counted('queries', 1);
-    const feed = new Feed(asked, {
+    const feed = new ChangeFeed(asked, {
       cache,
       commits: this.#commits,
       clock,

@@ -27,7 +27,7 @@ const SLICE_MS = 10;
 /** Silence after which a stream says that it is still there. */
 const KEEP_MS = 15_000;
 
-export interface FeedParts {
+export interface ChangeFeedParts {
   cache: SharedCache;
   commits: CommitWatch;
   clock: Clock;
@@ -38,9 +38,9 @@ export interface FeedParts {
   counted: (what: 'urls' | 'omitted', by: number) => void;
 }
 
-export class Feed {
+export class ChangeFeed {
   readonly #asked: FeedAsked;
-  readonly #parts: FeedParts;
+  readonly #parts: ChangeFeedParts;
   readonly #selection: Selection;
   readonly #storeId: string;
   readonly #began: number;
@@ -57,7 +57,7 @@ export class Feed {
   #made: { reader: CacheReader; writer: RowWriter };
 
   /** @throws LccError `data.refused` where the cursor cannot be continued from; as SharedCache.reader */
-  constructor(asked: FeedAsked, parts: FeedParts) {
+  constructor(asked: FeedAsked, parts: ChangeFeedParts) {
     const { query, fromNow, isStream } = asked;
     const reader = parts.cache.reader();
     reader.renew();
