@@ -9,7 +9,7 @@
  * nowhere, and the events of a round are bounded.
  */
 import { join } from 'node:path';
-import { readRhythms, lastSetOf, type ProviderRhythm } from '../db/providers/silence.js';
+import { readSilent, lastSetOf, type ProviderRhythm } from '../db/providers/silence.js';
 import { openReadOnly, type Db } from '../db/sqlite/open.js';
 import { doubledMs } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
@@ -111,7 +111,7 @@ export class Alerts {
     const nowMs = this.#options.clock.nowMs();
     const db = openReadOnly(this.#options.db);
     try {
-      const silent = readRhythms(db, Math.floor(nowMs / 1000), MOST_KNOWN).filter(one => one.silent);
+      const silent = readSilent(db, Math.floor(nowMs / 1000), MOST_KNOWN);
       const all: News[] = [
         ...heardOf(db, this.#told, new Set(silent.map(({ pid }) => pid)), nowMs),
         ...silent

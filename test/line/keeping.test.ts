@@ -1,4 +1,4 @@
-/** The lines of docs/guide/keeping.md and docs/guide/upgrading.md, in their order. */
+/** The lines of docs/guide/keeping.md, in their order. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -84,11 +84,15 @@ test('an overview has queue, daemons and reasons in the words of lccstat, and no
   bench.provider(8, { paused: 1 });
   await bench.send(7, [{ curl: 'http://127.0.0.1/a', mimetype: 'text/html' }]);
   await bench.send(8, [{ curl: 'http://127.0.0.1/b', mimetype: 'text/html' }]);
+  bench.db.exec(
+    `UPDATE pidb SET lastset = ${bench.clock.nowMs() / 1000 - 8 * 86_400}, setevery = 600 WHERE pid = 8`,
+  );
   const { summary, reasons, providers, queue, daemons } = await overview();
   assert.match(summary, /^2 urls wait for 2 providers/);
   assert.equal(providers, 2);
   assert.ok(reasons.includes('1 of 2 providers with urls waiting is paused; lccctl resume'));
   assert.ok(reasons.some(reason => reason.includes('a <reason>')));
+  assert.ok(reasons.some(reason => reason.startsWith('provider 8 is silent: its last set came 8 d ago')));
   assert.deepEqual(queue.total.ages.slice(0, 2), [2, 0]);
   assert.equal(queue.age_minutes.length + 1, queue.total.ages.length);
   assert.deepEqual(

@@ -40,10 +40,19 @@ export interface ProviderRhythm {
 
 /** Those that have a rhythm, the silent ones first, the longest silent first of all. */
 export function readRhythms(db: Db, nowS: number, limit: number): ProviderRhythm[] {
+  return rhythmsOf(db, EXPECTED, nowS, limit);
+}
+
+/** The silent ones alone, in the same order. */
+export function readSilent(db: Db, nowS: number, limit: number): ProviderRhythm[] {
+  return rhythmsOf(db, `${EXPECTED} AND ${SILENT_AFTER} < $nowS`, nowS, limit);
+}
+
+function rhythmsOf(db: Db, which: string, nowS: number, limit: number): ProviderRhythm[] {
   return new Sql(db)
     .rows<[values: { nowS: number; limit: number }], Omit<ProviderRhythm, 'silent'> & { silent: number }>(
       `SELECT pid, lastset, lastconntime, CAST(round(setevery) AS INTEGER) AS every, ${SILENT_AFTER} < $nowS AS silent
-       FROM pidb WHERE ${EXPECTED} ORDER BY silent DESC, lastset, pid LIMIT $limit`,
+       FROM pidb WHERE ${which} ORDER BY silent DESC, lastset, pid LIMIT $limit`,
     )({ nowS, limit })
     .map(row => ({ ...row, silent: row.silent !== 0 }));
 }

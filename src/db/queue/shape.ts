@@ -9,7 +9,7 @@ import {
   slotOf,
   type Slots,
 } from '../../config/hours.js';
-import { countSilent, readRhythms, type ProviderRhythm } from '../providers/silence.js';
+import { countSilent, readSilent, type ProviderRhythm } from '../providers/silence.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { AGE_GROUPS, readAges } from './ages.js';
@@ -134,7 +134,7 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
       oldest: oldestWaiting(db),
       ...held,
       silent: countSilent(db, nowS),
-      silent_first: readRhythms(db, nowS, NAMED).filter(({ silent }) => silent),
+      silent_first: readSilent(db, nowS, NAMED),
     };
   });
   return read();
