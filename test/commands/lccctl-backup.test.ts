@@ -141,7 +141,7 @@ describe('a backup', () => {
     }
   });
 
-  it('of an LCC that was stopped moves it: cursors and sites go on', async () => {
+  longIt('of an LCC that was stopped moves it: cursors and sites go on', async () => {
     await filled();
     const live = backup();
     assert.equal(live.status, 0);

@@ -61,9 +61,17 @@ describe('the guide on keeping an LCC', () => {
 
   it('moves', async () => {
     rmSync(join(place, 'srv/lcc'), { recursive: true });
+    await lcc.run('lccq --cursor=$LCC_HOME/index.cursor -- cat');
+    await lcc.publish(site, { 'c.html': 'page c' });
     await lcc.stop();
     await run(/^lccctl backup \/backup\/lcc-move$/);
     await run(/--moved/);
+    const moved = `${place}/srv/lcc`;
+    const news = await lcc.run(
+      `LCC_HOME=${moved} lccq --cursor=${moved}/index.cursor --format=tsv --fields=curl`,
+    );
+    assert.match(news, /^\S+\/c\.html$/m);
+    assert.doesNotMatch(news, /a\.html/);
     assert.equal((await lcc.sh(`LCC_HOME=${place}/srv/lcc lccfsck`)).status, 0);
     await lcc.start();
   });
@@ -73,7 +81,7 @@ describe('the guide on keeping an LCC', () => {
     await run(/^mv \$LCC_HOME\/store/);
     lcc.configure(block(/^lccd\.store =/));
     await lcc.start();
-    assert.equal(await lcc.run('lccq --format=tar | tar -xO'), 'page apage b');
+    assert.equal(await lcc.run('lccq --format=tar | tar -xO'), 'page apage bpage c');
     await lcc.deliver('partial', [urlTag('a.html')]);
     await lcc.idle();
   });
