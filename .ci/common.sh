@@ -32,7 +32,6 @@ PACKAGES=(
   systemd                        # systemd-notify, systemd-analyze
   nats-server                    # a queue that takes what changed
   telnet                         # a robot is tried by hand
-  wordpress wordpress-theme-twentytwentythree php-cli php-mysql php-xml mariadb-server-core # a site that pings
   xz-utils
   bubblewrap docx2txt pandoc poppler-utils python3-html2text # converters in their sandbox; peers
   zstd                           # tar.zst; a compressor that is not ours

@@ -113,6 +113,10 @@ describe('pages in rare states', { skip }, () => {
     keep('removal', /Take it off/, await scene.get(removal));
     const miscounted = { root: ROOT, password: PASSWORD, urls: '7' };
     keep('removal refused', /id="urls-wrong"/, await scene.post('/me/roots/remove', miscounted, removal));
+    keep('feeds', /No feed is listed/, await scene.get('/me/feeds'));
+    const feed = { url: site.urlOf('/docs/feed'), every: 'often' };
+    keep('feed refused', /id="every-wrong"/, await scene.post('/me/feeds', feed));
+    keep('feed', /not yet/, await scene.follow(await scene.post('/me/feeds', { ...feed, every: '10min' })));
     const much = { bandwidth: 'much', hours: '0-5', zone: '' };
     keep('terms wrong', /id="bandwidth-wrong"/, await scene.post('/me/terms', much));
     const hours = { bandwidth: '100KB', hours: '0-7,22-23', zone: 'Asia/Kolkata' };

@@ -239,6 +239,6 @@ describe('docs/frontdoor-api.md', { skip: noNginx }, () => {
         compared++;
       }
     }
-    assert.equal(compared, 13);
+    assert.equal(compared, 14);
   });
 });

@@ -1,6 +1,7 @@
 /** Hubs that are not as they should be, and what the poll does beside them. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { withoutCapability } from '../../src/rs/refused-requests.js';
 import { FeedScene, rss } from './feed-scene.js';
 import { TestHub } from '../support/hub.js';
 
@@ -48,6 +49,17 @@ describe('hubs', () => {
       assert.ok(!bytes.includes(token) && !bytes.includes(secret), file);
     }
     assert.equal(statSync(`${rs}/websub.key`).mode & 0o777, 0o600);
+    // Nor does a log, whatever fails.
+    scene.hub.behave({ status: 500 });
+    scene.feedStatus = 500;
+    await scene.pass(8 * DAY);
+    assert.ok(scene.lines.length > 0);
+    for (const form of scene.hub.asked)
+      for (const name of ['callback', 'secret']) {
+        const hidden = (form.get(`hub.${name}`) ?? '').split('/').at(-1) ?? '';
+        assert.ok(!scene.lines.join('').includes(hidden), name);
+      }
+    assert.equal(withoutCapability(new URL(callback).pathname), '/base/websub/ID');
   });
 
   it('are believed for 14 days at most, and renewed with a third of the lease left, under another token', async () => {

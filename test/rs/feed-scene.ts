@@ -45,7 +45,8 @@ export class FeedScene {
   readonly dir = mkdtempSync(join(tmpdir(), 'lcc-feeds-'));
   readonly clock = new MovedClock();
   readonly failures: unknown[] = [];
-  readonly warnings: [string, object | undefined][] = [];
+  /** What was logged. */
+  readonly lines: string[] = [];
   /** Requests that the site has had: method and path, with what they were conditional on. */
   readonly requests: string[] = [];
   /** How often there was something for the UNS. */
@@ -111,7 +112,8 @@ export class FeedScene {
     this.db = RsDatabase.open(options.path);
     const { db } = this;
     const fail = (error: unknown) => void this.failures.push(error);
-    const log: Log = { ...silentLog, warn: (event, fields) => void this.warnings.push([event, fields]) };
+    const noted = (...words: unknown[]) => void this.lines.push(JSON.stringify(words));
+    const log: Log = { ...silentLog, debug: noted, info: noted, warn: noted, error: noted };
     const resolve: Resolve | undefined = this.resolve;
     const site = {
       clock,
