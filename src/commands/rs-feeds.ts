@@ -4,7 +4,7 @@ import type { Config } from '../config/load.js';
 import { amount, formatDuration } from '../config/words.js';
 import { ProviderStore } from '../db/providers/provider-store.js';
 import type { RsDatabase } from '../db/rs/database.js';
-import type { Feed } from '../db/rs/feeds.js';
+import type { PolledFeed } from '../db/rs/feeds.js';
 import { LccError } from '../lib/errors.js';
 import { FeedBook, shownFeed, USUAL_EVERY_MS } from '../rs/feeds/book.js';
 import { rsOptions } from '../rs/options.js';
@@ -80,7 +80,7 @@ function pidOf({ options }: CommandContext): number | undefined {
 }
 
 /** `7  http://www.example.org/feed/  every 30 min  read 5 min ago  40 items  hub active`, then troubles. */
-function feedLine({ pid, url, everyMs, standing }: Feed, nowMs: number): string {
+function feedLine({ pid, url, everyMs, standing }: PolledFeed, nowMs: number): string {
   const { readMs, items, left, state, trouble, hubTrouble } = standing;
   const read = readMs === undefined ? 'never read' : `read ${formatDuration((nowMs - readMs) / 1000)} ago`;
   const parts = [

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Hono } from 'hono';
 import { loadConfig } from '../../src/config/load.js';
 import { RsDatabase } from '../../src/db/rs/database.js';
-import type { Feed } from '../../src/db/rs/feeds.js';
+import type { PolledFeed } from '../../src/db/rs/feeds.js';
 import type { Resolve } from '../../src/fetch/connect.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
@@ -156,7 +156,7 @@ export class FeedScene {
     this.book.add(PID, url, everyMs, this.target?.roots ?? [], 'operator');
   }
 
-  standing(url = this.feedUrl): Feed['standing'] {
+  standing(url = this.feedUrl): PolledFeed['standing'] {
     const feed = this.db.feeds.of(PID).find(each => each.url === url);
     if (feed === undefined) throw new Error(`${url}: not listed`);
     return feed.standing;

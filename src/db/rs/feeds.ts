@@ -80,7 +80,7 @@ export interface FeedStanding {
   proofs: number;
 }
 
-export interface Feed {
+export interface PolledFeed {
   id: number;
   pid: number;
   url: string;
@@ -96,7 +96,7 @@ export interface FeedItem {
   mark: string;
 }
 
-type Row = Omit<Feed, 'standing'> & { standing: string };
+type Row = Omit<PolledFeed, 'standing'> & { standing: string };
 
 const SELECT = 'SELECT id, pid, url, host, every_ms AS everyMs, made_ms AS madeMs, standing FROM feed';
 /** Feeds of a host that a ping may name. */
@@ -121,7 +121,7 @@ export class FeedStore extends SqlStore {
     `DELETE FROM feed_item WHERE id IN (SELECT id FROM feed_item WHERE feed = $feed
        AND key NOT IN (SELECT value FROM json_each($keys)) ORDER BY id LIMIT $limit)`,
   );
-  readonly #ofHost = this.sql.rows<[host: string, limit: number], Row, Feed>(
+  readonly #ofHost = this.sql.rows<[host: string, limit: number], Row, PolledFeed>(
     `${SELECT} WHERE host = ? ORDER BY id LIMIT ?`,
     readRow,
   );
@@ -142,12 +142,12 @@ export class FeedStore extends SqlStore {
   // Inside a transaction
 
   /** @returns its id */
-  add(feed: Omit<Feed, 'id'>): number {
+  add(feed: Omit<PolledFeed, 'id'>): number {
     return this.#add({ ...feed, standing: JSON.stringify(feed.standing) });
   }
 
   /** @param wakeMs when something of it is due */
-  put({ id, standing }: Feed, wakeMs: number): void {
+  put({ id, standing }: PolledFeed, wakeMs: number): void {
     this.#put(wakeMs, JSON.stringify(standing), id);
   }
 
@@ -187,21 +187,21 @@ export class FeedStore extends SqlStore {
 
   // Reading
 
-  readonly get = this.sql.row<[id: number], Row, Feed>(`${SELECT} WHERE id = ?`, readRow);
+  readonly get = this.sql.row<[id: number], Row, PolledFeed>(`${SELECT} WHERE id = ?`, readRow);
 
-  readonly of = this.sql.rows<[pid: number], Row, Feed>(`${SELECT} WHERE pid = ? ORDER BY id`, readRow);
+  readonly of = this.sql.rows<[pid: number], Row, PolledFeed>(`${SELECT} WHERE pid = ? ORDER BY id`, readRow);
 
-  readonly all = this.sql.rows<[], Row, Feed>(`${SELECT} ORDER BY pid, id`, readRow);
+  readonly all = this.sql.rows<[], Row, PolledFeed>(`${SELECT} ORDER BY pid, id`, readRow);
 
   /** Feeds with this url, of all providers. */
-  readonly at = this.sql.rows<[url: string], Row, Feed>(`${SELECT} WHERE url = ?`, readRow);
+  readonly at = this.sql.rows<[url: string], Row, PolledFeed>(`${SELECT} WHERE url = ?`, readRow);
 
-  ofHost(host: string): Feed[] {
+  ofHost(host: string): PolledFeed[] {
     return this.#ofHost(host, MOST_OF_HOST);
   }
 
   /** Those of which something is due, the longest due first; what a clock that was ahead noted counts so. */
-  readonly due = this.sql.rows<[values: { nowMs: number; aheadMs: number; limit: number }], Row, Feed>(
+  readonly due = this.sql.rows<[values: { nowMs: number; aheadMs: number; limit: number }], Row, PolledFeed>(
     `${SELECT} WHERE wake_ms <= $nowMs OR wake_ms > $aheadMs ORDER BY wake_ms LIMIT $limit`,
     readRow,
   );
@@ -232,6 +232,6 @@ export class FeedStore extends SqlStore {
   );
 }
 
-function readRow({ standing, ...row }: Row): Feed {
+function readRow({ standing, ...row }: Row): PolledFeed {
   return { ...row, standing: JSON.parse(standing) as FeedStanding };
 }

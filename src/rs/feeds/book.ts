@@ -1,7 +1,7 @@
 /** Which feeds a provider has: they are added and removed here, by itself or by the operator. */
 import { DAY, MINUTE } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { Feed } from '../../db/rs/feeds.js';
+import type { PolledFeed } from '../../db/rs/feeds.js';
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import { strictRootCheck } from '../../wire/roots.js';
 import { Limits } from '../limits.js';
@@ -32,7 +32,7 @@ export class FeedBook {
     this.#options = options;
   }
 
-  of(pid: number): Feed[] {
+  of(pid: number): PolledFeed[] {
     return this.#options.db.feeds.of(pid);
   }
 
@@ -86,7 +86,7 @@ export class FeedBook {
 }
 
 /** A feed for programs; times as ISO 8601. */
-export function shownFeed({ url, everyMs, standing }: Feed) {
+export function shownFeed({ url, everyMs, standing }: PolledFeed) {
   const { readMs, items, left, trouble, hub, state, leaseMs, hubTrouble } = standing;
   const at = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   return {

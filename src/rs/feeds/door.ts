@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { KB, MB, SECOND } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { Feed } from '../../db/rs/feeds.js';
+import type { PolledFeed } from '../../db/rs/feeds.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import type { Network } from '../../lib/network.js';
@@ -160,10 +160,10 @@ export function feedDoor(options: FeedDoorOptions) {
   }
 
   /** Feeds with this url, and those of a provider whose home it is. */
-  function namedBy(url: string): Feed[] {
+  function namedBy(url: string): PolledFeed[] {
     const { curl } = canonicalUrl(url) ?? {};
     if (curl === undefined) return [];
-    const isHome = ({ standing: { roots } }: Feed) => strictRootCheck(roots)(curl);
+    const isHome = ({ standing: { roots } }: PolledFeed) => strictRootCheck(roots)(curl);
     const found = [...db.feeds.at(curl), ...db.feeds.ofHost(new URL(curl).host).filter(isHome)];
     return found.filter(({ standing: { doors } }) => doors.length === 0 || doors.includes('ping'));
   }

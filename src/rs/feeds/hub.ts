@@ -2,7 +2,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { DAY, HOUR, MINUTE, SECOND } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { Feed, FeedStanding, HubState } from '../../db/rs/feeds.js';
+import type { PolledFeed, FeedStanding, HubState } from '../../db/rs/feeds.js';
 import { fail, type FetchFailure } from '../../fetch/failure.js';
 import { doubledMs } from '../../lib/backoff.js';
 import { writeFileDurably } from '../../lib/durable.js';
@@ -134,7 +134,7 @@ export class HubClient {
   }
 
   /** Does what is due: the next request, or what its absence means. */
-  async act({ id, standing }: Feed): Promise<void> {
+  async act({ id, standing }: PolledFeed): Promise<void> {
     const { nowMs } = this.#options;
     const { state, leaseMs = 0 } = standing;
     const isOver = state === 'asked' || ((state === 'active' || state === 'renewing') && leaseMs <= nowMs());
@@ -201,7 +201,7 @@ export class HubClient {
     }
   }
 
-  #change(id: number, change: (feed: Feed) => void): Feed | undefined {
+  #change(id: number, change: (feed: PolledFeed) => void): PolledFeed | undefined {
     const { db } = this.#options;
     if (this.#isOver) return undefined;
     return db.write(() => {

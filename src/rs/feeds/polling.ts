@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { HOUR, MB, MINUTE, SECOND } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { Feed, FeedItem } from '../../db/rs/feeds.js';
+import type { PolledFeed, FeedItem } from '../../db/rs/feeds.js';
 import { MAX_CONTENT_BYTES, SiteFetcher, type SiteFetcherOptions } from '../proof/site-fetcher.js';
 import type { Clock } from '../../lib/clock.js';
 import { isPassing, LccError } from '../../lib/errors.js';
@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = MINUTE;
 /** A feed is looked at again: where the Queue Manager or rs.db fails; where it may not be asked. */
 const [AWAY_MS, UNFIT_MS] = [5 * SECOND, HOUR];
 
-type Validators = Pick<Feed['standing'], 'etag' | 'lastModified' | 'digest'>;
+type Validators = Pick<PolledFeed['standing'], 'etag' | 'lastModified' | 'digest'>;
 /** The answer to a request; without `read` the feed says what it said. */
 type Answer = Validators & { read?: ReadFeed; link?: string | undefined; url: string };
 
@@ -94,7 +94,7 @@ export class FeedPolling {
   /**
    * Inside a transaction: a ping, a push or a verification makes a feed due. @returns false: it was already
    */
-  prompt(feed: Feed): boolean {
+  prompt(feed: PolledFeed): boolean {
     const { db, clock } = this.#options;
     const busy = this.#busy.get(feed.id);
     const { dueMs } = feed.standing;
@@ -117,7 +117,7 @@ export class FeedPolling {
     this.#options.reader.stop();
   }
 
-  #begin(feed: Feed): void {
+  #begin(feed: PolledFeed): void {
     const over = () => this.#busy.delete(feed.id);
     const done = this.#tend(feed).then(
       () => {
@@ -135,7 +135,7 @@ export class FeedPolling {
     this.#busy.set(feed.id, { host: feed.host, seenDueMs: feed.standing.dueMs, done });
   }
 
-  async #tend(feed: Feed): Promise<void> {
+  async #tend(feed: PolledFeed): Promise<void> {
     const { clock, hubs, targetOf } = this.#options;
     const target = await targetOf(feed.pid);
     if (this.#isOver) return;
@@ -162,14 +162,14 @@ export class FeedPolling {
   }
 
   /** Why it may not be asked. */
-  #unfit({ pid, url }: Feed, target: PushTarget | null): string | undefined {
+  #unfit({ pid, url }: PolledFeed, target: PushTarget | null): string | undefined {
     if (target === null) return `there is no provider ${pid} that may deliver`;
     if (!target.doors.has('feed')) return 'the operator takes no pushes by feeds of this provider';
     if (!target.isInside(url)) return `it lies outside of the directories of provider ${pid}`;
     return this.#options.ports.includes(portOf(url)) ? undefined : `port ${portOf(url)} is not permitted`;
   }
 
-  async #request(feed: Feed, target: PushTarget): Promise<void> {
+  async #request(feed: PolledFeed, target: PushTarget): Promise<void> {
     const { clock, log } = this.#options;
     const { dueMs, patienceMs = 0 } = feed.standing;
     const begunMs = clock.nowMs();
@@ -203,7 +203,7 @@ export class FeedPolling {
 
   /** @throws FeedFailure */
   async #ask(
-    { url, standing: { etag, lastModified, digest } }: Feed,
+    { url, standing: { etag, lastModified, digest } }: PolledFeed,
     { roots }: PushTarget,
   ): Promise<Answer> {
     const { site, ports, reader } = this.#options;
@@ -239,10 +239,10 @@ export class FeedPolling {
 
   /** @returns how many urls are pushed */
   #commit(
-    { id }: Feed,
+    { id }: PolledFeed,
     { isInside }: PushTarget,
     { read, link, url, ...validators }: Answer,
-    ended: (feed: Feed) => void,
+    ended: (feed: PolledFeed) => void,
     isPoll: boolean,
   ): number {
     const { db, clock } = this.#options;
@@ -266,7 +266,7 @@ export class FeedPolling {
   }
 
   /** Pages of items that are new, say something else, or are gone; their marks are noted. */
-  #news(feed: Feed, read: ReadFeed, isInside: (url: string) => boolean) {
+  #news(feed: PolledFeed, read: ReadFeed, isInside: (url: string) => boolean) {
     const { feeds } = this.#options.db;
     const marks = new Map(feeds.marksOf(feed.id).map(({ key, mark }) => [key, mark]));
     const isNew = ({ key, mark }: FeedItem) => marks.get(key) !== mark;
@@ -279,7 +279,7 @@ export class FeedPolling {
     return { news, outside: items.length - inside.length };
   }
 
-  #change(id: number, change: (feed: Feed) => void): Feed | undefined {
+  #change(id: number, change: (feed: PolledFeed) => void): PolledFeed | undefined {
     const { db } = this.#options;
     return db.write(() => {
       const feed = db.feeds.get(id);

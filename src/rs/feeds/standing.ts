@@ -1,6 +1,6 @@
 /** When something of a feed is due (docs/design/feeds.md): poll, prompt, hub, miss. */
 import { DAY, HOUR, MINUTE } from '../../config/amounts.js';
-import type { Feed, FeedStanding } from '../../db/rs/feeds.js';
+import type { PolledFeed, FeedStanding } from '../../db/rs/feeds.js';
 import { doubledMs } from '../../lib/backoff.js';
 
 /** Poll of a feed whose hub is believed. */
@@ -25,20 +25,20 @@ export function isSubscribed({ state }: FeedStanding): boolean {
 }
 
 /** When it is polled next, whatever is pushed. */
-export function pollMs({ everyMs, standing }: Feed): number {
+export function pollMs({ everyMs, standing }: PolledFeed): number {
   const { polledMs, misses } = standing;
   const isBelieved = isSubscribed(standing) && misses < MOST_MISSES;
   return polledMs === 0 ? 0 : polledMs + (isBelieved ? Math.max(everyMs, POLL_BESIDE_HUB_MS) : everyMs);
 }
 
 /** When it is asked next. */
-export function requestMs(feed: Feed): number {
+export function requestMs(feed: PolledFeed): number {
   const { dueMs = Infinity, promptedMs = 0, patienceMs = 0 } = feed.standing;
   return Math.max(Math.min(pollMs(feed), Math.max(dueMs, promptedMs + PROMPT_MS)), patienceMs);
 }
 
 /** When something of it is due. */
-export function wakeMs(feed: Feed): number {
+export function wakeMs(feed: PolledFeed): number {
   const { hubMs = Infinity, patienceMs = 0, missingMs = Infinity } = feed.standing;
   return Math.min(requestMs(feed), Math.max(hubMs, patienceMs), missingMs + PUSH_WAIT_MS);
 }
@@ -52,7 +52,7 @@ export function settleClock(standing: FeedStanding, nowMs: number): void {
 
 /** @param seenDueMs `dueMs` as the request began: a later one stays */
 export function requestEnded(
-  { standing }: Feed,
+  { standing }: PolledFeed,
   seenDueMs: number | undefined,
   begunMs: number,
   isPoll: boolean,

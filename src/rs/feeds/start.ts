@@ -9,7 +9,7 @@ import { HubClient, hubKey } from './hub.js';
 import { FeedPolling } from './polling.js';
 import { FeedThread } from './feed-thread.js';
 
-export interface FeedParts {
+export interface FeedSurroundings {
   targetOf: (pid: number) => Promise<PushTarget | null | undefined>;
   /** There is something for the UNS. */
   pushed: () => void;
@@ -21,7 +21,7 @@ export function feedsOf(
   services: Services,
   options: RsOptions,
   db: RsDatabase,
-  { targetOf, pushed }: FeedParts,
+  { targetOf, pushed }: FeedSurroundings,
 ) {
   const { home, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);

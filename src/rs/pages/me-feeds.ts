@@ -1,7 +1,7 @@
 /** Feeds of a provider: `/me/feeds`. */
 import { html } from 'hono/html';
 import { formatAmount, parseAmount } from '../../config/amounts.js';
-import type { Feed, HubState } from '../../db/rs/feeds.js';
+import type { PolledFeed, HubState } from '../../db/rs/feeds.js';
 import { USUAL_EVERY_MS, type FeedBook } from '../feeds/book.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent } from './fields.js';
@@ -42,7 +42,7 @@ export function feedsPage(app: MeApp, { feeds, base, show, nowMs, zoneOf }: Feed
   ): Markup {
     const { pid } = c.var.provider;
     const token = formTokenField(c.var.session.formToken);
-    const removing = ({ url }: Feed) =>
+    const removing = ({ url }: PolledFeed) =>
       html`<form method="post" action="${base}${PATH}">
         ${token} <input type="hidden" name="action" value="remove" />
         <input type="hidden" name="url" value="${url}" />
@@ -87,10 +87,10 @@ const HUB_WORDS: Readonly<Record<HubState, string>> = {
 
 /** @param more a last cell of each, such as a button */
 export function feedTable(
-  feeds: readonly Feed[],
+  feeds: readonly PolledFeed[],
   nowMs: number,
   zone: string | undefined,
-  more?: (feed: Feed) => Markup,
+  more?: (feed: PolledFeed) => Markup,
 ): Markup {
   return html`<div class="table stacks">
     <table aria-label="Feeds">
