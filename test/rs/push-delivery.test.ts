@@ -1,0 +1,126 @@
+/** Pushed urls on their way to the UNS: a door that is away, refuses, or is lost before it answers. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
+import { RsDatabase } from '../../src/db/rs/database.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { rsOptions } from '../../src/rs/options.js';
+import { PushDelivery } from '../../src/rs/push/delivery.js';
+import { until } from '../support/until.js';
+
+let dir: string;
+let db: RsDatabase;
+let delivery: PushDelivery;
+let server: Server | undefined;
+let failures: unknown[];
+/** What the door was sent. */
+let said: string;
+const sockets = new Set<Socket>();
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'lcc-push-'));
+  db = RsDatabase.open(join(dir, 'rs.db'));
+  failures = [];
+  said = '';
+  const { push } = rsOptions(
+    loadConfig({ env: { LCC_HOME: dir }, overrides: { 'push.url_interval_ms': '0' } }),
+  );
+  delivery = new PushDelivery({
+    db,
+    ...push,
+    door: { ...push.door, door: { kind: 'unix', path: join(dir, 'door.sock') } },
+    clock: systemClock,
+    log: silentLog,
+    fail: error => void failures.push(error),
+  });
+});
+afterEach(async () => {
+  delivery.stop();
+  await closed();
+  db.close();
+  rmSync(dir, { recursive: true });
+  assert.deepEqual(failures, []);
+});
+
+/** @param answer to a set; undefined: the connection is lost */
+async function open(answer: (set: string) => string | undefined): Promise<void> {
+  server = createServer(socket => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (more: string) => {
+      said += more;
+      text += more;
+      for (let end; (end = text.indexOf('</lococa:set>')) >= 0; text = text.slice(end + 13)) {
+        const told = answer(text.slice(0, end));
+        if (told === undefined) return void socket.destroy();
+        socket.write(told);
+      }
+    });
+  });
+  await new Promise<void>(resolve => server?.listen(join(dir, 'door.sock'), resolve));
+}
+async function closed(): Promise<void> {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  if (server?.listening === true) await new Promise(resolve => server?.close(resolve));
+}
+const accepts = (set: string) => {
+  const received = set.split('<url ').length - 1;
+  return `<lococa:set_result>\n<errors>\n</errors>\n<set_accepted received="${received}"/>\n</lococa:set_result>\n`;
+};
+const rejects = (code: number) =>
+  `<lococa:set_result>\n<set_rejected code="${code}">no</set_rejected>\n</lococa:set_result>\n`;
+const offer = (pid: number, door: 'indexnow' | 'feed', ...paths: string[]) =>
+  db.write(() =>
+    db.push.offer(
+      pid,
+      door,
+      paths.map(path => `http://www.example.org/${path}`),
+      Date.now(),
+    ),
+  );
+const isEmpty = () => db.push.waiting === 0;
+
+test('urls go in sets of their provider and origin, as served, and are gone from here when each is answered', async () => {
+  await open(accepts);
+  offer(7, 'indexnow', 'a', 'b');
+  offer(8, 'indexnow', 'c');
+  offer(7, 'feed', 'd');
+  delivery.stir();
+  await until('all are delivered', isEmpty);
+  assert.equal(said.match(/<lococa:set [^>]*pid="7" origin="push">/g)?.length, 1);
+  assert.equal(said.match(/<lococa:set [^>]*pid="8" origin="push">/g)?.length, 1);
+  assert.equal(said.match(/<lococa:set [^>]*pid="7" origin="push" door="feed">/g)?.length, 1);
+  assert.match(said, /<url curl="http:\/\/www\.example\.org\/a" mimetype="\*\/\*" outofroot="drop"\/>/);
+});
+
+test('while there is no UNS urls wait, it is told why, and they go when there is one', async () => {
+  offer(7, 'indexnow', 'a');
+  delivery.stir();
+  await until('the trouble is told', () => delivery.trouble !== undefined);
+  assert.match(delivery.trouble ?? '', /door\.sock cannot be reached: there is no such socket/);
+  assert.equal(db.push.waiting, 1);
+  await open(accepts);
+  await until('it is delivered', isEmpty);
+  await until('the trouble is over', () => delivery.trouble === undefined);
+});
+
+test('urls whose set was not answered, or refused for now, are sent again; those of a provider that is gone are not', async () => {
+  let tries = 0;
+  await open(set => {
+    if (set.includes('pid="9"')) return rejects(101);
+    tries++;
+    return tries === 1 ? undefined : tries === 2 ? rejects(102) : accepts(set);
+  });
+  offer(9, 'indexnow', 'gone');
+  offer(7, 'indexnow', 'a');
+  delivery.stir();
+  await until('all are delivered', isEmpty);
+  assert.equal(tries, 3);
+});
