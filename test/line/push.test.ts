@@ -168,6 +168,23 @@ url_interval_ms = 0
     assert.equal(lcc.log.includes(KEY) || lcc.log.includes('no-such-key-here'), false, 'no key in a log');
   });
 
+  it('bounds what a sender sends: ten requests a second, eight megabytes, and takes ten thousand urls at once', async () => {
+    const query = `url=${encodeURIComponent(site.urlOf('/p'))}&key=${KEY}`;
+    const from = { headers: { 'x-forwarded-for': '198.51.100.7' } };
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, () => fetch(`${server}/indexnow?${query}`, from)),
+    );
+    const limited = answers.filter(({ status }) => status === 429);
+    assert.ok(limited.length >= 5 - 1, `${limited.length}`);
+    assert.ok(Number(limited[0]?.headers.get('retry-after')) >= 1);
+    const { status } = await post('x'.repeat(8 * 1024 * 1024 + 1)).catch(() => ({ status: 413 }));
+    assert.equal(status, 413);
+    const many = Array.from({ length: 10_000 }, (_, i) => `http://elsewhere.example/${i}`);
+    assert.equal((await post({ host, key: KEY, urlList: many })).status, 422);
+    const some = Array.from({ length: 3000 }, () => site.urlOf(`/p?padding=${'x'.repeat(100)}`));
+    assert.equal((await post({ host, key: KEY, urlList: some })).status, 200);
+  });
+
   it('believes a key for what lies beside its file', async () => {
     site.pages.set('/blog/key.txt', 'key-of-the-blog').set('/blog/post', 'post');
     const keyLocation = site.urlOf('/blog/key.txt');

@@ -117,10 +117,10 @@ export class IndexNowDoor {
 
   #refuse(c: Ask, error: unknown): Response {
     const refused = error instanceof IndexNowRefused ? error : this.#failed(c, error);
-    const { status, code, message, retryAfterS } = refused;
+    const { status, code, message, retryAfterS, sent } = refused;
     if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
     if (status === 405) c.header('allow', 'GET, POST');
-    return c.json({ errorCode: code, message, accepted: 0, refused: 0 }, status);
+    return c.json({ errorCode: code, message, accepted: 0, refused: sent }, status);
   }
 
   #failed(c: Ask, error: unknown): IndexNowRefused {

@@ -53,12 +53,14 @@ export class IndexNowIntake {
 
   /** @param network of the sender @throws IndexNowRefused; as RsDatabase.write */
   async take(request: IndexNowRequest, network: string): Promise<IndexNowTaken> {
-    const targets = await this.#targetsOf(request);
+    let targets: readonly PushTarget[] = [];
     try {
+      targets = await this.#targetsOf(request);
       return await this.#takeFor(targets, request, network);
     } catch (error) {
-      if (error instanceof IndexNowRefused)
-        for (const { pid } of targets) this.#refuse(pid, request, error.message, request.sent);
+      if (!(error instanceof IndexNowRefused)) throw error;
+      error.sent = request.sent;
+      for (const { pid } of targets) this.#refuse(pid, request, error.message, request.sent);
       throw error;
     }
   }

@@ -2,6 +2,8 @@
 export class IndexNowRefused extends Error {
   readonly status: 400 | 403 | 405 | 413 | 422 | 429 | 503;
   readonly code: string;
+  /** Urls that were sent, as far as they were counted. */
+  sent = 0;
   /** When to come again, if ever. */
   readonly retryAfterS: number | undefined;
 
