@@ -12,9 +12,7 @@ describe('a push that was answered', () => {
     try {
       for (let round = 0; round < KILLS; round++) {
         const name = KILLED[round % KILLED.length] ?? '';
-        const pid = await until(`${name} answers`, async () =>
-          Number((await scene.lcc.daemons())[name]?.['pid']),
-        );
+        const pid = await until(`${name} answers`, async () => (await scene.lcc.daemons())[name]?.pid);
         const pushed = scene.push(round);
         for (let turns = round % 20; turns > 0; turns--) await new Promise(resolve => setImmediate(resolve));
         process.kill(pid, 'SIGKILL');
