@@ -21,7 +21,8 @@ import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { RobotPeer, type RobotEnd, type RobotHandlers } from '../wire/bm-bot.js';
-import { isForUnasked, type FetchFailed, type FetchRequest, type RobotResult } from '../wire/fetch.js';
+import { isForUnasked, storedAt } from '../wire/fetch.js';
+import type { FetchFailed, FetchRequest, RobotResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { ownerOf, Stops } from '../wire/left-alone.js';
 import { NearRobot, type NearJoin } from '../wire/near-robot.js';
@@ -307,7 +308,7 @@ export class BotManager {
     if (destination === undefined) throw new Error(`request ${id}: content without a name in the store`);
     if (outcome !== 'reported') return;
     const { machineId } = this.#store;
-    this.#upstream.answer(source, { ...result, id, machineId, fileId: this.#store.fileIdOf(destination) });
+    this.#upstream.answer(source, storedAt(result, id, machineId, this.#store.fileIdOf(destination)));
   }
 
   /** The task's robot is gone: whether another shall go on with it (vanished.ts). */

@@ -9,7 +9,9 @@ import { LccError } from '../lib/errors.js';
 import type { ManagerEnd, ManagerHandlers, RobotEnd, RobotHandlers } from './bm-bot.js';
 import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
 
-export type ToRobot = RobotRequest | { recall: string; begun: boolean };
+/** A request with its id and file here, which are put into it there: a copy costs more. */
+type Asked = [id: number, file: string, terms: FetchTerms & { lane?: string }];
+export type ToRobot = Asked | { recall: string; begun: boolean };
 export type FromRobot = RobotResult | { slots: number };
 
 /** Messages of a turn, as they cross. */
@@ -54,7 +56,7 @@ export class NearManager extends NearEnd<FromRobot> implements ManagerEnd {
   hear(said: Turn<ToRobot>): void {
     for (const each of heard(said))
       if ('recall' in each) this.#handlers.recall(each.recall, each.begun);
-      else this.#handlers.fetch(each);
+      else this.#handlers.fetch(requestOf(each));
   }
   /** The Bot Manager wants nothing more: what is being fetched is cancelled. */
   close(): void {
@@ -113,11 +115,18 @@ export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
     this.#handlers.closed(reason);
   }
   fetch(id: number, file = '', request: FetchTerms & { lane?: string }): void {
-    this.send({ ...request, id, file });
+    this.send([id, file, request]);
   }
   recall(lane: string, begun = false): void {
     this.send({ recall: lane, begun });
   }
+}
+
+function requestOf([id, file, terms]: Asked): RobotRequest {
+  const request = terms as FetchTerms & { lane?: string; id: number; file: string };
+  request.id = id;
+  request.file = file;
+  return request;
 }
 
 function heard<M>(said: Turn<M>): M[] {

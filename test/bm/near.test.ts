@@ -18,7 +18,12 @@ async function near(world: World) {
   );
   robot.hear([{ slots: 1 }]);
   await settle();
-  const asked = () => told.splice(0).filter((each): each is RobotRequest => 'url' in each);
+  const asked = () =>
+    told
+      .splice(0)
+      .flatMap(each =>
+        'recall' in each ? [] : [{ ...each[2], id: each[0], file: each[1] } as RobotRequest],
+      );
   return { robot, told, asked, cuts };
 }
 

@@ -67,7 +67,7 @@ describe('the edge to a robot of the same process', () => {
       recalled(2),
     ]);
     assert.deepEqual(
-      crossings.map(said => (JSON.parse(String(said)) as unknown[]).length),
+      crossings.map(said => (JSON.parse(said as string) as unknown[]).length),
       [1, 3, 2],
     );
   });
