@@ -16,9 +16,10 @@ export function* readBlocksAt(
   fd: number,
   offset: number,
   where: string,
+  chunkBytes?: number,
 ): Generator<string[], string, undefined> {
   let carry = '';
-  for (const chunk of readChunksAt(fd, offset, where)) {
+  for (const chunk of readChunksAt(fd, offset, where, chunkBytes)) {
     carry += chunk.toString('latin1');
     // Each chunk of a long line is looked at once.
     if (chunk.includes(NEWLINE)) {
@@ -41,8 +42,13 @@ export function refuseLongLine(bytes: number, where: string): void {
 }
 
 /** The same one by one; the last may lack its newline. */
-export function* readLinesAt(fd: number, offset: number, where: string): Generator<string, void, undefined> {
-  const blocks = readBlocksAt(fd, offset, where);
+export function* readLinesAt(
+  fd: number,
+  offset: number,
+  where: string,
+  chunkBytes?: number,
+): Generator<string, void, undefined> {
+  const blocks = readBlocksAt(fd, offset, where, chunkBytes);
   for (;;) {
     const next = blocks.next();
     if (next.done === true) {

@@ -105,8 +105,8 @@ export interface FetchOk {
 /** As a robot answers; the Bot Manager that named the file hands it on with the place. */
 export type RobotOk = Omit<FetchOk, 'machineId' | 'fileId'>;
 
-/** The result as the source gets it: under its id, with the place. It is the same object, since a copy of each
- * shows in what a page costs. */
+/** The result as the source gets it: under its id, with the place. It is the same object, since a copy of
+ * each shows in what a page costs. */
 export function storedAt(result: RobotOk, id: number, machineId: string, fileId: string): FetchOk {
   const stored = result as RobotOk & { id: number; machineId: string; fileId: string };
   stored.id = id;
