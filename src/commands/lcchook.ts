@@ -46,11 +46,12 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (secretFile === undefined)
     throw new LccError('usage', '--secretfile=FILE is missing; lcchook --new-secret makes what is in it');
   const cafile = textOf(options, 'cafile');
+  const allowAddresses = textsOf(options, 'allowAddress') ?? [];
   const receiver = new Receiver({
-    url: urlOf(textOf(options, 'url')),
+    url: urlOf(textOf(options, 'url'), allowAddresses),
     secretFile,
     giveUpMs: durationMsOf('--give-up', options['giveUp']) ?? DAY,
-    allowAddresses: textsOf(options, 'allowAddress') ?? [],
+    allowAddresses,
     ...(cafile !== undefined && { ca: readFileOf('--cafile', cafile) }),
     clock: context.clock,
     random: Math.random,
@@ -69,10 +70,12 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   return EXIT.ok;
 }
 
-function urlOf(text: string | undefined): URL {
+function urlOf(text: string | undefined, allowed: readonly string[]): URL {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new LccError('usage', '--url: give an https url without a user in it');
+  if (url.protocol === 'http:' && allowed.length === 0)
+    throw new LccError('usage', '--url: http is for networks that --allow-address names; give https');
   return url;
 }
 

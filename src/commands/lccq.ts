@@ -8,7 +8,6 @@ import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer, ConsumerCall } from '../cu/consumer.js';
-import type { RemoteOptions } from '../cu/remote/link.js';
 import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
@@ -17,11 +16,9 @@ import { join } from 'node:path';
 import { EXIT, LccError } from '../lib/errors.js';
 import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
-import { parseEndpoint } from '../lib/endpoint.js';
 import { parseWhen } from '../lib/when.js';
-import { CU_PORT } from '../wire/cu.js';
-import { configOf, numberOf, readFileOf, textOf } from './options.js';
-import { passwordOf } from './password-file.js';
+import { FROM_OPTIONS, remoteOf } from './from-options.js';
+import { configOf, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -84,16 +81,7 @@ export const command: CommandSpec = {
       flags: '--stay',
       help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl, chunks)',
     },
-    {
-      flags: '--from <ENDPOINT>',
-      help: 'ask the lccd-cu there, instead of the database of this machine (tls:HOST:PORT, HOST:PORT, unix:PATH)',
-    },
-    { flags: '--reader <NAME>', help: 'with --from: the reader that asks' },
-    { flags: '--pwdfile <FILE>', help: 'with --from: file whose first line is its password' },
-    {
-      flags: '--cafile <FILE>',
-      help: 'with --from: certificates (PEM) that may have signed that of the lccd-cu',
-    },
+    ...FROM_OPTIONS,
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
   ],
@@ -204,9 +192,12 @@ function commit(context: CommandContext, file: string): number {
 }
 
 /** @throws LccError `usage`; as `beginCursor` */
-function fromNow(context: CommandContext): number {
+async function fromNow(context: CommandContext): Promise<number> {
   const { options } = context;
-  const own = 'fromNow cursor pid prefix mime config quiet verbose format deleted'.split(' ');
+  const own =
+    'fromNow cursor pid prefix mime from reader pwdfile cafile config quiet verbose format deleted'.split(
+      ' ',
+    );
   const file = textOf(options, 'cursor');
   if (
     file === undefined ||
@@ -215,13 +206,13 @@ function fromNow(context: CommandContext): number {
   )
     throw new LccError(
       'usage',
-      '--from-now makes the cursor of --cursor=FILE, and takes --pid, --prefix and --mime alone',
+      '--from-now makes the cursor of --cursor=FILE, and takes --pid, --prefix, --mime and --from alone',
     );
   const pid = numberOf(options, 'pid', 'give a number from 1');
   const of = selectionText({ pid, prefix: textOf(options, 'prefix'), mime: textOf(options, 'mime') });
   const { db } = configOf(context).home;
   try {
-    const { seq } = beginCursor(db, { file, of });
+    const { seq } = await beginCursor({ dbPath: db, from: remoteOf(context) }, { file, of });
     context.say(`${file} begins after change ${seq}`);
     return EXIT.ok;
   } catch (error) {
@@ -332,28 +323,6 @@ function deliveryOf(context: CommandContext): Delivery {
       script: join(import.meta.dirname, 'range-worker.cjs'),
       formatName: text('format') ?? 'xml',
     },
-  };
-}
-
-/** @throws LccError `usage`, `input.missing`, `config` */
-function remoteOf(context: CommandContext): RemoteOptions | undefined {
-  const { options, clock, say } = context;
-  const text = (name: string) => textOf(options, name);
-  const [from, name, cafile] = [text('from'), text('reader'), text('cafile')];
-  const alone = ['reader', 'pwdfile', 'cafile'].find(option => text(option) !== undefined);
-  if (from === undefined) {
-    if (alone === undefined) return undefined;
-    throw new LccError('usage', `--${alone} is for an lccd-cu elsewhere; give --from`);
-  }
-  const password = text('pwdfile') === undefined ? undefined : passwordOf(context);
-  if ((name === undefined) !== (password === undefined))
-    throw new LccError('usage', 'give both --reader and --pwdfile, or none of them');
-  return {
-    endpoint: parseEndpoint(from, CU_PORT),
-    login: name === undefined || password === undefined ? undefined : { name, password },
-    ca: cafile === undefined ? undefined : readFileOf('--cafile', cafile),
-    clock,
-    note: say,
   };
 }
 

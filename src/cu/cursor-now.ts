@@ -1,15 +1,19 @@
 /** A cursor that begins with the next change: what is there already is nobody's news (`lccq --from-now`). */
-import { CacheReader } from '../db/cache/read.js';
 import { LccError } from '../lib/errors.js';
 import { advanceCursor, lockCursor, readCursor, type CursorPlace, type FileCursor } from './cursor.js';
+import type { RemoteOptions } from './remote/link.js';
+import { openSource } from './open-source.js';
 
 /**
  * Makes the cursor, durably.
  * @returns it
- * @throws LccError `usage` where there is one; as lockCursor and CacheReader
+ * @throws LccError `usage` where there is one; as lockCursor and openSource
  */
-export function beginCursor(dbPath: string, { file, of }: CursorPlace): FileCursor {
-  const reader = new CacheReader(dbPath, '');
+export async function beginCursor(
+  at: { dbPath: string; from: RemoteOptions | undefined },
+  { file, of }: CursorPlace,
+): Promise<FileCursor> {
+  const source = await openSource({ ...at, machineId: '' });
   try {
     const lock = lockCursor(file);
     try {
@@ -19,14 +23,14 @@ export function beginCursor(dbPath: string, { file, of }: CursorPlace): FileCurs
           'usage',
           `${file}: is a cursor already, at change ${there.seq}; leave out --from-now to go on from there, or remove it`,
         );
-      reader.renew();
-      const cursor = { storeId: reader.storeId, seq: reader.highWater, ...(of === undefined ? {} : { of }) };
+      const { storeId } = source;
+      const cursor = { storeId, seq: await source.look(), ...(of === undefined ? {} : { of }) };
       advanceCursor(file, cursor);
       return cursor;
     } finally {
       lock.release();
     }
   } finally {
-    reader.close();
+    source.close();
   }
 }

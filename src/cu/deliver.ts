@@ -9,6 +9,7 @@ import { follow, inBatches, runInSlices, type Following } from './follow.js';
 import { runQuery, kindOf, selectionOf } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
 import type { StreamSink } from './sink.js';
+import { openSource } from './open-source.js';
 import { LocalSource, type Source } from './source.js';
 import type { Delivery, PlacedDelivery, Query } from './types.js';
 
@@ -17,7 +18,7 @@ import type { Delivery, PlacedDelivery, Query } from './types.js';
  * @param stdout standard output; written whole when its `flush` returns
  * @param following what `follows` needs; its `stop` ends batches as well
  * @returns the exit status: 0, 1 when rows were rejected, or that of the consumer that failed
- * @throws LccError as CacheReader, RemoteSource, lockCursor, readCursor, startOf; `io` when the consumer did
+ * @throws LccError as openSource, lockCursor, readCursor, startOf; `io` when the consumer did
  * not take everything
  */
 export async function deliver(
@@ -27,11 +28,7 @@ export async function deliver(
   following: Following,
 ): Promise<number> {
   const file = delivery.cursor;
-  // Code for connections takes no time of the start otherwise.
-  const source: Source =
-    delivery.from === undefined
-      ? new LocalSource(delivery.dbPath, delivery.machineId)
-      : await (await import('./remote/source.js')).RemoteSource.open(delivery.from);
+  const source = await openSource(delivery);
   let lock: Lock | undefined;
   try {
     // To count moves no cursor.

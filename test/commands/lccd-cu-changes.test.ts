@@ -330,6 +330,35 @@ describe('the change feed of a real lccd-cu', () => {
     assert.equal(what, 'unknown reader or wrong password');
   });
 
+  it('is read over TLS, compressed, by a socket, and below its address', async () => {
+    await daemon.stop();
+    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+    const made = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost`;
+    const words = [
+      ...made.split(' '),
+      '-addext',
+      'subjectAltName=DNS:localhost',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ];
+    await run('openssl', words);
+    const http = join(cache.home, 'http.sock');
+    const toml = `[net]\ntls_cert = "${cert}"\ntls_key = "${key}"\n[cu]\nurl = "https://localhost/feed"\n`;
+    daemon = await startCu(cache, toml, '--http-listen=tls:127.0.0.1:0', `--http-listen=unix:${http}`);
+    const { http_listens: listens } = await statusOf(cache.home, 'lccd-cu');
+    const port = /:(\d+)$/.exec(String((listens as string[])[0]))?.[1];
+    cache.put({ curl: 'http://h/a' });
+    const lines = lccq('--format=jsonl');
+    for (const args of [
+      ['--cacert', cert, `https://localhost:${port}/feed/changes`],
+      ['--cacert', cert, '--compressed', `https://localhost:${port}/changes`],
+      ['--unix-socket', http, 'http://h/changes'],
+    ])
+      assert.equal(polled((await curl(...args)).text).lines, lines, args.join(' '));
+  });
+
   it('is started by lccd where cu.http_listen alone says so, and is told by lccstat', async () => {
     await daemon.stop();
     writeFileSync(join(cache.home, 'lcc.toml'), '[cu]\nhttp_listen = ["127.0.0.1:0"]\n');

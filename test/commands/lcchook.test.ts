@@ -156,6 +156,7 @@ describe('lcchook', () => {
     const url = '--url=https://h.example.org/';
     assert.match(said(url), /^64 .*--secretfile=FILE is missing/);
     assert.match(said(`--secretfile=${secretFile}`), /^64 .*--url: give an https url/);
+    assert.match(said('--url=http://h/', `--secretfile=${secretFile}`), /^64 .*give https/);
     assert.match(said('--url=ftp://h/', `--secretfile=${secretFile}`), /^64 /);
     assert.match(said('--url=https://u:pw@h/', `--secretfile=${secretFile}`), /^64 (?!.*pw)/);
     assert.match(said(url, `--secretfile=${secretFile}x`), /^66 /);

@@ -173,6 +173,10 @@ describe('lccq --from', () => {
     cache.remove('http://h/n/3');
     round('--format=changed-urls');
     round('--format=changed-urls');
+    const fresh = join(dir, 'fresh');
+    const made = lccqSays(cache, [from, `--cursor=${fresh}`, '--from-now', '--pid=1']);
+    assert.equal(made.status, 0, made.stderr);
+    assert.equal(readFileSync(fresh, 'utf8'), `${readFileSync(ours, 'utf8')}of --pid=1\n`);
     writeFileSync(theirs, readFileSync(theirs, 'utf8').replace(/\d+\n/, '999\n'));
     const { status, stderr } = lccqSays(cache, [from, `--cursor=${theirs}`]);
     assert.deepEqual([status, /ahead of the store/.test(stderr)], [65, true]);
@@ -291,9 +295,9 @@ describe('lccq --from', () => {
     daemon = await startCu(cache);
     cache.put({ curl: 'http://h/b' });
     await until('what came after the daemon was away', () => lines().includes('/b"'));
+    await until('its answer', () => / 3\n/.test(readFileSync(cursor, 'utf8')));
     child.kill('SIGTERM');
     await within('lccq ends', once(child, 'exit'));
-    assert.match(readFileSync(cursor, 'utf8'), / 3\n/);
   });
 
   it('refuses what has no sense elsewhere, and says what is wrong with the other side', async () => {
