@@ -274,6 +274,28 @@ describe('hubs', () => {
     assert.equal(scene.asked().length, 0);
   });
 
+  it('that verify have the feed asked 60 s later, and a ping before that at once', async () => {
+    scene.feed = rss(items(['/a', 'one']), hubLink());
+    scene.add();
+    await scene.pass();
+    assert.equal(scene.asked().length, 1);
+    await scene.pass(59_000);
+    assert.equal(scene.asked().length, 0);
+    await scene.pass(1000);
+    assert.equal(scene.asked().length, 1);
+    scene.book.remove(7, scene.feedUrl, 'operator');
+    scene.add();
+    await scene.pass();
+    await scene.pass(10_000);
+    scene.asked();
+    const body = new URLSearchParams({ 'hub.mode': 'publish', 'hub.url': scene.feedUrl });
+    assert.equal((await fetch(`${scene.base}ping`, { method: 'POST', body })).status, 204);
+    await scene.settle();
+    assert.equal(scene.asked().length, 1);
+    await scene.pass(50_000);
+    assert.equal(scene.asked().length, 0, 'it has been asked since');
+  });
+
   it('push in vain 1 MB and more: nothing of it is kept, and nothing happens', async () => {
     await subscribed();
     const [subscription] = scene.hub.subscriptions.values();

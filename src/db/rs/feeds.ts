@@ -47,6 +47,8 @@ export interface FeedStanding {
   polledMs: number;
   /** The last good reading, polled or prompted. */
   readMs?: number | undefined;
+  /** A hub has verified a subscription: the feed is polled once then. */
+  checkMs?: number | undefined;
   /** Something prompted a request; when the last request for that began. */
   dueMs?: number | undefined;
   promptedMs?: number | undefined;

@@ -136,7 +136,7 @@ export function feedDoor(options: FeedDoorOptions) {
       : undefined;
     const leaseMs = hubVerified(feed.standing, leaseS, atMs);
     db.feeds.verified(token, feed.id, ...callbackEnds(leaseMs, atMs));
-    if (!polling.prompt(feed)) db.feeds.put(feed, wakeMs(feed));
+    db.feeds.put(feed, wakeMs(feed));
     return challenge;
   }
 

@@ -11,7 +11,7 @@ import { transitions } from '../../lib/states.js';
 import { step } from '../../lib/steps.js';
 import { SiteFetcher, type SiteFetcherOptions } from '../proof/site-fetcher.js';
 import { failureText, portOf, siteAt } from './site.js';
-import { wakeMs } from './standing.js';
+import { changeFeed, PROMPT_MS } from './standing.js';
 
 const become = transitions<HubState>('subscription', {
   none: ['asked'],
@@ -80,6 +80,8 @@ export function hubVerified(standing: FeedStanding, leaseS: number | undefined, 
   turn(standing, 'active', nowMs);
   standing.leaseMs = nowMs + forMs;
   standing.hubMs = nowMs + Math.round((forMs * 2) / 3);
+  // The feed may have changed before the hub knew of us (w3c/websub 174).
+  standing.checkMs = nowMs + PROMPT_MS;
   standing.hubTries = 0;
   delete standing.hubTrouble;
   return standing.leaseMs;
@@ -202,15 +204,7 @@ export class HubClient {
   }
 
   #change(id: number, change: (feed: PolledFeed) => void): PolledFeed | undefined {
-    const { db } = this.#options;
-    if (this.#isOver) return undefined;
-    return db.write(() => {
-      const feed = db.feeds.get(id);
-      if (feed === undefined) return undefined;
-      change(feed);
-      db.feeds.put(feed, wakeMs(feed));
-      return feed;
-    });
+    return this.#isOver ? undefined : changeFeed(this.#options.db, id, change);
   }
 }
 

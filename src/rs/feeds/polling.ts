@@ -91,14 +91,12 @@ export class FeedPolling {
     if (!isPassing(error)) this.#options.fail(error);
   }
 
-  /**
-   * Inside a transaction: a ping, a push or a verification makes a feed due. @returns false: it was already
-   */
+  /** Inside a transaction: a ping or a push makes a feed due. @returns false: it was already */
   prompt(feed: PolledFeed): boolean {
     const { db, clock } = this.#options;
-    const busy = this.#busy.get(feed.id);
     const { dueMs } = feed.standing;
-    if (dueMs !== undefined && dueMs !== busy?.seenDueMs) return false;
+    // The request that is under way may have read the feed before this.
+    if (dueMs !== undefined && dueMs !== this.#busy.get(feed.id)?.seenDueMs) return false;
     feed.standing.dueMs = Math.max(clock.nowMs(), (dueMs ?? 0) + 1);
     db.feeds.put(feed, standing.wakeMs(feed));
     return true;
@@ -141,7 +139,7 @@ export class FeedPolling {
     if (this.#isOver) return;
     if (target === undefined) throw new LccError('try.later', 'the Queue Manager is away');
     const why = this.#unfit(feed, target);
-    const now = this.#change(feed.id, each => {
+    const now = standing.changeFeed(this.#options.db, feed.id, each => {
       const nowMs = clock.nowMs();
       standing.settleClock(each.standing, nowMs);
       standing.judgeMiss(each.standing, nowMs);
@@ -194,7 +192,7 @@ export class FeedPolling {
       if (!(error instanceof FeedFailure)) throw error;
       if (feed.standing.trouble !== error.message)
         log.warn('feed not read', { feed: feed.id, pid: feed.pid, url: feed.url, error: error.message });
-      this.#change(feed.id, each => {
+      standing.changeFeed(this.#options.db, feed.id, each => {
         if (dueMs !== undefined) each.standing.promptedMs = begunMs;
         standing.requestFailed(each.standing, error.message, clock.nowMs(), error.waitMs);
       });
@@ -248,7 +246,7 @@ export class FeedPolling {
     const { db, clock } = this.#options;
     const nowMs = clock.nowMs();
     let count = 0;
-    this.#change(id, feed => {
+    standing.changeFeed(db, id, feed => {
       ended(feed);
       Object.assign(feed.standing, validators, { readMs: nowMs });
       if (read === undefined) return;
@@ -277,17 +275,6 @@ export class FeedPolling {
     const keys = [...read.items, ...read.gone].map(({ key }) => key);
     feeds.mark(feed.id, [...inside, ...gone], keys, MOST_ITEMS);
     return { news, outside: items.length - inside.length };
-  }
-
-  #change(id: number, change: (feed: PolledFeed) => void): PolledFeed | undefined {
-    const { db } = this.#options;
-    return db.write(() => {
-      const feed = db.feeds.get(id);
-      if (feed === undefined) return undefined;
-      change(feed);
-      db.feeds.put(feed, standing.wakeMs(feed));
-      return feed;
-    });
   }
 }
 

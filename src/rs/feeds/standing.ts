@@ -1,6 +1,7 @@
 /** When something of a feed is due (docs/design/feeds.md): poll, prompt, hub, miss. */
 import { DAY, HOUR, MINUTE } from '../../config/amounts.js';
 import type { PolledFeed, FeedStanding } from '../../db/rs/feeds.js';
+import type { RsDatabase } from '../../db/rs/database.js';
 import { doubledMs } from '../../lib/backoff.js';
 
 /** Poll of a feed whose hub is believed. */
@@ -26,9 +27,10 @@ export function isSubscribed({ state }: FeedStanding): boolean {
 
 /** When it is polled next, whatever is pushed. */
 export function pollMs({ everyMs, standing }: PolledFeed): number {
-  const { polledMs, misses } = standing;
+  const { polledMs, misses, checkMs = Infinity } = standing;
   const isBelieved = isSubscribed(standing) && misses < MOST_MISSES;
-  return polledMs === 0 ? 0 : polledMs + (isBelieved ? Math.max(everyMs, POLL_BESIDE_HUB_MS) : everyMs);
+  const waitMs = isBelieved ? Math.max(everyMs, POLL_BESIDE_HUB_MS) : everyMs;
+  return polledMs === 0 ? 0 : Math.min(polledMs + waitMs, checkMs);
 }
 
 /** When it is asked next. */
@@ -60,6 +62,7 @@ export function requestEnded(
   if (seenDueMs !== undefined) standing.promptedMs = begunMs;
   if (standing.dueMs === seenDueMs) delete standing.dueMs;
   if (isPoll) standing.polledMs = begunMs;
+  if ((standing.checkMs ?? Infinity) - PROMPT_MS <= begunMs) delete standing.checkMs;
   standing.failures = 0;
   delete standing.trouble;
   delete standing.patienceMs;
@@ -94,4 +97,19 @@ export function hubPushed(standing: FeedStanding, nowMs: number): void {
   standing.pushedMs = nowMs;
   standing.proofs++;
   if (standing.misses < MOST_MISSES || standing.proofs >= ENOUGH_PROOFS) standing.misses = 0;
+}
+
+/** Changes how a feed stands, in a transaction. @returns undefined: there is no such feed any more */
+export function changeFeed(
+  db: Pick<RsDatabase, 'feeds' | 'write'>,
+  id: number,
+  change: (feed: PolledFeed) => void,
+): PolledFeed | undefined {
+  return db.write(() => {
+    const feed = db.feeds.get(id);
+    if (feed === undefined) return undefined;
+    change(feed);
+    db.feeds.put(feed, wakeMs(feed));
+    return feed;
+  });
 }
