@@ -2,7 +2,7 @@
  * The whole line: notification → spool → queue → fetch → row in lccurl, durable at every step, against programs that
  * only fetch the same list. What is timed begins with the first byte a CP sends and ends when the last row is committed.
  *
- * An LCC runs for months, so the one compared has fetched WARM_URLS other urls before: V8 compiles the code of five
+ * An LCC runs for months, so the one compared has fetched WARM_URLS other urls before: V8 compiles the code of four
  * processes during their first ten thousands of urls, which takes nearly as long as fetching them. How fast an LCC is that
  * was started a moment ago is shown beside it. Both have a new home in every round.
  */

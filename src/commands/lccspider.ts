@@ -6,7 +6,7 @@ import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
 import { startSpider } from '../spider/transaction/start.js';
 import { DEFAULT_PORT } from '../spider/url-server/start.js';
 import { runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, settingOption, textOf, textsOf } from './options.js';
+import { ALLOW_ADDRESS_OPTION, allowedOf, CONFIG_OPTION, settingOption, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -30,11 +30,7 @@ export const command: CommandSpec = {
       'spider.allow_private',
       'fetch from private and loopback addresses, too',
     ),
-    {
-      flags: '--allow-address <CIDR>',
-      help: 'fetch from this network although it is not public; may be repeated',
-      repeat: true,
-    },
+    ALLOW_ADDRESS_OPTION,
     settingOption('--insecure', 'spider.insecure', 'do not look at the certificates of https sites'),
     settingOption('--grace <TIME>', 'spider.grace_ms', 'time for what is under way when told to stop'),
     { flags: '--name <NAME>', help: 'name in the log and of the control socket', default: 'lccspider' },
@@ -44,7 +40,7 @@ export const command: CommandSpec = {
   run(context) {
     const { options } = context;
     const name = textOf(options, 'name');
-    const allowed = textsOf(options, 'allowAddress') ?? [];
+    const allowed = allowedOf(options);
     const edge = { urlServer: urlServerOf(context), stores: storesOf(context) };
     if (name === undefined || !/^[\w.-]{1,64}$/.test(name))
       throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
