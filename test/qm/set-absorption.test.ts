@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, test } from 'node:test';
-import { disagreement } from '../../src/db/queue/sets-from-urls.js';
+import { disagreement, strayRows } from '../../src/db/queue/sets-from-urls.js';
 import { absolute, Bench, md5Of, ok, url, setsOf } from './support.js';
 
 let bench: Bench;
@@ -49,6 +49,7 @@ describe('a large set', () => {
     assert.equal((set?.lastpos ?? 0) - first + 1, LARGE);
     assert.equal(bench.fetch(7, 'p0'), 'done');
     assert.equal(disagreement(bench.db), undefined);
+    assert.deepEqual([...strayRows(bench.db)], []);
     intake.urls(some(2500, LARGE));
     assert.deepEqual(await intake.end(), { queued: LARGE, duplicate: 0, unchanged: 0, deleted: 0 });
     assert.deepEqual(bench.from.at(-1), first + 10_000);
