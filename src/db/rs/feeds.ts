@@ -123,10 +123,6 @@ export class FeedStore extends SqlStore {
     `DELETE FROM feed_item WHERE id IN (SELECT id FROM feed_item WHERE feed = $feed
        AND key NOT IN (SELECT value FROM json_each($keys)) ORDER BY id LIMIT $limit)`,
   );
-  readonly #ofHost = this.sql.rows<[host: string, limit: number], Row, PolledFeed>(
-    `${SELECT} WHERE host = ? ORDER BY id LIMIT ?`,
-    readRow,
-  );
   readonly #curlsOf = this.sql.values<[feed: number, from: string, to: string], string>(
     'SELECT curl FROM feed_item WHERE feed = ? AND key > ? AND key < ?',
   );
@@ -198,9 +194,10 @@ export class FeedStore extends SqlStore {
   /** Feeds with this url, of all providers. */
   readonly at = this.sql.rows<[url: string], Row, PolledFeed>(`${SELECT} WHERE url = ?`, readRow);
 
-  ofHost(host: string): PolledFeed[] {
-    return this.#ofHost(host, MOST_OF_HOST);
-  }
+  readonly ofHost = this.sql.rows<[host: string], Row, PolledFeed>(
+    `${SELECT} WHERE host = ? ORDER BY id LIMIT ${MOST_OF_HOST}`,
+    readRow,
+  );
 
   /** Those of which something is due, the longest due first; what a clock that was ahead noted counts so. */
   readonly due = this.sql.rows<[values: { nowMs: number; aheadMs: number; limit: number }], Row, PolledFeed>(
