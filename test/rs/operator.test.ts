@@ -6,7 +6,6 @@ import { after, afterEach, beforeEach, test } from 'node:test';
 import type { AccountFile } from '../../src/lib/account-file.js';
 import type { IssuedPair } from '../../src/rs/registrar.js';
 import type { WebServer } from '../../src/web/server.js';
-import { newStanding } from '../../src/rs/feeds/standing.js';
 import { RS_CONTROLS } from '../../src/wire/qm-rs.js';
 import type { RsOverview } from '../../src/wire/rs-looks.js';
 import { ground } from '../web/support.js';
@@ -283,14 +282,9 @@ test('who decides on a site sees which providers crawl or announce it already, a
 test('what is done to a provider goes to the Queue Manager with a reason', async () => {
   const { cookie, token } = await login();
   const headers = { cookie };
-  scene.db.write(() => {
-    const standing = { ...newStanding([]), trouble: 'it answers with status 500', state: 'denied' as const };
-    const url = 'http://www.example.org/feed';
-    const host = 'www.example.org';
-    scene.db.feeds.add({ pid: 7, url, host, everyMs: 60_000, madeMs: 0, standing });
-  });
+  scene.feeds.add(7, scene.site.urlOf('/feed'), 60_000, [scene.site.urlOf('/')], 'operator');
   const shown = await ask('/op/providers/7', { headers });
-  assert.match(shown.body, /example\.org\/feed[^]*every\s+1 min[^]*it answers with status 500[^]*refuses/);
+  assert.match(shown.body, /\/feed<\/td>[^]*not yet, every\s+1 min/);
   assert.match(shown.body, /formaction="\/op\/providers\/7\/pause"[^]*\/7\/disable"/);
   assert.doesNotMatch(shown.body, /providers\/7\/(?:resume|enable)"/);
   const post = (op: string, reason: string) =>
