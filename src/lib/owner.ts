@@ -36,6 +36,14 @@ export function giveFolder(path: string): void {
   lchownSync(path, uid, gid);
 }
 
+/** A user and group. */
+export type Owner = Pick<Stats, 'uid' | 'gid'>;
+
+/** Gives what root has made to somebody. */
+export function giveTo(path: string, { uid, gid }: Owner): void {
+  if (isRoot()) lchownSync(path, uid, gid);
+}
+
 /** Makes an empty file where there is none: SQLite would make one that is root's. */
 export function makeFile(path: string, mode: number): void {
   if (existsSync(path)) return;

@@ -20,7 +20,7 @@ const MOST_PROVIDERS = 1000;
 const FREE = { name: 'lcc_disk_free_bytes', label: 'of', help: 'Free space of the disk, by what is on it' };
 const SIZE = { name: 'lcc_disk_size_bytes', label: 'of', help: 'Size of the disk, by what is on it' };
 
-type OfProvider = [name: string, help: string, number: (provider: Status) => number];
+type OfProvider = [name: string, help: string, number: (provider: Status) => number | undefined];
 
 const OF_PROVIDERS: readonly OfProvider[] = [
   [
@@ -29,7 +29,11 @@ const OF_PROVIDERS: readonly OfProvider[] = [
     ({ silent }) => Number(silent === true),
   ],
   ['lcc_provider_last_set_seconds', 'Seconds since the last set', ({ age_s: ageS }) => Number(ageS)],
-  ['lcc_provider_interval_seconds', 'Seconds between two sets, as is usual', ({ every }) => Number(every)],
+  [
+    'lcc_provider_interval_seconds',
+    'Seconds between two sets, as is usual',
+    ({ every }) => Number(every) || undefined,
+  ],
 ];
 
 export const WHOLE_FIGURES = {
@@ -58,7 +62,12 @@ export const DAEMON_FIGURES = {
 
 function ofProviders([name, help, number]: OfProvider): Metric {
   const samples = (rhythms: unknown) =>
-    Object.fromEntries(listOf({ rhythms }, 'rhythms').map(one => [String(one['pid']), number(one)]));
+    Object.fromEntries(
+      listOf({ rhythms }, 'rhythms').flatMap(one => {
+        const value = number(one);
+        return value === undefined ? [] : [[String(one['pid']), value] as const];
+      }),
+    );
   return { name, kind: 'gauge', help, label: 'pid', samples };
 }
 

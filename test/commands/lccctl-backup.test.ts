@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -203,7 +204,12 @@ describe('a backup', () => {
       return `${status} ${stderr.slice('lccctl: '.length, -1)}`;
     };
     mkdirSync(to);
+    writeFileSync(join(to, 'mine'), '');
     assert.equal(refusal(['backup', to]), `73 ${to}: exists; give another name`);
+    assert.match(
+      refusal(['backup', '/dev/shm']),
+      /^73 .*: (?:exists; give another name|a disk is mounted here)/,
+    );
     assert.match(refusal(['backup', `${lcc.home}/copy`]), /^64 .*: below the LCC that is copied/);
     assert.match(refusal(['backup', `${to}-2`], join(lcc.dir, 'none')), /^66 /);
     assert.match(refusal(['backup']), /^64 lccctl backup: name one folder$/);
@@ -216,7 +222,8 @@ describe('a backup', () => {
     writeFileSync(join(`${to}.part`, 'mine'), '');
     assert.match(refusal(['backup', to]), /^73 .*\.part: exists, and is no part of a backup; move it away$/);
     rmSync(`${to}.part`, { recursive: true });
-    assert.equal(backup('-q').status, 0);
+    mkdirSync(to);
+    assert.equal(backup('-q').status, 0, 'an empty folder is replaced');
     assert.match(refusal(['restore', to]), /^73 .*: something is there; name an empty LCC_HOME/);
     const facts = JSON.parse(readFileSync(join(to, 'backup.json'), 'utf8')) as Record<string, unknown>;
     writeFileSync(join(to, 'backup.json'), JSON.stringify({ ...facts, schema: 999, version: '9.9.9' }));
@@ -356,6 +363,26 @@ describe('a backup', () => {
       await load;
     }
     assert.ok(accepted.length > 0);
+  });
+
+  longIt('that root makes and restores stays whose the LCC is, or is whose the new home is', async () => {
+    if (process.getuid?.() !== 0) return;
+    await filled();
+    await lcc.stop();
+    const own = (dir: string, id: number) =>
+      assert.equal(runProgram('chown', ['-R', `${id}:${id}`, dir], {}).status, 0);
+    const ofOthers = (dir: string, id: number) =>
+      readdirSync(dir, { recursive: true }).filter(path => lstatSync(join(dir, String(path))).uid !== id);
+    own(lcc.home, 65_534);
+    assert.equal(backup().status, 0);
+    assert.deepEqual(ofOthers(to, 65_534), []);
+    const same = join(restored.dir, 'same');
+    assert.equal(runCommand(same, 'lccctl', ['restore', to, '--moved']).status, 0);
+    assert.deepEqual(ofOthers(same, 65_534), []);
+    own(restored.home, 1);
+    const done = restored.restore(to);
+    assert.equal(done.status, 0, done.stderr);
+    assert.deepEqual(ofOthers(restored.home, 1), []);
   });
 
   longIt('of sets that no Queue Manager has taken has them in its spool', async () => {

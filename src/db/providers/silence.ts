@@ -23,44 +23,44 @@ export const NOTE_RHYTHM = `
   setevery = CASE WHEN lastset = 0 OR $now <= lastset THEN setevery ELSE setevery + ($now - lastset - setevery) *
     min(1.0, ($now - lastset) * 1.0 / min(${MEMORY_S}, max(1, $now - iif(setssince = 0, lastset, setssince)))) END`;
 
-/** Silent since: the last set is longer ago than is usual. */
-const SILENT_AFTER = `lastset + max(${LEAST_S}, ${INTERVALS} * setevery)`;
-/** Who is expected to send sets. */
-const EXPECTED = 'setevery > 0 AND enabled <> 0';
+/** The last set is longer ago than is usual; before the second one nothing is. */
+const SILENT = `(setevery > 0 AND lastset + max(${LEAST_S}, ${INTERVALS} * setevery) < $nowS)`;
+/** Who has sent sets, and may. */
+const EXPECTED = 'lastset > 0 AND enabled <> 0';
 
 export interface ProviderRhythm {
   pid: number;
   /** When its last set was taken, and when its CP connected last; Unix time, seconds. */
   lastset: number;
   lastconntime: number;
-  /** The usual interval, whole seconds. */
+  /** The usual interval, whole seconds; 0: not known yet. */
   every: number;
   silent: boolean;
 }
 
-/** Those that have a rhythm, the silent ones first, the longest silent first of all. */
+/** Those that have sent sets, the silent ones first, the longest silent first of all. */
 export function readRhythms(db: Db, nowS: number, limit: number): ProviderRhythm[] {
   return rhythmsOf(db, EXPECTED, nowS, limit);
 }
 
 /** The silent ones alone, in the same order. */
 export function readSilent(db: Db, nowS: number, limit: number): ProviderRhythm[] {
-  return rhythmsOf(db, `${EXPECTED} AND ${SILENT_AFTER} < $nowS`, nowS, limit);
+  return rhythmsOf(db, `${EXPECTED} AND ${SILENT}`, nowS, limit);
 }
 
 function rhythmsOf(db: Db, which: string, nowS: number, limit: number): ProviderRhythm[] {
   return new Sql(db)
     .rows<[values: { nowS: number; limit: number }], Omit<ProviderRhythm, 'silent'> & { silent: number }>(
-      `SELECT pid, lastset, lastconntime, CAST(round(setevery) AS INTEGER) AS every, ${SILENT_AFTER} < $nowS AS silent
+      `SELECT pid, lastset, lastconntime, CAST(round(setevery) AS INTEGER) AS every, ${SILENT} AS silent
        FROM pidb WHERE ${which} ORDER BY silent DESC, lastset, pid LIMIT $limit`,
     )({ nowS, limit })
     .map(row => ({ ...row, silent: row.silent !== 0 }));
 }
 
 export function countSilent(db: Db, nowS: number): number {
-  return new Sql(db).number<[nowS: number]>(
-    `SELECT count(*) FROM pidb WHERE ${EXPECTED} AND ${SILENT_AFTER} < ?`,
-  )(nowS);
+  return new Sql(db).number<[values: { nowS: number }]>(
+    `SELECT count(*) FROM pidb WHERE ${EXPECTED} AND ${SILENT}`,
+  )({ nowS });
 }
 
 /** The last set of a provider that may be heard of; undefined: it is gone, or disabled. */

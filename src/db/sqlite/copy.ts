@@ -1,5 +1,6 @@
 /** Copies of databases that others write meanwhile. */
 import { chmodSync, closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { giveTo } from '../../lib/owner.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import { storageError } from './open.js';
 
@@ -24,7 +25,9 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   } catch (error) {
     throw storageError(from, error);
   }
-  chmodSync(to, statSync(from).mode & 0o777);
+  const stats = statSync(from);
+  chmodSync(to, stats.mode & 0o777);
+  giveTo(to, stats);
   const fd = openSync(to, 'r');
   try {
     fsyncSync(fd);

@@ -13,7 +13,7 @@
  * has done is sent again, and answered as before.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, readdirSync, readSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Home } from '../../config/home.js';
@@ -25,6 +25,7 @@ import { openReadOnly, SCHEMA_VERSION } from '../../db/sqlite/open.js';
 import { makeDirectoryDurably, renameDurably } from '../../lib/durable.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { isLocked } from '../../lib/lock.js';
+import { giveTo } from '../../lib/owner.js';
 import { openRegularFile } from '../../lib/regular-file.js';
 import { step } from '../../lib/steps.js';
 import { readBackupFile, writeBackupFile, type BackupFacts } from './facts.js';
@@ -57,12 +58,13 @@ export async function backUp(options: BackupOptions): Promise<BackupFacts> {
   const dir = resolve(options.dir);
   if (`${dir}/`.startsWith(`${resolve(home.dir)}/`))
     throw new LccError('usage', `${dir}: below the LCC that is copied; name a folder elsewhere`);
-  if (existsSync(dir)) throw new LccError('output.create', `${dir}: exists; give another name`);
+  requireFree(dir);
   // Refuses what is no lcc.db, or not of this release.
   openReadOnly(home.db).close();
   const part = `${dir}.part`;
   clearAway(part);
   makeDirectoryDurably(part, 0o700);
+  giveTo(part, statSync(home.dir));
   const runs = () => isLocked(`${home.db}.lock`);
   const facts = { version, schema: SCHEMA_VERSION, live: runs(), began: new Date(nowMs()).toISOString() };
   writeBackupFile(part, facts);
@@ -128,6 +130,16 @@ function isDatabase(path: string): boolean {
   }
 }
 
+/** An empty folder is replaced. @throws LccError `output.create` */
+function requireFree(dir: string): void {
+  const stats = statSync(dir, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isDirectory() || readdirSync(dir).length > 0)
+    throw new LccError('output.create', `${dir}: exists; give another name`);
+  if (stats.dev !== statSync(dirname(dir)).dev)
+    throw new LccError('output.create', `${dir}: a disk is mounted here; name a folder in it`);
+}
+
 /**
  * Removes the rest of a backup that was killed, which has no other name than this. @throws LccError
  * `output.create` where it is something else
@@ -157,7 +169,7 @@ class ContentCopy {
     this.#advance = advance;
     this.#machineId = readStoreMark(home.store)?.machineId;
     if (this.#machineId === undefined) return;
-    mkdirSync(join(part, 'store'), { mode: 0o750 });
+    this.#folder(join(part, 'store'));
     this.#take('machine-id', false);
   }
 
@@ -181,13 +193,18 @@ class ContentCopy {
     return missing;
   }
 
+  /** Below the copy of the store, whose the store is. */
+  #folder(path: string): void {
+    if (path === this.#part || this.#folders.has(path)) return;
+    this.#folder(dirname(path));
+    mkdirSync(path, { mode: 0o750 });
+    giveTo(path, statSync(this.#store));
+    this.#folders.add(path);
+  }
+
   #take(file: string, isUnchanging: boolean): boolean {
     const to = join(this.#part, 'store', file);
-    const folder = dirname(to);
-    if (!this.#folders.has(folder)) {
-      mkdirSync(folder, { recursive: true, mode: 0o750 });
-      this.#folders.add(folder);
-    }
+    this.#folder(dirname(to));
     return this.#tree.file(file, isUnchanging, join(this.#store, file), to);
   }
 }

@@ -7,15 +7,16 @@
  * Killed anywhere, lccd refuses the home, and a restore of the same backup goes on with it. The caller has
  * the database begin again then (lccfsck --repair --restored), which takes the mark away.
  */
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Home } from '../../config/home.js';
 import { beyondIdsIn } from '../../db/names/ids-in-use.js';
 import { NamesDb } from '../../db/names/names.js';
 import { forgetMarks, markRestoring, restoringOf } from '../../db/sqlite/marks.js';
 import { SCHEMA_VERSION } from '../../db/sqlite/open.js';
-import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
+import { makeDirectory, makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
 import { LccError } from '../../lib/errors.js';
+import { giveTo, makeFile, type Owner } from '../../lib/owner.js';
 import { step } from '../../lib/steps.js';
 import { OWN_FILES } from '../leftovers.js';
 import { syncDisk } from './backup.js';
@@ -40,8 +41,12 @@ const MAY_BE_THERE = ['lcc.toml', 'run'];
  */
 export async function restore({ dir, home, moved }: RestoreOptions): Promise<BackupFacts> {
   const facts = checkedFacts(dir, moved);
-  makeDirectoryDurably(home.dir, 0o750);
-  makeDirectoryDurably(home.store, 0o750);
+  if (!existsSync(home.dir)) {
+    makeDirectoryDurably(home.dir, 0o750);
+    giveTo(home.dir, statSync(dir));
+  }
+  const owner = ownerOf(home.dir, dir);
+  if (makeDirectory(home.store, 0o750) !== undefined) giveTo(home.store, statSync(home.dir));
   const which = Date.parse(facts.began);
   if (restoringOf(home.db) !== which) {
     requireEmpty(
@@ -53,13 +58,16 @@ export async function restore({ dir, home, moved }: RestoreOptions): Promise<Bac
   }
   forgetNames(home.store);
   step('restore.begun');
-  const tree = new TreeCopy(dir, home.dir);
+  const tree = new TreeCopy(dir, home.dir, owner);
   const rest = tree.below('', path => !/^(?:store$|lcc\.db$)/.test(path) && path !== BACKUP_FILE);
   for (const path of rest) tree.file(path, false);
   step('restore.files.copied');
   if (existsSync(join(dir, 'store'))) {
-    new TreeCopy(join(dir, 'store'), home.store).below('', undefined, true);
-    new NamesDb(join(home.store, 'names.db'), beyondIdsIn(home.store)).close();
+    new TreeCopy(join(dir, 'store'), home.store, owner).below('', undefined, true);
+    const names = join(home.store, 'names.db');
+    const firstId = beyondIdsIn(home.store);
+    makeFile(names, 0o640);
+    new NamesDb(names, firstId).close();
   }
   await syncDisk(home.store);
   await syncDisk(home.dir);
@@ -93,6 +101,12 @@ function checkedFacts(dir: string, moved: boolean): BackupFacts {
       `${dir}: made while the LCC ran, and lacks what came since; leave out --moved, or stop lccd and take another one`,
     );
   return facts;
+}
+
+/** The user of this home, where another one than in the backup: as on another machine. */
+function ownerOf(home: string, dir: string): Owner | undefined {
+  const [here, there] = [statSync(home), statSync(dir)];
+  return here.uid === there.uid ? undefined : here;
 }
 
 /** A Bot Manager that was started between two tries has made a store of its own here. @throws LccError

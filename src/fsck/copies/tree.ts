@@ -6,7 +6,6 @@ import {
   constants,
   copyFileSync,
   existsSync,
-  lchownSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -14,10 +13,10 @@ import {
   readlinkSync,
   renameSync,
   symlinkSync,
-  type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../../lib/errors.js';
+import { giveTo, type Owner } from '../../lib/owner.js';
 
 /** Sockets of this run, and what belongs to databases and processes that are open. */
 const LEFT_OUT = /(?:^|\/)(?:lock|[^/]*\.lock|[^/]*\.tmp|[^/]*-(?:wal|shm|journal)|[^/]*\.last-\d+)$/;
@@ -29,11 +28,14 @@ const UNPROMISED = /^(?:run|spool\/.*\/tmp)$/;
 export class TreeCopy {
   readonly #from: string;
   readonly #to: string;
+  readonly #owner: Owner | undefined;
   #canLink = true;
 
-  constructor(from: string, to: string) {
+  /** @param owner of all that root copies; left out: each copy stays whose the original is */
+  constructor(from: string, to: string, owner?: Owner) {
     this.#from = from;
     this.#to = to;
+    this.#owner = owner;
   }
 
   /**
@@ -67,7 +69,7 @@ export class TreeCopy {
     if (path.includes('/')) this.folder(path.slice(0, path.lastIndexOf('/')));
     const stats = lstatSync(join(this.#from, path));
     mkdirSync(at, { mode: stats.mode & 0o777 });
-    giveTo(at, stats);
+    giveTo(at, this.#owner ?? stats);
   }
 
   /** Links a file that never changes, copies another. @returns false: it is gone by now */
@@ -83,7 +85,7 @@ export class TreeCopy {
       // Half of a file never has the name.
       const draft = `${to}.tmp`;
       copyFileSync(from, draft, constants.COPYFILE_FICLONE);
-      giveTo(draft, lstatSync(from));
+      giveTo(draft, this.#owner ?? lstatSync(from));
       renameSync(draft, to);
       return true;
     } catch (error) {
@@ -104,7 +106,8 @@ export class TreeCopy {
   }
 
   #link(from: string, to: string): boolean {
-    if (!this.#canLink) return false;
+    // A link is whose the original is.
+    if (!this.#canLink || this.#owner !== undefined) return false;
     try {
       linkSync(from, to);
       return true;
@@ -116,17 +119,12 @@ export class TreeCopy {
     }
   }
 
-  #symlink(path: string, stats: Stats): void {
+  #symlink(path: string, stats: Owner): void {
     const at = join(this.#to, path);
     if (lstatSync(at, { throwIfNoEntry: false }) !== undefined) return;
     symlinkSync(readlinkSync(join(this.#from, path)), at);
-    giveTo(at, stats);
+    giveTo(at, this.#owner ?? stats);
   }
-}
-
-/** A copy that root makes stays whose the original is. */
-function giveTo(path: string, { uid, gid }: Stats): void {
-  if (process.getuid?.() === 0) lchownSync(path, uid, gid);
 }
 
 function namesIn(dir: string): string[] {

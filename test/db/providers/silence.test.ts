@@ -35,7 +35,7 @@ describe('the rhythm of a provider', () => {
     assert.equal(of(7), undefined);
     await send();
     bench.clock.advance(100 * DAY);
-    assert.equal(of(7), undefined);
+    assert.deepEqual([of(7)?.every, of(7)?.silent], [0, false]);
     assert.equal(countSilent(bench.db, nowS()), 0);
   });
 
