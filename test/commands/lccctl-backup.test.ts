@@ -13,10 +13,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { openSqlite } from '../../src/lib/sqlite.js';
-import { runCommand, runCommandLater, runProgram } from '../support/command.js';
+import { runCommand, runProgram } from '../support/command.js';
 import { Lcc, startLcc, urlTag } from '../support/lcc.js';
-import { isLong, longIt } from '../support/long.js';
+import { longIt } from '../support/long.js';
+import { Restored } from '../support/restored.js';
 import { TestSite } from '../support/site.js';
 import { ROOT } from '../support/tree.js';
 
@@ -42,34 +42,12 @@ before(async () => {
 });
 after(() => site.close());
 
-/** An LCC made of a backup; what it fetches comes from the same site. */
-class Restored extends Lcc {
-  constructor(toml = '') {
-    super(`${site.url}/`, toml);
-  }
-  restore(dir: string, ...options: string[]) {
-    return runCommand(this.home, 'lccctl', ['restore', dir, ...options]);
-  }
-  /** Started, and at rest, without a fault. */
-  async serves(): Promise<void> {
-    await this.start();
-    await this.run('lccctl resume -q');
-    await this.idle();
-    await this.stop();
-    this.isClean();
-  }
-  isClean(): void {
-    const { status, stdout } = runCommand(this.home, 'lccfsck', []);
-    assert.deepEqual({ status, stdout }, { status: 0, stdout: '' });
-  }
-}
-
 describe('a backup', () => {
   let lcc: Lcc;
   let restored: Restored;
   let to: string;
   beforeEach(() => {
-    restored = new Restored();
+    restored = new Restored(`${site.url}/`);
     to = join(restored.dir, 'backup');
   });
   afterEach(async () => {
@@ -299,71 +277,6 @@ describe('a backup', () => {
       },
       step === 'restore.content.copied',
     );
-
-  it('under load lacks nothing that was accepted before, and lccfsck finds nothing in it', async () => {
-    lcc = await startLcc(`${site.url}/`);
-    const accepted: string[] = [];
-    const expected = new Map<string, string>();
-    let round = 0;
-    const over = new AbortController();
-    // Pages come, change and go, as fast as they are taken.
-    const load = (async () => {
-      while (!over.signal.aborted) {
-        const names = Array.from({ length: 20 }, (_, i) => `n${(round * 7 + i) % 200}`);
-        for (const name of names) site.pages.set(`/${name}`, `${name} of round ${round}`);
-        const gone = `n${(round * 7 + 60) % 200}`;
-        await lcc.deliver('partial', [...names.map(name => urlTag(name)), urlTag(gone, ' op="delete"')]);
-        for (const name of names) expected.set(name, '');
-        expected.delete(gone);
-        accepted.push(...names);
-        round++;
-      }
-    })();
-    try {
-      const rounds = isLong ? 12 : 1;
-      for (let i = 0; i < rounds; i++) {
-        const before = round;
-        const begun = new Set(expected.keys());
-        const dir = join(restored.dir, `backup-${i}`);
-        const made = await runCommandLater(lcc.home, 'lccctl', ['backup', dir]);
-        assert.equal(made.status, 0, made.stderr);
-        assert.ok(round >= before);
-        const one = new Restored();
-        try {
-          const done = one.restore(dir);
-          assert.equal(done.status, 0, done.stderr);
-          // What waits there is fetched from the same site; what was taken before the backup is held then.
-          await one.start();
-          await one.idle();
-          await one.stop();
-          one.isClean();
-          const db = openSqlite(join(one.home, 'lcc.db'), { readonly: true });
-          const known = new Set(
-            db
-              .prepare<[], string>(
-                'SELECT curl FROM lccurl UNION SELECT curl FROM tombstone UNION SELECT curl FROM qdb',
-              )
-              .pluck()
-              .all()
-              .map(curl => curl.replace(lcc.root, '')),
-          );
-          db.close();
-          assert.deepEqual(
-            [...begun].filter(name => !known.has(name)),
-            [],
-          );
-          const wrong = (await one.holdings()).rows.filter(row => row.includes('but said'));
-          assert.deepEqual(wrong, []);
-        } finally {
-          await one.remove();
-        }
-      }
-    } finally {
-      over.abort();
-      await load;
-    }
-    assert.ok(accepted.length > 0);
-  });
 
   longIt('that root makes and restores stays whose the LCC is, or is whose the new home is', async () => {
     if (process.getuid?.() !== 0) return;
