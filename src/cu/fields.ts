@@ -33,6 +33,9 @@ export const FIELDS = {
 export type FieldName = keyof typeof FIELDS;
 const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
 
+/** SQLite takes no more than 2000 columns. */
+const MAX_NAMES = 100;
+
 const OF_CRAWLS: ReadonlySet<FieldName> = new Set(['hops', 'finalurl', 'robots']);
 /** Fields that are printed where none are asked for: without those that only pages of a crawl have. */
 export const USUAL_FIELDS = FIELD_NAMES.filter(name => !OF_CRAWLS.has(name));
@@ -42,7 +45,9 @@ export const USUAL_FIELDS = FIELD_NAMES.filter(name => !OF_CRAWLS.has(name));
  * @throws LccError `usage` naming the first unknown field and all known ones
  */
 export function parseFields(text: string): FieldName[] {
-  return text.split(',').map(name => {
+  const names = text.split(',');
+  if (names.length > MAX_NAMES) throw new LccError('usage', `--fields: more than ${MAX_NAMES} names`);
+  return names.map(name => {
     if (Object.hasOwn(FIELDS, name)) return name as FieldName;
     throw new LccError('usage', `--fields: unknown field "${name}"; there are ${FIELD_NAMES.join(', ')}`);
   });

@@ -61,6 +61,10 @@ const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})(?::(\d{1,15}))?$/;
 const NUMBER = /^[1-9]\d{0,14}$/;
 /** Most bytes of a glob; SQLite takes none of 50 000 bytes. */
 const MAX_MIME_LENGTH = 1000;
+/** Most stars in it: with each more, a long type may take fifty times as long. */
+const MAX_MIME_STARS = 3;
+/** Most names of columns; SQLite takes none of more than 2000. */
+const MAX_FIELDS = 100;
 
 export class CuReader {
   readonly #where: string;
@@ -162,6 +166,8 @@ export function queryOf(attributes: Attributes, words = ATTRIBUTES): CuQuery {
       case 'mime':
         if (name === 'mime' && value.length > MAX_MIME_LENGTH)
           throw wrong(name, '(…)', `at most ${MAX_MIME_LENGTH} characters`);
+        if (name === 'mime' && value.split('*').length > MAX_MIME_STARS + 1)
+          throw wrong(name, value, `at most ${MAX_MIME_STARS} stars`);
         query[name] = value;
         break;
       case 'pid':
@@ -181,7 +187,8 @@ export function queryOf(attributes: Attributes, words = ATTRIBUTES): CuQuery {
         else query[name] = value === 'yes';
         break;
       case 'fields':
-        query.fields = value.split(',');
+        query.fields = [...new Set(value.split(','))];
+        if (query.fields.length > MAX_FIELDS) throw wrong(name, value, `at most ${MAX_FIELDS} names`);
         break;
       case 'by':
         if (value !== 'row' && value !== 'shown' && value !== 'url')

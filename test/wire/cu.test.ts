@@ -41,6 +41,8 @@ describe('queries of content users', () => {
   });
 
   for (const [document, code, text] of [
+    ['<query mime="*[a-z]*[a-z]*[a-z]*"/>', 104, /at most 3 stars/],
+    [`<query fields="${Array.from({ length: 101 }, (_, n) => `f${n}`).join()}"/>`, 104, /at most 100 names/],
     ['<query by="url"/>', 104, /<query by>: give fields as well/],
     ['<query content="text"/>', 104, /<query content>: give fields as well/],
     ['<query fields="seq" by="page"/>', 104, /give row, shown or url/],

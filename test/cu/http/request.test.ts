@@ -54,6 +54,8 @@ describe('parameters of the change feed', () => {
     ['?deleted=maybe', 'deleted=maybe: give only, no or yes'],
     ['?with=pdf', 'with=pdf: give text, markdown, chunks, content'],
     ['?with=toString', 'with=toString: give text'],
+    ['?mime=*[a-z]*[a-z]*[a-z]*', 'at most 3 stars'],
+    [`?fields=${'op,'.repeat(100)}op`, 'more than 100 names'],
     ['?fields=curl,colour', 'unknown field "colour"'],
     [`?mime=${'*'.repeat(1001)}`, 'at most 1000 characters'],
   ] as const)
