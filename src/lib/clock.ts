@@ -25,6 +25,13 @@ export function pause(clock: Clock, delayMs: number, stop: AbortSignal): Promise
   });
 }
 
+/** The same, and keeps the process alive. */
+export async function stayFor(...wait: Parameters<typeof pause>): Promise<void> {
+  const alive = setInterval(() => undefined, 2 ** 30);
+  await pause(...wait);
+  clearInterval(alive);
+}
+
 /** The machine's own clocks. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

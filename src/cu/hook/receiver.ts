@@ -12,7 +12,7 @@ import type { FetchFailure } from '../../fetch/failure.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { CallbackSink } from '../../fetch/sink.js';
 import { backoffMs } from '../../lib/backoff.js';
-import type { Clock } from '../../lib/clock.js';
+import { stayFor, type Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import { idOf, readSecrets, signed } from './secret.js';
 
@@ -39,6 +39,7 @@ export interface ReceiverOptions extends Pick<EngineOptions, 'allowAddresses' | 
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #engine: FetchEngine;
+  readonly #over = new AbortController();
   /** As messages name it: the rest of the url may be a secret. */
   readonly #name: string;
 
@@ -98,17 +99,8 @@ export class Receiver {
       if (clock.monotonicMs() + waitMs > untilMs)
         throw new LccError('try.later', `${why}; given up (--give-up); run again, it is sent again`);
       failed(`${why}; again in ${Math.ceil(waitMs / SECOND)} s`);
-      await new Promise<void>(resolve => this.#later(waitMs, resolve));
+      await stayFor(clock, waitMs, this.#over.signal);
     }
-  }
-
-  /** Nothing else would keep the process alive. */
-  #later(waitMs: number, then: () => void): void {
-    const alive = setInterval(() => undefined, 2 ** 30);
-    this.#options.clock.after(waitMs, () => {
-      clearInterval(alive);
-      then();
-    });
   }
 
   #post(body: string, signature: readonly string[]): Promise<FetchOutcome> {
@@ -127,6 +119,7 @@ export class Receiver {
   }
 
   close(): void {
+    this.#over.abort();
     this.#engine.close();
   }
 }

@@ -10,7 +10,7 @@ import { HOUR, MINUTE, SECOND } from '../../config/amounts.js';
 import { COLUMNS, type ColumnName, type ColumnValue } from '../../db/cache/fields.js';
 import { columnsOf, piecesOf, type LineTemplate } from '../../db/cache/template.js';
 import { backoffMs } from '../../lib/backoff.js';
-import { pause, type Clock } from '../../lib/clock.js';
+import { stayFor, type Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import { FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
 import type { Attributes } from '../../lib/xml/types.js';
@@ -171,7 +171,7 @@ export class RemoteSource implements Source {
     return {
       seen: () => this.#highWater,
       changedSince: async (seen, stop) => {
-        while (!stop.aborted && (await this.look()) === seen) await restFor(clock, LOOK_MS, stop);
+        while (!stop.aborted && (await this.look()) === seen) await stayFor(clock, LOOK_MS, stop);
       },
       close: () => undefined,
     };
@@ -242,7 +242,7 @@ class Failures {
       throw new LccError('try.later', `${error.message}; given up after an hour, run again`);
     if (this.#count++ === 0) note(`${error.message}; goes on when ${this.#where} answers`);
     // Most connections break for no reason that lasts.
-    if (this.#count > 1) await restFor(clock, backoffMs(WAITS, this.#count - 1, Math.random()), stop);
+    if (this.#count > 1) await stayFor(clock, backoffMs(WAITS, this.#count - 1, Math.random()), stop);
   }
 }
 
@@ -252,13 +252,6 @@ async function lookAt(link: CuLink): Promise<{ storeId: string; high: number; di
   for await (const event of link.ask(query)) if (event.kind === 'result') found = event;
   if (found === undefined) throw new LccError('peer.protocol', `${link.where}: an answer without a result`);
   return found;
-}
-
-/** Nothing else keeps the process alive while it waits. */
-async function restFor(clock: Clock, delayMs: number, stop: AbortSignal): Promise<void> {
-  const alive = setInterval(() => undefined, 2 ** 30);
-  await pause(clock, delayMs, stop);
-  clearInterval(alive);
 }
 
 /** Columns that the format's records are made of, and what they are found by. */
