@@ -7,6 +7,7 @@ import type { RsDatabase } from '../db/rs/database.js';
 import type { PolledFeed } from '../db/rs/feeds.js';
 import { LccError } from '../lib/errors.js';
 import { FeedBook, shownFeed, USUAL_EVERY_MS } from '../rs/feeds/book.js';
+import { missesNews } from '../rs/feeds/standing.js';
 import { rsOptions } from '../rs/options.js';
 import { RsRequestRefused } from '../rs/refusal.js';
 import { actionOf } from './actions.js';
@@ -88,7 +89,7 @@ function feedLine({ pid, url, everyMs, standing }: PolledFeed, nowMs: number): s
     `every ${formatAmount(everyMs, 'ms')}`,
     read,
     amount(items, 'item') + (left === 0 ? '' : `, ${left} left out`),
-    ...(state === 'none' ? [] : [`hub ${state}`]),
+    ...(state === 'none' ? [] : [`hub ${state}${missesNews(standing) ? ', misses news' : ''}`]),
     ...[trouble, hubTrouble].filter(text => text !== undefined),
   ];
   return `${parts.join('  ')}\n`;

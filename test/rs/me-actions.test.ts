@@ -210,13 +210,14 @@ test('feeds are added below a directory and removed; how each stands is shown', 
     Object.assign(row.standing, {
       trouble: 'it answers with status 404',
       state: 'active',
+      misses: 2,
       items: 12,
       left: 3,
     });
     db.feeds.put(row, 0);
   });
   const { html } = await scene.get('/me/feeds');
-  for (const words of ['every 10 min', 'it answers with status 404', '3 left out', 'pushes'])
+  for (const words of ['every 10 min', 'it answers with status 404', '3 left out', 'pushes, but misses news'])
     assert.match(html.replace(/\s+/g, ' '), new RegExp(words));
   assert.equal((await scene.post('/me/feeds', { url: there, action: 'remove' })).status, 303);
   assert.match((await scene.get('/me/feeds')).html, /No feed is listed/);

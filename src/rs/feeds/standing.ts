@@ -25,10 +25,15 @@ export function isSubscribed({ state }: FeedStanding): boolean {
   return state === 'active' || state === 'renewing';
 }
 
+/** True if its hub has missed too much to be believed. */
+export function missesNews({ misses }: FeedStanding): boolean {
+  return misses >= MOST_MISSES;
+}
+
 /** When it is polled next, whatever is pushed. */
 export function pollMs({ everyMs, standing }: PolledFeed): number {
-  const { polledMs, misses, checkMs = Infinity } = standing;
-  const isBelieved = isSubscribed(standing) && misses < MOST_MISSES;
+  const { polledMs, checkMs = Infinity } = standing;
+  const isBelieved = isSubscribed(standing) && !missesNews(standing);
   const waitMs = isBelieved ? Math.max(everyMs, POLL_BESIDE_HUB_MS) : everyMs;
   return polledMs === 0 ? 0 : Math.min(polledMs + waitMs, checkMs);
 }
@@ -96,7 +101,7 @@ export function hubPushed(standing: FeedStanding, nowMs: number): void {
   delete standing.missingMs;
   standing.pushedMs = nowMs;
   standing.proofs++;
-  if (standing.misses < MOST_MISSES || standing.proofs >= ENOUGH_PROOFS) standing.misses = 0;
+  if (!missesNews(standing) || standing.proofs >= ENOUGH_PROOFS) standing.misses = 0;
 }
 
 /** Changes how a feed stands, in a transaction. @returns undefined: there is no such feed any more */

@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import { formatAmount, parseAmount } from '../../config/amounts.js';
 import type { PolledFeed, HubState } from '../../db/rs/feeds.js';
 import { USUAL_EVERY_MS, type FeedBook } from '../feeds/book.js';
+import { missesNews } from '../feeds/standing.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
@@ -114,7 +115,7 @@ export function feedTable(
               ${countText(items)}${left === 0 ? '' : html`<br /><span class="soft">${countText(left)} left out</span>`}
             </td>
             <td data-label="Hub">
-              ${HUB_WORDS[state]}${hubTrouble === undefined ? '' : html`<br /><span class="soft">${hubTrouble}</span>`}
+              ${HUB_WORDS[state]}${missesNews(standing) ? ', but misses news' : ''}${hubTrouble === undefined ? '' : html`<br /><span class="soft">${hubTrouble}</span>`}
             </td>
             ${more && html`<td class="number">${more(feed)}</td>`}
           </tr>`;
