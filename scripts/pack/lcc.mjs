@@ -90,9 +90,7 @@ export function packLcc({ root, out, work, node, version, epoch, isFast, shell, 
       tree.copy(join(root, 'node_modules', name, path), target);
       if (path.endsWith('.node')) compiled.push(join(tree.dir, target));
     }
-  // The identity of a build is made of the folder it was built in.
-  for (const file of compiled)
-    run('strip', ['--strip-unneeded', '--remove-section=.note.gnu.build-id', file]);
+  for (const file of compiled) run('strip', ['--strip-unneeded', file]);
 
   for (const page of readdirSync(join(root, 'man')).filter(name => name !== 'lcc-cp.1'))
     tree.gzip(`usr/share/man/man${page.at(-1)}/${page}`, read(join('man', page)));

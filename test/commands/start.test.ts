@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import Module from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,6 +40,23 @@ for (const name of [...FILTERS, 'lccq', 'lcclinks']) {
     assert.ok(cachedData.length > onlyParsed.length + 64 * 1024);
   });
 }
+
+test('cached code is the same wherever it is made, and has no folder in it', () => {
+  const made = ['one', 'another'].map(folder => {
+    const bundle = join(dir, folder, 'lcccp.bundle.cjs');
+    mkdirSync(join(dir, folder));
+    copyFileSync(join(built, 'lcccp.bundle.cjs'), bundle);
+    const script = join(ROOT, 'scripts/code-cache.cjs');
+    const flags = ['--predictable', '--random-seed=1'];
+    const input = '<url curl="a.html" mimetype="text/html"/>\n';
+    const done = spawnSync(process.execPath, [...flags, script, bundle, '--dry-run', '-q'], { input });
+    assert.equal(done.stderr.toString(), '');
+    return readFileSync(join(dir, folder, cacheOf('lcccp')));
+  });
+  assert.ok(made[0]?.equals(made[1] ?? Buffer.alloc(0)));
+  for (const name of readdirSync(built).filter(each => each.endsWith(cacheOf(''))))
+    assert.equal(readFileSync(join(built, name)).indexOf(ROOT), -1, name);
+});
 
 for (const name of FILTERS) {
   test(`${name} starts without its cached code, and with such as V8 refuses`, () => {
