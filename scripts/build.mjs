@@ -102,10 +102,11 @@ const USUAL_WORK = {
     ['--assets'],
     `<?lcc from="build"?>\n${'<url curl="http://a/" mimetype="text/html" pid="1" file="SCRATCH/links.html"/>\n'.repeat(100)}<?lcc end?>\n`,
   ],
-  // One page: with several it depends on what comes when, and so would the code.
   lccbot: [
-    ['--stdio', '--allow-address=127.0.0.1', '--slots=1'],
-    '<fetch id="1" url="PAGE" file="SCRATCH/1.html"/>\n',
+    ['--stdio', '--allow-address=127.0.0.1', '--slots=16'],
+    Array.from({ length: 100 }, (_, i) => `<fetch id="${i}" url="PAGE" file="SCRATCH/${i}.html"/>\n`).join(
+      '',
+    ),
   ],
 };
 /** What lcclinks reads. */

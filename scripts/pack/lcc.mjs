@@ -77,8 +77,10 @@ export function packLcc({ root, out, work, node, version, epoch, isFast, shell, 
     tree.write(`${LIB}/bin/${name}`, lines.join('\n'), 0o755);
     tree.link(`../lib/lcc/bin/${name}`, `usr/bin/${name}`);
   }
+  // What the robot calls while it fetches differs each time, and so does its cached code: it starts without.
   const isForHere = path =>
-    !/THIRD-PARTY|\.main\.cjs$|\.v\d/.test(path) || path.endsWith(`.${process.version}-${process.arch}`);
+    !/THIRD-PARTY|\.main\.cjs$|\.v\d/.test(path) ||
+    (path.endsWith(`.${process.version}-${process.arch}`) && !path.includes('lccbot'));
   copyAll('dist/bin', `${LIB}/dist/bin`, isForHere);
   for (const file of site) tree.copy(file, `${LIB}/dist/packages/${file.split('/').at(-1)}`);
 
