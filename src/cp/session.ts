@@ -2,11 +2,11 @@
  * order. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
+import { connectFailure } from '../lib/connect-failure.js';
 import { Conversation } from '../lib/conversation.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
-import { certificateTrouble } from './certificates.js';
+import { LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import {
   initMessage,
@@ -215,24 +215,6 @@ export class UnsSession {
   /** Waits for a condition; silence ends the wait. */
   #until(isTrue: () => boolean, what: string): Promise<void> {
     return this.#talk.until(isTrue, this.#options.timeoutMs, () => this.#silence(what));
-  }
-}
-
-function connectFailure(error: Error | undefined): string {
-  if (error === undefined) return 'it hangs up';
-  switch (errnoOf(error) ?? '') {
-    case 'ECONNREFUSED':
-      return 'connection refused; is it running?';
-    case 'ENOENT':
-      return 'there is no such socket; is it running?';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'its name is not resolved';
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-    case 'EPROTO':
-      return 'it does not speak TLS there';
-    default:
-      return certificateTrouble(error) ?? messageOf(error);
   }
 }
 

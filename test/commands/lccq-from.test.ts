@@ -315,7 +315,9 @@ describe('lccq --from', () => {
     assert.match(said('--reader=x'), /^64 .*give --from/);
     assert.match(said(from, '--reader=x'), /^64 .*both --reader and --pwdfile/);
     assert.match(said(from, '--cafile=/nonexistent'), /^66 /);
-    assert.match(said(`--from=unix:${dir}/nobody`), /^69 /);
+    assert.match(said(`--from=unix:${dir}/nobody`), /^69 .*there is no such socket; is it running\?/);
+    const tls = said(`--from=tls:127.0.0.1:${daemon.port}`);
+    assert.match(tls, /^69 lccq: tls:127\.0\.0\.1:\d+: it does not speak TLS there\n$/);
     // As an lccd-cu of 0.2 answers.
     const old = createServer(socket => {
       socket.on('error', () => undefined).resume();
@@ -335,5 +337,31 @@ describe('lccq --from', () => {
     ]);
     old.close();
     assert.deepEqual([status, /too old for --from/.test(stderr.toString())], [69, true], stderr.toString());
+  });
+
+  it('asks whether it is an lccd-cu where something else answers, or nothing', async () => {
+    for (const [answer, expected] of [
+      ['HTTP/1.1 400 Bad Request\r\n\r\n', 76],
+      ['', 69],
+    ] as const) {
+      const path = join(dir, `other-${expected}.sock`);
+      const other = createServer(socket => {
+        socket.on('error', () => undefined).resume();
+        socket.end(answer);
+      });
+      await new Promise<void>(resolve => void other.listen(path, resolve));
+      const child = spawn(LCCQ, [`--from=unix:${path}`], {
+        env: { ...process.env, LCC_HOME: cache.home },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      children.push(child);
+      const [stderr, [status]] = await Promise.all([
+        buffer(child.stderr),
+        once(child, 'exit') as Promise<[number]>,
+      ]);
+      other.close();
+      assert.equal(status, expected, stderr.toString());
+      assert.match(stderr.toString(), /; is it what cu\.listen of an lccd-cu names\?\n$/);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { oneLine } from '../../lib/one-line.js';
-import { certificateTrouble } from '../certificates.js';
+import { certificateTrouble } from '../../lib/connect-failure.js';
 
 /** A pair as the server shows it. */
 export interface PairStanding {

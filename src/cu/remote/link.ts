@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { SECOND } from '../../config/amounts.js';
 import type { Clock } from '../../lib/clock.js';
+import { connectFailure } from '../../lib/connect-failure.js';
 import { dial } from '../../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { LccError, messageOf } from '../../lib/errors.js';
@@ -9,6 +10,8 @@ import { CuAnswerReader, formatQuery, formatReader, type CuAnswerEvent } from '.
 
 /** Until it can be spoken on, and between two pieces of an answer. */
 const SILENCE_MS = 60 * SECOND;
+
+const IS_IT = 'is it what cu.listen of an lccd-cu names?';
 
 export interface RemoteOptions {
   endpoint: Endpoint;
@@ -30,6 +33,8 @@ export class CuLink {
   #socket: Socket | undefined;
   #chunks: AsyncIterator<Buffer> | undefined;
   #reader: CuAnswerReader;
+  /** True once the server has answered as an lccd-cu does. */
+  #isKnown = false;
 
   constructor(options: RemoteOptions) {
     this.where = formatEndpoint(options.endpoint);
@@ -49,8 +54,8 @@ export class CuLink {
       this.#socket?.write(formatQuery(query));
       while (!isWhole) {
         const { value, done } = await this.#within(chunks.next());
-        if (done === true) throw broken(this.where, 'closed');
-        for (const event of this.#reader.read(value)) {
+        if (done === true) throw broken(this.where, this.#isKnown ? 'closed' : `hangs up; ${IS_IT}`);
+        for (const event of this.#read(value)) {
           if (event.kind === 'refused') throw this.#refusalOf(event);
           if (event.kind === 'end') isWhole = true;
           yield event;
@@ -78,7 +83,11 @@ export class CuLink {
     const socket = (this.#socket = dial(endpoint, { ca }, () => ready()));
     const failed = new Promise<never>((_, reject) => socket.once('error', reject));
     failed.catch(() => undefined);
-    await this.#within(Promise.race([isReady, failed]));
+    try {
+      await this.#within(Promise.race([isReady, failed]));
+    } catch (error) {
+      throw error instanceof LccError ? error : broken(this.where, connectFailure(error));
+    }
     if (login !== undefined) socket.write(formatReader(login.name, login.password));
     return socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
@@ -91,6 +100,18 @@ export class CuLink {
       return await event;
     } finally {
       cancel();
+    }
+  }
+
+  /** @throws LccError `peer.protocol` */
+  #read(bytes: Buffer): CuAnswerEvent[] {
+    try {
+      const events = this.#reader.read(bytes);
+      this.#isKnown ||= events.length > 0;
+      return events;
+    } catch (error) {
+      if (this.#isKnown || !(error instanceof LccError)) throw error;
+      throw new LccError(error.code, `${error.message}; ${IS_IT}`, { cause: error });
     }
   }
 

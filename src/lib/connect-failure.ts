@@ -1,5 +1,5 @@
-/** Why the certificate of a server is not taken, and what to do about it. */
-import { errnoOf, messageOf } from '../lib/errors.js';
+/** Why a server cannot be reached, or its certificate is not taken, and what to do about it. */
+import { errnoOf, messageOf } from './errors.js';
 
 /** OpenSSL's names of the ways in which a certificate fails (X509_V_ERR_…). */
 const UNTRUSTED = /CERT|SIGNATURE|ISSUER|CRL|INVALID_CA|HOSTNAME_MISMATCH/;
@@ -21,4 +21,23 @@ export function certificateTrouble(error: unknown): string | undefined {
   return UNTRUSTED.test(errno)
     ? `its certificate is not trusted: ${reason}; name the right authority with --cafile`
     : undefined;
+}
+
+/** @param error undefined: the connection ended without one */
+export function connectFailure(error: unknown): string {
+  if (error === undefined) return 'it hangs up';
+  switch (errnoOf(error) ?? '') {
+    case 'ECONNREFUSED':
+      return 'connection refused; is it running?';
+    case 'ENOENT':
+      return 'there is no such socket; is it running?';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'its name is not resolved';
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'EPROTO':
+      return 'it does not speak TLS there';
+    default:
+      return certificateTrouble(error) ?? messageOf(error);
+  }
 }
