@@ -9,7 +9,7 @@ import type { KeyVerdict } from '../../src/rs/indexnow/key-file.js';
 import { IndexNowIntake } from '../../src/rs/indexnow/intake.js';
 import { Keys } from '../../src/rs/indexnow/keys.js';
 import { IndexNowRefused } from '../../src/rs/indexnow/refused.js';
-import { requestOfBody } from '../../src/rs/indexnow/request.js';
+import { requestOfBody, requestOfQuery } from '../../src/rs/indexnow/request.js';
 import { PushRefusals } from '../../src/rs/push/refusals.js';
 import { PushTargets } from '../../src/rs/push/targets.js';
 import type { Pushable } from '../../src/wire/push.js';
@@ -108,6 +108,21 @@ const waiting = () =>
     .due(Number.MAX_SAFE_INTEGER, 100_000)
     .map(({ curl }) => curl.slice('https://www.example.org'.length));
 const pause = () => new Promise(resolve => setImmediate(resolve));
+
+test('a url of a GET that is no web address is named itself, for there is no host', () => {
+  for (const url of [
+    '/a.html',
+    'hello',
+    'www.example.org/a',
+    'ftp://www.example.org/a',
+    'http://u:p@www.example.org/a',
+  ])
+    assert.throws(() => requestOfQuery({ url, key: KEY }), {
+      status: 422,
+      message: `${url} is no usable url; nothing was taken`,
+    });
+  assert.equal(requestOfQuery({ url: 'HTTP://www.example.org/a', key: KEY }).name.host, 'www.example.org');
+});
 
 test('a good key is believed for a day, asked for again after twelve hours, and kept for seven days while its site fails', async () => {
   assert.equal(await send(['/a']), 200);

@@ -29,6 +29,8 @@ export function requestOfQuery(query: Readonly<Record<string, string>>): IndexNo
       'InvalidRequest',
       'url or key is missing; ask for /indexnow?url=URL&key=KEY',
     );
+  if (!/^https?:\/\//i.test(url.trim()) || authorityOf(url) === undefined)
+    throw new IndexNowRefused(422, 'InvalidUrls', `${shown(url)} is no usable url; nothing was taken`);
   return requestOf({ host: url, key, keyLocation, urlList: [url] });
 }
 
