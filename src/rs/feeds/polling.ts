@@ -253,7 +253,7 @@ export class FeedPolling {
       const { news, outside } = this.#news(feed, read, isInside);
       db.push.offer(feed.pid, 'feed', news, nowMs);
       count = news.size;
-      feed.standing.items = read.items.length;
+      feed.standing.items = read.items.length + read.left;
       feed.standing.left = read.left + outside;
       const [hub, self] = [linkIn(link, 'hub', url) ?? read.hub, linkIn(link, 'self', url) ?? read.self];
       if (hubFound(feed.standing, hubOf(feed.url, hub, self, url, isInside), nowMs))
