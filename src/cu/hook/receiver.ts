@@ -125,6 +125,8 @@ export class Receiver {
 }
 
 function wordsOf(failure: FetchFailure): string {
+  if (failure.kind === 'status' && failure.status >= 300 && failure.status < 400)
+    return `answered ${failure.status}, a redirect, which is not followed; give --url where it leads`;
   if (failure.kind === 'status') return `answered ${failure.status}`;
   if (failure.kind === 'guard')
     return `${'detail' in failure ? failure.detail : ''} is not public; --allow-address permits it`;

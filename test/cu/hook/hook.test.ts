@@ -166,6 +166,10 @@ describe('a receiver', () => {
       failures.map(message => Number(/again in (\d+) s$/.exec(message)?.[1])),
       [1, 2, 4, 8, 7, 3600],
     );
+    assert.match(
+      failures[1] ?? '',
+      /answered 302, a redirect, which is not followed; give --url where it leads/,
+    );
     for (const message of failures)
       assert.ok(!message.includes('t0ken') && !message.includes('/hook'), message);
     assert.equal(heard.length, 7);
