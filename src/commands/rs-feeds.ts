@@ -35,7 +35,7 @@ const ACTIONS: Record<string, { write?: true; action: (given: Given) => void }> 
 /** @throws LccError `usage` */
 export function feedActionOf({ operands, options }: CommandContext) {
   const [, verb = '', url = '', ...more] = operands;
-  const { write, action } = actionOf(ACTIONS, `feed ${verb}`);
+  const { write, action } = actionOf(ACTIONS, `feed ${verb}`.trimEnd());
   const isWrong = (write === true) !== (url !== '') || more.length > 0;
   if (isWrong || (write === true && options['pid'] === undefined))
     throw new LccError('usage', `write lccrs feed ${verb}${write === true ? ' --pid=N URL' : ''}`);

@@ -196,6 +196,7 @@ describe('lccrs', () => {
       [/write lccrs feed add --pid=N URL/, 'feed', 'add', '--pid=7'],
       [/write lccrs feed list$/m, 'feed', 'list', 'x'],
       [/"feed drop" is no action; give one of feed add, feed rm, feed list/, 'feed', 'drop'],
+      [/"feed" is no action; give one of feed add, feed rm, feed list/, 'feed'],
       [/not listed/, 'feed', 'rm', '--pid=7', `${feed}2`],
     ];
     for (const [says, ...args] of cases) {
