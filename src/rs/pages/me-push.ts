@@ -70,7 +70,9 @@ function daysTable(days: readonly PushRow[]): Markup {
       </table>
     </div>
     <p class="soft">
-      Days in UTC, the newest first. A url that is pushed several times in a minute is fetched once.
+      Days in UTC, the newest first. A url that is pushed several times in a minute is fetched once. Fetched
+      has more than its neighbours together: pages that were asked for within the hour before and are as they
+      were, and pages that could not be had.
     </p>`;
 }
 
