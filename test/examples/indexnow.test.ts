@@ -63,6 +63,18 @@ describe('the example of IndexNow', { skip: noNginx }, () => {
     assert.match(wrong.stdout, /InvalidKey/);
   });
 
+  it('pushes by the script more urls than an argument holds, and asks for nothing where there are none', async () => {
+    const push = `sh push.sh ${server}/indexnow ${host} ${KEY}`;
+    const long = `seq 2000 | sed 's|.*|${site.url}${'x'.repeat(80)}&.html|'`;
+    const { status, stdout, stderr } = await lcc.sh(`${long} | ${push}`, {}, EXAMPLES);
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), { errorCode: 'Ok', message: '', accepted: 2000, refused: 0 });
+    const none = await lcc.sh(`printf '\\n\\n' | ${push}`, {}, EXAMPLES);
+    assert.deepEqual([none.status, none.stdout, none.stderr], [0, '', '']);
+    const spaced = await lcc.sh(`printf '%s\\n' '' ${site.url}a.html '' | ${push}`, {}, EXAMPLES);
+    assert.deepEqual(JSON.parse(spaced.stdout), { errorCode: 'Ok', message: '', accepted: 1, refused: 0 });
+  });
+
   it('takes what the lines of the guide push', async () => {
     const lines = linesOf(readProjectFile('docs/guide/push.md')).filter(one => one.includes('/indexnow'));
     const [one = '', many = ''] = lines.filter(line => line.startsWith('curl'));
