@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
-import type { RobotRequest } from '../../src/wire/fetch.js';
 import type { ToRobot } from '../../src/wire/near-robot.js';
 import { settle } from '../support/duplex.js';
 import { fetch, fileOf, HELLO, numberOf, ok, PING, World } from './support.js';
@@ -19,11 +18,7 @@ async function near(world: World) {
   robot.hear([{ slots: 1 }]);
   await settle();
   const asked = () =>
-    told
-      .splice(0)
-      .flatMap(each =>
-        'recall' in each ? [] : [{ ...each[2], id: each[0], file: each[1] } as RobotRequest],
-      );
+    told.splice(0).flatMap(each => ('recall' in each ? [] : [{ ...each[2], id: each[0], file: each[1] }]));
   return { robot, told, asked, cuts };
 }
 
