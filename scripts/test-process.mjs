@@ -54,7 +54,7 @@ function remove(folder, print) {
   try {
     rmSync(folder, { recursive: true, force: true, maxRetries: 8, retryDelay: 100 });
   } catch (error) {
-    print(`${folder} stays: ${error.message}\n`);
+    print(Buffer.from(`${folder} stays: ${error.message}\n`));
   }
 }
 
