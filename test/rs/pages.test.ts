@@ -94,7 +94,8 @@ test('the first page says what is taken: types, full sets, rate; a pair has thre
   assert.match(html, /curl &#39;http:\/\/127\.0\.0\.1:\d+\/lcc-[0-9a-f]{20}\.txt&#39;/);
 });
 
-test('the commands come from here: the package of the build, with the line that installs it where one registers', async () => {
+test('the commands come from here: the package of the build, with the line that installs it where one registers', async t => {
+  const complaint = t.mock.method(console, 'error', () => undefined);
   const line = `npm install -g ${scene.options.url.replace(/\/$/, '')}/lcc-cp.tgz`;
   for (const path of ['/base/', '/base/register'])
     assert.ok(
@@ -110,6 +111,9 @@ test('the commands come from here: the package of the build, with the line that 
   const tar = gunzipSync(Buffer.from(await answer.arrayBuffer())).toString('latin1');
   for (const name of ['package/package.json', 'package/bin/lcccp', 'package/dist/bin/file2url.cjs'])
     assert.ok(tar.includes(`${name}\0`), name);
+  // The framework comes back to the answer after it has been sent.
+  await ask('/base/');
+  assert.equal(complaint.mock.callCount(), 0);
 });
 
 test('a wish for more than new sites get is refused at its field, with the limit', async () => {
