@@ -68,6 +68,19 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   async lccq() {
     assert.equal(await lcc.run('lccq --format=urls | sort'), `${site.url}/a.html\n${site.url}/b.html\n`);
   },
+  async lcchook() {
+    const bodies: string[] = [];
+    const receiver = await TestSite.listen((request, response) => {
+      void text(request).then(body => response.end(String(bodies.push(body))));
+    });
+    await lcc.run('umask 077; lcchook --new-secret >whsec');
+    await lcc.run(
+      `lccq --stay --cursor=hook.cursor --batch=10 --format=jsonl -- lcchook --url=${receiver.url}/` +
+        ' --secretfile=whsec --allow-address=127.0.0.1',
+    );
+    receiver.close();
+    assert.match(bodies.join(''), /^\{"type":"lcc.changes",.*\/a\.html/);
+  },
   async 'lccq-resolve'() {
     assert.match(await lcc.run('lccq --format=paths | lccq-resolve | sort'), /a\.html[\s\S]*b\.html/);
   },
