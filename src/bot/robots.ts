@@ -11,7 +11,7 @@
  * process.
  */
 import type { Running, Services } from '../daemon/types.js';
-import { doubledMs } from '../lib/backoff.js';
+import { RestartDelay } from '../lib/backoff.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { withFields, type Log } from '../lib/log.js';
 import { Thread, threadFile } from '../lib/thread.js';
@@ -74,8 +74,8 @@ class RobotThread {
   #thread: Thread<RobotTold, RobotSaid> | undefined;
   /** Intervals since it said something. */
   #unheard = 0;
-  #deaths = 0;
   #startedMs = 0;
+  readonly #restartDelay: RestartDelay;
   #isStopping = false;
   #ended: () => void = () => undefined;
 
@@ -87,6 +87,8 @@ class RobotThread {
     this.name = instance === '' ? 'lccbot' : `lccbot-${instance}`;
     this.log = withFields(services.log, { daemon: this.name });
     this.#services = services;
+    const { restartMinMs, restartMaxMs } = services.settings.lccd;
+    this.#restartDelay = new RestartDelay(restartMinMs, restartMaxMs);
     this.firstWord = new Promise(resolve => (this.#heard = resolve));
     const data: RobotStart = { settings: services.settings, allowed };
     this.#start = () => {
@@ -158,10 +160,8 @@ class RobotThread {
   #lost(reason: Error): void {
     this.#end?.lost(new LccError('peer.unavailable', `${this.name} has ended: ${messageOf(reason)}`));
     if (this.#isStopping) return this.#ended();
-    const { clock, log, settings } = this.#services;
-    const { restartMinMs: minMs, restartMaxMs: maxMs } = settings.lccd;
-    this.#deaths = clock.monotonicMs() - this.#startedMs > maxMs ? 1 : this.#deaths + 1;
-    const delayMs = doubledMs({ minMs, maxMs }, this.#deaths);
+    const { clock, log } = this.#services;
+    const delayMs = this.#restartDelay.afterDeath(clock.monotonicMs() - this.#startedMs);
     log.error('robot ended, starting it again', {
       robot: this.name,
       reason: messageOf(reason),

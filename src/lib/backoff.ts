@@ -18,3 +18,20 @@ export function doubledMs({ minMs, maxMs }: Backoff, failures: number): number {
 export function backoffMs(backoff: Backoff, failures: number, random: number): number {
   return Math.round(doubledMs(backoff, failures) * (0.5 + random / 2));
 }
+
+/** How long a process or thread that died is left before its next start: doubled each time, within bounds. */
+export class RestartDelay {
+  readonly #bounds: Backoff;
+  /** Deaths in a row. */
+  #deaths = 0;
+
+  constructor(minMs: number, maxMs: number) {
+    this.#bounds = { minMs, maxMs };
+  }
+
+  /** @param livedMs one that lived longer than the longest delay begins with the shortest again */
+  afterDeath(livedMs: number): number {
+    this.#deaths = livedMs > this.#bounds.maxMs ? 1 : this.#deaths + 1;
+    return doubledMs(this.#bounds, this.#deaths);
+  }
+}

@@ -11,7 +11,7 @@
  * stop. They are process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
  */
 import { execa } from 'execa';
-import { doubledMs, type Backoff } from '../lib/backoff.js';
+import { RestartDelay } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -238,22 +238,5 @@ export class Child {
     this.heldUp = undefined;
     this.#restarts++;
     this.start();
-  }
-}
-
-/** How long a child that died is left before it is started again: doubled each time, within bounds. */
-export class RestartDelay {
-  readonly #bounds: Backoff;
-  /** Deaths in a row. */
-  #deaths = 0;
-
-  constructor(minMs: number, maxMs: number) {
-    this.#bounds = { minMs, maxMs };
-  }
-
-  /** @param livedMs one that lived longer than the longest delay begins with the shortest again */
-  afterDeath(livedMs: number): number {
-    this.#deaths = livedMs > this.#bounds.maxMs ? 1 : this.#deaths + 1;
-    return doubledMs(this.#bounds, this.#deaths);
   }
 }

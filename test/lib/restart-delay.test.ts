@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RestartDelay } from '../../src/run/child.js';
+import { RestartDelay } from '../../src/lib/backoff.js';
 
 test('each death doubles the delay up to the longest; one that lived longer than that begins with the shortest', () => {
   const delay = new RestartDelay(100, 500);
