@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { withoutCapability } from '../../src/rs/refused-requests.js';
-import { FeedScene, rss } from './feed-scene.js';
+import { FeedScene, HOUR, MIN, rss } from './feed-scene.js';
 import { TestHub } from '../support/hub.js';
 
-const MIN = 60_000;
-const HOUR = 60 * MIN;
 const DAY = 24 * HOUR;
 
 let scene: FeedScene;
@@ -17,24 +15,10 @@ afterEach(() => {
   assert.deepEqual(scene.failures, []);
   scene.close();
 });
-const items = (...says: [string, string][]) =>
-  Object.fromEntries(says.map(([path, text]) => [scene.urlOf(path), text]));
-const hubLink = (more = '') => `<atom:link rel="hub" href="${scene.hub.url}"/>${more}`;
-/** A feed whose hub has verified the subscription. */
-async function subscribed(everyMs = 30 * MIN): Promise<void> {
-  scene.feed = rss(items(['/a', 'one']), hubLink());
-  scene.add(everyMs);
-  await scene.pass();
-  assert.equal(scene.standing().state, 'active');
-  // The request that follows a verification.
-  await scene.pass(MIN);
-  scene.asked();
-  scene.taken();
-}
 
 describe('hubs', () => {
   it('are asked for 10 days, with a token and a secret that rs.db does not have', async () => {
-    await subscribed();
+    await scene.subscribed();
     const [form] = scene.hub.asked;
     assert.equal(form?.get('hub.mode'), 'subscribe');
     assert.equal(form?.get('hub.lease_seconds'), '864000');
@@ -64,7 +48,7 @@ describe('hubs', () => {
 
   it('are believed for 14 days at most, and renewed with a third of the lease left, under another token', async () => {
     scene.hub.behave({ leaseSeconds: 90 * 86_400 });
-    await subscribed();
+    await scene.subscribed();
     const { leaseMs = 0 } = scene.standing();
     assert.ok(leaseMs - scene.clock.nowMs() <= 14 * DAY);
     const callbacks = () => scene.hub.asked.map(each => each.get('hub.callback'));
@@ -86,7 +70,7 @@ describe('hubs', () => {
 
   it('with a lease of 20 s are renewed in time, again and again', async () => {
     scene.hub.behave({ leaseSeconds: 20 });
-    scene.feed = rss({}, hubLink());
+    scene.feed = rss({}, scene.hubLink());
     scene.add();
     await scene.pass();
     const asked = scene.hub.asked.length;
@@ -100,7 +84,7 @@ describe('hubs', () => {
 
   it('that are silent are asked again later each time; the poll goes on as without', async () => {
     scene.hub.behave({ verifies: false });
-    scene.feed = rss(items(['/a', 'one']), hubLink());
+    scene.feed = rss(scene.items(['/a', 'one']), scene.hubLink());
     scene.add();
     await scene.pass();
     assert.equal(scene.standing().state, 'asked');
@@ -143,7 +127,7 @@ describe('hubs', () => {
   });
 
   it('may end a subscription that was verified; then the feed is polled as without', async () => {
-    await subscribed();
+    await scene.subscribed();
     const [subscription] = scene.hub.subscriptions.values();
     assert.ok(subscription);
     assert.equal((await scene.hub.deny(subscription, 'over')).status, 200);
@@ -155,7 +139,7 @@ describe('hubs', () => {
   });
 
   it('whose lease ends without a renewal are LAPSED', async () => {
-    await subscribed();
+    await scene.subscribed();
     scene.hub.behave({ verifies: false });
     await scene.pass(7 * DAY);
     assert.equal(scene.standing().state, 'renewing');
@@ -166,7 +150,7 @@ describe('hubs', () => {
   });
 
   it('another hub, topic, or none any more ends the subscription, and a feed that changes hubs asks six an hour', async () => {
-    await subscribed();
+    await scene.subscribed();
     const other = await TestHub.listen();
     scene.ports = [...scene.ports, String(other.port)];
     scene.reopen();
@@ -190,11 +174,11 @@ describe('hubs', () => {
   });
 
   it('that push make the feed be polled each 6 h; two misses, and it is polled as without, until two pushes', async () => {
-    await subscribed();
+    await scene.subscribed();
     await scene.pass(5 * HOUR);
     assert.deepEqual(scene.asked(), []);
     let n = 0;
-    const news = () => (scene.feed = rss(items(['/a', `${n++}`]), hubLink()));
+    const news = () => (scene.feed = rss(scene.items(['/a', `${n++}`]), scene.hubLink()));
     for (const misses of [1, 2]) {
       news();
       await scene.pass(6 * HOUR);
@@ -218,8 +202,8 @@ describe('hubs', () => {
   });
 
   it('that push what a poll has found within 10 min have missed nothing', async () => {
-    await subscribed();
-    scene.feed = rss(items(['/a', 'other']), hubLink());
+    await scene.subscribed();
+    scene.feed = rss(scene.items(['/a', 'other']), scene.hubLink());
     await scene.pass(6 * HOUR);
     await scene.pass(9 * MIN);
     await scene.hub.publish(scene.feedUrl);
@@ -230,14 +214,14 @@ describe('hubs', () => {
     await scene.pass(5 * HOUR);
     await scene.hub.publish(scene.feedUrl);
     await scene.settle();
-    scene.feed = rss(items(['/a', 'third']), hubLink());
+    scene.feed = rss(scene.items(['/a', 'third']), scene.hubLink());
     await scene.pass(51 * MIN);
     await scene.pass(20 * MIN);
     assert.ok(scene.standing().misses <= 1);
   });
 
   it('that push every minute put no poll off: it comes at its time', async () => {
-    await subscribed();
+    await scene.subscribed();
     let polls = scene.standing().polledMs;
     const gaps: number[] = [];
     for (let minute = 0; minute < 6.5 * 60; minute++) {
@@ -262,7 +246,7 @@ describe('hubs', () => {
   });
 
   it('replayed or forged without end cost one conditional request in 60 s', async () => {
-    await subscribed();
+    await scene.subscribed();
     for (let i = 0; i < 20; i++) await scene.hub.publish(scene.feedUrl, { body: 'same' });
     await scene.settle();
     assert.equal(scene.asked().length, 1);
@@ -275,7 +259,7 @@ describe('hubs', () => {
   });
 
   it('that verify have the feed asked 60 s later, and a ping before that at once', async () => {
-    scene.feed = rss(items(['/a', 'one']), hubLink());
+    scene.feed = rss(scene.items(['/a', 'one']), scene.hubLink());
     scene.add();
     await scene.pass();
     assert.equal(scene.asked().length, 1);
@@ -297,7 +281,7 @@ describe('hubs', () => {
   });
 
   it('push in vain 1 MB and more: nothing of it is kept, and nothing happens', async () => {
-    await subscribed();
+    await scene.subscribed();
     const [subscription] = scene.hub.subscriptions.values();
     assert.ok(subscription);
     assert.equal((await scene.hub.deliver(subscription, { body: Buffer.alloc(1024 * 1024) })).status, 202);
@@ -310,7 +294,7 @@ describe('hubs', () => {
   });
 
   it('a push that was answered is not lost by a kill before the feed is asked', async () => {
-    await subscribed();
+    await scene.subscribed();
     scene.polling.stir = () => undefined;
     await scene.hub.publish(scene.feedUrl);
     scene.reopen();

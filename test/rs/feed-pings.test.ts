@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { until } from '../support/until.js';
-import { FeedScene, rss } from './feed-scene.js';
-
-const MIN = 60_000;
+import { FeedScene, MIN, rss } from './feed-scene.js';
 
 let scene: FeedScene;
 beforeEach(async () => {

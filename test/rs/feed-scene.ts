@@ -1,4 +1,5 @@
 /** Feeds of lccd-rs in this process: rs.db, a site with a feed, a hub, and the door that hubs and weblogs call. */
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -29,6 +30,8 @@ import { TestSite } from '../support/site.js';
 import { MovedClock } from './support.js';
 
 export const PID = 7;
+export const MIN = 60_000;
+export const HOUR = 60 * MIN;
 
 /** A feed of these items: link → what it says. */
 export function rss(items: Record<string, string>, head = ''): string {
@@ -96,6 +99,27 @@ export class FeedScene {
     return this.site.urlOf(path);
   }
 
+  /** What items say, by path. */
+  items(...says: [string, string][]): Record<string, string> {
+    return Object.fromEntries(says.map(([path, text]) => [this.urlOf(path), text]));
+  }
+
+  hubLink(more = ''): string {
+    return `<atom:link rel="hub" href="${this.hub.url}"/>${more}`;
+  }
+
+  /** Makes a feed whose hub has verified the subscription. */
+  async subscribed(everyMs = 30 * MIN): Promise<void> {
+    this.feed = rss(this.items(['/a', 'one']), this.hubLink());
+    this.add(everyMs);
+    await this.pass();
+    assert.equal(this.standing().state, 'active');
+    // The request that follows a verification.
+    await this.pass(MIN);
+    this.asked();
+    this.taken();
+  }
+
   /** As a start of lccd-rs does. */
   open(): void {
     const config = loadConfig({
@@ -152,7 +176,7 @@ export class FeedScene {
   }
 
   /** Adds the feed of the site. */
-  add(everyMs = 30 * 60_000, url = this.feedUrl): void {
+  add(everyMs = 30 * MIN, url = this.feedUrl): void {
     this.book.add(PID, url, everyMs, this.target?.roots ?? [], 'operator');
   }
 

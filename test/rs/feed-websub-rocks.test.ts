@@ -1,11 +1,8 @@
 /** The subscriber: the fourteen cases of websub.rocks, rewritten. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { FeedScene, rss } from './feed-scene.js';
+import { FeedScene, HOUR, MIN, rss } from './feed-scene.js';
 import { TestHub } from '../support/hub.js';
-
-const MIN = 60_000;
-const HOUR = 60 * MIN;
 
 let scene: FeedScene;
 beforeEach(async () => {
@@ -15,27 +12,13 @@ afterEach(() => {
   assert.deepEqual(scene.failures, []);
   scene.close();
 });
-const items = (...says: [string, string][]) =>
-  Object.fromEntries(says.map(([path, text]) => [scene.urlOf(path), text]));
-const hubLink = (more = '') => `<atom:link rel="hub" href="${scene.hub.url}"/>${more}`;
 const selfLink = (path: string) => `<atom:link rel="self" href="${scene.urlOf(path)}"/>`;
-/** A feed whose hub has verified the subscription. */
-async function subscribed(everyMs = 30 * MIN): Promise<void> {
-  scene.feed = rss(items(['/a', 'one']), hubLink());
-  scene.add(everyMs);
-  await scene.pass();
-  assert.equal(scene.standing().state, 'active');
-  // The request that follows a verification.
-  await scene.pass(MIN);
-  scene.asked();
-  scene.taken();
-}
 const topics = () => scene.hub.asked.map(form => form.get('hub.topic'));
 
 describe('websub.rocks, subscriber', () => {
   it('100: finds hub and topic in Link headers', async () => {
     scene.feedHeaders = { link: `<${scene.hub.url}>; rel="hub", <${scene.urlOf('/self')}>; rel="self"` };
-    scene.feed = rss(items(['/a', 'one']));
+    scene.feed = rss(scene.items(['/a', 'one']));
     scene.add();
     await scene.pass();
     assert.deepEqual(topics(), [scene.urlOf('/self')]);
@@ -59,7 +42,7 @@ describe('websub.rocks, subscriber', () => {
   });
 
   it('103: finds them in RSS', async () => {
-    scene.feed = rss({}, hubLink(selfLink('/rss')));
+    scene.feed = rss({}, scene.hubLink(selfLink('/rss')));
     scene.add();
     await scene.pass();
     assert.deepEqual(topics(), [scene.urlOf('/rss')]);
@@ -77,10 +60,10 @@ describe('websub.rocks, subscriber', () => {
   });
 
   it('200: subscribes to rel=self where it is another url of the provider, and to nobody else’s', async () => {
-    scene.feed = rss({}, hubLink(selfLink('/other-self')));
+    scene.feed = rss({}, scene.hubLink(selfLink('/other-self')));
     scene.add();
     await scene.pass();
-    scene.feed = rss({}, hubLink('<atom:link rel="self" href="http://other.example.org/feed"/>'));
+    scene.feed = rss({}, scene.hubLink('<atom:link rel="self" href="http://other.example.org/feed"/>'));
     await scene.pass(6 * HOUR);
     await scene.pass(10 * MIN);
     assert.deepEqual(topics(), [scene.urlOf('/other-self'), scene.feedUrl]);
@@ -91,7 +74,7 @@ describe('websub.rocks, subscriber', () => {
     ['202: a permanent', 301],
   ] as const)
     it(`${name} redirect of the feed is followed; the hub is found there, the topic is its rel=self`, async () => {
-      scene.site.pages.set('/moved', rss(items(['/a', 'x']), hubLink(selfLink('/moved'))));
+      scene.site.pages.set('/moved', rss(scene.items(['/a', 'x']), scene.hubLink(selfLink('/moved'))));
       scene.feed = '';
       scene.feedStatus = status;
       scene.feedHeaders = { location: '/moved' };
@@ -117,7 +100,7 @@ describe('websub.rocks, subscriber', () => {
       assert.match(scene.standing().hubTrouble ?? '', new RegExp(String(status)));
       // On the same host: a hub that leads to itself elsewhere.
       scene.hub.behave({ status, location: `${scene.hub.url}/there` });
-      scene.feed = rss({}, hubLink());
+      scene.feed = rss({}, scene.hubLink());
       await scene.pass(HOUR);
       await scene.pass(10 * MIN);
       assert.equal(scene.hub.asked.length, 0, 'once');
@@ -127,7 +110,7 @@ describe('websub.rocks, subscriber', () => {
 
   it('205: rejects a verification for another topic, and of what is not pending', async () => {
     scene.hub.behave({ topic: 'http://other.example.org/feed' });
-    scene.feed = rss({}, hubLink());
+    scene.feed = rss({}, scene.hubLink());
     scene.add();
     await scene.pass();
     assert.deepEqual(
@@ -156,13 +139,13 @@ describe('websub.rocks, subscriber', () => {
   });
 
   it('300: a delivery is answered 2xx, fat, thin or HTML, once the feed is due on disk', async () => {
-    await subscribed();
+    await scene.subscribed();
     for (const push of [
-      { body: rss(items(['/fat', 'x'])) },
+      { body: rss(scene.items(['/fat', 'x'])) },
       { body: '' },
       { body: '<!doctype html>', type: 'text/html' },
     ]) {
-      scene.feed = rss(items(['/a', 'one'], [`/${scene.counts.pushes}`, 'x']), hubLink());
+      scene.feed = rss(scene.items(['/a', 'one'], [`/${scene.counts.pushes}`, 'x']), scene.hubLink());
       const [heard] = await scene.hub.publish(scene.feedUrl, push);
       assert.equal(heard?.status, 202);
       await scene.settle();
@@ -173,7 +156,7 @@ describe('websub.rocks, subscriber', () => {
   });
 
   it('301: a wrong signature has no effect, whatever it is made of', async () => {
-    await subscribed();
+    await scene.subscribed();
     const wrong = [
       { secret: 'another' },
       { signature: 'sha256=00' },
@@ -198,7 +181,7 @@ describe('websub.rocks, subscriber', () => {
   });
 
   it('302: a delivery without a signature has no effect', async () => {
-    await subscribed();
+    await scene.subscribed();
     const [heard] = await scene.hub.publish(scene.feedUrl, { body: 'x', method: '' });
     assert.equal(heard?.status, 202);
     await scene.settle();

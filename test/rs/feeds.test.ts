@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { FeedScene, PID, rss } from './feed-scene.js';
-
-const MIN = 60_000;
-const HOUR = 60 * MIN;
+import { FeedScene, HOUR, MIN, PID, rss } from './feed-scene.js';
 
 describe('feeds of providers', () => {
   let scene: FeedScene;
@@ -15,12 +12,10 @@ describe('feeds of providers', () => {
     assert.deepEqual(scene.failures, []);
     scene.close();
   });
-  const items = (...says: [string, string][]) =>
-    Object.fromEntries(says.map(([path, text]) => [scene.urlOf(path), text]));
 
   it('are polled every so often, conditionally; what is new or says something else is pushed, the feed is not', async () => {
     scene.feedHeaders = { etag: '"1"' };
-    scene.feed = rss(items(['/a', 'one'], ['/b', 'two']));
+    scene.feed = rss(scene.items(['/a', 'one'], ['/b', 'two']));
     scene.add();
     await scene.pass();
     assert.deepEqual(scene.taken(), ['/a', '/b']);
@@ -34,28 +29,28 @@ describe('feeds of providers', () => {
     assert.deepEqual(scene.taken(), []);
 
     scene.feedHeaders = { etag: '"2"' };
-    scene.feed = rss(items(['/c', 'new'], ['/a', 'one, edited'], ['/b', 'two']));
+    scene.feed = rss(scene.items(['/c', 'new'], ['/a', 'one, edited'], ['/b', 'two']));
     await scene.pass(30 * MIN);
     assert.deepEqual(scene.taken(), ['/a', '/c']);
     assert.equal(scene.standing().items, 3);
     // An item that has left the feed and comes back says nothing new.
     scene.feedHeaders = { etag: '"3"' };
-    scene.feed = rss(items(['/c', 'new']));
+    scene.feed = rss(scene.items(['/c', 'new']));
     await scene.pass(30 * MIN);
     scene.feedHeaders = { etag: '"4"' };
-    scene.feed = rss(items(['/c', 'new'], ['/a', 'one, edited']));
+    scene.feed = rss(scene.items(['/c', 'new'], ['/a', 'one, edited']));
     await scene.pass(30 * MIN);
     assert.deepEqual(scene.taken(), []);
   });
 
   it('without validators are read again only when their bytes differ', async () => {
-    scene.feed = rss(items(['/a', 'one']));
+    scene.feed = rss(scene.items(['/a', 'one']));
     scene.add();
     await scene.pass();
     const { digest } = scene.standing();
     await scene.pass(30 * MIN);
     assert.equal(scene.standing().digest, digest);
-    scene.feed = rss(items(['/a', 'other']));
+    scene.feed = rss(scene.items(['/a', 'other']));
     await scene.pass(30 * MIN);
     assert.deepEqual(scene.taken(), ['/a']);
   });
@@ -63,18 +58,18 @@ describe('feeds of providers', () => {
   it('push pages that an at:deleted-entry names: by its link, the url of the item, or an id that is one', async () => {
     const id = (path: string) => `<at:deleted-entry ref="${scene.urlOf(path)}" when="2026-01-01T00:00:00Z"/>`;
     const tagged = `<item><link>${scene.urlOf('/tagged')}</link><guid isPermaLink="false">tag:e,1</guid><title>t</title></item>`;
-    scene.feed = rss(items(['/a', 'one']), tagged);
+    scene.feed = rss(scene.items(['/a', 'one']), tagged);
     scene.add();
     await scene.pass();
     assert.deepEqual(scene.taken(), ['/a', '/tagged']);
     const linked = `<at:deleted-entry ref="tag:e,2" when="2026-01-02T00:00:00Z"><link href="${scene.urlOf('/linked?a=1&amp;b=2')}"/></at:deleted-entry>`;
     scene.feed = rss(
-      items(['/a', 'one']),
+      scene.items(['/a', 'one']),
       `${id('/gone')}<at:deleted-entry ref='tag:e,1' when='x'></at:deleted-entry>${linked}`,
     );
     await scene.pass(30 * MIN);
     assert.deepEqual(scene.taken(), ['/gone', '/linked?a=1&b=2', '/tagged']);
-    scene.feed = rss(items(['/a', 'other']), `${id('/gone')}${linked}`);
+    scene.feed = rss(scene.items(['/a', 'other']), `${id('/gone')}${linked}`);
     await scene.pass(30 * MIN);
     assert.deepEqual(scene.taken(), ['/a'], 'each once');
   });
@@ -82,14 +77,14 @@ describe('feeds of providers', () => {
   it('leave out what lies outside of the roots, has no link, or is beyond the 10,000th item, and count it', async () => {
     const many = Array.from({ length: 10_003 }, (_, i): [string, string] => [`/p/${i}`, 'x']);
     scene.feed = rss(
-      { ...items(...many), 'http://other.example.org/': 'x' },
+      { ...scene.items(...many), 'http://other.example.org/': 'x' },
       '<item><title>t</title></item>',
     );
     scene.add();
     await scene.pass();
     assert.equal(scene.taken().length, 10_000);
     assert.deepEqual([scene.standing().items, scene.standing().left], [10_005, 5]);
-    scene.feed = rss(items(...many.slice(0, 10), ['/new', 'x']));
+    scene.feed = rss(scene.items(...many.slice(0, 10), ['/new', 'x']));
     await scene.pass(30 * MIN);
     assert.deepEqual(scene.taken(), ['/new']);
     assert.equal(scene.db.feeds.marksOf(1).length, 10_000, 'marks are bounded, and keep the newest');
@@ -133,7 +128,7 @@ describe('feeds of providers', () => {
     await scene.pass(16 * MIN);
     scene.asked();
     scene.feedStatus = 200;
-    scene.feed = rss(items(['/a', 'x']));
+    scene.feed = rss(scene.items(['/a', 'x']));
     await scene.pass(119 * MIN);
     assert.deepEqual(scene.asked(), []);
     await scene.pass(MIN);
@@ -145,7 +140,7 @@ describe('feeds of providers', () => {
     scene.add();
     for (const [text, words] of [
       ['<!doctype html><title>t</title><link rel="hub" href="http://h/">', /it is no feed/],
-      [rss(items(['/a', 'x'])).slice(0, -30), /cut off|damaged/],
+      [rss(scene.items(['/a', 'x'])).slice(0, -30), /cut off|damaged/],
       ['', /empty/],
       [`<rss><channel>${' '.repeat(9 * 1024 * 1024)}`, /too-large|larger/],
     ] as const) {
@@ -181,7 +176,7 @@ describe('feeds of providers', () => {
   });
 
   it('move marks and pushes in one transaction: what a kill interrupts is asked again', async () => {
-    scene.feed = rss(items(['/a', 'one']));
+    scene.feed = rss(scene.items(['/a', 'one']));
     scene.add();
     const offer = scene.db.push.offer.bind(scene.db.push);
     scene.db.push.offer = (...given) => {
@@ -248,7 +243,7 @@ describe('feeds of providers', () => {
   });
 
   it('go with what is known of them', async () => {
-    scene.feed = rss(items(['/a', 'one']), `<atom:link rel="hub" href="${scene.hub.url}"/>`);
+    scene.feed = rss(scene.items(['/a', 'one']), `<atom:link rel="hub" href="${scene.hub.url}"/>`);
     scene.add();
     await scene.pass();
     assert.equal(scene.hub.subscriptions.size, 1);
