@@ -1,5 +1,5 @@
 /** The end of a set and of a session, as the database has them. Each inside a transaction. */
-import type { SetState } from '../db/queue/absorb.js';
+import type { SetState } from '../db/queue/absorbed.js';
 import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { SessionNote } from '../wire/uns-qm.js';

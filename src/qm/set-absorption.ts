@@ -13,7 +13,8 @@
  * The last transaction, for most sets the only one, is shared with sets of other providers that end at the
  * same time.
  */
-import { countsOf, type SetCounts, type SetState, type UrlReading } from '../db/queue/absorb.js';
+import { countsOf, type SetCounts, type SetState } from '../db/queue/absorbed.js';
+import type { UrlReading } from '../db/queue/offered-set.js';
 import { isLarge, type WaitingSet } from '../db/queue/sets.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions } from '../lib/states.js';

@@ -1,5 +1,5 @@
 /** The class of a set that is taken, and the flags of its rows besides those of the class. */
-import type { SetState } from '../db/queue/absorb.js';
+import type { SetState } from '../db/queue/absorbed.js';
 import { FLAG_FEED } from '../db/queue/row.js';
 import { NOW_SLOT } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';

@@ -9,7 +9,7 @@
  * Any other would undo what is newer, or may: nothing of it is applied, and the provider is asked for all it
  * has.
  */
-import type { SetState } from '../db/queue/absorb.js';
+import type { SetState } from '../db/queue/absorbed.js';
 import type { LatestSet } from '../db/providers/provider-store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';

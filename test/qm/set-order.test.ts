@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { SetCounts } from '../../src/db/queue/absorb.js';
+import type { SetCounts } from '../../src/db/queue/absorbed.js';
 import { isRefusal, type SetRefusal } from '../../src/qm/set-absorption.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
-import type { SetCounts } from '../../src/db/queue/absorb.js';
+import type { SetCounts } from '../../src/db/queue/absorbed.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
 import { ROW_COLUMNS, UNASKED } from '../../src/db/queue/row.js';
 import type { Outcome, SentRequest } from '../../src/db/queue/results.js';

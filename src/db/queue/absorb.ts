@@ -25,6 +25,7 @@ import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { AbsorbedSets, type SetState } from './absorbed.js';
 import type { HeldStore } from './held-removals.js';
+import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
 import type { OfferedSet, SetKindRules, AppliedSlice, UrlReading } from './offered-set.js';
 import { PushedUrls, type PushedRow } from './pushed-urls.js';
@@ -45,9 +46,6 @@ import {
   type QueuedUrl,
 } from './row.js';
 import type { QueueReader, WaitingSet } from './sets.js';
-
-export { countsOf, type SetCounts, type SetState } from './absorbed.js';
-export type { UrlReading } from './offered-set.js';
 
 interface AbsorbStores {
   queue: QueueReader;
@@ -71,6 +69,7 @@ export class AbsorbWriter extends SqlStore {
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
   readonly #pushes: PushedUrls;
+  readonly #further: FurtherSets;
   readonly #earlier: EarlierSets;
   readonly sets: AbsorbedSets;
   readonly #psetids: Counter;
@@ -101,6 +100,7 @@ export class AbsorbWriter extends SqlStore {
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
     this.#pushes = new PushedUrls(db, stores);
+    this.#further = new FurtherSets(db, stores, this.#insert);
     this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
@@ -191,7 +191,7 @@ export class AbsorbWriter extends SqlStore {
     state.rowsdone = pos - state.firstpos;
     if (isLast) state.complete = 1;
     this.sets.save(state);
-    return this.#pushes.setOf(pid, [...slice.views.values()], setClass, this.#insert);
+    return this.#further.make(pid, [...slice.views.values()], setClass);
   }
 
   /** The set is whole: it will not be taken again. Inside a transaction. */

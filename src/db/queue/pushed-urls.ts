@@ -2,17 +2,14 @@
  * at by its own fetch URL; where none is held, the page itself. Of the rows that a url leads to the first
  * has the place of the url, the others are a set of their own. All methods run inside the caller's
  * transaction. */
-import type { SetClass } from '../../wire/origin.js';
 import { AS_SERVED } from '../../wire/url.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
-import type { QueueInserter } from './insert.js';
 import { hasRoomForPushed } from './quota.js';
-import { FLAG_IFABSENT, FLAG_PUSH, UNASKED, type QueuedUrl } from './row.js';
-import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
+import { FLAG_IFABSENT, FLAG_PUSH, typeAsked, UNASKED, type QueuedUrl } from './row.js';
+import type { QueueReader } from './sets.js';
 
 /** Rows of one page that are looked at. */
 const MAX_VIEWS = 64;
@@ -34,8 +31,6 @@ export class PushedUrls extends SqlStore {
   readonly #content: ContentStore;
   readonly #queue: QueueReader;
   readonly #tally: Tally;
-  readonly #psetids: Counter;
-  readonly #places: Counter;
   readonly #views = this.sql.values<[pid: number, curl: string], number>(
     `SELECT id FROM lccurl WHERE pid = ? AND curl = ? ORDER BY mimetype LIMIT ${MAX_VIEWS}`,
   );
@@ -53,8 +48,6 @@ export class PushedUrls extends SqlStore {
     this.#content = stores.content;
     this.#queue = stores.queue;
     this.#tally = stores.tally;
-    this.#psetids = new Counter(db, 'psetid');
-    this.#places = new Counter(db, 'pos');
   }
 
   /** The rows that a url leads to and that do not wait; those that wait are fetched as of now. */
@@ -65,7 +58,7 @@ export class PushedUrls extends SqlStore {
     const rows: PushedRow[] =
       views.length === 0
         ? [{ url, held: undefined }]
-        : views.map(held => ({ url: { ...url, mimetype: typeOf(held), furl: held.givenfurl }, held }));
+        : views.map(held => ({ url: { ...url, mimetype: typeAsked(held), furl: held.givenfurl }, held }));
     return rows.filter(row => !this.waits(pid, row.url));
   }
 
@@ -106,27 +99,4 @@ export class PushedUrls extends SqlStore {
     const use = this.#tally.use(pid);
     return use !== undefined && hasRoomForPushed(use, 1, 0);
   }
-
-  /** Makes a set of further rows, which do not wait. @param insert has nothing pending */
-  setOf(
-    pid: number,
-    urls: readonly QueuedUrl[],
-    setClass: SetClass,
-    insert: QueueInserter,
-  ): WaitingSet | undefined {
-    if (urls.length === 0) return undefined;
-    const psetid = this.#psetids.take();
-    const firstpos = this.#places.take(urls.length);
-    urls.forEach((url, index) => insert.add(firstpos + index, pid, psetid, url));
-    insert.flush();
-    this.#tally.waiting(pid, urls.length);
-    const lastpos = firstpos + urls.length - 1;
-    const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos, class: setClass };
-    this.#queue.addSet(set);
-    return set;
-  }
-}
-
-function typeOf({ mimetype, served }: Held): string {
-  return served === 1 ? AS_SERVED : mimetype;
 }

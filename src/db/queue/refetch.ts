@@ -5,14 +5,13 @@
  */
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
-import { AS_SERVED } from '../../wire/url.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
-import { FLAG_OF_CLASS } from './row.js';
-import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
+import { FLAG_OF_CLASS, typeAsked } from './row.js';
+import type { QueueReader, WaitingSet } from './sets.js';
 
 /** A row of lccurl and its provider. */
 export interface ContentRow extends Held {
@@ -30,8 +29,7 @@ export class Refetcher extends SqlStore {
   readonly #queue: QueueReader;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
-  readonly #psetids: Counter;
-  readonly #places: Counter;
+  readonly #sets: FurtherSets;
   readonly #waits = this.sql.has<[pid: number, curl: string, mimetype: string]>(
     'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
   );
@@ -45,8 +43,7 @@ export class Refetcher extends SqlStore {
     this.#queue = stores.queue;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
-    this.#psetids = new Counter(db, 'psetid');
-    this.#places = new Counter(db, 'pos');
+    this.#sets = new FurtherSets(db, stores, this.#insert);
   }
 
   /** Inside a transaction. @returns the sets made */
@@ -85,28 +82,18 @@ export class Refetcher extends SqlStore {
   }
 
   #enqueue(pid: number, rows: readonly ContentRow[], setClass: SetClass): WaitingSet | undefined {
-    const missing = rows.filter(row => !this.#waits(pid, row.curl, typeOf(row)));
-    if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
-    const psetid = this.#psetids.take();
-    const firstpos = this.#places.take(missing.length);
+    const missing = rows.filter(row => !this.#waits(pid, row.curl, typeAsked(row)));
+    if (this.#tally.use(pid) === undefined) return undefined;
     const flags = FLAG_OF_CLASS[setClass];
-    missing.forEach((row, index) => {
+    const urls = missing.map(row => {
       const { curl, subtype, burl, givenfurl: furl, mtime, hops } = row;
       const said = { subtype, burl, furl, md5: null, len: null, mtime };
-      const url = { curl, mimetype: typeOf(row), ...said, tod: null, flags, hops };
-      this.#insert.add(firstpos + index, pid, psetid, url);
+      return { curl, mimetype: typeAsked(row), ...said, tod: null, flags, hops };
     });
-    this.#insert.flush();
+    const set = this.#sets.make(pid, urls, setClass);
     // A full set that is being taken removes what it does not name, this too.
-    missing.forEach((row, index) => this.#updateNamed(row.psetid, firstpos + index));
-    this.#tally.waiting(pid, missing.length);
-    const lastpos = firstpos + missing.length - 1;
-    const set: WaitingSet = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos, class: setClass };
-    this.#queue.addSet(set);
+    if (set !== undefined)
+      missing.forEach((row, index) => this.#updateNamed(row.psetid, set.firstpos + index));
     return set;
   }
-}
-
-function typeOf({ mimetype, served }: ContentRow): string {
-  return served === 1 ? AS_SERVED : mimetype;
 }

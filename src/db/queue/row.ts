@@ -200,6 +200,11 @@ export function claimOf(
   return held ?? { served: mimetype === AS_SERVED ? 1 : 0, hops };
 }
 
+/** The type by which what is held is announced. */
+export function typeAsked({ mimetype, served }: Pick<Held, 'mimetype' | 'served'>): string {
+  return served === 1 ? AS_SERVED : mimetype;
+}
+
 /** The words on content that came for a row: a url that nobody announced has none that its owner alone can
  * say. */
 export function saidOf(row: QueuedUrl, held: Held | undefined): Said {
