@@ -32,6 +32,23 @@ export async function stayFor(...wait: Parameters<typeof pause>): Promise<void> 
   clearInterval(alive);
 }
 
+/** The value of `work`, or undefined when it is not there after `delayMs`; it goes on all the same. */
+export async function within<T>(
+  clock: Pick<Clock, 'after'>,
+  work: Promise<T>,
+  delayMs: number,
+): Promise<T | undefined> {
+  let cancel = () => {};
+  const late = new Promise<undefined>(resolve => {
+    cancel = clock.after(delayMs, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}
+
 /** The machine's own clocks. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

@@ -3,7 +3,7 @@
 import type { Connection } from '../daemon/types.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
-import type { Clock } from '../lib/clock.js';
+import { within, type Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -69,23 +69,14 @@ export class OutboxSender {
   /** Asks a question; undefined when there is no answer to be had in time. */
   async ask(question: RsQuestion): Promise<Readonly<Record<string, unknown>> | undefined> {
     const { clock, askTimeoutMs } = this.#options;
-    const waiting = { isOver: false };
-    let cancel = () => {};
-    const late = new Promise<undefined>(resolve => {
-      cancel = clock.after(askTimeoutMs, () => {
-        waiting.isOver = true;
-        resolve(undefined);
-      });
-    });
+    const endMs = clock.monotonicMs() + askTimeoutMs;
     try {
-      const asked = this.#link?.ask(formatRsAsk(question), () => !waiting.isOver);
-      const answer = await Promise.race([asked, late]);
+      const asked = this.#link?.ask(formatRsAsk(question), () => clock.monotonicMs() < endMs);
+      const answer = asked && (await within(clock, asked, askTimeoutMs));
       return answer !== undefined && 'ok' in answer ? answer.ok : undefined;
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       return undefined;
-    } finally {
-      cancel();
     }
   }
 

@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { PairKind, Registration, Wishes } from '../db/rs/registrations.js';
-import type { Clock } from '../lib/clock.js';
+import { within, type Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { isPrivateNetwork } from '../lib/network.js';
@@ -177,12 +177,7 @@ export class Registrar {
    * @returns how the pair stands then
    */
   async checkAWhile(capability: string, givesUp: boolean): Promise<Registration> {
-    const over = this.check(capability, givesUp);
-    let cancel = () => {};
-    const moment = new Promise<void>(resolve => {
-      cancel = this.#parts.clock.after(CHECK_WAIT_MS, resolve);
-    });
-    await Promise.race([over, moment]).finally(cancel);
+    await within(this.#parts.clock, this.check(capability, givesUp), CHECK_WAIT_MS);
     return this.find(capability);
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../src/lib/clock.js';
+import { systemClock, within } from '../../src/lib/clock.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 test('a manual clock stands still until told', () => {
@@ -73,4 +73,17 @@ test('the machine’s clock is in milliseconds, fires once, and cancels', async 
   clearTimeout(alive);
   assert.equal(cancelled, 0);
   assert.ok(systemClock.monotonicMs() > before);
+});
+
+test('who waits within a time has the value, the failure, or undefined when it is over, and leaves no timer', async () => {
+  const clock = new ManualClock(0);
+  assert.equal(await within(clock, Promise.resolve(7), 10), 7);
+  await assert.rejects(within(clock, Promise.reject(new Error('wrong')), 10), /wrong/);
+  assert.equal(clock.nextMs(), undefined);
+  let tell: (value: number) => void = () => undefined;
+  const slow = within(clock, new Promise<number>(resolve => (tell = resolve)), 10);
+  clock.advance(10);
+  assert.equal(await slow, undefined);
+  tell(7);
+  assert.equal(clock.nextMs(), undefined);
 });

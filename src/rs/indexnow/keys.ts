@@ -9,7 +9,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { KeyName, StoredKey } from '../../db/rs/push-keys.js';
 import { doubledMs } from '../../lib/backoff.js';
-import type { Clock } from '../../lib/clock.js';
+import { within, type Clock } from '../../lib/clock.js';
 import { isPassing } from '../../lib/errors.js';
 import { KeyedLock } from '../../lib/keyed-lock.js';
 import { setNewest } from '../../lib/newest.js';
@@ -82,7 +82,8 @@ export class Keys {
       return 'good';
     }
     if (stored === undefined && !this.#looks.has(id)) this.#demandUnknown(name, network);
-    const verdict = isSilent ? 'unknown' : await this.#within(this.#look(name));
+    const look = isSilent ? undefined : await within(clock, this.#look(name), PATIENCE_MS);
+    const verdict = look ?? 'unknown';
     return verdict === 'unknown' && ageMs < KEPT_MS ? 'good' : verdict;
   }
 
@@ -123,18 +124,6 @@ export class Keys {
     if (waitMs > 0) throw tooMuch('unknown keys', waitMs);
     this.#ofHost.count(host);
     this.#ofNetwork.count(network);
-  }
-
-  async #within(look: Promise<KeyVerdict>): Promise<KeyVerdict> {
-    let cancel = () => {};
-    const late = new Promise<KeyVerdict>(resolve => {
-      cancel = this.#options.clock.after(PATIENCE_MS, () => resolve('unknown'));
-    });
-    try {
-      return await Promise.race([look, late]);
-    } finally {
-      cancel();
-    }
   }
 
   /** One look at a time for each key, and each host. */
