@@ -7,7 +7,7 @@ import { strictRootCheck } from '../../wire/roots.js';
 import { Limits } from '../limits.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
-import { portOf } from './site.js';
+import { portOf } from '../site.js';
 import { newStanding } from './standing.js';
 
 const MOST_FEEDS = 20;

@@ -10,7 +10,8 @@ import { readIfThere } from '../../lib/read-if-there.js';
 import { transitions } from '../../lib/states.js';
 import { step } from '../../lib/steps.js';
 import { SiteFetcher, type SiteFetcherOptions } from '../proof/site-fetcher.js';
-import { failureText, portOf, siteAt } from './site.js';
+import { portOf } from '../site.js';
+import { failureText, siteAt } from './site.js';
 import { changeFeed, PROMPT_MS } from './standing.js';
 
 const become = transitions<HubState>('subscription', {

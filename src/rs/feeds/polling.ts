@@ -14,7 +14,8 @@ import { MOST_ITEMS, type ReadFeed } from './read-document.js';
 import { hubFound, type HubClient } from './hub.js';
 import { linkIn } from './link-header.js';
 import type { FeedThread } from './feed-thread.js';
-import { failureText, portOf, siteAt } from './site.js';
+import { portOf } from '../site.js';
+import { failureText, siteAt } from './site.js';
 import * as standing from './standing.js';
 
 const MOST_AT_ONCE = 4;

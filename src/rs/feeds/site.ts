@@ -1,18 +1,10 @@
 /** The host of a request for a feed, and what its failure is called. */
-import { isIP } from 'node:net';
 import type { FetchFailure } from '../../fetch/failure.js';
 import { reasonOf } from '../../lib/errors.js';
+import { isInnerName, type Site } from '../site.js';
 
-/** A name without a dot is of this network: it may mean what the operator allows, and no public address. */
-export function siteAt(url: string): { isInner: boolean } {
-  const { hostname } = new URL(url);
-  return { isInner: isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && !hostname.includes('.') };
-}
-
-/** The port of a url, as a text. */
-export function portOf(url: string): string {
-  const { port, protocol } = new URL(url);
-  return port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+export function siteAt(url: string): Pick<Site, 'isInner'> {
+  return { isInner: isInnerName(new URL(url).hostname) };
 }
 
 export function failureText(failure: FetchFailure): string {

@@ -2,6 +2,7 @@
 import { ambiguityOf } from '../../wire/ambiguity.js';
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import type { KeyName } from '../../db/rs/push-keys.js';
+import { portOf } from '../site.js';
 import { IndexNowRefused } from './refused.js';
 
 export interface IndexNowRequest {
@@ -111,8 +112,7 @@ function authorityOf(host: string): { host: string; hostname: string } | undefin
 /** True if a url is of a host, whichever of the two default ports that names. */
 function isAt(url: URL, host: string): boolean {
   if (url.host === host) return true;
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  return `${url.hostname}:${port}` === host;
+  return `${url.hostname}:${portOf(url)}` === host;
 }
 
 function shown(text: string): string {

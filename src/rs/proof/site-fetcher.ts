@@ -11,7 +11,7 @@ import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { isIn, parseNetwork } from '../../lib/network.js';
-import type { Site } from '../site.js';
+import { portOf, type Site } from '../site.js';
 
 export interface SiteFetcherOptions {
   clock: Clock;
@@ -133,12 +133,9 @@ function refusalOf(
   hops: number,
   ports: readonly string[],
 ): FetchFailure | undefined {
-  const { protocol, port } = new URL(to);
-  const isSecure = protocol === 'https:';
   if (hops >= MAX_REDIRECTS) return fail('too-many-redirects', `more than ${MAX_REDIRECTS}`);
-  if (!isSecure && from.startsWith('https:')) return fail('redirect-downgrade', to);
-  const isPermitted = ports.includes(port === '' ? (isSecure ? '443' : '80') : port);
-  return isPermitted ? undefined : fail('redirect-outside', to);
+  if (new URL(to).protocol !== 'https:' && from.startsWith('https:')) return fail('redirect-downgrade', to);
+  return ports.includes(portOf(to)) ? undefined : fail('redirect-outside', to);
 }
 
 /** A name without a dot is of this network: it may mean what the operator allows, and no public address. */
