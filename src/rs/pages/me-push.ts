@@ -1,8 +1,8 @@
 /** Pushes of a provider's pages by plugins, feeds and pings, and what came of them. */
 import { html } from 'hono/html';
 import type { PushRow, PushView } from '../push/shown.js';
+import { daysTable } from './days-table.js';
 import type { Markup } from './layout.js';
-import { countText } from './numbers.js';
 import { agoOf } from './times.js';
 
 const NAMES: Record<PushRow['door'], string> = { indexnow: 'IndexNow', ping: 'Ping', feed: 'Feed' };
@@ -28,7 +28,7 @@ export function pushPage(view: PushView, url: string, nowMs: number, zone: strin
 /** The same, for operators. */
 export function pushSection({ doors, score, slow, days, refusals }: PushView, nowMs: number, zone?: string) {
   return html`<p>${doorsText(doors)} ${scoreText(score, slow)}</p>
-    ${days.length === 0 ? html`<div class="empty"><p>Nothing has come yet.</p></div>` : daysTable(days)}
+    ${days.length === 0 ? html`<div class="empty"><p>Nothing has come yet.</p></div>` : dayByDay(days)}
     ${refusals.length === 0 ? '' : refusalTable(refusals, nowMs, zone)}`;
 }
 
@@ -43,32 +43,9 @@ function scoreText(score: number | null, isSlow: boolean): string {
   return `Of the last pushes ${score} of 100 were true.${isSlow ? ' Below 50 they wait for all else, and few are looked at.' : ''}`;
 }
 
-function daysTable(days: readonly PushRow[]): Markup {
+function dayByDay(days: readonly PushRow[]): Markup {
   return html`<h2 id="pushes">Day by day</h2>
-    <div class="table stacks">
-      <table aria-labelledby="pushes">
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col">By</th>
-            ${COLUMNS.map(([title]) => html`<th scope="col" class="number">${title}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${days.map(
-            one =>
-              html`<tr>
-                <td><time datetime="${one.day}">${one.day}</time></td>
-                <td>${NAMES[one.door]}</td>
-                ${COLUMNS.map(
-                  ([title, name]) =>
-                    html`<td class="number" data-label="${title}">${countText(one[name])}</td>`,
-                )}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${daysTable('pushes', COLUMNS, days, ({ door }) => NAMES[door])}
     <p class="soft">
       Days in UTC, the newest first. A url that is pushed several times in a minute is fetched once. Fetched
       has more than its neighbours together: pages that were asked for within the hour before and are as they

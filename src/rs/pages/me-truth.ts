@@ -2,6 +2,7 @@
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { ShownDay } from '../../db/truth/shown.js';
+import { daysTable } from './days-table.js';
 import type { Markup } from './layout.js';
 import { countText } from './numbers.js';
 import { agoOf } from './times.js';
@@ -24,7 +25,7 @@ export function truthSection(
         : html`<p>Nothing has been compared yet. Everybody begins with ${score} of 100.</p>`
     }
     <p>${effects(truthfulness, fullsetsallowed)}</p>
-    ${daysTable(truthfulness.days)}`;
+    ${dayByDay(truthfulness.days)}`;
 }
 
 function announced({ changed, same, failed }: Truth): string {
@@ -49,31 +50,10 @@ function audited({ audit, late, noisy }: Truth, nowMs: number, zone: string | un
 }
 
 /** Counts of each day; there is no table before anything has been counted. */
-function daysTable(days: readonly ShownDay[]): Markup | string {
+function dayByDay(days: readonly ShownDay[]): Markup | string {
   if (days.length === 0) return '';
   return html`<h3 id="days">Day by day</h3>
-    <div class="table stacks">
-      <table aria-labelledby="days">
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            ${DAY_COLUMNS.map(([title]) => html`<th scope="col" class="number">${title}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${days.map(
-            one =>
-              html`<tr>
-                <td><time datetime="${one.day}">${one.day}</time></td>
-                ${DAY_COLUMNS.map(
-                  ([title, name]) =>
-                    html`<td class="number" data-label="${title}">${countText(one[name])}</td>`,
-                )}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${daysTable('days', DAY_COLUMNS, days)}
     <p class="soft">
       Pages of each day (UTC) on which anything was counted, the newest first: announced as changed that had
       changed, had not, or could not be fetched; compared at random, those of them that had changed or gone
