@@ -34,7 +34,9 @@ export class PushableStore extends SqlStore {
       // A slash or the colon of a port follows.
       for (const { pid, root } of this.#near(`${scheme}://${host}`, `${scheme}://${host};`)) {
         if (!URL.canParse(root) || new URL(root).hostname !== host) continue;
-        roots.set(pid, [...(roots.get(pid) ?? []), root]);
+        const there = roots.get(pid);
+        if (there === undefined) roots.set(pid, [root]);
+        else there.push(root);
       }
     return [...roots]
       .toSorted(([a], [b]) => a - b)

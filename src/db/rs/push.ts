@@ -9,6 +9,7 @@
  */
 import type { PushDoor } from '../../wire/push.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { dayOf, KEPT_DAYS } from '../truth/days.js';
 
 export const PUSH_SCHEMA = `
 CREATE TABLE push_waiting(
@@ -67,9 +68,6 @@ export interface PushRefusal {
   reason: string;
 }
 
-const DAY_MS = 86_400_000;
-/** Days of which counts are kept. */
-const KEPT_DAYS = 400;
 /** Refusals kept of a provider. */
 export const MOST_REFUSALS = 100;
 /** Characters of a url, and of a reason, that are kept. */
@@ -140,7 +138,7 @@ export class PushStore extends SqlStore {
     if (n === 0) return;
     this.counted[door][what] += n;
     const none = { sent: 0, refused: 0 };
-    this.#count({ pid, day: Math.floor(nowMs / DAY_MS), door, ...none, [what]: n });
+    this.#count({ pid, day: dayOf(nowMs / 1000), door, ...none, [what]: n });
   }
 
   /**
@@ -170,7 +168,7 @@ export class PushStore extends SqlStore {
    * @param latestMs a time after this is of a clock that was ahead @returns how many urls
    */
   forget(nowMs: number, latestMs: number, limit: number): number {
-    this.#forgetDays(Math.floor(nowMs / DAY_MS) - KEPT_DAYS);
+    this.#forgetDays(dayOf(nowMs / 1000) - KEPT_DAYS);
     this.#hasten({ nowMs, latestMs });
     return this.#forget(nowMs, limit);
   }
@@ -193,7 +191,7 @@ export class PushStore extends SqlStore {
 
   /** Urls that were taken of a provider on the day of a moment. */
   sentOn(pid: number, atMs: number): number {
-    return this.#sentToday(pid, Math.floor(atMs / DAY_MS));
+    return this.#sentToday(pid, dayOf(atMs / 1000));
   }
 
   /** The days with any, the newest first. @param pid 0: nobody's */
