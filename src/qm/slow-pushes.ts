@@ -1,5 +1,5 @@
-/** Pushes of providers whose pushes are seldom true: at most so many of each in an hour, one after the other.
- * In memory only: a restart looks at one more. */
+/** Paces the pushes of providers whose pushes are seldom true: a provider has so many looks in an hour, at
+ * even distances. The times are kept in memory only: after a restart each may have one look more. */
 import { setNewest } from '../lib/newest.js';
 
 const HOUR_MS = 3_600_000;

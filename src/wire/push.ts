@@ -11,15 +11,15 @@ export function parseDoors(text: string): PushDoor[] | undefined {
   return names.every(name => PUSH_DOORS.some(door => door === name)) ? doors : undefined;
 }
 
-/** A provider as lccd-rs is told of it: what may be pushed of it, and by which doors. */
+/** A provider as the Queue Manager describes it to lccd-rs: its pages, and the doors that are open to it. */
 export interface Pushable {
   pid: number;
-  /** All roots; asked by a host: those at that host. */
+  /** Those at a host, where lccd-rs asks for a host; else all. */
   roots: readonly string[];
   /** Urls held. */
   held: number;
   doors: readonly PushDoor[];
 }
 
-/** Providers that a host may be of. */
+/** Providers that may share a host. */
 export const MAX_PUSHABLE = 8;

@@ -83,7 +83,7 @@ export type RsQuestion =
   | { op: 'show'; pid: number }
   | { op: 'status' }
   | { op: 'urls'; pid: number; urls: readonly string[] }
-  /** Providers of which something may be pushed: with a root at a host, or, with a pid, that one. */
+  /** Enabled providers that have a root at a host; or the one with the pid, where that is not 0. */
   | { op: 'push'; pid: number; host: string }
   /** All that is known of a url; pid 0: at each provider with a root around it. */
   | { op: 'life'; pid: number; url: string }

@@ -1,4 +1,4 @@
-/** Providers of which something may be pushed: enabled, with a door that is open. */
+/** Finds the enabled providers that a push may concern, each with its roots and the doors that are open. */
 import { MAX_PUSHABLE, parseDoors, type Pushable } from '../../wire/push.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 

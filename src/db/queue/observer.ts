@@ -76,7 +76,7 @@ export class Observer {
       this.#pushed(row, 'changed', nowS);
       return;
     }
-    // Several doors tell of the same change.
+    // An owner, a plugin and a feed often report one and the same change.
     const isToldOf = nowS - held.fetched_time < TOLD_S;
     this.#pushed(row, isChanged ? 'changed' : isToldOf ? 'busy' : 'same', nowS);
     const before = this.#visits.of(held);

@@ -106,7 +106,7 @@ export class EarlierSets extends SqlStore {
  * is kept for what its owner announces. */
 const PUSHED_PERCENT = 90;
 
-/** True if so many pages and bytes more may come of a provider that only pushes have named. */
+/** True if a provider has room for this many more pages and bytes that only pushes have named. */
 export function hasRoomForPushed(use: ProviderUse, files: number, bytes: number): boolean {
   const { filesused, filesmax, spaceused, spacemax } = use;
   const most = (quota: number) => Math.ceil((quota * PUSHED_PERCENT) / 100);

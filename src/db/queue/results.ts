@@ -390,8 +390,8 @@ function typeServed({ mimetype }: FetchOk): string {
   return mimetype.toLowerCase();
 }
 
-/** True if nothing is held of a url that was pushed: nothing is kept of the failure, for whoever invents urls
- * would fill the database with them. */
+/** True if a row was pushed and nothing is held of its url. Failures of such rows are not kept: a sender that
+ * invents urls would fill the database with them. */
 function isPushed({ flags }: QueueRow, held: Held | undefined): boolean {
   return (flags & FLAG_PUSH) !== 0 && held === undefined;
 }

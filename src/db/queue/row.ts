@@ -272,7 +272,7 @@ export function queuedUrl(
       origin |
       (record.ifabsent === 'yes' ? FLAG_IFABSENT : 0) |
       (record.outofroot === 'drop' ? FLAG_DROP_OUTSIDE : 0),
-    // Whoever pushes a page is no owner of it: it counts as one that a crawl begins with.
+    // A push is not the owner's word: the page counts as one at which a crawl begins.
     hops: origin === 0 ? null : (origin & FLAG_PUSH) !== 0 ? 0 : lengthOf(record.hops),
   };
 }

@@ -40,7 +40,8 @@ function doorsText(doors: string): string {
 
 function scoreText(score: number | null, isSlow: boolean): string {
   if (score === null) return 'Fewer than a hundred pushes have been looked at: there is no score yet.';
-  return `Of the last pushes ${score} of 100 were true.${isSlow ? ' Below 50 they wait for all else, and few are looked at.' : ''}`;
+  const slow = ' A score below 50 makes them wait for all other work, and only a few are looked at.';
+  return `The score is ${score}: so many of a hundred of the last pushes were true.${isSlow ? slow : ''}`;
 }
 
 function dayByDay(days: readonly PushRow[]): Markup {

@@ -24,20 +24,22 @@ export interface PushRow {
 export interface PushView {
   /** Open doors. */
   doors: string;
-  /** null: too few looks; and whether that has its pushes wait. */
+  /** null: there were too few looks. */
   score: number | null;
+  /** True if the score makes its pushes wait. */
   slow: boolean;
   /** The newest first. */
   days: PushRow[];
   refusals: PushRefusal[];
 }
 
-/** Days of which each is shown. */
+/** Days that are shown; each has a row for each door. */
 const DAYS_SHOWN = 30;
 const ROWS = 3 * DAYS_SHOWN;
 const NONE = { sent: 0, refused: 0, fetched: 0, changed: 0, same: 0, gone: 0 };
 
-/** @param provider what the Queue Manager tells of it; of an older one nothing */
+/** @param provider the provider as the Queue Manager describes it; one of an earlier version leaves out both
+ * fields */
 export function pushView(
   { push }: Pick<RsDatabase, 'push'>,
   pid: number,

@@ -1,4 +1,5 @@
-/** Providers of which something may be pushed, as the Queue Manager tells of them: by host, or by number. */
+/** Asks the Queue Manager which providers accept pushes, by host or by number, and remembers the answers for
+ * a while. */
 import type { Clock } from '../../lib/clock.js';
 import { setNewest } from '../../lib/newest.js';
 import type { Pushable, PushDoor } from '../../wire/push.js';
