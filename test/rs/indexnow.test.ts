@@ -258,6 +258,40 @@ test('a provider has 60 requests and 10,000 urls a minute, and twenty thousand a
   assert.equal(await large(1000, 'd'), 200);
 });
 
+test('urls whose key is not decided count for the day, and of requests that wait for one look no more are taken than a minute has', async () => {
+  look = () => 'unknown';
+  const large = (n: number, of: string) => send(Array.from({ length: n }, (_, i) => `/${of}${i}`));
+  for (const of of ['a', 'b']) {
+    assert.equal(await large(10_000, of), 202);
+    clock.advance(MINUTE);
+  }
+  assert.equal(await large(1, 'c'), 429, 'a day');
+  look = () => 'good';
+  clock.advance(MINUTE);
+  assert.equal(
+    await send(['/good'], { key: 'another-key' }),
+    200,
+    'what is held keeps no good key from pushing',
+  );
+
+  let tell: (verdict: KeyVerdict) => void = () => undefined;
+  look = () => new Promise(resolve => (tell = resolve));
+  clock.advance(DAY);
+  const all = ['d', 'e', 'f'].map(of =>
+    send(
+      [...Array(6000).keys()].map(i => `/${of}${i}`),
+      { key: 'slow-key' },
+    ),
+  );
+  await until('the file is asked for', () => looks.at(-1) === 'www.example.org slow-key');
+  await pause();
+  tell('good');
+  assert.deepEqual(
+    (await Promise.all(all)).toSorted((a, b) => a - b),
+    [200, 429, 429],
+  );
+});
+
 test('a url that is pushed in a loop is sent once in its interval, and the last one counts', async () => {
   const sent: string[] = [];
   const deliver = () => {

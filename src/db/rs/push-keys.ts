@@ -116,6 +116,13 @@ export class PushKeyStore extends SqlStore {
     `${SELECT} WHERE host = $host AND key = $key AND location = $location`,
   );
 
+  /** Urls of a provider that came with keys that are not decided. */
+  readonly pendingOf = this.sql.number<[pid: number]>(
+    // Begins with the keys, for they are few.
+    `SELECT count(*) FROM push_key CROSS JOIN push_pending ON push_pending.key = push_key.id AND pid = ?
+     WHERE good_ms IS NULL`,
+  );
+
   /** Those not decided that are to be asked for again, the first ones first. */
   readonly due = this.sql.rows<[nowMs: number, limit: number], StoredKey>(
     `${SELECT} WHERE good_ms IS NULL AND due_ms <= ? ORDER BY due_ms LIMIT ?`,

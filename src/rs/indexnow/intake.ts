@@ -21,7 +21,7 @@ const HELD_PER_DAY = 2;
 const AWAY_MS = 10 * SECOND;
 
 export interface IntakeParts {
-  db: Pick<RsDatabase, 'push' | 'write'>;
+  db: Pick<RsDatabase, 'push' | 'pushKeys' | 'write'>;
   clock: Clock;
   targets: Pick<PushTargets, 'around'>;
   keys: Pick<Keys, 'verdict' | 'hold'>;
@@ -80,7 +80,10 @@ export class IndexNowIntake {
         'InvalidUrls',
         `no url lies below a directory that is registered here for ${name.host}; nothing was taken`,
       );
-    for (const target of targets) this.#demand(target, placed.get(target.pid)?.length ?? 0);
+    const demand = (isHeld: boolean) => {
+      for (const target of targets) this.#demand(target, placed.get(target.pid)?.length ?? 0, isHeld);
+    };
+    demand(false);
     this.#demandRoom();
     const verdict = await keys.verdict(name, network);
     if (verdict === 'bad')
@@ -89,6 +92,8 @@ export class IndexNowIntake {
         'InvalidKey',
         `the key file of ${name.host} is missing, or has another key; it holds nothing but the key`,
       );
+    // Other requests may have been taken while this one waited for the look.
+    demand(verdict === 'unknown');
     if (verdict === 'good') this.#commit(placed);
     else keys.hold(name, placed);
     for (const [pid, some] of placed) {
@@ -131,8 +136,11 @@ export class IndexNowIntake {
     step('rs.push.committed');
   }
 
-  /** @throws IndexNowRefused 429 */
-  #demand({ pid, held }: PushTarget, urls: number): void {
+  /**
+   * @param isHeld the key is not decided: urls that wait for such keys count as well
+   * @throws IndexNowRefused 429
+   */
+  #demand({ pid, held }: PushTarget, urls: number, isHeld: boolean): void {
     if (urls === 0) return;
     const { db, clock } = this.#parts;
     const waitMs = this.#requests.waitMs(String(pid));
@@ -141,7 +149,8 @@ export class IndexNowIntake {
     if (urlsMs > 0) throw tooMuch(`urls of this site: ${URLS_PER_MINUTE} a minute`, urlsMs);
     const most = Math.max(LEAST_PER_DAY, HELD_PER_DAY * held);
     const nowMs = clock.nowMs();
-    if (db.push.sentOn(pid, nowMs) + urls > most)
+    const before = db.push.sentOn(pid, nowMs) + (isHeld ? db.pushKeys.pendingOf(pid) : 0);
+    if (before + urls > most)
       throw tooMuch(`urls of this site: ${amount(most, 'url')} a day`, DAY - (nowMs % DAY));
   }
 
