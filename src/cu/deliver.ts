@@ -35,7 +35,7 @@ export async function deliver(
     if (file !== undefined && !delivery.count) {
       lock = lockCursor(file);
       // Another run may have moved it meanwhile, past what was there before.
-      await source.look();
+      await source.look(following.stop);
     }
     const cursor = file === undefined ? undefined : readCursor(file);
     const sinceSeq = file === undefined ? 0 : startOf(file, cursor, source);

@@ -251,7 +251,7 @@ class Stream {
    * sites are busy. */
   async catchUp(stop: AbortSignal): Promise<void> {
     const limit = (this.#query.limit ?? Infinity) - this.#records;
-    const to = await this.#source.look();
+    const to = await this.#source.look(stop);
     const range: Range = { since: this.#reachedSeq, to, limit, began: this.#query.began ?? 0 };
     for await (const window of this.#source.windows(this.#query, range, this.answer.writer, stop)) {
       for (const item of window.items) {

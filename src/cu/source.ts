@@ -26,8 +26,9 @@ export interface Source {
    * last looked. */
   readonly highWater: number;
   readonly purged: number;
-  /** Looks again. @returns the last number */
-  look(): number | Promise<number>;
+  /** Looks again. @param stop ends the wait for somebody who does not answer @returns the last number, or,
+   * stopped, that of the last look */
+  look(stop?: AbortSignal): number | Promise<number>;
   /** Rows, or lines, as the writer takes them. */
   windows(
     query: Query,

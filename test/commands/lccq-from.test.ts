@@ -300,6 +300,25 @@ describe('lccq --from', () => {
     await within('lccq ends', once(child, 'exit'));
   });
 
+  it('ends when it is told to while the lccd-cu is away', async () => {
+    cache.put({ curl: 'http://h/a' });
+    const args = [`--from=unix:${daemon.unix}`, '--follow', '--format=urls', '--', 'cat'];
+    const child = spawn(LCCQ, args, {
+      env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    children.push(child);
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    const [first] = (await within('what was there', once(child.stdout, 'data'))) as [Buffer];
+    assert.equal(first.toString(), 'http://h/a\n');
+    await daemon.stop('SIGKILL');
+    await until('it waits for the lccd-cu', () => said.includes('goes on when'));
+    child.kill('SIGTERM');
+    await within('lccq ends', once(child, 'exit'));
+    daemon = await startCu(cache);
+  });
+
   it('refuses what has no sense elsewhere, and says what is wrong with the other side', async () => {
     const said = (...args: string[]) => {
       const { status, stderr } = lccqSays(cache, args);

@@ -73,10 +73,17 @@ export class RemoteSource implements Source {
     return this.#highWater;
   }
 
-  async look(): Promise<number> {
-    const { storeId, high } = await this.#again(() => lookAt(this.#link), new AbortController().signal);
-    if (storeId !== this.storeId) throw this.#another(storeId);
-    return (this.#highWater = high);
+  async look(stop: AbortSignal = new AbortController().signal): Promise<number> {
+    const failures = new Failures(this.#options, this.#link.where);
+    for (;;)
+      try {
+        const { storeId, high } = await lookAt(this.#link);
+        if (storeId !== this.storeId) throw this.#another(storeId);
+        return (this.#highWater = high);
+      } catch (error) {
+        await failures.wait(error, stop);
+        if (stop.aborted) return this.#highWater;
+      }
   }
 
   async *windows(
@@ -171,7 +178,7 @@ export class RemoteSource implements Source {
     return {
       seen: () => this.#highWater,
       changedSince: async (seen, stop) => {
-        while (!stop.aborted && (await this.look()) === seen) await stayFor(clock, LOOK_MS, stop);
+        while (!stop.aborted && (await this.look(stop)) === seen) await stayFor(clock, LOOK_MS, stop);
       },
       close: () => undefined,
     };
@@ -196,16 +203,6 @@ export class RemoteSource implements Source {
       ...(since !== undefined && { since: String(since) }),
       ...(until !== undefined && { until: String(until) }),
     };
-  }
-
-  async #again<T>(ask: () => Promise<T>, stop: AbortSignal): Promise<T> {
-    const failures = new Failures(this.#options, this.#link.where);
-    for (;;)
-      try {
-        return await ask();
-      } catch (error) {
-        await failures.wait(error, stop);
-      }
   }
 
   #another(storeId: string): LccError {
