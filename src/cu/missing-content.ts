@@ -1,11 +1,10 @@
 /** Records whose content is elsewhere, replaced meanwhile, missing, or not the one that was fetched. */
 import type { CacheReader } from '../db/cache/read.js';
-import { nameOf } from '../db/names/naming.js';
 import { strangeStore } from '../db/names/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import type { FormatContext } from './formats/types.js';
 import type { Rejects } from './rejects.js';
-import { NO_NAME, openStored, type ReadBuffer } from './stored-content.js';
+import { openNamed, type ReadBuffer } from './stored-content.js';
 
 /** Said to the operator of the LCC: the site may be somebody else's. */
 const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
@@ -23,9 +22,7 @@ export function contentOpener(
       elsewhere(rejects, String(curl), String(machine), tell);
       return undefined;
     }
-    const file = `${storeDir}/${fileid}`;
-    const opened =
-      nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer ?? undefined);
+    const opened = openNamed(storeDir, String(fileid), String(md5), buffer ?? undefined);
     if (opened.ok) return opened.content;
     if (!reader.isHeldNow(String(fileid))) {
       // A slow reader meets files of rows that have been replaced since, and their grace is over
@@ -36,7 +33,7 @@ export function contentOpener(
     // To fetch again what is only not mounted would be the wrong advice, thousands of times.
     if (!reader.canPointInto(storeDir))
       throw new LccError('config', `${storeDir}: ${strangeStore(reader.machineId)}`);
-    leftOut(rejects, String(curl), file, opened.why, tell);
+    leftOut(rejects, String(curl), `${storeDir}/${fileid}`, opened.why, tell);
     return undefined;
   };
 }

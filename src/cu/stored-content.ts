@@ -9,6 +9,7 @@
  */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { nameOf } from '../db/names/naming.js';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { CHUNK_BYTES, readChunksAt } from '../lib/stdio.js';
 
@@ -37,9 +38,6 @@ export interface StoredContent {
   bytes(): Buffer;
   close(): void;
 }
-
-/** The answer for a row whose file id is no name of a store: nothing outside of it is ever opened. */
-export const NO_NAME: Opened = { ok: false, why: 'no name of a store' };
 
 type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
 
@@ -74,6 +72,13 @@ export function openStored(file: string, md5: string, into?: ReadBuffer): Opened
   } finally {
     if (!kept) closeSync(fd);
   }
+}
+
+/** The same for a file that a row names: nothing outside of the store is ever opened. @param fileid its name
+ * below `storeDir`, where it is one */
+export function openNamed(storeDir: string, fileid: string, md5: string, into?: ReadBuffer): Opened {
+  if (nameOf(fileid) === undefined) return { ok: false, why: 'no name of a store' };
+  return openStored(`${storeDir}/${fileid}`, md5, into);
 }
 
 function unreadable(error: unknown, file: string): string {

@@ -1,7 +1,6 @@
 /** The answer to one query, window by window: nothing of the database is held while the client reads. */
 import type { CacheReader, Selection } from '../../db/cache/read.js';
 import type { ColumnValue, TableSide } from '../../db/cache/fields.js';
-import { nameOf } from '../../db/names/naming.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
 import { rowsStart } from '../../wire/cu-rows.js';
@@ -11,7 +10,7 @@ import { USUAL_FIELDS } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
 import type { StreamSink } from '../sink.js';
-import { NO_NAME, openStored } from '../stored-content.js';
+import { openNamed } from '../stored-content.js';
 import { rowElements, shown } from './rows.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
 
@@ -157,9 +156,7 @@ class Writing {
         const opened =
           fileid === null || fileid === undefined
             ? { ok: false as const, why: 'on another machine' }
-            : nameOf(String(fileid)) === undefined
-              ? NO_NAME
-              : openStored(`${storeDir}/${fileid}`, String(md5));
+            : openNamed(storeDir, String(fileid), String(md5));
         if (opened.ok) return opened.content;
         // A content that was replaced since its window was read comes with the next answer.
         if (typeof fileid === 'string' && !reader.isHeldNow(fileid)) return undefined;

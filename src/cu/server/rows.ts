@@ -2,7 +2,6 @@
  * (`lccq --from`). */
 import { COLUMNS, type ColumnName, type ColumnValue } from '../../db/cache/fields.js';
 import type { CacheReader, Selection } from '../../db/cache/read.js';
-import { nameOf } from '../../db/names/naming.js';
 import { LccError } from '../../lib/errors.js';
 import { formatAttributes } from '../../lib/xml/escape.js';
 import { holdsText } from '../../text/content.js';
@@ -10,7 +9,7 @@ import type { CuQuery } from '../../wire/cu.js';
 import { FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
 import { base64Of } from '../formats/base64.js';
 import type { Part } from '../formats/types.js';
-import { NO_NAME, openStored } from '../stored-content.js';
+import { openNamed } from '../stored-content.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 
 /** Always read: what content is found by, and what former types are of. */
@@ -76,7 +75,7 @@ function* withContent(
 ): Generator<Part> {
   // On another machine: it is the row that says so.
   if (typeof fileid !== 'string') return yield `<url${formatAttributes(attributes)}/>\n`;
-  const opened = nameOf(fileid) === undefined ? NO_NAME : openStored(`${storeDir}/${fileid}`, String(md5));
+  const opened = openNamed(storeDir, fileid, String(md5));
   if (!opened.ok) {
     const why = reader.isHeldNow(fileid) ? { [PROBLEM]: opened.why } : { [REPLACED]: 'yes' };
     return yield `<url${formatAttributes({ ...attributes, ...why })}/>\n`;
