@@ -64,9 +64,7 @@ export class LocalSource implements Source {
   }
 
   look(): number {
-    this.reader.renew();
-    this.reader.rest();
-    return this.reader.highWater;
+    return this.reader.look();
   }
 
   windows(query: Query, range: Range, writer: Writer): Iterable<RowWindow> {

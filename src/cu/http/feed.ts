@@ -5,7 +5,6 @@
 import type { CacheReader, Selection } from '../../db/cache/read.js';
 import type { Clock } from '../../lib/clock.js';
 import { formatCuCursor, type CuCursor, type CuQuery } from '../../wire/cu.js';
-import { Refusal } from '../../wire/refusal.js';
 import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { chunks } from '../formats/chunks.js';
 import type { Made, Part, RowWriter } from '../formats/types.js';
@@ -60,9 +59,8 @@ export class ChangeFeed {
   constructor(asked: FeedAsked, parts: ChangeFeedParts) {
     const { query, fromNow, isStream } = asked;
     const reader = parts.cache.reader();
-    reader.renew();
-    reader.rest();
-    const { storeId, highWater } = reader;
+    const highWater = reader.look();
+    const { storeId } = reader;
     const cursor: CuCursor | undefined = fromNow ? { storeId, seq: highWater } : query.cursor;
     this.#asked = asked;
     this.#parts = parts;
@@ -119,7 +117,7 @@ export class ChangeFeed {
   async *#news(): AsyncGenerator<string, void> {
     const { clock, over, cache, counted } = this.#parts;
     const { reader, writer } = this.#current();
-    const to = this.#highWater(reader);
+    const to = reader.look();
     let text = '';
     let sliceMs = clock.monotonicMs();
     const range = { since: this.#at, to, limit: this.#left, began: this.#began };
@@ -155,8 +153,7 @@ export class ChangeFeed {
         await turn();
       }
     } catch (error) {
-      // True if its cursor is worth anything there is found out by asking.
-      throw cache.isOpen(reader) ? error : new Refusal(102, 'the database was replaced, try again');
+      throw cache.errorOf(reader, error);
     }
     if (text !== '') yield text;
   }
@@ -204,7 +201,7 @@ export class ChangeFeed {
   /** True if something that is selected is there after the last line; where not, the place is after all. */
   #hasMore(): boolean {
     const { reader } = this.#current();
-    const to = this.#highWater(reader);
+    const to = reader.look();
     const range = { since: this.#at, to, limit: 1, began: this.#began };
     for (const window of rowWindows(reader, this.#selection, range, [])) {
       if (window.count > 0) return true;
@@ -219,12 +216,6 @@ export class ChangeFeed {
     startOf('cursor', cursorAt(this.#storeId, this.#at, this.#began), reader);
     if (reader !== this.#made.reader) this.#made = { reader, writer: this.#writer(reader) };
     return this.#made;
-  }
-
-  #highWater(reader: CacheReader): number {
-    reader.renew();
-    reader.rest();
-    return reader.highWater;
   }
 
   #writer(reader: CacheReader): RowWriter {

@@ -153,8 +153,7 @@ export class Lcc {
   /** The reader, at rest after a look at the database as it is now. */
   #looked(): CacheReader {
     this.#mustBeOpen();
-    this.#reader.renew();
-    this.#reader.rest();
+    this.#reader.look();
     return this.#reader;
   }
 

@@ -39,17 +39,15 @@ interface Answered {
  */
 export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answered> {
   const { reader } = parts;
-  reader.renew();
-  const { storeId, highWater, purged } = reader;
-  reader.rest();
-  const since =
-    query.cursor === undefined ? 0 : startOf('cursor', query.cursor, { storeId, highWater, purged });
+  const highWater = reader.look();
+  const { storeId } = reader;
+  const since = startOf('cursor', query.cursor, reader);
   const selection = selectionOf(query, parts.nowMs);
   const began = beganOf(query.cursor, reader);
   const range: Range = { since, to: highWater, limit: query.limit ?? Infinity, began };
   const isRows = query.fields !== undefined;
   if (query.after !== undefined) {
-    range.since = startOf('after', query.after, { storeId, highWater, purged });
+    range.since = startOf('after', query.after, reader);
     range.began = beganOf(query.after, reader);
   }
   const writing = new Writing(query, selection, range, parts);

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { CacheReader } from '../../db/cache/read.js';
 import { loadSqlite } from '../../lib/sqlite.js';
+import { Refusal } from '../../wire/refusal.js';
 
 export class SharedCache {
   readonly #path: string;
@@ -30,10 +31,12 @@ export class SharedCache {
     return this.#reader;
   }
 
-  /** True if that reader still reads: it does not once somebody was given one of a database that took its
-   * place. */
-  isOpen(reader: CacheReader): boolean {
-    return this.#reader === reader;
+  /** The error that a reading stands for which has failed: its reader was closed where somebody was given one
+   * of a database that took its place. */
+  errorOf(reader: CacheReader, error: unknown): unknown {
+    if (this.#reader === reader) return error;
+    // A client finds out by asking what its cursor is worth there.
+    return new Refusal(102, 'the database was replaced, try again');
   }
 
   close(): void {

@@ -146,9 +146,7 @@ export class CuSession {
       counted('urls', answered.urls);
       counted('omitted', answered.omitted);
     } catch (error) {
-      // True if its cursor is worth anything there is found out by asking.
-      if (!cache.isOpen(reader)) throw new Refusal(102, 'the database was replaced, try again');
-      throw error;
+      throw cache.errorOf(reader, error);
     } finally {
       this.answering = false;
     }

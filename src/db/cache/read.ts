@@ -80,6 +80,13 @@ export class CacheReader {
     this.#purged = Math.min(purgedOf(this.#db), this.#highWater);
   }
 
+  /** The same for its numbers alone: no snapshot is held then. @returns the last number */
+  look(): number {
+    this.renew();
+    this.rest();
+    return this.#highWater;
+  }
+
   /** True if it reads what was on a read-only disk before somebody else, for whom it is not, wrote to it. */
   get isOutdated(): boolean {
     return isOutdated(this.#db);
