@@ -3,7 +3,7 @@ import type { RemoteOptions } from '../cu/remote/link.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { CU_PORT } from '../wire/cu.js';
-import { readFileOf, textOf } from './options.js';
+import { authoritiesOf, textOf } from './options.js';
 import { passwordOf } from './password-file.js';
 import type { CommandContext, OptionSpec } from './run.js';
 
@@ -24,7 +24,7 @@ export const FROM_OPTIONS: readonly OptionSpec[] = [
 export function remoteOf(context: CommandContext): RemoteOptions | undefined {
   const { options, clock, say } = context;
   const text = (name: string) => textOf(options, name);
-  const [from, name, cafile] = [text('from'), text('reader'), text('cafile')];
+  const [from, name] = [text('from'), text('reader')];
   const alone = ['reader', 'pwdfile', 'cafile'].find(option => text(option) !== undefined);
   if (from === undefined) {
     if (alone === undefined) return undefined;
@@ -36,7 +36,7 @@ export function remoteOf(context: CommandContext): RemoteOptions | undefined {
   return {
     endpoint: parseEndpoint(from, CU_PORT),
     login: name === undefined || password === undefined ? undefined : { name, password },
-    ca: cafile === undefined ? undefined : readFileOf('--cafile', cafile),
+    ca: authoritiesOf(options),
     clock,
     note: say,
   };

@@ -7,12 +7,11 @@ import { rehearse } from '../cp/dry-run.js';
 import { FULL_OF_CACHE } from '../cp/full-set.js';
 import { statusLines } from '../cp/status-text.js';
 import { UrlErrors } from '../cp/url-errors.js';
-import { readAuthorities } from '../lib/authorities.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
-import { configOf, textOf } from './options.js';
+import { authoritiesOf, configOf, textOf } from './options.js';
 import { passwordOf } from './password-file.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -175,11 +174,10 @@ function deliveryOptions(context: CommandContext, errors: UrlErrors): DeliveryOp
   const seconds = Number(text('timeout'));
   if (!(seconds > 0 && seconds <= 86_400))
     throw new LccError('usage', `--timeout ${text('timeout')}: seconds, up to a day`);
-  const cafile = text('cafile');
   return {
     ...commonOptions(context),
     uns: parseEndpoint(uns),
-    ca: cafile === undefined ? undefined : readAuthorities('--cafile', cafile, 'input.missing'),
+    ca: authoritiesOf(context.options),
     pid: pidOf(text('pid')),
     password: passwordOf(context),
     timeoutMs: seconds * 1000,

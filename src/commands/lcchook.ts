@@ -4,7 +4,7 @@ import { deliverBatches } from '../cu/hook/batches.js';
 import { Receiver } from '../cu/hook/receiver.js';
 import { newSecret } from '../cu/hook/secret.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { durationMsOf, readFileOf, textOf, textsOf } from './options.js';
+import { allowedOf, authoritiesOf, durationMsOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 /** Answer to a batch (`lccq --stay`). */
@@ -45,14 +45,14 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const secretFile = textOf(options, 'secretfile');
   if (secretFile === undefined)
     throw new LccError('usage', '--secretfile=FILE is missing; lcchook --new-secret makes what is in it');
-  const cafile = textOf(options, 'cafile');
-  const allowAddresses = textsOf(options, 'allowAddress') ?? [];
+  const ca = authoritiesOf(options);
+  const allowAddresses = allowedOf(options);
   const receiver = new Receiver({
     url: urlOf(textOf(options, 'url'), allowAddresses),
     secretFile,
     giveUpMs: durationMsOf('--give-up', options['giveUp']) ?? DAY,
     allowAddresses,
-    ...(cafile !== undefined && { ca: readFileOf('--cafile', cafile) }),
+    ...(ca !== undefined && { ca }),
     clock: context.clock,
     random: Math.random,
     failed: message => context.complain(message),

@@ -9,10 +9,9 @@ import {
 import { pendingFileOf, readPending, type PendingRegistration } from '../cp/register/pending.js';
 import { loginOf, type SiteAccount } from '../cp/register/account.js';
 import { RegistrationServer } from '../cp/register/server.js';
-import { readAuthorities } from '../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { textOf, textsOf, waitMsOf } from './options.js';
+import { authoritiesOf, textOf, textsOf, waitMsOf } from './options.js';
 import { ACCOUNT_ACTIONS, cronLines } from './register-account.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -140,12 +139,10 @@ function accountOf(context: CommandContext): SiteAccount {
 }
 
 function serverOf(context: CommandContext, url: string): RegistrationServer {
-  const cafile = textOf(context.options, 'cafile');
-  const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile, 'input.missing');
   return new RegistrationServer({
     url,
     timeoutMs: waitMsOf('--timeout', context.options['timeout'], 1) ?? 0,
-    ca,
+    ca: authoritiesOf(context.options),
   });
 }
 

@@ -2,8 +2,8 @@
 import { parseAmount, SECOND } from '../config/amounts.js';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import type { SettingKey } from '../config/settings/index.js';
-import { readFileSync } from 'node:fs';
-import { LccError, reasonOf } from '../lib/errors.js';
+import { readAuthorities } from '../lib/authorities.js';
+import { LccError } from '../lib/errors.js';
 import type { CommandContext, OptionSpec, OptionValues } from './run.js';
 
 export const CONFIG_OPTION: OptionSpec = {
@@ -44,13 +44,11 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The text of a file that an option names. @throws LccError `input.missing` */
-export function readFileOf(flag: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new LccError('input.missing', `${flag}=${file}: ${reasonOf(error)}`, { cause: error });
-  }
+/** The certificates that `--cafile` names; undefined where it is not given. @throws LccError `input.missing`,
+ * `config` as `readAuthorities` */
+export function authoritiesOf(options: OptionValues): Buffer | undefined {
+  const cafile = textOf(options, 'cafile');
+  return cafile === undefined ? undefined : readAuthorities('--cafile', cafile, 'input.missing');
 }
 
 /** A whole number. @returns undefined where it is not given @throws LccError `usage` that says the advice */

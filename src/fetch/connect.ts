@@ -25,7 +25,7 @@ interface ConnectorOptions {
   trusts?: ((host: string) => boolean) | undefined;
   connectTimeoutMs: number;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
-  ca?: string | undefined;
+  ca?: Buffer | string | undefined;
   /** Certificate and key (PEM) that this client shows to servers that ask. */
   identity?: ClientIdentity | undefined;
   /** A server's certificate is not looked at. */

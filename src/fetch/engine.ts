@@ -21,7 +21,7 @@ export interface EngineOptions extends FetchLimits {
   /** Hosts, as urls have them without brackets, fetched from wherever they are. */
   trustedHosts?: ReadonlySet<string>;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
-  ca?: string;
+  ca?: Buffer | string;
   /** A server's certificate is not looked at. */
   isInsecure?: boolean;
   /** Certificate of this client for servers that ask who it is. */

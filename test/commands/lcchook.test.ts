@@ -164,6 +164,8 @@ describe('lcchook', () => {
     assert.match(said(url, `--secretfile=${secretFile}`, '--give-up=7'), /^64 .*a time with its unit/);
     assert.match(said(url, `--secretfile=${secretFile}`, '--allow-address=x'), /^64 /);
     assert.match(said(url, `--secretfile=${secretFile}`, '--cafile=/nonexistent'), /^66 /);
+    const noPem = `--cafile=${secretFile}`;
+    assert.match(said(url, `--secretfile=${secretFile}`, noPem), /^78 .*holds no certificate/);
     chmodSync(secretFile, 0o644);
     assert.match(said(url, `--secretfile=${secretFile}`), /^78 .*others may read.*chmod 600/);
   });

@@ -334,6 +334,7 @@ describe('lccq --from', () => {
     assert.match(said('--reader=x'), /^64 .*give --from/);
     assert.match(said(from, '--reader=x'), /^64 .*both --reader and --pwdfile/);
     assert.match(said(from, '--cafile=/nonexistent'), /^66 /);
+    assert.match(said(from, '--cafile=/dev/null'), /^78 .*holds no certificate/);
     assert.match(said(`--from=unix:${dir}/nobody`), /^69 .*there is no such socket; is it running\?/);
     const tls = said(`--from=tls:127.0.0.1:${daemon.port}`);
     assert.match(tls, /^69 lccq: tls:127\.0\.0\.1:\d+: it does not speak TLS there\n$/);

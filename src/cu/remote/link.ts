@@ -18,7 +18,7 @@ export interface RemoteOptions {
   /** Undefined: it need not be said who asks. */
   login?: { name: string; password: string } | undefined;
   /** Certificates (PEM) that may have signed its own, instead of those Node comes with. */
-  ca?: string | undefined;
+  ca?: Buffer | undefined;
   clock: Clock;
   /** Told of a connection that broke. */
   note: (message: string) => void;
