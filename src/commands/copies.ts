@@ -8,7 +8,7 @@ import { restore as putBack } from '../fsck/copies/restore.js';
 import { runFsck } from '../fsck/run.js';
 import { EXIT, type ExitStatus } from '../lib/errors.js';
 import { fsckPlaces } from './fsck-places.js';
-import { configOf, textOf } from './options.js';
+import { configOf } from './options.js';
 import type { CommandContext } from './run.js';
 import { VERSION } from './version.js';
 
@@ -31,8 +31,7 @@ export async function restore(context: CommandContext, dir: string): Promise<Exi
   const { options, env } = context;
   const moved = options['moved'] === true;
   // Settings that are there already are for this machine; else those of the backup hold.
-  const told = textOf(options, 'config') ?? (env['LCC_CONFIG'] || undefined);
-  const ownHome = loadConfig({ env, file: told, overrides: context.settings });
+  const ownHome = configOf(context);
   const ofBackup = join(dir, 'lcc.toml');
   const config =
     ownHome.file === undefined && existsSync(ofBackup)
