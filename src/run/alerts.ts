@@ -18,6 +18,7 @@ import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { readIfThere } from '../lib/read-if-there.js';
 import { step } from '../lib/steps.js';
+import { formatMtime } from '../wire/mtime.js';
 import { describeSilence } from './look/reasons.js';
 
 const LOOK_MS = 60_000;
@@ -109,14 +110,16 @@ export class Alerts {
     isMore: boolean;
   } {
     const nowMs = this.#options.clock.nowMs();
+    const nowS = Math.floor(nowMs / 1000);
+    const at = formatMtime(nowS);
     const db = openReadOnly(this.#options.db);
     try {
-      const silent = readSilent(db, Math.floor(nowMs / 1000), MOST_KNOWN);
+      const silent = readSilent(db, nowS, MOST_KNOWN);
       const all: News[] = [
-        ...heardOf(db, this.#told, new Set(silent.map(({ pid }) => pid)), nowMs),
+        ...heardOf(db, this.#told, new Set(silent.map(({ pid }) => pid)), at),
         ...silent
           .filter(({ pid, lastset }) => this.#told.get(pid) !== lastset)
-          .map(one => silence(one, nowMs)),
+          .map(one => silence(one, nowMs, at)),
       ];
       const news = all.slice(0, MOST_EVENTS);
       const told = new Map(this.#told);
@@ -147,7 +150,7 @@ function* heardOf(
   db: Db,
   told: ReadonlyMap<number, number>,
   silent: ReadonlySet<number>,
-  nowMs: number,
+  at: string,
 ): Generator<News> {
   for (const [pid, before] of told) {
     if (silent.has(pid)) continue;
@@ -160,24 +163,20 @@ function* heardOf(
     const text = `provider ${pid} is heard of again: a set has come`;
     yield {
       pid,
-      event: { event: 'provider-heard', at: whenOf(nowMs), pid, last_set: whenOf(lastset * 1000), text },
+      event: { event: 'provider-heard', at, pid, last_set: formatMtime(lastset), text },
     };
   }
 }
 
-function silence(rhythm: ProviderRhythm, nowMs: number): News {
+function silence(rhythm: ProviderRhythm, nowMs: number, at: string): News {
   const { pid, lastset, every } = rhythm;
-  const last_set = whenOf(lastset * 1000);
+  const last_set = formatMtime(lastset);
   const text = describeSilence(rhythm, nowMs);
   return {
     pid,
     lastset,
-    event: { event: 'provider-silent', at: whenOf(nowMs), pid, last_set, interval_s: every, text },
+    event: { event: 'provider-silent', at, pid, last_set, interval_s: every, text },
   };
 }
 
 const fileOf = (home: string) => join(home, 'told');
-
-function whenOf(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-}
