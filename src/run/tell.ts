@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import type { Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
+import { killGroup } from '../lib/process-group.js';
 import type { AlertEvent } from './alerts.js';
 
 const TIMEOUT_MS = 30_000;
@@ -52,7 +53,7 @@ export function tellBy(
       let problem: string | undefined;
       const end = (why: string) => {
         problem ??= why;
-        kill(child.pid);
+        killGroup(child.pid);
       };
       const stopped = () => end('lccd stops');
       stop.addEventListener('abort', stopped);
@@ -65,20 +66,11 @@ export function tellBy(
       };
       child.on('error', error => settle(error.message));
       child.on('exit', (status, signal) => {
-        kill(child.pid);
+        killGroup(child.pid);
         if (status === 0) settle(undefined);
         else settle(signal === null ? `it exited with ${status}` : `it was killed by ${signal}`);
       });
       // One that does not read all of it says by its exit status whether it has what it needs.
       child.stdin?.on('error', () => undefined).end(inputOf(events));
     });
-}
-
-function kill(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // Nothing of it is left.
-  }
 }

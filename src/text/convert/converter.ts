@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
+import { killGroup } from '../../lib/process-group.js';
 import { parseRules, type ConvertRule } from './rules.js';
 import { commandOf, ENVIRONMENT, whyNotApart, type ConvertLimits } from './sandbox.js';
 
@@ -108,7 +109,7 @@ export class Converter {
     let problem: string | undefined;
     const stop = (why: string) => {
       problem ??= why;
-      kill(child);
+      killGroup(child.pid);
     };
     const enough = clock.after(timeoutMs, () =>
       stop(`took more than ${timeoutMs / 1000} s (convert.timeout_ms)`),
@@ -124,7 +125,7 @@ export class Converter {
       );
       child.on('exit', (status, signal) => {
         // A process that the program has left may hold the other end for ever.
-        kill(child);
+        killGroup(child.pid);
         clock.after(LEFT_BEHIND_MS, () => child.stdout?.destroy());
         const how = signal === null ? exited(status) : `was killed by ${signal}`;
         child.on('close', () => resolve(status === 0 ? undefined : how));
@@ -136,7 +137,7 @@ export class Converter {
       problem ??= how;
     } finally {
       enough();
-      kill(child);
+      killGroup(child.pid);
     }
     return problem === undefined ? { bytes: Buffer.concat(output) } : { problem };
   }
@@ -158,13 +159,4 @@ const NOT_FOUND = 127;
 
 function exited(status: number | null): string {
   return status === NOT_FOUND ? 'was not found' : `exited with ${status}`;
-}
-
-/** Kills the program, and whatever it has started. */
-function kill({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // All of them have ended.
-  }
 }
