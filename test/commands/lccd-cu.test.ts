@@ -31,8 +31,6 @@ async function served(cache: TestCache, toml = ''): Promise<CuDaemon> {
   return daemon;
 }
 
-const storeOf = (cache: TestCache) =>
-  String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
 const codeOf = (reply: string) => Number(/<lococa:refused [^>]*code="(\d+)"/.exec(reply)?.[1] ?? NaN);
 const curlsOf = (reply: string) => [...reply.matchAll(/<url curl="([^"]*)"/g)].map(([, curl]) => curl);
 const cursorOf = (reply: string) => /^<lococa:result [^>]*cursor="([^"]+)"/m.exec(reply)?.[1] ?? '';
@@ -46,7 +44,7 @@ describe('lccd-cu', () => {
     const { unix } = await served(cache);
     const queries = ['<lococa:query/>', '<query deleted="yes" pid="2"></query>'];
     const whole = await ask(unix, ...queries);
-    const start = `<lococa:result xmlns:lococa="http://www.lococa.org/1.0" store="${storeOf(cache)}" cursor="${storeOf(cache)}:3">\n`;
+    const start = `<lococa:result xmlns:lococa="http://www.lococa.org/1.0" store="${cache.storeId}" cursor="${cache.storeId}:3">\n`;
     assert.equal(
       whole,
       `${start}<url curl="${SITE}a?b&amp;c" mimetype="text/html" burl="${SITE}&quot;a&quot;" ` +
@@ -98,7 +96,7 @@ describe('lccd-cu', () => {
     assert.deepEqual(curlsOf(first), [`${SITE}a`, `${SITE}b`]);
     assert.equal(cursorOf(first), '', 'how far a limited answer goes is told at its end');
     const limited = /<limited cursor="([^"]+)"\/>/.exec(first)?.[1];
-    assert.equal(limited, `${storeOf(cache)}:2:3`);
+    assert.equal(limited, `${cache.storeId}:2:3`);
     const second = await ask(unix, `<query cursor="${limited}"/>`);
     assert.deepEqual(curlsOf(second), [`${SITE}c`]);
     cache.remove(`${SITE}a`);
@@ -119,7 +117,7 @@ describe('lccd-cu', () => {
     const limited = /<limited cursor="([^"]+)"\/>/.exec(first)?.[1];
     const second = await ask(unix, `<query cursor="${limited}"/>`);
     assert.deepEqual([first, second].map(curlsOf), [[`${SITE}a`], [`${SITE}b`]]);
-    assert.equal(cursorOf(second), `${storeOf(cache)}:4`);
+    assert.equal(cursorOf(second), `${cache.storeId}:4`);
   });
 
   it('refuses cursors of another store, ahead of it, or older than its deletions', async () => {
@@ -130,8 +128,8 @@ describe('lccd-cu', () => {
     const { unix } = await served(cache);
     for (const [cursor, why] of [
       ['00000000-0000-0000-0000-000000000000:1', 'another store'],
-      [`${storeOf(cache)}:99`, 'ahead of the store'],
-      [`${storeOf(cache)}:2`, 'older than the deletions'],
+      [`${cache.storeId}:99`, 'ahead of the store'],
+      [`${cache.storeId}:2`, 'older than the deletions'],
     ] as const) {
       const reply = await ask(unix, `<query cursor="${cursor}"/>`);
       assert.equal(codeOf(reply), 108, reply);

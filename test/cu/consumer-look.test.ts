@@ -11,7 +11,7 @@ it('a consumer has taken everything when its cursor is at the last change', () =
     const file = join(cache.home, 'links.cursor');
     const look = new ConsumerLook(cache.dbPath, file);
     assert.equal(look.taken(), undefined);
-    const store = String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
+    const store = cache.storeId;
     const moveTo = (seq: number) => writeFileSync(file, `lcc-cursor 1 ${store} ${seq}\n`);
     moveTo(0);
     assert.equal(look.taken(), 0);

@@ -130,7 +130,7 @@ describe('examples/nats', { skip }, () => {
       stored.push({ subject, id, line: Buffer.from(data, 'base64').toString() });
     }
     await client.close();
-    const store = String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
+    const store = cache.storeId;
     const seqs = stored.map(({ line }) => (JSON.parse(line) as { seq: number }).seq);
     assert.deepEqual(
       seqs,

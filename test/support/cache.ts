@@ -48,6 +48,10 @@ export class TestCache {
     this.#content = new ContentStore(this.db, this.#tally, new FreedStore(this.db));
   }
 
+  get storeId(): string {
+    return String(this.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
+  }
+
   /** Stores or replaces a page; returns the path of its file. */
   put(page: Page): string {
     const { pid = 1, mimetype = 'text/html', content = `<p>${page.curl}</p>` } = page;

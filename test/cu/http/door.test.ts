@@ -5,27 +5,16 @@ import { renameSync, rmSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { buffer } from 'node:stream/consumers';
 import { request, type IncomingMessage } from 'node:http';
-import { after, describe, it } from 'node:test';
-import { TestCache } from '../../support/cache.js';
+import { describe, it } from 'node:test';
+import type { TestCache } from '../../support/cache.js';
 import { lccqSays } from '../../support/lccq.js';
 import { ManualClock } from '../../support/manual-clock.js';
 import { settle } from '../../support/duplex.js';
 import { until } from '../../support/until.js';
-import { EVENTS, eventsIn, feedsOf, polled, read, reading } from './support.js';
+import { cachesOfFile, curls, EVENTS, eventsIn, feedsOf, polled, read, reading } from './support.js';
 
-const caches: TestCache[] = [];
-after(() => caches.forEach(cache => cache.close()));
-function newCache(...names: string[]): TestCache {
-  const cache = new TestCache();
-  caches.push(cache);
-  for (const name of names)
-    cache.put({ curl: `http://h/${name}`, content: `<title>${name}</title><p>Words.` });
-  return cache;
-}
-const storeOf = (cache: TestCache) =>
-  String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
+const newCache = cachesOfFile();
 const lccq = (cache: TestCache, ...args: string[]) => lccqSays(cache, args).stdout;
-const curls = (text: string) => [...text.matchAll(/"curl":"http:\/\/h\/([^"]*)"/g)].map(([, name]) => name);
 
 describe('a poll of the change feed', () => {
   it('has the lines of lccq byte by byte, and one last line, its cursor', async t => {
@@ -43,7 +32,7 @@ describe('a poll of the change feed', () => {
       ['?with=chunks&fields=pid', '--format=chunks', '--fields=pid'],
       ['?deleted=only', '--format=jsonl', '--deleted'],
       ['?deleted=no', '--format=jsonl', '--no-deleted'],
-      [`?cursor=${storeOf(cache)}:0`, '--format=jsonl', '--since=2000-01-01'],
+      [`?cursor=${cache.storeId}:0`, '--format=jsonl', '--since=2000-01-01'],
       ['?mime=image/*', '--format=jsonl', '--mime=image/*'],
       ['?pid=1&prefix=http://h/b', '--format=jsonl', '--pid=1', '--prefix=http://h/b'],
     ] as const) {
@@ -52,7 +41,7 @@ describe('a poll of the change feed', () => {
       assert.equal(response.headers['content-type'], 'application/x-ndjson');
       const { lines, cursor, more } = polled(text);
       assert.equal(lines, lccq(cache, ...options), query);
-      assert.deepEqual([cursor, more], [`${storeOf(cache)}:5`, false], query);
+      assert.deepEqual([cursor, more], [`${cache.storeId}:5`, false], query);
     }
   });
 
@@ -62,12 +51,9 @@ describe('a poll of the change feed', () => {
     const { port } = await feedsOf(t, cache);
     const first = polled((await read(port, '?limit=2&pid=1')).text);
     assert.deepEqual([curls(first.lines), first.more], [['a', 'b'], true]);
-    assert.equal(first.cursor, `${storeOf(cache)}:2:4`, 'everything is read for the first time');
+    assert.equal(first.cursor, `${cache.storeId}:2:4`, 'everything is read for the first time');
     const second = polled((await read(port, `?limit=1&pid=1&cursor=${first.cursor}`)).text);
-    assert.deepEqual(
-      [curls(second.lines), second.more, second.cursor],
-      [['c'], false, `${storeOf(cache)}:4`],
-    );
+    assert.deepEqual([curls(second.lines), second.more, second.cursor], [['c'], false, `${cache.storeId}:4`]);
     const third = polled((await read(port, `?cursor=${second.cursor}`)).text);
     assert.deepEqual([third.lines, third.more, third.cursor], ['', false, second.cursor]);
   });
@@ -98,7 +84,7 @@ describe('a poll of the change feed', () => {
     const reader = await waiting;
     const { lines, cursor } = polled(await reader.until(/"more"/));
     assert.ok(performance.now() - committedMs < 1000, 'within a second of its commit');
-    assert.deepEqual([curls(lines), cursor], [['a'], `${storeOf(cache)}:3`]);
+    assert.deepEqual([curls(lines), cursor], [['a'], `${cache.storeId}:3`]);
     assert.match(lines, /"op":"delete"/);
   });
 
@@ -118,7 +104,7 @@ describe('a poll of the change feed', () => {
       await reader.over;
       return reader;
     });
-    assert.deepEqual(polled(text), { lines: '', cursor: `${storeOf(cache)}:2`, more: false });
+    assert.deepEqual(polled(text), { lines: '', cursor: `${cache.storeId}:2`, more: false });
   });
 
   it('is compressed for those that take it', async t => {
@@ -167,7 +153,7 @@ describe('a stream of the change feed', () => {
     );
     assert.deepEqual(
       events.map(({ id }) => id),
-      [1, 2, 3].map(seq => `${storeOf(cache)}:${seq}`),
+      [1, 2, 3].map(seq => `${cache.storeId}:${seq}`),
     );
     reader.leave();
     const again = await reading(port, '?cursor=now', { ...EVENTS, 'last-event-id': events[1]?.id ?? '' });
@@ -200,7 +186,7 @@ describe('a stream of the change feed', () => {
       return clock.monotonicMs() > 41_000;
     });
     await reader.over;
-    assert.deepEqual(reader.text, `:\nid: ${storeOf(cache)}:2\n\n:\n\n`);
+    assert.deepEqual(reader.text, `:\nid: ${cache.storeId}:2\n\n:\n\n`);
     assert.equal(reader.response.complete, true, 'its end is no cut');
   });
 
@@ -279,7 +265,7 @@ describe('the change feed', () => {
     const { port, door, bugs } = await feedsOf(t, cache);
     const live = await reading(port, '', EVENTS);
     await live.until(/h\/a/);
-    const poll = reading(port, `?cursor=${storeOf(cache)}:1&wait=60`);
+    const poll = reading(port, `?cursor=${cache.storeId}:1&wait=60`);
     await until('both wait', () => door.count === 2);
     other.db.pragma('wal_checkpoint(TRUNCATE)');
     other.db.close();

@@ -1,22 +1,10 @@
 /** What GET /changes refuses, in the process of the test. */
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
-import { TestCache } from '../../support/cache.js';
+import { describe, it } from 'node:test';
 import { ManualClock } from '../../support/manual-clock.js';
-import { EVENTS, feedsOf, read, reading } from './support.js';
+import { cachesOfFile, curls, EVENTS, feedsOf, read, reading } from './support.js';
 
-const caches: TestCache[] = [];
-after(() => caches.forEach(cache => cache.close()));
-function newCache(...names: string[]): TestCache {
-  const cache = new TestCache();
-  caches.push(cache);
-  for (const name of names)
-    cache.put({ curl: `http://h/${name}`, content: `<title>${name}</title><p>Words.` });
-  return cache;
-}
-const storeOf = (cache: TestCache) =>
-  String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
-const curls = (text: string) => [...text.matchAll(/"curl":"http:\/\/h\/([^"]*)"/g)].map(([, name]) => name);
+const newCache = cachesOfFile();
 const refusalOf = (text: string) => JSON.parse(text) as { code: number; what: string; do: string };
 
 describe('the change feed refuses', () => {
@@ -25,7 +13,7 @@ describe('the change feed refuses', () => {
     cache.remove('http://h/a');
     cache.forgetDeletions();
     const { port } = await feedsOf(t, cache);
-    const store = storeOf(cache);
+    const store = cache.storeId;
     for (const [cursor, why] of [
       ['00000000-0000-0000-0000-000000000000:1', /another store/],
       [`${store}:99`, /ahead of the store/],

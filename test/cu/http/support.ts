@@ -1,6 +1,7 @@
 /** A change feed in the process of its test, and readers of it. */
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { ChangesDoor } from '../../../src/cu/http/door.js';
 import { SharedCache } from '../../../src/cu/server/cache.js';
 import { cuOptions } from '../../../src/cu/server/options.js';
@@ -10,10 +11,27 @@ import { systemClock, type Clock } from '../../../src/lib/clock.js';
 import { parseEndpoint } from '../../../src/lib/endpoint.js';
 import { LoginBackoff } from '../../../src/lib/login-backoff.js';
 import { silentLog } from '../../../src/lib/log.js';
-import type { TestCache } from '../../support/cache.js';
+import { TestCache } from '../../support/cache.js';
 import type { Overrides } from '../../support/settings.js';
 import { within } from '../../support/until.js';
 import { ground } from '../../web/support.js';
+
+/** Makes caches with pages of these names; they are closed when the test file that asks for it ends. */
+export function cachesOfFile(): (...names: string[]) => TestCache {
+  const caches: TestCache[] = [];
+  after(() => caches.forEach(cache => cache.close()));
+  return (...names) => {
+    const cache = new TestCache();
+    caches.push(cache);
+    for (const name of names)
+      cache.put({ curl: `http://h/${name}`, content: `<title>${name}</title><p>Words.` });
+    return cache;
+  };
+}
+
+/** Names of the pages of these lines. */
+export const curls = (text: string) =>
+  [...text.matchAll(/"curl":"http:\/\/h\/([^"]*)"/g)].map(([, name]) => name);
 
 export interface Feeds {
   door: ChangesDoor;
