@@ -16,6 +16,7 @@ import { lccqSays } from '../support/lccq.js';
 import { isLong, longIt } from '../support/long.js';
 import { readProjectFile } from '../support/tree.js';
 import { until, within } from '../support/until.js';
+import { Authority } from '../fetch/authority.js';
 import { eventsIn, polled } from '../cu/http/support.js';
 
 const run = promisify(execFile);
@@ -161,15 +162,13 @@ describe('the change feed of a real lccd-cu', () => {
         const rows = whole.split(/(?<=\n)/).filter(line => line.startsWith('{"op"'));
         lines += rows.join('');
         const seq = /"seq":(\d+)/.exec(rows.at(-1) ?? '')?.[1];
-        const [store = storeOf(), , began = String(highWater())] = cursor === '' ? [] : cursor.split(':');
+        const [store = cache.storeId, , began = String(highWater())] = cursor === '' ? [] : cursor.split(':');
         if (seq !== undefined) cursor = `${store}:${seq}:${began}`;
       }
     } finally {
       cutter.close();
     }
   }
-  const storeOf = () =>
-    String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
   const highWater = () =>
     Number(cache.db.prepare("SELECT value FROM counter WHERE name = 'seq'").pluck().get());
 
@@ -331,28 +330,18 @@ describe('the change feed of a real lccd-cu', () => {
 
   it('is read over TLS, compressed, by a socket, and below its address', async () => {
     await daemon.stop();
-    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
-    const made = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost`;
-    const words = [
-      ...made.split(' '),
-      '-addext',
-      'subjectAltName=DNS:localhost',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-    ];
-    await run('openssl', words);
+    const authority = new Authority();
+    const { keyFile, certFile } = authority.issue();
     const http = join(cache.home, 'http.sock');
-    const toml = `[net]\ntls_cert = "${cert}"\ntls_key = "${key}"\n[cu]\nurl = "https://localhost/feed"\n`;
+    const toml = `[net]\ntls_cert = "${certFile}"\ntls_key = "${keyFile}"\n[cu]\nurl = "https://localhost/feed"\n`;
     daemon = await startCu(cache, toml, '--http-listen=tls:127.0.0.1:0', `--http-listen=unix:${http}`);
     const { http_listens: listens } = await statusOf(cache.home, 'lccd-cu');
     const port = /:(\d+)$/.exec(String((listens as string[])[0]))?.[1];
     cache.put({ curl: 'http://h/a' });
     const lines = lccq('--format=jsonl');
     for (const args of [
-      ['--cacert', cert, `https://localhost:${port}/feed/changes`],
-      ['--cacert', cert, '--compressed', `https://localhost:${port}/changes`],
+      ['--cacert', authority.caFile, `https://localhost:${port}/feed/changes`],
+      ['--cacert', authority.caFile, '--compressed', `https://localhost:${port}/changes`],
       ['--unix-socket', http, 'http://h/changes'],
     ])
       assert.equal(polled((await curl(...args)).text).lines, lines, args.join(' '));

@@ -11,6 +11,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { FORMAT_NAMES } from '../../src/cu/formats/index.js';
+import { Authority } from '../fetch/authority.js';
 import { TestCache } from '../support/cache.js';
 import { administer, startCu, type CuDaemon } from '../support/cu.js';
 import { Cutter } from '../support/cutter.js';
@@ -125,19 +126,9 @@ describe('lccq --from', () => {
 
   it('does so over TCP and over TLS, as a reader', async () => {
     await daemon.stop();
-    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
-    const made = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost`;
-    const words = [
-      ...made.split(' '),
-      '-addext',
-      'subjectAltName=DNS:localhost',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-    ];
-    execFileSync('openssl', words, { stdio: 'ignore' });
-    const toml = `[net]\ntls_cert = "${cert}"\ntls_key = "${key}"\n`;
+    const authority = new Authority();
+    const { keyFile, certFile } = authority.issue();
+    const toml = `[net]\ntls_cert = "${certFile}"\ntls_key = "${keyFile}"\n`;
     daemon = await startCu(cache, toml, '--listen=tls:127.0.0.1:0');
     const tlsPort = /"endpoint":"tls:127\.0\.0\.1:(\d+)"/.exec(daemon.log)?.[1];
     const pwdfile = join(dir, 'password');
@@ -146,7 +137,7 @@ describe('lccq --from', () => {
     fill();
     for (const args of [['--format=jsonl', '--content'], ['--format=tar'], []]) {
       both([`--from=127.0.0.1:${daemon.port}`, ...login], args);
-      both([`--from=tls:localhost:${tlsPort}`, `--cafile=${cert}`, ...login], args);
+      both([`--from=tls:localhost:${tlsPort}`, `--cafile=${authority.caFile}`, ...login], args);
     }
     const said = (...args: string[]) => {
       const { status, stderr } = lccqSays(cache, args);

@@ -22,12 +22,16 @@ export class Authority {
 
   /** Its own certificate, for an engine that is to trust it. */
   get ca(): string {
-    return readFileSync(join(this.#dir, 'ca.pem'), 'latin1');
+    return readFileSync(this.caFile, 'latin1');
+  }
+
+  get caFile(): string {
+    return join(this.#dir, 'ca.pem');
   }
 
   /** Makes a process started with it trust this authority. */
   get env(): NodeJS.ProcessEnv {
-    return { NODE_EXTRA_CA_CERTS: join(this.#dir, 'ca.pem') };
+    return { NODE_EXTRA_CA_CERTS: this.caFile };
   }
 
   /** A certificate of this authority; one of -1 days has expired. */
