@@ -151,7 +151,7 @@ const status =
     void response.writeHead(code, headers).end();
 
 describe('a receiver', () => {
-  it('is called until it takes it, ever later, always with the same id, each try signed anew', async t => {
+  it('gets each POST again until it takes it, after ever longer waits, with one id and a new signature', async t => {
     const { heard, failures, deliver, secrets } = await called(t, [
       status(500),
       status(302, { location: 'http://127.0.0.1:1/' }),
