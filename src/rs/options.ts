@@ -34,6 +34,11 @@ const ASK_TIMEOUT_MS = 3 * SECOND;
 /** A limit that no setting has. */
 const fixed = (most: number) => ({ most, text: String(most) });
 
+/** A page below rs.url, which may end with a slash or not. */
+export function urlBelow(url: string, path: string): string {
+  return `${url.replace(/\/$/, '')}/${path}`;
+}
+
 export function rsOptions({ home, settings }: Pick<Services, 'home' | 'settings'>) {
   const { rs, bot, uns, qm } = settings;
   const limit = (key: NumberKey) => ({ most: valueOf(settings, key), text: limitIn(settings, key) });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Services } from '../../daemon/types.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { RsOptions } from '../options.js';
+import { urlBelow, type RsOptions } from '../options.js';
 import type { PushTarget } from '../push/targets.js';
 import { FeedBook } from './book.js';
 import { HubClient, hubKey } from './hub.js';
@@ -30,7 +30,7 @@ export function feedsOf(
   const key = hubKey(join(home.rs, 'websub.key'));
   const reader = new FeedThread(clock);
   const asked = { db, site: { clock, userAgent, allowAddresses }, ports };
-  const callbacks = `${options.url.replace(/\/$/, '')}/websub/`;
+  const callbacks = urlBelow(options.url, 'websub/');
   const hubs = new HubClient({ ...asked, nowMs, key, callbacks });
   const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, targetOf, pushed, fail });
   const book = new FeedBook({ db, nowMs, options, changed: () => polling.stir() });

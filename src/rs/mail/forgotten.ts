@@ -15,6 +15,7 @@ import { Limits } from '../limits.js';
 import { RsRequestRefused } from '../refusal.js';
 import { resetLetter } from './letters.js';
 import { hashOf, type Mailing } from './mailing.js';
+import { urlBelow } from '../options.js';
 import type { MailOptions } from './options.js';
 
 const TOKEN_BYTES = 20;
@@ -182,7 +183,7 @@ export class ForgottenPasswords {
     const links = pids.map(pid => {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       addresses.link(hashOf(token), pid, endsMs, generations.get(pid) ?? null);
-      return { pid, url: `${options.url.replace(/\/$/, '')}/reset/${token}` };
+      return { pid, url: urlBelow(options.url, `reset/${token}`) };
     });
     mailing.queue('reset', null, address, network, resetLetter(links, endsMs, nowMs, options));
   }

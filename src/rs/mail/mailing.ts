@@ -14,6 +14,7 @@ import { step } from '../../lib/steps.js';
 import { Limits } from '../limits.js';
 import { RsRequestRefused } from '../refusal.js';
 import { changesLetter, confirmLetter, pairLetter } from './letters.js';
+import { urlBelow } from '../options.js';
 import type { MailOptions } from './options.js';
 
 const TOKEN_BYTES = 20;
@@ -255,7 +256,7 @@ export class Mailing {
   }
 
   #urlOf(path: string): string {
-    return `${this.#options.url.replace(/\/$/, '')}/${path}`;
+    return urlBelow(this.#options.url, path);
   }
 
   #note(event: string, registration: number, pid: number | null, detail: string): void {

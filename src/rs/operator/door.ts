@@ -6,7 +6,7 @@ import { isPassing, messageOf } from '../../lib/errors.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import type { NodeBindings } from '../api.js';
 import { healthz, type Health } from '../health.js';
-import type { RsOptions } from '../options.js';
+import { urlBelow, type RsOptions } from '../options.js';
 import type { WebSessions } from '../sessions.js';
 import type { Transitions } from '../transitions.js';
 import { operatorApiOf } from './api.js';
@@ -70,7 +70,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
   });
   const pages = operatorPages({
     url,
-    register: options.mode === 'closed' ? '' : `${options.url.replace(/\/$/, '')}/register`,
+    register: options.mode === 'closed' ? '' : urlBelow(options.url, 'register'),
     sessions,
     logins,
     views,

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
-import type { RsOptions } from '../options.js';
+import { urlBelow, type RsOptions } from '../options.js';
 import type { PushView } from '../push/shown.js';
 import type { Markup, PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
@@ -106,7 +106,7 @@ export function mePages(all: MeOptions) {
   });
   pages.get('/pushes', c => {
     const { provider } = c.var;
-    const at = `${options.url.replace(/\/$/, '')}/indexnow`;
+    const at = urlBelow(options.url, 'indexnow');
     return show(
       c,
       '/me/pushes',

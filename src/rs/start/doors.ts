@@ -14,7 +14,7 @@ import { IndexNowDoor, MAX_BODY_BYTES } from '../indexnow/door.js';
 import { IndexNowIntake } from '../indexnow/intake.js';
 import { listenerOf } from '../listener.js';
 import { operatorDoor } from '../operator/door.js';
-import type { RsOptions } from '../options.js';
+import { urlBelow, type RsOptions } from '../options.js';
 import { pagesOf } from '../pages/pages.js';
 import { pushView } from '../push/shown.js';
 import { RefusedRequests, withoutCapability } from '../refused-requests.js';
@@ -58,7 +58,7 @@ export async function openDoors(
     keys: core.keys,
     refusals: core.refusals,
     demandRoom: () => registrar.demandRoom('pushes'),
-    registerUrl: `${options.url.replace(/\/$/, '')}/register`,
+    registerUrl: urlBelow(options.url, 'register'),
     stir: () => core.push.stir(),
   });
   const { proxies } = options;
