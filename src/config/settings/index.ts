@@ -11,6 +11,7 @@ import { formatAmount } from '../amounts.js';
 import { BM } from './bm.js';
 import { BOT } from './bot.js';
 import { CLEAR } from './clear.js';
+import { CLUSTER } from './cluster.js';
 import { CONVERT } from './convert.js';
 import { CP } from './cp.js';
 import { CU } from './cu.js';
@@ -23,6 +24,7 @@ import { QM } from './qm.js';
 import type { SettingRow } from './rows.js';
 import { RS } from './rs.js';
 import { SPIDER } from './spider.js';
+import { STORE } from './store.js';
 import { UNS } from './uns.js';
 import { WEB } from './web.js';
 import { WIRE } from './wire.js';
@@ -36,6 +38,8 @@ export const SETTINGS = {
   ...NET,
   ...WIRE,
   ...WEB,
+  ...STORE,
+  ...CLUSTER,
   ...UNS,
   ...QM,
   ...CU,
