@@ -2,18 +2,13 @@
  * A kept home (lcc-cluster(7)): before a daemon or a command tells anybody of what it has committed, the
  * pages are in the engine. Without `store.url` all of this is open at once.
  */
+import type { KeptName } from '../config/kept.js';
 
-/** Names of the databases that are kept. */
-export type KeptDatabase = 'lcc' | 'rs' | 'clear';
-
-/** How the home stands, as the keeper says. */
-export type Lease =
-  | {
-      state: 'owner';
-      epoch: number;
-      /** Surely held until then, in the milliseconds of the daemon's clock. */ untilMs: number;
-    }
-  | { state: 'standby'; /** Name of the machine that has it; '' for none. */ owner: string };
+/**
+ * How the home stands, as the keeper says. `untilMs`: surely held until then, by the daemon's clock. `owner`:
+ * name of the machine that has it, '' for none.
+ */
+export type Lease = { state: 'owner'; epoch: number; untilMs: number } | { state: 'standby'; owner: string };
 
 /** The gate of a daemon. */
 export interface Kept {
@@ -21,10 +16,10 @@ export interface Kept {
   readonly isKept: boolean;
   /**
    * Resolves when all that this process has committed so far is in the engine; waits for as long as that takes.
-   * @throws LccError `try.later` when this machine does not own the home any more: what was committed will
-   * not be there, and must not be told
+   * @throws LccError `try.later` when this machine owns the home no more: what was committed will not be
+   * there, and must not be told
    */
-  shipped(name: KeptDatabase): Promise<void>;
+  shipped(name: KeptName): Promise<void>;
   /** As last told; undefined without an engine, or before the keeper has said anything. */
   readonly lease: Lease | undefined;
   /** Calls `changed` with each change of the lease, and once at first if there is one. @returns ends that */

@@ -1,4 +1,4 @@
-/** `[store]`: the engine that has the databases of this LCC before anything is acknowledged; none by default. */
+/** `[store]`: the engine that has the databases before anything is acknowledged; none by default. */
 import { flag, text, type Section } from './rows.js';
 
 export const STORE = {

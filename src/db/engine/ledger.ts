@@ -8,9 +8,7 @@
  * so none throws for a lost connection. What comes out of the engine is not checked here.
  */
 
-/** Databases that are kept, and their files below the home. */
-export const KEPT = { lcc: 'lcc.db', rs: 'rs/rs.db', clear: 'clear/clear.db' } as const;
-export type KeptName = keyof typeof KEPT;
+import type { KeptName } from '../../config/kept.js';
 
 /** Row `file` of the engine. */
 export interface FileState {
