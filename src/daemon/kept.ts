@@ -15,7 +15,7 @@ export interface Kept {
   /** False without an engine. */
   readonly isKept: boolean;
   /**
-   * Resolves when all that this process has committed so far is in the engine; waits for as long as that takes.
+   * Resolves when all that this process has committed so far is in the engine, however long that takes.
    * @throws LccError `try.later` when this machine owns the home no more: what was committed will not be
    * there, and must not be told
    */
