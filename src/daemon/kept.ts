@@ -3,6 +3,8 @@
  * pages are in the engine. Without `store.url` all of this is open at once.
  */
 import type { KeptName } from '../config/kept.js';
+import { within, type Clock } from '../lib/clock.js';
+import { LccError } from '../lib/errors.js';
 
 /**
  * How the home stands, as the keeper says. `untilMs`: surely held until then, by the daemon's clock. `owner`:
@@ -35,3 +37,19 @@ export const OPEN_GATE: Kept = {
   watch: () => () => undefined,
   close: () => undefined,
 };
+
+/** The same, for a time. @throws LccError `try.later` after `limitMs`, too; what was asked goes on */
+export async function shippedWithin(
+  kept: Kept,
+  name: KeptName,
+  clock: Clock,
+  limitMs: number,
+): Promise<void> {
+  if (!kept.isKept) return;
+  const isShipped = kept.shipped(name).then(() => true);
+  if ((await within(clock, isShipped, limitMs)) === true) return;
+  throw new LccError(
+    'try.later',
+    `the engine has not taken what is committed within ${limitMs / 1000} s; lcckeep status says why`,
+  );
+}

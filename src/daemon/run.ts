@@ -18,7 +18,9 @@ import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
 import { boundReadAhead, listenOn } from './listeners.js';
 import type { Certified } from './machines.js';
+import type { Kept } from './kept.js';
 import { logLevelOf } from './log-level.js';
+import { openKept } from './open-kept.js';
 import { keepConnected, type ConnectContext } from './reconnect.js';
 import { bounded, boundOf, placesOf, type Places } from './places.js';
 import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
@@ -184,7 +186,9 @@ function servicesOf(
     reloads.add(action);
     return () => void reloads.delete(action);
   };
+  let kept: Kept | undefined;
   const services: Services = {
+    kept: () => (kept ??= openKept(services)),
     home,
     settings,
     log,

@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import type { ExitStatus, LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import type { Kept } from './kept.js';
 
 /** A connection of any kind (TCP, TLS, Unix); TLS ones are handed over after the handshake. */
 export interface Connection {
@@ -78,6 +79,9 @@ export interface Services {
    * @param role of the other side, for the log
    */
   connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string): Peer;
+  /** The gate, asked before anything is told of what was committed: one of a daemon, opened when it is first
+   * wanted; a daemon that has it ends when this machine owns the home no more. */
+  kept(): Kept;
   /** Answers `status` under another name, too: of what has one where it is a process of its own. */
   answerAs(name: string, running: Pick<Running, 'status'>): Promise<{ close(): Promise<void> }>;
   /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all

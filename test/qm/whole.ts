@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
+import { OPEN_GATE } from '../../src/daemon/kept.js';
 import type { Running, Services } from '../../src/daemon/types.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -53,6 +54,7 @@ export class Whole {
       clock: this.clock,
       told: new AbortController().signal,
       connect: () => assert.fail('it connects to nobody'),
+      kept: () => OPEN_GATE,
       answerAs: () => assert.fail('it has no other name'),
       fail: error => assert.fail(String(error)),
       async listen(endpoint, onConnection) {

@@ -1,0 +1,111 @@
+/** The gate, as a daemon and as a command has it. */
+import { connect } from 'node:net';
+import type { KeptName } from '../config/kept.js';
+import type { Config } from '../config/types.js';
+import { within, type Clock } from '../lib/clock.js';
+import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { silentLog } from '../lib/log.js';
+import { KeeperLink, keeperAt, ownedBy } from './keeper-link.js';
+import { OPEN_GATE, shippedWithin, type Kept, type Lease } from './kept.js';
+import { keepConnected } from './reconnect.js';
+import type { Services } from './types.js';
+
+/** A keeper that listens says at once how the lease stands. */
+const LEASE_TIMEOUT_MS = 5000;
+/** Longest wait of a command for the engine to take what it has done. */
+const COMMAND_TIMEOUT_MS = 60_000;
+
+/** The gate of a daemon, which ends when this machine owns the home no more. */
+export function openKept(services: Services): Kept {
+  const { home, settings, clock, log } = services;
+  if (settings.store.url === '') return OPEN_GATE;
+  const link = new KeeperLink({
+    connect: onConnect => services.connect(keeperAt(home.run), onConnect, 'keeper'),
+    clock,
+    log,
+  });
+  link.watch(lease => {
+    if (lease.state === 'standby') services.fail(new LccError('try.later', ownedBy(lease.owner)));
+  });
+  return link;
+}
+
+/**
+ * The gate of a command; it keeps the process alive until it is closed.
+ * @throws LccError `try.later` where no keeper runs, or another machine owns the home
+ */
+export async function keptOf({ home, settings }: Config, clock: Clock): Promise<Kept> {
+  if (settings.store.url === '') return OPEN_GATE;
+  const endpoint = keeperAt(home.run);
+  await reach(endpoint.path);
+  const context = { net: settings.net, clock, log: silentLog, servers: new Map(), role: 'keeper' };
+  const link = new KeeperLink({
+    connect(onConnect) {
+      const alive = setInterval(() => undefined, 2 ** 30);
+      const peer = keepConnected(endpoint, context, onConnect);
+      return {
+        get connected() {
+          return peer.connected;
+        },
+        close() {
+          clearInterval(alive);
+          peer.close();
+        },
+      };
+    },
+    clock,
+    log: silentLog,
+  });
+  const told = new Promise<Lease>(resolve => void link.watch(resolve));
+  const lease = await within(clock, told, LEASE_TIMEOUT_MS);
+  if (lease?.state === 'owner') return link;
+  link.close();
+  throw new LccError(
+    'try.later',
+    lease === undefined
+      ? `${endpoint.path}: lccd-keep does not answer; its log says why`
+      : ownedBy(lease.owner),
+  );
+}
+
+/**
+ * Work of a command that writes a database of the home: none of it where this machine cannot have it kept,
+ * and done when it is in the engine.
+ * @throws LccError as `keptOf`; `try.later` when the engine has not taken it in time
+ */
+export async function keptWork<T>(
+  config: Config,
+  clock: Clock,
+  name: KeptName,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const kept = await keptOf(config, clock);
+  try {
+    const done = await work();
+    await shippedWithin(kept, name, clock, COMMAND_TIMEOUT_MS);
+    return done;
+  } finally {
+    kept.close();
+  }
+}
+
+/** @throws LccError when nobody listens there */
+function reach(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => resolve(void socket.destroy()));
+    socket.on('error', error => {
+      const errno = errnoOf(error);
+      reject(
+        errno === 'EACCES'
+          ? new LccError('peer.unavailable', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error })
+          : new LccError(
+              'try.later',
+              errno === 'ENOENT' || errno === 'ECONNREFUSED'
+                ? `${path}: lccd-keep does not run; start lccd (or clear store.url, if this LCC has no engine any more)`
+                : `${path}: ${messageOf(error)}`,
+              { cause: error },
+            ),
+      );
+    });
+  });
+}
