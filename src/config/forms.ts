@@ -3,6 +3,9 @@ import { parseEndpoint } from '../lib/endpoint.js';
 import { readMailAddress } from '../lib/mail-address.js';
 import { parseNetwork } from '../lib/network.js';
 
+/** The last port that four more follow. */
+const MAX_FIRST_PORT = 65_531;
+
 /** Form of a text, or of every text of a list, and the words for it. */
 export interface Form {
   accepts: (text: string) => boolean;
@@ -13,6 +16,14 @@ export interface Form {
 export const NAME: Form = {
   accepts: text => /^(?!\.+$)[\w.-]{1,64}$/.test(text),
   says: 'use letters, digits, dots, dashes; at most 64',
+};
+
+/** A machine by its name for others, or its address. */
+export const MACHINE: Form = {
+  accepts: text =>
+    /^(?:\[[0-9A-Fa-f:.]+\]|(?!\d+$)[\w.-]{1,255})(?::\d{1,5})?$/.test(text) &&
+    Number(/:(\d+)$/.exec(text)?.[1] ?? 1) <= MAX_FIRST_PORT,
+  says: `write a host, such as h1.example.org, or host:port, of which five ports are used (to ${MAX_FIRST_PORT})`,
 };
 
 export const MIMETYPES: Form = {

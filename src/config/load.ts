@@ -5,6 +5,7 @@ import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, reasonOf } from '../lib/errors.js';
 import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
+import { KEPT_DEFAULTS } from './kept.js';
 import { checkTogether } from './agreeing-settings.js';
 import {
   SETTINGS,
@@ -61,8 +62,9 @@ export function loadConfig(sources: ConfigSources): Config {
       replaced.push({ key: known, value: before.value });
     values.set(known, { value, origin: 'command line' });
   }
+  const defaults = (values.get('store.url')?.value ?? '') === '' ? {} : KEPT_DEFAULTS;
   const get = <K extends SettingKey>(key: K) =>
-    (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>;
+    (values.get(key)?.value ?? defaults[key] ?? SETTINGS[key].default) as SettingValue<K>;
   const settings = sectionsOf(get);
   const config: Config = {
     home: settings.lccd.store === '' ? home : { ...home, store: settings.lccd.store },

@@ -3,6 +3,7 @@
  * order all are asked what they do. Which kind a name is of: there may be several of a kind, `lccd-uns` and
  * `lccd-uns-west`.
  */
+import { doorOf, otherMachines, ownDoors, type MachineDoor } from '../config/cluster.js';
 import type { Settings } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
@@ -27,16 +28,22 @@ function allowedAddresses({ bot }: Settings): string[] {
   return bot.allowAddresses.map(network => `--allow-address=${network}`);
 }
 
+/** Where other machines of the LCC connect, as options. */
+function doors(option: string, { cluster }: Settings, door: MachineDoor): string[] {
+  return ownDoors(cluster, door).map(endpoint => `--${option}=${formatEndpoint(endpoint)}`);
+}
+
 /** In the order in which they are started: what is connected to comes before what connects. */
 export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-qm',
     phase: 'queue',
-    children: ({ settings: { rs } }, socket) => [
+    children: ({ settings }, socket) => [
       [
         `--listen-uns=${socket('qm-uns.sock')}`,
         `--listen-bm=${socket('qm-bm.sock')}`,
-        ...(rs.listen.length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
+        ...doors('listen-bm', settings, 'managers'),
+        ...(settings.rs.listen.length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
       ],
     ],
   },
@@ -46,7 +53,11 @@ export const KINDS: readonly DaemonKind[] = [
     children: ({ home, settings }, socket) => [
       [
         `--source=${socket('qm-bm.sock')}`,
+        ...otherMachines(settings.cluster).map(
+          machine => `--source=${formatEndpoint(doorOf(machine, 'managers'))}`,
+        ),
         `--listen=${socket('bm.sock')}`,
+        ...doors('listen-content', settings, 'content'),
         `--store=${home.store}`,
         `--machineid=${settings.bm.machineId}`,
         `--bots=${settings.bm.bots}`,
@@ -74,13 +85,14 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-cu',
     phase: 'readers',
-    children: ({ settings: { cu } }) =>
-      cu.listen.length + cu.httpListen.length === 0
+    children: ({ settings }) =>
+      settings.cu.listen.length + settings.cu.httpListen.length + settings.cluster.machines.length === 0
         ? []
         : [
             [
-              ...cu.listen.map(endpoint => `--listen=${endpoint}`),
-              ...cu.httpListen.map(endpoint => `--http-listen=${endpoint}`),
+              ...doors('listen-machines', settings, 'lccq'),
+              ...settings.cu.listen.map(endpoint => `--listen=${endpoint}`),
+              ...settings.cu.httpListen.map(endpoint => `--http-listen=${endpoint}`),
             ],
           ],
   },

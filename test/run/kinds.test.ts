@@ -51,6 +51,39 @@ describe('The kinds of daemons', () => {
     ]);
   });
 
+  it('of several machines listen to the others, and look for the Queue Manager at them', () => {
+    const overrides = {
+      'cluster.machine': 'h2.example.org',
+      'cluster.machines': ['h1.example.org', 'h2.example.org', 'h3.example.org:7000'],
+    };
+    const config = loadConfig({ env: { LCC_HOME: '/nowhere' }, overrides });
+    const optionsOf = (name: string) =>
+      KINDS.find(kind => kind.name === name)?.children(config, file => file)[0];
+    const has = (name: string, ...options: string[]) => {
+      for (const option of options) assert.ok(optionsOf(name)?.includes(option), `${name} ${option}`);
+    };
+    has('lccd-qm', '--listen-bm=qm-bm.sock', '--listen-bm=tls:0.0.0.0:9020');
+    has('lccd-bm', '--listen-content=tls:0.0.0.0:9021');
+    has('lccd-cu', '--listen-machines=tls:0.0.0.0:9022');
+    assert.deepEqual(
+      optionsOf('lccd-bm')?.filter(option => option.startsWith('--source')),
+      ['--source=qm-bm.sock', '--source=tls:h1.example.org:9020', '--source=tls:h3.example.org:7000'],
+    );
+  });
+
+  it('of a machine that is not among the machines are not started', () => {
+    const overrides = { 'cluster.machine': 'h4', 'cluster.machines': ['h1', 'h2'] };
+    const config = loadConfig({ env: { LCC_HOME: '/nowhere' }, overrides });
+    for (const { name, children } of KINDS.filter(kind =>
+      ['lccd-qm', 'lccd-bm', 'lccd-cu'].includes(kind.name),
+    ))
+      assert.throws(
+        () => children(config, file => file),
+        /cluster\.machines does not have this machine, "h4"/,
+        name,
+      );
+  });
+
   it('that ask sites for anything are told which networks are permitted', () => {
     const overrides = { 'bot.allow_addresses': ['10.0.0.0/8', '::1'], 'rs.listen': ['127.0.0.1:0'] };
     const config = loadConfig({ env: { LCC_HOME: '/nowhere' }, overrides });

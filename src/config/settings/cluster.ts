@@ -1,9 +1,17 @@
 /** `[cluster]`: the machines of an LCC whose home outlives any of them (lcc-cluster(7)). */
+import { MACHINE } from '../forms.js';
 import { count, list, ms, text, type Section } from './rows.js';
 
 export const CLUSTER = {
-  'cluster.machine': text('', 'name of this machine, unique among them; default: the name of the host'),
-  'cluster.machines': list([], 'names of all machines, by which they reach each other'),
+  'cluster.machine': text(
+    '',
+    'name of this machine, as cluster.machines has it; default: the name of the host',
+  ),
+  'cluster.machines': list(
+    [],
+    'all machines by the names of their certificates, host or host:port; the same list on each',
+    MACHINE,
+  ),
   'cluster.shard': count(0, 0, 899, 'number of this home among those of one LCC'),
   'cluster.beat_ms': ms(500, 50, 60_000, 'how often the owner of the home says that it is alive'),
   'cluster.lease_ms': ms(3000, 500, 600_000, 'silence after which another machine takes the home over'),

@@ -16,7 +16,7 @@ export const WIRE = {
     15 * SECOND,
     100,
     HOUR,
-    'a Bot Manager, and a robot, is pinged this often; silent for three times this it is given up',
+    'a Bot Manager, and a robot, is pinged this often; silent for three times this it is given up (1s with store.url)',
   ),
   'wire.max_controls': count(100, 1, 60_000, 'connections to the control socket of a daemon at a time'),
 } as const satisfies Section<'wire'>;
