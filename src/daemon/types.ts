@@ -76,9 +76,14 @@ export interface Services {
   ): Promise<Listener>;
   /**
    * `onConnect` runs for every new connection; when its socket closes the skeleton connects again.
+   * @param endpoint of several the next is tried where one is away
    * @param role of the other side, for the log
    */
-  connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string): Peer;
+  connect(
+    endpoint: Endpoint | readonly Endpoint[],
+    onConnect: (connection: Connection) => void,
+    role: string,
+  ): Peer;
   /** The gate, asked before anything is told of what was committed: one of a daemon, opened when it is first
    * wanted; a daemon that has it ends when this machine owns the home no more. */
   kept(): Kept;

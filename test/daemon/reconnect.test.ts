@@ -163,3 +163,52 @@ describe('the connections to one server', () => {
     await until('peers have said so', () => lines.some(line => line.startsWith('error cannot connect')));
   });
 });
+
+describe('a connection that may go to several places', () => {
+  const places = () =>
+    ['gone.sock', 'qm.sock'].map(name => ({ kind: 'unix', path: join(home, name) }) as const);
+
+  it('goes to the next within half a second where one is away, and to the first again after a good one', async () => {
+    await listen();
+    const clock = new ManualClock();
+    const { lines, context } = contextOf();
+    let accepted = 0;
+    server.on('connection', () => accepted++);
+    const peer = keepConnected(places(), { ...context, clock }, ({ socket }) => socket.resume());
+    peers.push(peer);
+    await until('the first was tried', () => clock.nextMs() !== undefined);
+    clock.advance(500);
+    await until('the second is connected to', () => peer.connected && accepted === 1);
+    assert.deepEqual(lines, ['info connected']);
+    clock.advance(2000);
+
+    const first = createServer(socket => void sockets.add(socket.resume()));
+    first.listen(join(home, 'gone.sock'));
+    await once(first, 'listening');
+    const [connection] = sockets;
+    connection?.destroy();
+    await until('the loss is seen', () => !peer.connected);
+    clock.advance(500);
+    await until('the first is connected to', () => peer.connected);
+    assert.equal(accepted, 1, 'one connection at a time');
+    first.close();
+  });
+
+  it('does not wait long for a place that says nothing', async () => {
+    // A queue that is full: who connects waits for ever.
+    const full = createServer();
+    full.listen({ host: '127.0.0.1', port: 0, backlog: 1 });
+    await once(full, 'listening');
+    const { port } = full.address() as AddressInfo;
+    await listen();
+    const { context } = contextOf();
+    const mute = { kind: 'tls', host: '127.0.0.1', port } as const;
+    const peer = keepConnected([mute, { kind: 'unix', path: path() }], context, ({ socket }) =>
+      socket.resume(),
+    );
+    peers.push(peer);
+    full.on('connection', socket => void sockets.add(socket));
+    await until('the other is connected to', () => peer.connected);
+    full.close();
+  });
+});
