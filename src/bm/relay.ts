@@ -70,6 +70,9 @@ export class Relay {
       this.#lost(task, begun),
     );
     this.#upstream = new Upstream(options, {
+      newEpoch: epoch => {
+        for (const { peer } of this.#branches.keys()) peer.greet(epoch);
+      },
       fetch: (source, request) => this.#request(source, request),
       recall: (source, lane, begun) => {
         this.#stops.recalled(lane);
@@ -176,6 +179,7 @@ export class Relay {
     branch.offer(offer.slots);
     if (this.#branches.has(branch)) this.#distributor.pump();
     else {
+      branch.peer.greet(this.#upstream.epoch);
       this.#log.info(offer.relays ? 'relay connected' : 'Bot Manager connected', {
         peer: where,
         slots: offer.slots,

@@ -10,6 +10,8 @@ import { SourcePeer, type Offer } from '../wire/qm-bm.js';
 import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
 
 interface UpstreamHandlers {
+  /** A later owner of the home asks from now on. */
+  newEpoch?(epoch: number): void;
   /** @param source the number of the connection, never used again */
   fetch(source: number, request: FetchRequest): void;
   recall(source: number, lane: string, begun: boolean): void;
@@ -45,6 +47,8 @@ export class Upstream {
   #sources = 0;
   /** The last offer made over this connection, as text to compare with. */
   #offered = '';
+  /** The highest that any source has said. In memory alone: docs/design/keeping.md. */
+  #epoch = 0;
   #stopping = false;
   #drained: (() => void) | undefined;
 
@@ -61,6 +65,10 @@ export class Upstream {
    * report. */
   get known(): boolean {
     return this.#source?.peer.heard === true;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
   }
 
   /** True if a request of that connection can still be answered. */
@@ -81,6 +89,7 @@ export class Upstream {
     const peer = new SourcePeer(
       stream,
       {
+        epoch: epoch => this.#heard(epoch, where),
         fetch: request => {
           if (open.has(request.id))
             throw peer.channel.violation(`<fetch id="${request.id}">: that id is being fetched`);
@@ -153,6 +162,18 @@ export class Upstream {
 
   end(): void {
     this.#source?.peer.channel.end();
+  }
+
+  /** @throws LccError `peer.rejected` for an owner after which there was another */
+  #heard(epoch: number, where: string): void {
+    if (epoch < this.#epoch)
+      throw new LccError(
+        'peer.rejected',
+        `${where}: its epoch is ${epoch}, and another machine has owned the home since (${this.#epoch})`,
+      );
+    if (epoch === this.#epoch) return;
+    this.#epoch = epoch;
+    this.#handlers.newEpoch?.(epoch);
   }
 
   #closed(source: Source, reason: LccError | undefined): void {

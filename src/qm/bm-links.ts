@@ -1,4 +1,5 @@
 /** Connections of Bot Managers: their identities and capacities, requests to them, results from them. */
+import type { Kept } from '../daemon/kept.js';
 import type { Connection } from '../daemon/types.js';
 import { nameOf } from '../db/names/naming.js';
 import { messageOf } from '../lib/errors.js';
@@ -17,6 +18,7 @@ export interface BmLinksOptions {
   deletions: Deletions;
   syncPoints: SyncPoints;
   log: Log;
+  kept: Pick<Kept, 'isKept' | 'lease'>;
   /** Why rows of the machine may not point into this store; undefined: they may, and it is remembered as the
    * machine's. */
   refusal(machineId: string, storeId: string): string | undefined;
@@ -64,7 +66,9 @@ export class BmLinks {
   }
 
   accept({ socket, peer: name }: Connection): void {
-    const { dispatcher, deletions, syncPoints, log, link: linkOptions } = this.#options;
+    const { dispatcher, deletions, syncPoints, log, kept, link: linkOptions } = this.#options;
+    // Nobody is served before the keeper has said how the lease stands; peers come again at once.
+    if (kept.isKept && kept.lease?.state !== 'owner') return void socket.destroy();
     const id = ++this.#lastId;
     const peer = new BotManagerPeer(
       socket,
@@ -98,6 +102,7 @@ export class BmLinks {
       { ...linkOptions, where: `bot manager ${name}` },
     );
     const link: Link = { id, peer, name, slots: 0, relays: false, greeted: false, refused: new Set() };
+    peer.greet(kept.lease?.state === 'owner' ? kept.lease.epoch : 0);
   }
 
   stop(): void {

@@ -6,7 +6,8 @@
  *           <lococa:bm … unasked="yes"/>                    all of its robots understand redirects and inline
  *           <fetched id="17" status="ok" … machineid="m1" fileid="ab/cd/1f.0"/>   fetch-messages.ts
  *           <deleted id="19" status="ok"/>  <checked …/>  <synced …/> (upkeep.ts)  <pong/>
- *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>  <recall lane="7"/>
+ *     down: <lococa:qm epoch="7"/>                          first, where others may own the home: its 7th owner
+ *           <fetch id="17" lane="7" url="http://…" roots="http://…" …/>  <recall lane="7"/>
  *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping intervalms="15000"/>
  *           <check …/>  <sync …/> (upkeep.ts)
  *           <refuse machineid="m2">why</refuse>          to a relay: that machine is kept out of this LCC
@@ -35,6 +36,11 @@ import {
 
 /** Handlers of a Bot Manager for what its source says. */
 interface SourceHandlers {
+  /**
+   * First of all; 0 from a source that did not say: nobody else may own its home.
+   * @throws LccError where the source is not to be served
+   */
+  epoch?(epoch: number): void;
   fetch(request: FetchRequest): void;
   /** The urls of the lane that have not begun must be given back. */
   recall(lane: string, begun: boolean): void;
@@ -61,6 +67,8 @@ export interface Offer {
 
 /** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
 export class SourcePeer extends LowerEnd<SourceHandlers> {
+  #isEpochHeard = false;
+
   /**
    * Says who is here and how much can be done at a time; the first message, and again whenever that changes.
    */
@@ -82,7 +90,12 @@ export class SourcePeer extends LowerEnd<SourceHandlers> {
   }
 
   protected message(name: string, attributes: Attributes, text: string): void {
+    if (name === 'qm' || !this.#isEpochHeard)
+      this.handlers.epoch?.(name === 'qm' ? requiredInteger(name, attributes, 'epoch') : 0);
+    this.#isEpochHeard = true;
     switch (name) {
+      case 'qm':
+        return;
       case 'fetch':
         return this.handlers.fetch(readFetch(attributes));
       case 'recall':
@@ -124,6 +137,10 @@ export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
     super(stream, 'bm', handlers, options);
   }
 
+  /** Says which owner of the home asks; 0: nobody else may own it. */
+  greet(epoch: number): void {
+    if (epoch > 0) this.channel.send(`<lococa:qm${formatAttributes({ epoch })}/>\n`);
+  }
   fetch(request: FetchRequest): void {
     this.#parts.asked(request.id, request);
     this.channel.send(formatFetch(request.id, request));

@@ -245,6 +245,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         void new SourcePeer(
           stream,
           {
+            epoch: epoch => event('epoch', epoch),
             fetch: request => event(request),
             recall: lane => event('recall', lane),
             delete: request => event(request),
@@ -256,6 +257,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         );
       });
       assert.deepEqual(events, [
+        ['epoch', 7],
         [PLAIN],
         [RICH],
         [UNASKED],
@@ -333,6 +335,7 @@ describe('what is written', () => {
       { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed() {} },
       options(),
     );
+    peer.greet(7);
     peer.fetch(PLAIN);
     peer.fetch(RICH);
     peer.fetch(UNASKED);

@@ -83,6 +83,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     deletions,
     syncPoints,
     log,
+    kept: services.kept(),
     refusal(machineId, said) {
       const word = readStoreWord(said);
       if (!store.stores.fits(machineId, word.id)) return strangeStore(machineId);
