@@ -4,7 +4,7 @@ import { readersOf } from '../cu/server/options.js';
 import { DEFAULT_HTTP_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { CU_PORT } from '../wire/cu.js';
-import { runAsDaemon } from './daemon.js';
+import { endpointsOf, runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, configOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -24,6 +24,11 @@ export const command: CommandSpec = {
       help: `where GET /changes is answered; may be repeated (cu.http_listen; port ${DEFAULT_HTTP_PORT})`,
       repeat: true,
     },
+    {
+      flags: '--listen-machines <ENDPOINT>',
+      help: 'where other machines of the LCC ask, known by their certificates; may be repeated',
+      repeat: true,
+    },
     CONFIG_OPTION,
     {
       flags: '--add-reader <NAME>',
@@ -38,10 +43,17 @@ export const command: CommandSpec = {
 };
 
 function run(context: CommandContext): Promise<number> | number {
-  const { listen, httpListen, addReader: added, removeReader: removed, listReaders: list } = context.options;
+  const {
+    listen,
+    httpListen,
+    listenMachines,
+    addReader: added,
+    removeReader: removed,
+    listReaders: list,
+  } = context.options;
   const asked = [added, removed, list].filter(value => value !== undefined);
   if (asked.length > 0) {
-    if (asked.length > 1 || (listen ?? httpListen) !== undefined)
+    if (asked.length > 1 || (listen ?? httpListen ?? listenMachines) !== undefined)
       throw new LccError(
         'usage',
         'give one of --add-reader, --remove-reader, --list-readers and nothing else',
@@ -50,7 +62,8 @@ function run(context: CommandContext): Promise<number> | number {
   }
   return runAsDaemon(context, {
     metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES },
-    start: startCu,
+    start: services =>
+      startCu(services, listenMachines === undefined ? [] : endpointsOf(context, 'listenMachines', CU_PORT)),
   });
 }
 

@@ -58,13 +58,13 @@ export class CuServer {
     this.changes = new ChangesDoor({ ...common, clock, log, fail });
   }
 
-  /** A content user has connected. */
-  accept(connection: Connection): void {
+  /** A content user has connected. @param isKnown it need not say who it is */
+  accept(connection: Connection, isKnown = false): void {
     const place = this.#stopping
       ? this.#places.turnAway(connection, OFF_LINE)
       : this.#places.admit(connection);
     if (place === undefined) return void this.#counts.refused++;
-    const session = new CuSession(this.#session, connection);
+    const session = new CuSession(this.#session, connection, isKnown);
     const ended = session.run().finally(() => void this.#open.delete(session));
     this.#open.set(session, ended);
     ended.catch(this.#fail);

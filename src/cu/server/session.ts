@@ -51,14 +51,14 @@ export class CuSession {
   #isParting = false;
   answering = false;
 
-  constructor(parts: CuSessionParts, { socket, peer, address }: Connection) {
+  constructor(parts: CuSessionParts, { socket, peer, address }: Connection, isKnown: boolean) {
     this.#parts = parts;
     this.#talk = new Conversation(socket, peer, parts.clock);
     this.#peer = peer;
     this.#address = address;
     this.#reading = parts.share.join();
     // The mode of a Unix socket decides which users may open it.
-    this.#known = address === '' || parts.options.anonymous;
+    this.#known = isKnown || address === '' || parts.options.anonymous;
   }
 
   /** Holds the conversation; never rejects but for a bug. */
