@@ -6,6 +6,7 @@ import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { errorElement } from '../wire/messages.js';
 import type { NearJoin } from '../wire/near-robot.js';
+import { serveContent } from './content-door.js';
 import { BotManager } from './manager.js';
 import { managerLimits, storeLimits } from './options.js';
 import { Relay } from './relay.js';
@@ -16,8 +17,11 @@ const BELOW: Bound = { key: 'bm.max_robots', whose: 'Bot Managers', machines: tr
 
 /** Where it talks upwards and downwards. */
 export interface Edge {
-  source: Endpoint | undefined;
+  /** One is connected to at a time: the first that is there. */
+  sources: readonly Endpoint[];
   listens: readonly Endpoint[];
+  /** Where other machines read content. */
+  content: readonly Endpoint[];
 }
 
 /** Robots of this process: started with how they join, and stopped after what they serve. */
@@ -50,9 +54,13 @@ export async function startManager(
   const robots = await ownRobots?.(services, manager.near);
   const robot = ({ socket, peer }: Connection) => manager.robot(socket, `robot ${peer}`);
   const running = await serve(services, edge, manager, robot, ROBOTS);
+  const { machineId } = bm;
+  const { stallTimeoutMs: stallMs } = settings.wire;
+  const content = await serveContent(services, edge.content, { dir, machineId, stallMs });
   return {
     ...running,
     async stop() {
+      void content.close();
       await running.stop();
       await robots?.stop();
     },
@@ -85,25 +93,23 @@ export async function startRelay(services: Services, edge: Edge): Promise<Runnin
 /** Listens to those below, connects to the source, and ends in the right order. */
 async function serve(
   services: Services,
-  { source, listens }: Edge,
+  { sources, listens }: Edge,
   stage: BotManager | Relay,
   accept: (connection: Connection) => void,
   places: Bound,
 ): Promise<Running> {
   const listeners = await Promise.all(listens.map(endpoint => services.listen(endpoint, accept, places)));
-  const peer =
-    source &&
-    services.connect(
-      source,
-      ({ socket, peer: name }) => stage.source(socket, `source ${name}`),
-      'source of urls',
-    );
+  const peer = services.connect(
+    sources,
+    ({ socket, peer: name }) => stage.source(socket, `source ${name}`),
+    'source of urls',
+  );
   return {
     status: () => stage.status(),
     async stop() {
       for (const listener of listeners) void listener.close();
       await stage.stop();
-      peer?.close();
+      peer.close();
     },
   };
 }

@@ -15,10 +15,19 @@ export const command: CommandSpec = {
   name: 'lccd-bm',
   summary: 'Bot Manager: gives fetch requests to robots and names the files they write, or relays to others.',
   options: [
-    { flags: '--source <ENDPOINT>', help: 'where requests come from: an lccd-qm, or a relay above' },
+    {
+      flags: '--source <ENDPOINT>',
+      help: 'where requests come from: an lccd-qm, or a relay above; repeated, whichever of them is there',
+      repeat: true,
+    },
     {
       flags: '--listen <ENDPOINT>',
       help: 'where robots connect, or with a relay Bot Managers; may be repeated',
+      repeat: true,
+    },
+    {
+      flags: '--listen-content <ENDPOINT>',
+      help: 'with a store: where other machines of the LCC read content; may be repeated',
       repeat: true,
     },
     { flags: '--store <DIR>', help: 'folder for the content (with --machineid: $LCC_HOME/store)' },
@@ -35,15 +44,18 @@ export const command: CommandSpec = {
   example:
     'lccd-bm --source=unix:$LCC_HOME/run/qm-bm.sock --listen=unix:$LCC_HOME/run/bm.sock --machineid=m1',
   run(context) {
-    const [source] = endpointsOf(context, 'source');
+    const sources = endpointsOf(context, 'source');
     const listens = endpointsOf(context, 'listen');
     const [store, machineid] = ['store', 'machineid'].map(name => textOf(context.options, name));
-    const edge: Edge = { source, listens };
+    const content =
+      context.options['listenContent'] === undefined ? [] : endpointsOf(context, 'listenContent');
+    const edge: Edge = { sources, listens, content };
     const metrics = { listen: 'bm.metrics_listen', figures: BM_FIGURES } as const;
     const bots = ownRobotsOf(context);
     if (store === undefined && machineid === undefined) {
-      if (bots !== undefined)
-        throw new LccError('usage', '--bots: a relay has no store; give --store or --machineid');
+      const needsStore = bots !== undefined ? '--bots' : content.length > 0 ? '--listen-content' : undefined;
+      if (needsStore !== undefined)
+        throw new LccError('usage', `${needsStore}: a relay has no store; give --store or --machineid`);
       return runAsDaemon(context, {
         instance: 'relay',
         metrics,
