@@ -19,6 +19,8 @@ import { WEB_PLACES, type WebLimits } from './limits.js';
 /** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the
  * limits. */
 const AROUND_BYTES = 4096;
+/** For which a client that is answered goes on sending. */
+const LINGER_MS = 5000;
 
 export interface WebServer {
   /** As bound. */
@@ -43,6 +45,7 @@ export async function serveWeb(
     // Bytes of a client after its first request are no request.
     if (!clients.asks(request)) return;
     prepare(response);
+    response.once('prefinish', () => linger(request, services.clock));
     // RFC 9112, 3.2: a proxy may have looked at another one than we would.
     if (request.rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1)
       return send(request, response, line(400, 'there is more than one Host header'));
@@ -117,7 +120,8 @@ class Clients {
       if (this.#open.size === 0) this.#closed?.();
     });
     http.emit('connection', socket);
-    const most = this.#limits.maxHeaderBytes + this.#limits.maxBodyBytes + AROUND_BYTES;
+    // As much again is read of who is answered before all of his request was.
+    const most = 2 * (this.#limits.maxHeaderBytes + this.#limits.maxBodyBytes + AROUND_BYTES);
     let bytes = 0;
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
@@ -181,4 +185,18 @@ class Clients {
       plainAnswer(408, `the request took longer than ${formatAmount(afterMs, 'ms')}`),
     );
   }
+}
+
+/** An answer that is there before all of its request was read is heard: a connection that is closed while more
+ * comes would be reset. Called before the HTTP server closes it. */
+function linger(request: IncomingMessage, clock: Clock): void {
+  const { socket } = request;
+  if (request.complete || socket.destroyed) return;
+  const close = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    socket.destroySoon = close;
+    socket.end();
+    request.once('end', close).resume();
+    socket.once('close', clock.after(LINGER_MS, close));
+  };
 }

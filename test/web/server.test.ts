@@ -121,6 +121,32 @@ test(
   },
 );
 
+test(
+  'an answer that is there before all of its request was read is heard, and the connection ends soon',
+  { timeout: BOUND_MS },
+  async t => {
+    const { clock, ...rest } = ground(t);
+    const limits = { ...rest.limits, maxBodyBytes: 1024 * 1024 };
+    const server = await serve({ clock, ...rest, limits }, (request, response) => {
+      // Long after its first bytes, and long before its last.
+      request.once('data', () => response.writeHead(413).end('too large'));
+    });
+    const sender = await open(server);
+    const piece = `${(64 * 1024).toString(16)}\r\n${'x'.repeat(64 * 1024)}\r\n`;
+    sender.socket.write(`POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${piece}`);
+    for (let i = 0; i < 15; i++)
+      await new Promise<void>(resolve => void sender.socket.write(piece, () => resolve()));
+    sender.socket.write('0\r\n\r\n');
+    assert.match(await sender.heard, /^HTTP\/1\.1 413 [^]*too large/);
+    const idle = await open(server);
+    idle.socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx');
+    assert.match(await idle.heard, /413/);
+    const closed = server.close();
+    clock.advance(5000);
+    await closed;
+  },
+);
+
 test('headers that are too large are refused with 431', { timeout: BOUND_MS }, async t => {
   const at = ground(t);
   const server = await serve({ ...at, limits: { ...at.limits, maxHeaderBytes: 1024 } }, hello);
