@@ -55,7 +55,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     ...(ca !== undefined && { ca }),
     clock: context.clock,
     random: Math.random,
-    failed: message => context.complain(message),
+    note: message => context.complain(message),
   });
   try {
     await deliverBatches(context.input(), {

@@ -7,6 +7,7 @@
  */
 import { lookup } from 'node:dns';
 import { HOUR, KB, MINUTE, SECOND } from '../../config/amounts.js';
+import { amount } from '../../config/words.js';
 import { FetchEngine, type EngineOptions } from '../../fetch/engine.js';
 import type { FetchFailure } from '../../fetch/failure.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
@@ -32,8 +33,8 @@ export interface ReceiverOptions extends Pick<EngineOptions, 'allowAddresses' | 
   clock: Clock;
   /** 0 to 1. */
   random: () => number;
-  /** Told of each try that failed. */
-  failed: (message: string) => void;
+  /** Told of each try that failed, and of the one that ends that. */
+  note: (message: string) => void;
 }
 
 export class Receiver {
@@ -83,12 +84,15 @@ export class Receiver {
    * @throws LccError `auth.refused` at 410, `try.later` when it is given up, as `readSecrets`
    */
   async deliver(body: string): Promise<void> {
-    const { clock, giveUpMs, secretFile, random, failed } = this.#options;
+    const { clock, giveUpMs, secretFile, random, note } = this.#options;
     const untilMs = clock.monotonicMs() + giveUpMs;
     const id = idOf(body);
     for (let failures = 1; ; failures++) {
       const outcome = await this.#post(body, signed(id, body, readSecrets(secretFile), clock.nowMs()));
-      if (outcome.status !== 'error') return;
+      if (outcome.status !== 'error') {
+        if (failures > 1) note(`${this.#name}: takes again, after ${amount(failures - 1, 'failure')}`);
+        return;
+      }
       const { failure } = outcome;
       if (failure.kind === 'status' && failure.status === GONE)
         throw new LccError('auth.refused', `${this.#name}: 410: it wants no more; stop calling it`);
@@ -98,7 +102,7 @@ export class Receiver {
       const why = `${this.#name}: ${wordsOf(failure)}`;
       if (clock.monotonicMs() + waitMs > untilMs)
         throw new LccError('try.later', `${why}; given up (--give-up); run again, it is sent again`);
-      failed(`${why}; again in ${Math.ceil(waitMs / SECOND)} s`);
+      note(`${why}; again in ${Math.ceil(waitMs / SECOND)} s`);
       await stayFor(clock, waitMs, this.#over.signal);
     }
   }

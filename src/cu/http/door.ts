@@ -106,7 +106,9 @@ export class ChangesDoor {
       throw new FeedRefusal(404, 104, 'there is nothing here', `ask for ${options.httpBase}/changes`);
     if (request.method === 'OPTIONS' && isAllowed) return send(request, response, { status: 204 });
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new FeedRefusal(405, 104, 'changes are read', `use ${METHODS}`, { allow: METHODS });
+      throw new FeedRefusal(405, 104, 'changes are only read', `ask with ${METHODS.replace(',', ' or')}`, {
+        allow: METHODS,
+      });
     const { address, peer } = connectionOf(request);
     // The mode of a Unix socket decides which users may open it.
     if (address !== '' && !options.anonymous) {

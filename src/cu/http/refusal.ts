@@ -40,7 +40,8 @@ export function refusalFor(error: unknown): FeedRefusal | undefined {
     return new FeedRefusal(
       410,
       108,
-      error.message,
+      // The rest is for who has the cursor in a file.
+      error.message.replace(/^cursor: |; full resync.*/gs, ''),
       'full resync: ask without cursor, then drop what was not told',
     );
   if (error.code === 'usage' || error.code === 'peer.protocol')

@@ -117,6 +117,7 @@ async function called(
   });
   const clock = new ManualClock(Date.now());
   const failures: string[] = [];
+  const recoveries: string[] = [];
   const receiver = new Receiver({
     url: new URL(`${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}/hook?token=t0ken`),
     secretFile: secretFile(...secrets),
@@ -124,7 +125,7 @@ async function called(
     allowAddresses: allow,
     clock,
     random: () => 1,
-    failed: message => void failures.push(message),
+    note: message => void (message.includes('; again in ') ? failures : recoveries).push(message),
   });
   t.after(() => receiver.close());
   /** Delivers, and lets time pass for each try that failed. */
@@ -143,7 +144,7 @@ async function called(
     });
     return done;
   };
-  return { heard, failures, deliver, clock, secrets, server };
+  return { heard, failures, recoveries, deliver, clock, secrets, server };
 }
 const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
@@ -151,8 +152,8 @@ const status =
     void response.writeHead(code, headers).end();
 
 describe('a receiver', () => {
-  it('gets each POST again until it takes it, after ever longer waits, with one id and a new signature', async t => {
-    const { heard, failures, deliver, secrets } = await called(t, [
+  it('gets each POST again until it takes it, after ever longer waits, with one id and a new signature, and is said to take again', async t => {
+    const { heard, failures, recoveries, deliver, secrets } = await called(t, [
       status(500),
       status(302, { location: 'http://127.0.0.1:1/' }),
       request => void request.socket.destroy(),
@@ -173,6 +174,7 @@ describe('a receiver', () => {
     for (const message of failures)
       assert.ok(!message.includes('t0ken') && !message.includes('/hook'), message);
     assert.equal(heard.length, 7);
+    assert.match(recoveries.join(), /^http:\/\/127\.0\.0\.1:\d+: takes again, after 6 failures$/);
     assert.equal(new Set(heard.map(({ headers }) => headers['webhook-id'])).size, 1);
     assert.match(heard[0]?.headers['webhook-id'] ?? '', /^msg_[0-9a-f]{32}$/);
     const [first, last] = [heard[0], heard.at(-1)];

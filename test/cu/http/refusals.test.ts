@@ -26,6 +26,7 @@ describe('the change feed refuses', () => {
         const refusal = refusalOf(text);
         assert.equal(refusal.code, 108);
         assert.match(refusal.what, why);
+        assert.doesNotMatch(refusal.what, /resync|remove it|^cursor: /, 'what to do stands once');
         assert.equal(refusal.do, 'full resync: ask without cursor, then drop what was not told');
       }
   });
@@ -45,7 +46,9 @@ describe('the change feed refuses', () => {
       assert.equal(answer.status, status, path);
       const { code, what, do: advice } = refusalOf(answer.text);
       assert.ok(code === 104 && what !== '' && advice !== '');
-      if (status === 405) assert.equal(answer.response.headers['allow'], 'GET, HEAD');
+      if (status !== 405) continue;
+      assert.equal(answer.response.headers['allow'], 'GET, HEAD');
+      assert.deepEqual([what, advice], ['changes are only read', 'ask with GET or HEAD']);
     }
     for (const path of ['/changes', '/feed/changes', '/feed/changes?pid=1'])
       assert.deepEqual(curls((await read(port, path)).text), ['a']);
