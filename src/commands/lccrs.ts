@@ -7,7 +7,7 @@ import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
 import type { Db } from '../db/sqlite/open.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
-import { PushDays, shownPushes } from '../db/truth/pushes.js';
+import { PushDays } from '../db/truth/pushes.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
@@ -194,7 +194,7 @@ function pushesOf(db: RsDatabase, { clock }: CommandContext, config: Config, pid
   const nowS = Math.floor(clock.nowMs() / 1000);
   const known = fromLcc(config.home.db, lcc => {
     const provider = readProvider(lcc, pid);
-    return provider && { push: provider.push, pushes: shownPushes(new PushDays(lcc).of(pid, nowS)) };
+    return provider && { push: provider.push, pushes: new PushDays(lcc).of(pid, nowS) };
   });
   return pushView(db, pid, known);
 }

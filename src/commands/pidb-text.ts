@@ -9,7 +9,7 @@ import { isAllFailed, type Wait } from '../run/look/queue.js';
 import { amount } from '../config/words.js';
 import { NO_PASSWORD } from '../lib/password.js';
 import { codeText } from '../wire/codes.js';
-import type { PushTruth } from '../db/truth/pushes.js';
+import { scoresText, type ShownPushes } from '../db/truth/pushes.js';
 import type { ProviderTruth } from '../db/truth/reader.js';
 
 /** Errors of one code. */
@@ -33,7 +33,7 @@ interface Circumstances {
   /** Roots that a reset of the password has given up. */
   givenroots: readonly GivenRoot[];
   truth: ProviderTruth | undefined;
-  pushes: PushTruth;
+  pushes: ShownPushes;
   /** Absent pages of a crawl. */
   absent: AbsentPages | undefined;
 }
@@ -139,13 +139,13 @@ function truthText(truth: ProviderTruth | undefined): string {
   ].join('; ');
 }
 
-/** `35 of 100, slow; 120 looked at in 30 days, 30 had changed, 80 had not, 5 were gone` */
-function pushesText({ score, isSlow, days }: PushTruth): string {
+/** `indexnow 35 of 100, slow; 120 looked at in 30 days, 30 had changed, 80 had not, 5 were gone` */
+function pushesText({ scores, days }: ShownPushes): string {
   const sum = (name: 'fetched' | 'changed' | 'same' | 'gone') =>
     days.reduce((total, day) => total + day[name], 0);
   if (days.length === 0) return 'none';
   return [
-    score === undefined ? 'too few for a score' : `${score} of 100${isSlow ? ', slow' : ''}`,
+    scoresText(scores),
     `${sum('fetched')} looked at in 30 days, ${sum('changed')} had changed, ${sum('same')} had not, ${sum('gone')} were gone`,
   ].join('; ');
 }

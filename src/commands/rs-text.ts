@@ -5,6 +5,7 @@ import { formatDuration } from '../config/words.js';
 import type { AuditRow } from '../db/rs/audit.js';
 import type { WaitingMail } from '../db/rs/mails.js';
 import type { Registration } from '../db/rs/registrations.js';
+import { scoresText } from '../db/truth/pushes.js';
 import type { PushRow, PushView } from '../rs/push/shown.js';
 import { maskedAddress } from '../lib/mail-address.js';
 
@@ -75,16 +76,15 @@ export function registrationText(registration: Registration, others: OtherProvid
 }
 
 /** The pushes of a provider: a line a day and door, then those that were refused. */
-export function pushesText({ doors, score, slow, days, refusals }: PushView): string {
+export function pushesText({ doors, scores, days, refusals }: PushView): string {
   const counts = ({ sent, refused, fetched, changed, same, gone }: PushRow) =>
     `${sent} sent, ${refused} refused, ${fetched} fetched: ${changed} changed, ${same} as before, ${gone} gone`;
-  const worth = score === null ? 'too few for a score' : `${score} of 100${slow ? ', slow' : ''}`;
   return [
-    `pushes        ${doors === '' ? 'by no door' : `by ${doors.replaceAll(',', ', ')}`}; ${worth}\n`,
+    `pushes        ${doors === '' ? 'by no door' : `by ${doors.replaceAll(',', ', ')}`}; ${scoresText(scores)}\n`,
     ...days.map(row => `${row.day}    ${row.door.padEnd(9)} ${counts(row)}\n`),
     ...refusals.map(
-      ({ atMs, door, url, reason }) =>
-        `refused       ${new Date(atMs).toISOString()}  ${door.padEnd(9)} ${url}  ${reason}\n`,
+      ({ atMs, door, url, reason, urls }) =>
+        `refused       ${new Date(atMs).toISOString()}  ${door.padEnd(9)} ${url}  ${reason}${urls === 1 ? '' : ` (${urls} so far)`}\n`,
     ),
   ].join('');
 }

@@ -13,8 +13,9 @@ export function kindOf(
   state: SetState | undefined,
   nowS: number,
 ): { class: SetClass; flags: number } {
-  const flags = origin === 'push-feed' ? FLAG_FEED : 0;
-  if (!isPush(origin)) return { class: classOf(origin), flags };
+  if (!isPush(origin)) return { class: classOf(origin), flags: 0 };
+  const isFeed = origin === 'push-feed';
   const begun = state && store.queue.classOf({ ...state, slot: NOW_SLOT });
-  return { class: begun ?? (store.pushes.of(pid, nowS).isSlow ? SLOW_PUSH : classOf(origin)), flags };
+  const isSlow = store.pushes.isSlow(pid, isFeed ? 'feed' : 'indexnow', nowS);
+  return { class: begun ?? (isSlow ? SLOW_PUSH : classOf(origin)), flags: isFeed ? FLAG_FEED : 0 };
 }

@@ -1,5 +1,6 @@
 /** The figures of lccd-rs. */
 import { amount } from '../config/words.js';
+import { MOST_COUNTED } from '../db/rs/push.js';
 import { counter, countOf, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
 
 const PINGS = {
@@ -46,7 +47,7 @@ export const RS_FIGURES = {
   ),
   pushes_waiting: gauge(
     'lcc_rs_waiting_pushes',
-    'Urls that were pushed and wait for the UNS, or for the end of their interval',
+    `Urls that were pushed and wait for the UNS, or for the end of their interval; at most ${MOST_COUNTED} are counted`,
     some('pushed url waits', 'pushed urls wait'),
   ),
   pushes_taken: counter('lcc_rs_pushes_total', 'Urls that were pushed and taken, and pings'),

@@ -113,6 +113,61 @@ describe('/ping', () => {
     assert.deepEqual(scene.taken(), ['/late']);
   });
 
+  it('shortens the back-off of a feed that fails, once in 60 s, and makes it no longer', async () => {
+    const ping = () => post(wordpress('weblogUpdates.ping', 'x', scene.urlOf('/')));
+    scene.feedStatus = 500;
+    await scene.pass(30 * MIN);
+    await scene.pass(MIN);
+    await scene.pass(2 * MIN);
+    await scene.pass(4 * MIN);
+    scene.asked();
+    // The next try is in 8 min.
+    for (let i = 0; i < 4; i++) {
+      await ping();
+      await scene.settle();
+      assert.equal(scene.asked().length, 1, `ping ${i}`);
+      await scene.pass(MIN);
+      assert.equal(scene.asked().length, 0, 'a ping that has failed waits as the feed does');
+    }
+    assert.equal(scene.standing().failures, 4);
+    await scene.pass(3 * MIN);
+    assert.equal(scene.asked().length, 0);
+    await scene.pass(MIN);
+    assert.equal(scene.asked().length, 1, 'the back-off is over as it was');
+    scene.feedStatus = 200;
+    scene.feed = rss({ [scene.urlOf('/new')]: 'x' });
+    await ping();
+    await scene.pass(MIN);
+    assert.deepEqual(scene.taken(), ['/new']);
+  });
+
+  it('never shortens what the site asks for by Retry-After', async () => {
+    scene.feedStatus = 503;
+    scene.feedHeaders = { 'retry-after': '1800' };
+    await scene.pass(30 * MIN);
+    scene.asked();
+    scene.feedStatus = 200;
+    scene.feedHeaders = {};
+    await post(wordpress('weblogUpdates.ping', 'x', scene.urlOf('/')));
+    await scene.pass(29 * MIN);
+    assert.deepEqual(scene.asked(), []);
+    await scene.pass(MIN);
+    assert.equal(scene.asked().length, 1);
+  });
+
+  it('has a feed looked at that could not be asked, as soon as it may be', async () => {
+    const { target } = scene;
+    assert.ok(target);
+    scene.target = { ...target, doors: new Set(['ping'] as const) };
+    await scene.pass(30 * MIN);
+    assert.match(scene.standing().trouble ?? '', /takes no pushes by feeds/);
+    scene.target = target;
+    await post(wordpress('weblogUpdates.ping', 'x', scene.urlOf('/')));
+    await scene.settle();
+    assert.equal(scene.asked().length, 1);
+    assert.equal(scene.standing().trouble, undefined);
+  });
+
   it('a ping that comes while the feed is asked has it asked again', async () => {
     const answer = scene.site.answer;
     let pinged: Promise<unknown> | undefined;

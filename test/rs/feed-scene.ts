@@ -62,6 +62,7 @@ export class FeedScene {
   counts!: FeedDoorCounts;
   /** What the Queue Manager says of the provider; undefined: it is away. */
   target: PushTarget | null | undefined;
+  isDisabled = false;
   /** Answered for the feed; undefined: 404. */
   feed: string | undefined;
   feedHeaders: Record<string, string> = {};
@@ -156,6 +157,7 @@ export class FeedScene {
       reader,
       hubs,
       targetOf: () => Promise.resolve(this.target),
+      isGone: () => Promise.resolve(this.target === null && !this.isDisabled),
       pushed: () => void this.stirred++,
       fail,
     });

@@ -136,6 +136,40 @@ describe('feeds of providers', () => {
     assert.equal(scene.standing().trouble, undefined);
   });
 
+  it('of a first reading have a hundred pages looked at, and the others only where nothing is held of them', async () => {
+    const many = Array.from({ length: 250 }, (_, i): [string, string] => [`/p/${i}`, 'x']);
+    scene.feed = rss(scene.items(...many));
+    scene.add();
+    await scene.pass();
+    const due = scene.db.push.due(Number.MAX_SAFE_INTEGER, 1000);
+    const looked = due.filter(({ ifabsent }) => ifabsent === 0).map(({ curl }) => curl.split('/').pop());
+    assert.deepEqual([due.length, looked.length], [250, 100]);
+    assert.ok(
+      looked.every(name => Number(name) < 100),
+      'the first ones of the feed',
+    );
+    scene.taken();
+    scene.feed = rss(scene.items(...many.map(([path]): [string, string] => [path, 'edited'])));
+    await scene.pass(30 * MIN);
+    const later = scene.db.push.due(Number.MAX_SAFE_INTEGER, 1000);
+    assert.equal(later.filter(({ ifabsent }) => ifabsent === 0).length, 250, 'what says something else');
+  });
+
+  it('go a day after their provider, and stay with one that is disabled', async () => {
+    scene.feed = rss({});
+    scene.add();
+    scene.target = null;
+    scene.isDisabled = true;
+    for (let hour = 0; hour < 30; hour++) await scene.pass(HOUR);
+    assert.equal(scene.db.feeds.of(PID).length, 1);
+    scene.isDisabled = false;
+    for (let hour = 0; hour < 24; hour++) await scene.pass(HOUR);
+    assert.equal(scene.db.feeds.of(PID).length, 1);
+    await scene.pass(HOUR);
+    assert.deepEqual(scene.db.feeds.of(PID), []);
+    assert.match(scene.lines.join(), /its provider is there no more/);
+  });
+
   it('that are none, damaged, HTML, or too large fail in words, and push nothing', async () => {
     scene.add();
     for (const [text, words] of [

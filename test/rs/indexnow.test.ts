@@ -117,11 +117,28 @@ test('a url of a GET that is no web address is named itself, for there is no hos
     'ftp://www.example.org/a',
     'http://u:p@www.example.org/a',
   ])
-    assert.throws(() => requestOfQuery({ url, key: KEY }), {
+    assert.throws(() => requestOfQuery(new URLSearchParams({ url, key: KEY })), {
       status: 422,
       message: `${url} is no usable url; nothing was taken`,
     });
-  assert.equal(requestOfQuery({ url: 'HTTP://www.example.org/a', key: KEY }).name.host, 'www.example.org');
+  const { name } = requestOfQuery(new URLSearchParams({ url: 'HTTP://www.example.org/a', key: KEY }));
+  assert.equal(name.host, 'www.example.org');
+});
+
+test('a GET that names two urls, keys or key files is refused, and none of them is lost silently', () => {
+  for (const twice of ['url', 'URL', 'key', 'keyLocation'])
+    assert.throws(
+      () =>
+        requestOfQuery(
+          new URLSearchParams(
+            `url=http://www.example.org/a&key=${KEY}&keyLocation=http://www.example.org/k&${twice}=http://www.example.org/b`,
+          ),
+        ),
+      {
+        status: 400,
+        message: new RegExp(`^${twice.toLowerCase()} is there twice; POST several urls: give {"host"`),
+      },
+    );
 });
 
 test('a good key is believed for a day, asked for again after twelve hours, and kept for seven days while its site fails', async () => {

@@ -43,7 +43,7 @@ test('a provider sees by day and door what was pushed of its pages, what came of
   const { html } = await scene.get('/me/pushes');
   const text = textOf(html);
   assert.match(text, /\d{4}-\d\d-\d\d IndexNow 2 3 2 1 0 0 .*\d{4}-\d\d-\d\d Feed 1 0 1 1 0 0/);
-  assert.match(text, /just now IndexNow http:\/\/127\.0\.0\.1\/&lt;script&gt; the key file is missing/);
+  assert.match(text, /just now IndexNow http:\/\/127\.0\.0\.1\/&lt;script&gt; the key file is missing 3 /);
   assert.doesNotMatch(text, /elsewhere\.example/);
   assert.match(html, /lcc\.example\.org\/base\/indexnow/);
 });
@@ -52,7 +52,7 @@ test('a provider keeps its last hundred refusals, and nobody else has them', () 
   const { db, clock } = scene.accounts.rs;
   for (let i = 0; i < 150; i++)
     db.write(() =>
-      db.push.refuse(PID, 'indexnow', { url: `u${i}`, reason: 'r'.repeat(1000) }, clock.nowMs()),
+      db.push.refuse(PID, 'indexnow', { url: `u${i}`, reason: `${i} ${'r'.repeat(1000)}` }, clock.nowMs()),
     );
   const kept = db.push.refusals(PID, 1000);
   assert.deepEqual(

@@ -100,6 +100,27 @@ test('urls go in sets of their provider and origin, as served, and are gone from
   assert.match(said, /<url curl="http:\/\/www\.example\.org\/a" mimetype="\*\/\*" outofroot="drop"\/>/);
 });
 
+test('a page of which a feed has told goes as that, whoever names it while it waits', async () => {
+  offer(7, 'feed', 'd');
+  offer(7, 'indexnow', 'd');
+  await open(accepts);
+  delivery.stir();
+  await until('it is delivered', isEmpty);
+  assert.equal(said.match(/<url curl/g)?.length, 1);
+  assert.match(said, /origin="push" door="feed">/);
+});
+
+test('a page that is wanted only if absent says so, until somebody else names it', async () => {
+  const urls = ['d', 'e'].map(path => `http://www.example.org/${path}`);
+  db.write(() => db.push.offer(7, 'feed', urls, Date.now(), 'absent'));
+  offer(7, 'indexnow', 'd');
+  await open(accepts);
+  delivery.stir();
+  await until('both are delivered', isEmpty);
+  assert.match(said, /<url curl="http:\/\/www\.example\.org\/d" mimetype="\*\/\*" outofroot="drop"\/>/);
+  assert.match(said, /<url curl="http:\/\/www\.example\.org\/e" [^>]*ifabsent="yes"/);
+});
+
 test('while there is no UNS urls wait, it is told why, and they go when there is one', async () => {
   offer(7, 'indexnow', 'a');
   delivery.stir();

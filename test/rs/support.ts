@@ -137,6 +137,8 @@ export class RsScene {
   }
 }
 
+const NO_SCORE = { score: null, slow: false };
+
 /** What the Queue Manager says of a provider that has just registered. */
 export function providerRow(pid: number): ShownProvider {
   return {
@@ -185,6 +187,6 @@ export function providerRow(pid: number): ShownProvider {
     givenroots: [],
     truthfulness: null,
     push: 'indexnow,ping,feed',
-    pushes: { score: null, slow: false, days: [] },
+    pushes: { scores: { indexnow: NO_SCORE, feed: NO_SCORE }, days: [] },
   };
 }

@@ -13,6 +13,6 @@ export const PUSH = {
     60,
     1,
     3600,
-    'looks in an hour at what is pushed of a provider whose pushes are seldom true: fewer than half of the last hundred',
+    'looks in an hour at what is pushed of a provider by a door whose pushes are seldom true: fewer than half of the last hundred',
   ),
 } as const satisfies Section<'push'>;

@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/open.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { MAX_SETS_SHOWN, type TakenSet } from '../../wire/rs-looks.js';
 import { Sql, SqlStore } from '../sqlite/sql-store.js';
-import { PushDays, shownPushes, type ShownPushes } from '../truth/pushes.js';
+import { PushDays, type ShownPushes } from '../truth/pushes.js';
 import { TruthReader } from '../truth/reader.js';
 import { shownTruth, type ShownTruth } from '../truth/shown.js';
 import {
@@ -231,7 +231,7 @@ export class RegisteredStore extends SqlStore {
     const [known] = this.#truth.read(nowS, pid);
     const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);
     const givenroots = this.#given.of(pid);
-    const pushes = shownPushes(this.#pushes.of(pid, nowS));
+    const pushes = this.#pushes.of(pid, nowS);
     return { ...rest, givenroots, origin, generation, left, errors, sets, truthfulness, pushes };
   }
 

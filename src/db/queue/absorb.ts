@@ -39,6 +39,7 @@ import {
   FLAG_LINKS,
   FLAG_OF_CLASS,
   FLAG_PUSH,
+  FLAG_SLOW,
   isNeedless,
   queuedUrl,
   recordOfRow,
@@ -285,7 +286,7 @@ export class AbsorbWriter extends SqlStore {
     if (url.hops === 0 && (url.flags & FLAG_LINKS) !== 0) this.#known.askAgain(pid, url.curl);
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
     const waiting = this.#selectWaiting(pid, url.curl, url.mimetype);
-    if (waiting?.op === 1) {
+    if (waiting?.op === 1 && (waiting.flags & FLAG_SLOW) === 0) {
       state.duplicate++;
       return;
     }

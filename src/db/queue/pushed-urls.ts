@@ -8,7 +8,7 @@ import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { hasRoomForPushed } from './quota.js';
-import { FLAG_IFABSENT, FLAG_PUSH, typeAsked, UNASKED, type QueuedUrl } from './row.js';
+import { FLAG_IFABSENT, FLAG_PUSH, FLAG_SLOW, typeAsked, UNASKED, type QueuedUrl } from './row.js';
 import type { QueueReader } from './sets.js';
 
 /** Rows of one page that are looked at. */
@@ -53,11 +53,12 @@ export class PushedUrls extends SqlStore {
   /** The rows that a url leads to and that do not wait; those that wait are fetched as of now. */
   rowsOf(pid: number, url: QueuedUrl): PushedRow[] {
     const views = this.#rowsHeld(pid, url.curl);
+    if (views.length > 0 && (url.flags & FLAG_IFABSENT) !== 0) return [];
     // The owner has just announced it, as whatever type.
     if (views.length === 0 && this.#ownersAgain(pid, url.curl) > 0) return [];
     const rows: PushedRow[] =
       views.length === 0
-        ? [{ url, held: undefined }]
+        ? [{ url: { ...url, flags: url.flags & ~FLAG_IFABSENT }, held: undefined }]
         : views.map(held => ({ url: { ...url, mimetype: typeAsked(held), furl: held.givenfurl }, held }));
     return rows.filter(row => !this.waits(pid, row.url));
   }
@@ -81,15 +82,17 @@ export class PushedUrls extends SqlStore {
   }
 
   /** True if a row waits, which is fetched as of now then. */
-  waits(pid: number, { curl, mimetype }: QueuedUrl): boolean {
+  waits(pid: number, { curl, mimetype, flags: own }: QueuedUrl): boolean {
     const waiting = this.#waiting(pid, curl, mimetype);
     if (waiting === undefined) return false;
     const { pos, op, flags } = waiting;
-    if (op === 1 && ((flags & UNASKED) === 0 || (flags & FLAG_PUSH) !== 0)) {
+    // One of a door whose pushes are worth little keeps none of another door waiting.
+    const isSlower = (flags & FLAG_SLOW) !== 0 && (own & FLAG_SLOW) === 0;
+    if (op === 1 && ((flags & UNASKED) === 0 || ((flags & FLAG_PUSH) !== 0 && !isSlower))) {
       this.#again(pos);
       return true;
     }
-    // A crawl or a delete has left it there.
+    // A crawl, a delete or a slow push has left it there.
     this.#queue.drop({ pos, pid });
     return false;
   }

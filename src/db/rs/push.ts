@@ -15,10 +15,11 @@ export const PUSH_SCHEMA = `
 CREATE TABLE push_waiting(
   pid INTEGER NOT NULL,
   curl TEXT NOT NULL,
-  door TEXT NOT NULL,                           -- that it came by last
+  door TEXT NOT NULL,                           -- that it came by last; feed stays while it waits
   due_ms INTEGER NOT NULL,                      -- not sent before
   gen INTEGER NOT NULL DEFAULT 1,               -- raised whenever it is pushed again
   waits INTEGER NOT NULL DEFAULT 1,             -- 0: the UNS has it, and due_ms is the end of its interval
+  ifabsent INTEGER NOT NULL DEFAULT 0,          -- 1: looked at only where nothing is held of it
   PRIMARY KEY (pid, curl)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX push_due ON push_waiting(waits, due_ms);
@@ -39,8 +40,10 @@ CREATE TABLE push_refusal(
   pid INTEGER NOT NULL,                         -- 0: nobody's
   at_ms INTEGER NOT NULL,
   door TEXT NOT NULL,
-  url TEXT NOT NULL,
-  reason TEXT NOT NULL
+  url TEXT NOT NULL,                            -- the last one
+  reason TEXT NOT NULL,
+  urls INTEGER NOT NULL,                        -- refused so by this door, all together
+  UNIQUE (pid, door, reason)
 ) STRICT;
 CREATE INDEX push_refusal_of ON push_refusal(pid, id);
 `;
@@ -51,6 +54,7 @@ export interface WaitingPush {
   curl: string;
   door: PushDoor;
   gen: number;
+  ifabsent: 0 | 1;
 }
 
 export interface PushedDay {
@@ -66,17 +70,24 @@ export interface PushRefusal {
   door: PushDoor;
   url: string;
   reason: string;
+  /** Refused so by this door, all together. */
+  urls: number;
 }
 
 /** Refusals kept of a provider. */
 export const MOST_REFUSALS = 100;
+/** Urls that wait are counted so far. */
+export const MOST_COUNTED = 100_000;
 /** Characters of a url, and of a reason, that are kept. */
 const MAX_TEXT = 300;
 
 export class PushStore extends SqlStore {
-  readonly #offer = this.sql.changed<[values: { pid: number; curl: string; door: PushDoor; nowMs: number }]>(
-    `INSERT INTO push_waiting(pid, curl, door, due_ms) VALUES ($pid, $curl, $door, $nowMs)
-     ON CONFLICT(pid, curl) DO UPDATE SET door = $door, gen = gen + 1, waits = 1`,
+  readonly #offer = this.sql.run<
+    [values: { pid: number; door: PushDoor; nowMs: number; ifabsent: 0 | 1; curl: string }]
+  >(
+    `INSERT INTO push_waiting(pid, curl, door, due_ms, ifabsent) VALUES ($pid, $curl, $door, $nowMs, $ifabsent)
+     ON CONFLICT(pid, curl) DO UPDATE SET gen = gen + 1, waits = 1, ifabsent = min(ifabsent, $ifabsent),
+       door = iif(waits = 1 AND door = 'feed', door, $door)`,
   );
   readonly #count = this.sql.run<
     [values: { pid: number; day: number; door: PushDoor; sent: number; refused: number }]
@@ -84,8 +95,10 @@ export class PushStore extends SqlStore {
     `INSERT INTO push_day(pid, day, door, sent, refused) VALUES ($pid, $day, $door, $sent, $refused)
      ON CONFLICT(pid, day, door) DO UPDATE SET sent = sent + $sent, refused = refused + $refused`,
   );
-  readonly #refuse = this.sql.run<[pid: number, atMs: number, door: PushDoor, url: string, reason: string]>(
-    'INSERT INTO push_refusal(pid, at_ms, door, url, reason) VALUES (?, ?, ?, ?, ?)',
+  // Equal ones are one, which is then the newest.
+  readonly #refuse = this.sql.run<[values: PushRefusal & { pid: number }]>(
+    `INSERT OR REPLACE INTO push_refusal(pid, at_ms, door, url, reason, urls) SELECT $pid, $atMs, $door, $url, $reason,
+       $urls + coalesce((SELECT urls FROM push_refusal WHERE pid = $pid AND door = $door AND reason = $reason), 0)`,
   );
   readonly #dropOldRefusals = this.sql.run<[values: { pid: number }]>(
     `DELETE FROM push_refusal WHERE pid = $pid AND id <=
@@ -104,7 +117,9 @@ export class PushStore extends SqlStore {
   );
   readonly #forgetDays = this.sql.run<[day: number]>('DELETE FROM push_day WHERE day <= ?');
   readonly #nextDue = this.sql.value<[], number>('SELECT min(due_ms) FROM push_waiting WHERE waits = 1');
-  readonly #waitingCount = this.sql.number('SELECT count(*) FROM push_waiting WHERE waits = 1');
+  readonly #waitingCount = this.sql.number(
+    `SELECT count(*) FROM (SELECT 1 FROM push_waiting WHERE waits = 1 LIMIT ${MOST_COUNTED})`,
+  );
   readonly #sentToday = this.sql.number<[pid: number, day: number]>(
     'SELECT total(sent) FROM push_day WHERE pid = ? AND day = ?',
   );
@@ -121,16 +136,12 @@ export class PushStore extends SqlStore {
   /**
    * Something happened to pages of a provider: each is looked at once, soon, and no sooner than its interval
    * after the last time.
-   * @param urls canonical, inside its roots @returns how many there were
+   * @param urls canonical, inside its roots @param which those of which nothing is held alone
    */
-  offer(pid: number, door: PushDoor, urls: Iterable<string>, nowMs: number): number {
-    let sent = 0;
-    for (const curl of urls) {
-      this.#offer({ pid, curl, door, nowMs });
-      sent++;
-    }
-    this.count(pid, door, 'sent', sent, nowMs);
-    return sent;
+  offer(pid: number, door: PushDoor, urls: readonly string[], nowMs: number, which?: 'absent'): void {
+    const ifabsent = which === 'absent' ? 1 : 0;
+    for (const curl of urls) this.#offer({ pid, curl, door, nowMs, ifabsent });
+    this.count(pid, door, 'sent', urls.length, nowMs);
   }
 
   /** @param pid 0: nobody's */
@@ -154,7 +165,8 @@ export class PushStore extends SqlStore {
   ): void {
     const of = pid ?? 0;
     this.count(of, door, 'refused', n, nowMs);
-    this.#refuse(of, nowMs, door, url.slice(0, MAX_TEXT), reason.slice(0, MAX_TEXT));
+    const text = { url: url.slice(0, MAX_TEXT), reason: reason.slice(0, MAX_TEXT) };
+    this.#refuse({ pid: of, atMs: nowMs, door, ...text, urls: n });
     this.#dropOldRefusals({ pid: of });
   }
 
@@ -177,7 +189,7 @@ export class PushStore extends SqlStore {
 
   /** Those that may be sent, the oldest first. */
   readonly due = this.sql.rows<[nowMs: number, limit: number], WaitingPush>(
-    'SELECT pid, curl, door, gen FROM push_waiting WHERE waits = 1 AND due_ms <= ? ORDER BY due_ms LIMIT ?',
+    'SELECT pid, curl, door, gen, ifabsent FROM push_waiting WHERE waits = 1 AND due_ms <= ? ORDER BY due_ms LIMIT ?',
   );
 
   /** When the first one may be sent; undefined: none waits. */
@@ -201,6 +213,6 @@ export class PushStore extends SqlStore {
 
   /** The last ones, the newest first. @param pid 0: nobody's */
   readonly refusals = this.sql.rows<[pid: number, limit: number], PushRefusal>(
-    'SELECT at_ms AS atMs, door, url, reason FROM push_refusal WHERE pid = ? ORDER BY id DESC LIMIT ?',
+    'SELECT at_ms AS atMs, door, url, reason, urls FROM push_refusal WHERE pid = ? ORDER BY id DESC LIMIT ?',
   );
 }

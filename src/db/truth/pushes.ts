@@ -1,5 +1,6 @@
-/** Counts of what pushes were worth, by provider, day and door (table pushday), and the score that is made of
- * them. They are apart from what an owner's announcements are worth (docs/design/push.md). */
+/** Counts of what pushes were worth, by provider, day and door (table pushday), and the score of each door:
+ * what strangers say by one costs the others nothing. They are apart from what an owner's announcements are
+ * worth (docs/design/push.md). */
 import { SqlStore } from '../sqlite/sql-store.js';
 import { dateOf, dayOf, KEPT_DAYS } from './days.js';
 
@@ -20,17 +21,23 @@ export type PushDay = PushCounts & { pid: number; day: number; door: PushedBy };
 /** Looks of which a score is made at least, and the days that they may be of. */
 const LEAST_LOOKS = 100;
 const MOST_DAYS = 30;
-/** Below this a provider's pushes wait, and are few. */
+/** Below this a provider's pushes by the door wait, and are few. */
 const LOW_SCORE = 50;
 
-/** Worth of the pushes of a provider. */
-export interface PushTruth {
-  /** 0 to 100: the share of those looks that found what was pushed changed, new or gone; undefined: there are
-   * too few. */
-  score: number | undefined;
-  isSlow: boolean;
+/** Worth of the pushes of a provider by a door: 0 to 100, the share of those looks that found what was pushed
+ * changed, new or gone; null: there are too few. */
+export interface PushScore {
+  score: number | null;
+  slow: boolean;
+}
+
+export type PushScores = Record<PushedBy, PushScore>;
+
+/** The view of a provider on its pushes. */
+export interface ShownPushes {
+  scores: PushScores;
   /** The days with any, the newest first. */
-  days: PushDay[];
+  days: ({ day: string; door: PushedBy } & Omit<PushCounts, 'failed'>)[];
 }
 
 const NONE: PushCounts = { fetched: 0, changed: 0, same: 0, gone: 0, failed: 0 };
@@ -56,17 +63,17 @@ export class PushDays extends SqlStore {
     if (look !== 'busy') pending[look]++;
   }
 
-  /** Worth of a provider's pushes, of the last days that have enough of them together. */
-  of(pid: number, nowS: number): PushTruth {
-    const days = this.#select(pid, dayOf(nowS) - MOST_DAYS);
-    let [looks, right] = [0, 0];
-    for (const [index, { day, changed, same, gone, failed }] of days.entries()) {
-      if (looks >= LEAST_LOOKS && day !== days[index - 1]?.day) break;
-      looks += changed + same + gone + failed;
-      right += changed + gone;
-    }
-    const score = looks < LEAST_LOOKS ? undefined : Math.round((100 * right) / looks);
-    return { score, isSlow: score !== undefined && score < LOW_SCORE, days };
+  /** Worth of a provider's pushes. */
+  of(pid: number, nowS: number): ShownPushes {
+    const all = this.#select(pid, dayOf(nowS) - MOST_DAYS);
+    const scores = { indexnow: scoreOf(all, 'indexnow'), feed: scoreOf(all, 'feed') };
+    const days = all.map(({ pid: _pid, day, failed: _failed, ...rest }) => ({ day: dateOf(day), ...rest }));
+    return { scores, days };
+  }
+
+  /** True if its pushes by a door wait. */
+  isSlow(pid: number, door: PushedBy, nowS: number): boolean {
+    return scoreOf(this.#select(pid, dayOf(nowS) - MOST_DAYS), door).slow;
   }
 
   /** Counts that are too old to be kept go. */
@@ -86,26 +93,23 @@ export class PushDays extends SqlStore {
   }
 }
 
-/** The view of a provider on its pushes. */
-export interface ShownPushes {
-  /** null: too few to say. */
-  score: number | null;
-  /** True if its pushes wait, and are few. */
-  slow: boolean;
-  days: ({ day: string; door: PushedBy } & Omit<PushCounts, 'failed'>)[];
+/** The score of the last days that have enough looks together. */
+function scoreOf(days: readonly PushDay[], by: PushedBy): PushScore {
+  let [looks, right] = [0, 0];
+  for (const { door, changed, same, gone, failed } of days) {
+    if (door !== by) continue;
+    looks += changed + same + gone + failed;
+    right += changed + gone;
+    if (looks >= LEAST_LOOKS) break;
+  }
+  const score = looks < LEAST_LOOKS ? null : Math.round((100 * right) / looks);
+  return { score, slow: score !== null && score < LOW_SCORE };
 }
 
-export function shownPushes({ score, isSlow, days }: PushTruth): ShownPushes {
-  return {
-    score: score ?? null,
-    slow: isSlow,
-    days: days.map(({ day, door, fetched, changed, same, gone }) => ({
-      day: dateOf(day),
-      door,
-      fetched,
-      changed,
-      same,
-      gone,
-    })),
-  };
+/** `indexnow 12 of 100, slow; feed 98 of 100` */
+export function scoresText(scores: Partial<PushScores>): string {
+  const known = Object.entries(scores).flatMap(([door, { score, slow }]) =>
+    score === null ? [] : `${door} ${score} of 100${slow ? ', slow' : ''}`,
+  );
+  return known.length === 0 ? 'too few for a score' : known.join('; ');
 }

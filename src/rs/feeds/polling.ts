@@ -1,6 +1,6 @@
 /** Asks for feeds that are due, and pushes their news (docs/design/feeds.md). */
 import { createHash } from 'node:crypto';
-import { HOUR, MB, MINUTE, SECOND } from '../../config/amounts.js';
+import { DAY, HOUR, MB, MINUTE, SECOND } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { PolledFeed, FeedItem } from '../../db/rs/feeds.js';
 import { MAX_CONTENT_BYTES, SiteFetcher, type SiteFetcherOptions } from '../proof/site-fetcher.js';
@@ -20,11 +20,15 @@ import * as standing from './standing.js';
 
 const MOST_AT_ONCE = 4;
 const FETCH_TIMEOUT_MS = 30 * SECOND;
+/** Pages of a feed that is read for the first time: nobody says that something happened to its old ones. */
+const FIRST_LOOKS = 100;
 const MOST_BYTES = { most: MAX_CONTENT_BYTES, text: `${MAX_CONTENT_BYTES / MB} MB` };
 /** No timer waits longer: a wall clock may be set. */
 const LONGEST_WAIT_MS = MINUTE;
 /** A feed is looked at again: where the Queue Manager or rs.db fails; where it may not be asked. */
 const [AWAY_MS, UNFIT_MS] = [5 * SECOND, HOUR];
+/** For which a provider is not there before its feeds go. */
+const GONE_MS = DAY;
 
 type Validators = Pick<PolledFeed['standing'], 'etag' | 'lastModified' | 'digest'>;
 /** The answer to a request; without `read` the feed says what it said. */
@@ -41,6 +45,8 @@ export interface FeedPollingOptions {
   ports: readonly string[];
   /** Where a provider stands; null: no enabled one has the number; undefined: the Queue Manager is away. */
   targetOf: (pid: number) => Promise<PushTarget | null | undefined>;
+  /** True if there is no provider of that number, false if it is disabled; undefined as above. */
+  isGone: (pid: number) => Promise<boolean | undefined>;
   /** There is something for the UNS. */
   pushed: () => void;
   fail: (error: unknown) => void;
@@ -95,10 +101,10 @@ export class FeedPolling {
   /** Inside a transaction: a ping or a push makes a feed due. @returns false: it was already */
   prompt(feed: PolledFeed): boolean {
     const { db, clock } = this.#options;
-    const { dueMs } = feed.standing;
+    const { dueMs = 0, promptedMs = 0 } = feed.standing;
     // The request that is under way may have read the feed before this.
-    if (dueMs !== undefined && dueMs !== this.#busy.get(feed.id)?.seenDueMs) return false;
-    feed.standing.dueMs = Math.max(clock.nowMs(), (dueMs ?? 0) + 1);
+    if (standing.isPrompted(feed.standing) && dueMs !== this.#busy.get(feed.id)?.seenDueMs) return false;
+    feed.standing.dueMs = Math.max(clock.nowMs(), dueMs + 1, promptedMs + 1);
     db.feeds.put(feed, standing.wakeMs(feed));
     return true;
   }
@@ -144,11 +150,14 @@ export class FeedPolling {
       const nowMs = clock.nowMs();
       standing.settleClock(each.standing, nowMs);
       standing.judgeMiss(each.standing, nowMs);
-      if (target) Object.assign(each.standing, { roots: target.roots, doors: [...target.doors] });
+      if (target)
+        Object.assign(each.standing, { roots: target.roots, doors: [...target.doors], goneMs: undefined });
       if (why === undefined) return;
       each.standing.trouble = why;
-      each.standing.patienceMs = nowMs + UNFIT_MS;
+      each.standing.backoffMs = nowMs + UNFIT_MS;
+      if (each.standing.dueMs !== undefined) each.standing.promptedMs = nowMs;
     });
+    if (now !== undefined && target === null) await this.#providerAway(now);
     if (now === undefined || target === null || why !== undefined) return;
     const { hubMs = Infinity } = now.standing;
     if (hubMs <= clock.nowMs()) await hubs.act(now);
@@ -160,19 +169,35 @@ export class FeedPolling {
     await this.#request(asked, target);
   }
 
+  /** The provider is disabled, which passes, or is there no more: then the feed goes, after a day, for an older
+   * database of the Queue Manager may have been put back meanwhile. */
+  async #providerAway({ id, pid, standing: { goneMs } }: PolledFeed): Promise<void> {
+    const { db, clock, log, isGone } = this.#options;
+    const gone = await isGone(pid);
+    if (this.#isOver || gone === undefined) return;
+    const nowMs = clock.nowMs();
+    if (!gone || nowMs - (goneMs ?? nowMs) < GONE_MS) {
+      const sinceMs = gone ? Math.min(goneMs ?? nowMs, nowMs) : undefined;
+      standing.changeFeed(db, id, each => void (each.standing.goneMs = sinceMs));
+      return;
+    }
+    db.write(() => db.feeds.remove(id));
+    log.info('feed removed: its provider is there no more', { feed: id, pid });
+  }
+
   /** Why it may not be asked. */
   #unfit({ pid, url }: PolledFeed, target: PushTarget | null): string | undefined {
     if (target === null) return `there is no provider ${pid} that may deliver`;
     if (!target.doors.has('feed')) return 'the operator takes no pushes by feeds of this provider';
     if (!target.isInside(url)) return `it lies outside of the directories of provider ${pid}`;
-    return this.#options.ports.includes(portOf(url)) ? undefined : `port ${portOf(url)} is not permitted`;
+    return this.#options.ports.includes(portOf(url)) ? undefined : `port ${portOf(url)} is none of rs.ports`;
   }
 
   async #request(feed: PolledFeed, target: PushTarget): Promise<void> {
     const { clock, log } = this.#options;
-    const { dueMs, patienceMs = 0 } = feed.standing;
+    const { dueMs } = feed.standing;
     const begunMs = clock.nowMs();
-    const isPoll = Math.max(standing.pollMs(feed), patienceMs) <= begunMs;
+    const isPoll = standing.pollMs(feed) <= begunMs;
     try {
       const answer = await this.#ask(feed, target);
       if (this.#isOver) return;
@@ -195,7 +220,7 @@ export class FeedPolling {
         log.warn('feed not read', { feed: feed.id, pid: feed.pid, url: feed.url, error: error.message });
       standing.changeFeed(this.#options.db, feed.id, each => {
         if (dueMs !== undefined) each.standing.promptedMs = begunMs;
-        standing.requestFailed(each.standing, error.message, clock.nowMs(), error.waitMs);
+        standing.requestFailed(each.standing, error.message, begunMs, clock.nowMs(), error.waitMs);
       });
     }
   }
@@ -251,9 +276,10 @@ export class FeedPolling {
       ended(feed);
       Object.assign(feed.standing, validators, { readMs: nowMs });
       if (read === undefined) return;
-      const { news, outside } = this.#news(feed, read, isInside);
-      db.push.offer(feed.pid, 'feed', news, nowMs);
-      count = news.size;
+      const { news, outside, looks } = this.#news(feed, read, isInside);
+      db.push.offer(feed.pid, 'feed', news.slice(0, looks), nowMs);
+      db.push.offer(feed.pid, 'feed', news.slice(looks), nowMs, 'absent');
+      count = news.length;
       feed.standing.items = read.items.length + read.left;
       feed.standing.left = read.left + outside;
       const [hub, self] = [linkIn(link, 'hub', url) ?? read.hub, linkIn(link, 'self', url) ?? read.self];
@@ -264,7 +290,8 @@ export class FeedPolling {
     return count;
   }
 
-  /** Pages of items that are new, say something else, or are gone; their marks are noted. */
+  /** Pages of items that are new, say something else, or are gone; their marks are noted. Of a first reading
+   * the first ones are looked at, the others only where nothing is held of them. */
   #news(feed: PolledFeed, read: ReadFeed, isInside: (url: string) => boolean) {
     const { feeds } = this.#options.db;
     const marks = new Map(feeds.marksOf(feed.id).map(({ key, mark }) => [key, mark]));
@@ -272,10 +299,11 @@ export class FeedPolling {
     const [items, gone] = [read.items.filter(isNew), read.gone.filter(isNew)];
     const inside = items.filter(({ curl }) => isInside(curl));
     const known = gone.flatMap(({ key, curl }) => [curl, ...feeds.curlsOf(feed.id, key.slice(0, -1))]);
-    const news = new Set([...inside.map(({ curl }) => curl), ...known.filter(curl => isInside(curl))]);
+    const news = [...new Set([...inside.map(({ curl }) => curl), ...known.filter(curl => isInside(curl))])];
     const keys = [...read.items, ...read.gone].map(({ key }) => key);
     feeds.mark(feed.id, [...inside, ...gone], keys, MOST_ITEMS);
-    return { news, outside: items.length - inside.length };
+    const looks = marks.size === 0 ? FIRST_LOOKS : news.length;
+    return { news, outside: items.length - inside.length, looks };
   }
 }
 

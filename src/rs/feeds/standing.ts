@@ -38,23 +38,31 @@ export function pollMs({ everyMs, standing }: PolledFeed): number {
   return polledMs === 0 ? 0 : Math.min(polledMs + waitMs, checkMs);
 }
 
-/** When it is asked next. */
+/** True if nothing has been asked since its last prompt. */
+export function isPrompted({ dueMs = 0, promptedMs = 0 }: FeedStanding): boolean {
+  return dueMs > promptedMs;
+}
+
+/** When it is asked next. A prompt shortens a back-off, and nothing what the site wishes. */
 export function requestMs(feed: PolledFeed): number {
-  const { dueMs = Infinity, promptedMs = 0, patienceMs = 0 } = feed.standing;
-  return Math.max(Math.min(pollMs(feed), Math.max(dueMs, promptedMs + PROMPT_MS)), patienceMs);
+  const { dueMs = Infinity, promptedMs = 0, patienceMs = 0, backoffMs = 0 } = feed.standing;
+  const tried = isPrompted({ ...feed.standing, dueMs }) ? 0 : backoffMs;
+  const promptMs = Math.max(dueMs, promptedMs + PROMPT_MS, tried);
+  return Math.max(Math.min(Math.max(pollMs(feed), backoffMs), promptMs), patienceMs);
 }
 
 /** When something of it is due. */
 export function wakeMs(feed: PolledFeed): number {
-  const { hubMs = Infinity, patienceMs = 0, missingMs = Infinity } = feed.standing;
-  return Math.min(requestMs(feed), Math.max(hubMs, patienceMs), missingMs + PUSH_WAIT_MS);
+  const { hubMs = Infinity, patienceMs = 0, backoffMs = 0, missingMs = Infinity } = feed.standing;
+  return Math.min(requestMs(feed), Math.max(hubMs, patienceMs, backoffMs), missingMs + PUSH_WAIT_MS);
 }
 
 /** Times that a clock that was ahead has noted count as now. */
 export function settleClock(standing: FeedStanding, nowMs: number): void {
   for (const name of ['polledMs', 'promptedMs', 'pushedMs', 'dueMs', 'missingMs', 'askedMs'] as const)
     if ((standing[name] ?? 0) > nowMs) standing[name] = nowMs;
-  if ((standing.patienceMs ?? 0) > nowMs + DAY) standing.patienceMs = nowMs;
+  for (const name of ['patienceMs', 'backoffMs'] as const)
+    if ((standing[name] ?? 0) > nowMs + DAY) standing[name] = nowMs;
 }
 
 /** @param seenDueMs `dueMs` as the request began: a later one stays */
@@ -71,13 +79,23 @@ export function requestEnded(
   standing.failures = 0;
   delete standing.trouble;
   delete standing.patienceMs;
+  delete standing.backoffMs;
 }
 
-/** A prompt stays due. @param waitMs as the site wishes */
-export function requestFailed(standing: FeedStanding, why: string, nowMs: number, waitMs = 0): void {
-  standing.failures++;
+/** A prompt stays due, and one that has shortened the back-off makes none longer: whoever pings does not keep
+ * a feed from being asked. @param waitMs as the site wishes */
+export function requestFailed(
+  standing: FeedStanding,
+  why: string,
+  begunMs: number,
+  nowMs: number,
+  waitMs = 0,
+): void {
   standing.trouble = why;
-  standing.patienceMs = nowMs + Math.max(waitMs, doubledMs(BACKOFF, standing.failures));
+  if (waitMs > 0) standing.patienceMs = nowMs + waitMs;
+  if ((standing.backoffMs ?? 0) > begunMs) return;
+  standing.failures++;
+  standing.backoffMs = nowMs + doubledMs(BACKOFF, standing.failures);
 }
 
 /** A poll has found something new: the hub may still push it. */

@@ -11,6 +11,7 @@ import { FeedThread } from './feed-thread.js';
 
 export interface FeedSurroundings {
   targetOf: (pid: number) => Promise<PushTarget | null | undefined>;
+  isGone: (pid: number) => Promise<boolean | undefined>;
   /** There is something for the UNS. */
   pushed: () => void;
 }
@@ -21,7 +22,7 @@ export function feedsOf(
   services: Services,
   options: RsOptions,
   db: RsDatabase,
-  { targetOf, pushed }: FeedSurroundings,
+  { targetOf, isGone, pushed }: FeedSurroundings,
 ) {
   const { home, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
@@ -32,7 +33,7 @@ export function feedsOf(
   const asked = { db, site: { clock, userAgent, allowAddresses }, ports };
   const callbacks = urlBelow(options.url, 'websub/');
   const hubs = new HubClient({ ...asked, nowMs, key, callbacks });
-  const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, targetOf, pushed, fail });
+  const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, targetOf, isGone, pushed, fail });
   const book = new FeedBook({ db, nowMs, options, changed: () => polling.stir() });
   return { key, polling, book };
 }

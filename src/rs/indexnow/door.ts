@@ -76,7 +76,7 @@ export class IndexNowDoor {
     const network = networkOf(address);
     switch (c.req.method) {
       case 'GET':
-        return this.#options.intake.take(requestOfQuery(c.req.query()), network);
+        return this.#options.intake.take(requestOfQuery(new URL(c.req.url).searchParams), network);
       case 'POST':
         return this.#options.intake.take(requestOfBody(await this.#bodyOf(c, network)), network);
       default:

@@ -21,8 +21,17 @@ const KEY = /^[A-Za-z0-9-]{8,128}$/;
 const MALFORMED = 'give {"host":"www.example.org","key":"…","urlList":["https://www.example.org/page"]}';
 
 /** Reads a GET. @throws IndexNowRefused 400, 422 */
-export function requestOfQuery(query: Readonly<Record<string, string>>): IndexNowRequest {
-  const named = (name: string) => Object.entries(query).find(([key]) => key.toLowerCase() === name)?.[1];
+export function requestOfQuery(query: URLSearchParams): IndexNowRequest {
+  const named = (name: string) => {
+    const [value, ...more] = [...query].flatMap(([key, text]) => (key.toLowerCase() === name ? text : []));
+    if (more.length > 0)
+      throw new IndexNowRefused(
+        400,
+        'InvalidRequest',
+        `${name} is there twice; POST several urls: ${MALFORMED}`,
+      );
+    return value;
+  };
   const [url, key, keyLocation] = ['url', 'key', 'keylocation'].map(named);
   if (url === undefined || url === '' || key === undefined)
     throw new IndexNowRefused(

@@ -26,8 +26,8 @@ export function pushPage(view: PushView, url: string, nowMs: number, zone: strin
 }
 
 /** The same, for operators. */
-export function pushSection({ doors, score, slow, days, refusals }: PushView, nowMs: number, zone?: string) {
-  return html`<p>${doorsText(doors)} ${scoreText(score, slow)}</p>
+export function pushSection({ doors, scores, days, refusals }: PushView, nowMs: number, zone?: string) {
+  return html`<p>${doorsText(doors)} ${scoreText(scores)}</p>
     ${days.length === 0 ? html`<div class="empty"><p>Nothing has come yet.</p></div>` : dayByDay(days)}
     ${refusals.length === 0 ? '' : refusalTable(refusals, nowMs, zone)}`;
 }
@@ -38,10 +38,14 @@ function doorsText(doors: string): string {
   return `Open: ${names.join(', ')}.`;
 }
 
-function scoreText(score: number | null, isSlow: boolean): string {
-  if (score === null) return 'Fewer than a hundred pushes have been looked at: there is no score yet.';
-  const slow = ' A score below 50 makes them wait for all other work, and only a few are looked at.';
-  return `The score is ${score}: so many of a hundred of the last pushes were true.${isSlow ? slow : ''}`;
+function scoreText(scores: PushView['scores']): string {
+  const known = Object.entries(scores).filter(([, { score }]) => score !== null);
+  if (known.length === 0)
+    return 'Fewer than a hundred pushes by one door have been looked at: there is no score yet.';
+  const each = known.map(([door, { score }]) => `${NAMES[door as PushRow['door']]} ${score}`).join(', ');
+  const slow = ' A score below 50 makes pushes by that door wait for all other work, and few are looked at.';
+  const isSlow = known.some(([, one]) => one.slow);
+  return `Score: ${each}; so many of a hundred of the last pushes were true.${isSlow ? slow : ''}`;
 }
 
 function dayByDay(days: readonly PushRow[]): Markup {
@@ -64,16 +68,18 @@ function refusalTable(refusals: PushView['refusals'], nowMs: number, zone: strin
             <th scope="col">By</th>
             <th scope="col">Url</th>
             <th scope="col">Why</th>
+            <th scope="col">Urls so far</th>
           </tr>
         </thead>
         <tbody>
           ${refusals.map(
-            ({ atMs, door, url, reason }) =>
+            ({ atMs, door, url, reason, urls }) =>
               html`<tr>
                 <td>${agoOf(atMs, nowMs, zone)}</td>
                 <td data-label="By">${NAMES[door]}</td>
                 <td data-label="Url" class="address">${url}</td>
                 <td data-label="Why">${reason}</td>
+                <td data-label="Urls so far" class="number">${urls}</td>
               </tr>`,
           )}
         </tbody>

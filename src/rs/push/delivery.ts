@@ -106,7 +106,7 @@ export class PushDelivery {
       if (pushes.length === 0) continue;
       this.#sets = new DoorSets({ ...door, clock }, isOfFeed ? 'push-feed' : 'push');
       try {
-        for (const { pid, curl } of pushes) await this.#sets.put(pid, lineOf(curl));
+        for (const push of pushes) await this.#sets.put(push.pid, lineOf(push));
         await this.#sets.finish();
       } catch (error) {
         this.#sets.drop();
@@ -135,6 +135,11 @@ function isDelayed(error: LccError): boolean {
   return error.code.startsWith('peer.') || isPassing(error);
 }
 
-function lineOf(curl: string): string {
-  return formatUrl({ curl, mimetype: AS_SERVED, outofroot: 'drop' });
+function lineOf({ curl, ifabsent }: WaitingPush): string {
+  return formatUrl({
+    curl,
+    mimetype: AS_SERVED,
+    outofroot: 'drop',
+    ...(ifabsent === 1 && { ifabsent: 'yes' }),
+  });
 }

@@ -1,4 +1,4 @@
-/** Refusals at the doors of pushes, on their way to rs.db: gathered, so that a sender that is refused in a
+/** Refusals at the doors of pushes, on their way to rs.db: equal ones gathered, so that a sender that is refused in a
  * loop makes no commit each time. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
@@ -6,8 +6,8 @@ import { isPassing } from '../../lib/errors.js';
 import type { PushDoor } from '../../wire/push.js';
 
 const GATHERED_MS = 1000;
-/** Refusals gathered; of more the numbers alone are kept. */
-const MOST = 200;
+/** Kinds of refusals gathered; more are not kept. */
+const MOST = 400;
 
 interface Refused {
   pid: number | undefined;
@@ -26,7 +26,7 @@ interface PushRefusalsOptions {
 
 export class PushRefusals {
   readonly #options: PushRefusalsOptions;
-  #gathered: Refused[] = [];
+  #gathered = new Map<string, Refused>();
   #cancel: (() => void) | undefined;
 
   constructor(options: PushRefusalsOptions) {
@@ -41,10 +41,10 @@ export class PushRefusals {
     n = 1,
   ): void {
     const { clock } = this.#options;
-    const before = this.#gathered.length < MOST ? undefined : this.#gathered.find(one => one.pid === pid);
-    if (before === undefined && this.#gathered.length >= 2 * MOST) return;
-    if (before !== undefined) before.n += n;
-    else this.#gathered.push({ pid, door, url, reason, atMs: clock.nowMs(), n });
+    const key = `${pid ?? 0} ${door} ${reason}`;
+    const before = this.#gathered.get(key);
+    if (before === undefined && this.#gathered.size >= MOST) return;
+    this.#gathered.set(key, { pid, door, url, reason, atMs: clock.nowMs(), n: (before?.n ?? 0) + n });
     this.#cancel ??= clock.after(GATHERED_MS, () => this.flush());
   }
 
@@ -53,12 +53,13 @@ export class PushRefusals {
     this.#cancel?.();
     this.#cancel = undefined;
     const gathered = this.#gathered;
-    this.#gathered = [];
-    if (gathered.length === 0) return;
+    this.#gathered = new Map();
+    if (gathered.size === 0) return;
     const { db, fail } = this.#options;
     try {
       db.write(() => {
-        for (const { pid, door, atMs, n, ...what } of gathered) db.push.refuse(pid, door, what, atMs, n);
+        for (const { pid, door, atMs, n, ...what } of gathered.values())
+          db.push.refuse(pid, door, what, atMs, n);
       });
     } catch (error) {
       // Without room for them they are refused all the same.

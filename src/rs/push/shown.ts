@@ -4,7 +4,7 @@ import type { PushedDay, PushRefusal } from '../../db/rs/push.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import { MOST_REFUSALS } from '../../db/rs/push.js';
 import { dateOf } from '../../db/truth/days.js';
-import type { ShownPushes } from '../../db/truth/pushes.js';
+import type { PushScores, ShownPushes } from '../../db/truth/pushes.js';
 import type { PushDoor } from '../../wire/push.js';
 
 /** Counts of a day in UTC and a door. */
@@ -24,10 +24,7 @@ export interface PushRow {
 export interface PushView {
   /** Open doors. */
   doors: string;
-  /** null: there were too few looks. */
-  score: number | null;
-  /** True if the score makes its pushes wait. */
-  slow: boolean;
+  scores: Partial<PushScores>;
   /** The newest first. */
   days: PushRow[];
   refusals: PushRefusal[];
@@ -45,11 +42,10 @@ export function pushView(
   pid: number,
   provider: { push?: string; pushes?: ShownPushes } | undefined,
 ): PushView {
-  const { score = null, slow = false, days: looks = [] } = provider?.pushes ?? {};
+  const { scores = {}, days: looks = [] } = provider?.pushes ?? {};
   return {
     doors: provider?.push ?? '',
-    score,
-    slow,
+    scores,
     days: pushRows(push.days(pid, ROWS), looks),
     refusals: push.refusals(pid, MOST_REFUSALS),
   };

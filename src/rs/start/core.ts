@@ -96,6 +96,11 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
   });
   const feeds = feedsOf(services, options, db, {
     targetOf: pid => targets.of(pid),
+    async isGone(pid) {
+      const told = await ask({ op: 'show', pid });
+      const provider = told?.['provider'] as ShownProvider | null | undefined;
+      return provider === undefined ? undefined : provider === null || provider.left === 1;
+    },
     pushed: () => push.stir(),
   });
   const health = new Health({ db, door, ask, clock });

@@ -1,6 +1,7 @@
 /** Sets that somebody pushed: what is looked at, what becomes of it, and that nothing of it is the owner's. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { FLAG_PUSH, FLAG_SLOW } from '../../../src/db/queue/row.js';
 import { disagreement } from '../../../src/db/queue/sets-from-urls.js';
 import type { FetchDone } from '../../../src/wire/fetch.js';
 import { AS_SERVED, type UrlRecord } from '../../../src/wire/url.js';
@@ -206,8 +207,8 @@ test('a held row that its owner has deleted meanwhile is not brought back', asyn
   assert.deepEqual(held(), []);
 });
 
-test('what pushes were worth is counted by door, and not twice for one change; few true ones make them slow', async () => {
-  await owned(url('a'), url('b'));
+test('what pushes were worth is counted by door, and not twice for one change; few true ones make that door slow', async () => {
+  await owned(url('a'), url('b'), url('c'));
   later(7200);
   await push(['a']);
   answer('a', ok('changed'), 'text/html');
@@ -219,27 +220,44 @@ test('what pushes were worth is counted by door, and not twice for one change; f
     ['indexnow', 1, 1, 0, 0, 0],
   ]);
   const nowS = () => Math.floor(bench.clock.nowMs() / 1000);
-  assert.deepEqual(
-    [bench.store.pushes.of(7, nowS()).score, bench.store.pushes.of(7, nowS()).isSlow],
-    [undefined, false],
-  );
+  const none = { score: null, slow: false };
+  const scores = () => bench.store.pushes.of(7, nowS()).scores;
+  assert.deepEqual(scores(), { indexnow: none, feed: none });
   await push(Array.from({ length: 120 }, (_, i) => `false${i}`));
   for (let i = 0; i < 120; i++) answer(`false${i}`, failure(404, 'real'));
-  assert.deepEqual(
-    [bench.store.pushes.of(7, nowS()).score, bench.store.pushes.of(7, nowS()).isSlow],
-    [1, true],
-  );
-  await push(['a']);
-  assert.deepEqual(
+  assert.deepEqual(scores(), { indexnow: { score: 1, slow: true }, feed: none });
+  const lastClass = () =>
     classes()
       .filter(one => one > 0)
-      .at(-1),
-    5,
-  );
+      .at(-1);
+  await push(['a', 'c']);
+  assert.equal(lastClass(), 5);
+  await push(['b'], 'push-feed');
+  assert.equal(lastClass(), 1, 'whoever lies by IndexNow slows no feed');
+  // What waits for its slow turn is looked at in that of others who name it.
+  const flagsOf = (curl: string) =>
+    bench.value(`SELECT flags FROM qdb WHERE curl = '${absolute(curl)}'`) as number;
+  assert.equal(flagsOf('a') & FLAG_SLOW, FLAG_SLOW);
+  await push(['a'], 'push-feed');
+  assert.equal(flagsOf('a') & FLAG_SLOW, 0);
+  assert.equal(lastClass(), 1);
+  await bench.send(7, [url('c', { mimetype: 'text/html' })], { origin: 'scan' });
+  assert.equal(flagsOf('c') & FLAG_PUSH, 0);
   later(86_400);
   await push(Array.from({ length: 120 }, (_, i) => `true${i}`));
   for (let i = 0; i < 120; i++) answer(`true${i}`, ok(`true${i}`, { mimetype: 'text/html' }));
-  assert.equal(bench.store.pushes.of(7, nowS()).isSlow, false, 'the last days that have a hundred count');
+  assert.equal(scores().indexnow.slow, false, 'the last days that have a hundred count');
+});
+
+test('a push that is wanted only if absent leaves a page that is held alone, in whatever type, and has another one fetched', async () => {
+  await owned(url('a'), url('b', { mimetype: 'application/pdf' }));
+  const names = ['a', 'b', 'c'];
+  await bench.send(
+    7,
+    names.map(curl => url(curl, { mimetype: AS_SERVED, outofroot: 'drop', ifabsent: 'yes' })),
+    { origin: 'push-feed' },
+  );
+  assert.deepEqual(queue(), [['c', AS_SERVED, null, 1]]);
 });
 
 test('a set that goes on after a cut keeps its class, whatever its provider is worth by then', async () => {
