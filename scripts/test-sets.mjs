@@ -16,6 +16,7 @@ const REST = [
   'bot/addresses',
   'commands',
   'cu/ranges',
+  'db/engine/real',
   'db/sqlite/flips',
   'examples/nats',
   'examples/vector-histories',
@@ -99,6 +100,7 @@ const LONG_TOO = [
   'commands/lccq-stay',
   'commands/lccregister-provider',
   'commands/restored-live',
+  'db/engine/real',
   'db/sqlite/flips',
   'commands/lccctl-backup',
   'examples/prometheus',
@@ -146,6 +148,7 @@ const TOGETHER = [
 /** Of these rooms, tests that take long, or leave something behind. */
 const ALONE = [
   'cu/ranges',
+  'db/engine/real',
   'db/sqlite/checkpoints',
   'db/sqlite/flips',
   'db/sqlite/salvage',

@@ -5,29 +5,53 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 /** The side with the bytes that are counted: the one that connects, or the one that listens. */
 export type Speaker = 'caller' | 'listener';
 
+/** Path of a socket, or a port of the loopback. */
+export type Place = string | number;
+
 export class Cutter {
   /** Cuts that were made. */
   made = 0;
   /** What the speaker said over the last connection that was not cut. */
   saidBytes = 0;
   readonly #server: Server;
-  readonly #path: string;
+  readonly #at: Place;
   readonly #speaker: Speaker;
   /** Bytes before each of the next cuts. */
   #cuts: number[] = [];
   readonly #sockets = new Set<Socket>();
 
-  /** @param target path of the socket that it connects to; it need not be there yet */
-  constructor(path: string, target: string, speaker: Speaker) {
-    this.#path = path;
+  #isSilent = false;
+
+  /** @param target what it connects to; it need not be there yet */
+  constructor(at: Place, target: Place, speaker: Speaker) {
+    this.#at = at;
     this.#speaker = speaker;
-    this.#server = createServer(caller => this.#join(caller, connect(target)));
+    this.#server = createServer(caller =>
+      this.#join(
+        caller,
+        connect(typeof target === 'number' ? { port: target, host: '127.0.0.1' } : { path: target }),
+      ),
+    );
   }
 
   async listen(): Promise<this> {
-    rmSync(this.#path, { force: true });
-    await new Promise<void>(resolve => void this.#server.listen(this.#path, resolve));
+    const at = this.#at;
+    if (typeof at === 'string') rmSync(at, { force: true });
+    const where = typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { path: at };
+    await new Promise<void>(resolve => void this.#server.listen(where, resolve));
     return this;
+  }
+
+  /** Nothing passes any more, and nobody is told: a network that loses all packets. */
+  silence(): void {
+    this.#isSilent = true;
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  /** Ends that: what was said meanwhile arrives. */
+  speak(): void {
+    this.#isSilent = false;
+    for (const socket of this.#sockets) socket.resume();
   }
 
   /** After `bytes` more of the speaker, over whichever connections, the one that has the last of them is cut. */
@@ -54,7 +78,7 @@ export class Cutter {
         const passed = speaks ? this.#spend(chunk) : chunk;
         if (passed.length > 0 && !to.write(passed)) {
           from.pause();
-          to.once('drain', () => from.resume());
+          to.once('drain', () => this.#isSilent || from.resume());
         }
         if (speaks) saidBytes += passed.length;
         if (passed.length === chunk.length) return;
@@ -73,6 +97,7 @@ export class Cutter {
         to.end();
       });
       this.#sockets.add(from);
+      if (this.#isSilent) from.pause();
     };
     caller.allowHalfOpen = listener.allowHalfOpen = true;
     pass(caller, listener, this.#speaker === 'caller');

@@ -1,0 +1,369 @@
+/**
+ * The engine of a kept home, from Debian's packages: one MariaDB, or a Galera trio, on loopback or on machines of their own,
+ * below a folder that goes away. As root it runs as mysql: rsync of the state transfer refuses root.
+ */
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createConnection, type Connection } from 'mariadb';
+import { atEnd } from './at-end.js';
+import { freePort } from './free-port.js';
+import { until, watchLog, within } from './until.js';
+
+/** Why there is no engine here, or false: for `skip`. Under CI a missing peer is a failure, not a skip. */
+export const noEngine =
+  spawnSync('mariadbd', ['--version']).error !== undefined && process.env['CI'] !== 'true' && 'no mariadbd';
+const PROVIDER = '/usr/lib/galera/libgalera_smm.so';
+export const noGalera = noEngine || (!existsSync(PROVIDER) && process.env['CI'] !== 'true' && 'no galera-4');
+
+/** Settings of Galera for machines of one LAN, as the example has them. */
+export const LAN = 'evs.keepalive_period=PT0.3S;evs.inactive_check_period=PT0.3S;evs.suspect_timeout=PT1.2S';
+export const CAUTIOUS = 'evs.suspect_timeout=PT3S';
+/** Passwords of the accounts: rows, and tables. */
+export const PASSWORDS = { lcc: 'rows of the engine', lcc_admin: 'tables of the engine' } as const;
+const DATABASE = 'lcc';
+
+const SERVER = [
+  '--no-defaults',
+  '--innodb-log-file-size=32M',
+  '--innodb-buffer-pool-size=64M',
+  '--innodb-flush-log-at-trx-commit=1',
+  '--max-allowed-packet=16M',
+  '--skip-name-resolve',
+  '--performance-schema=0',
+  '--binlog-format=ROW',
+  '--innodb-autoinc-lock-mode=2',
+  '--default-storage-engine=InnoDB',
+];
+
+/** A machine for a node: its address, and the words before a command that run it there. */
+export interface EngineHost {
+  address: string;
+  via: readonly string[];
+  /** More of the environment of the node. */
+  env?: NodeJS.ProcessEnv;
+}
+
+export interface EngineOptions {
+  /** Those of the nodes: one or three; by default one, on loopback. */
+  hosts?: readonly EngineHost[];
+  /** Of the provider, more than where it listens. */
+  galera?: string;
+  /** More words of mariadbd. */
+  args?: readonly string[];
+}
+
+export const LOOPBACK: EngineHost = { address: '127.0.0.1', via: [] };
+export const TRIO: readonly EngineHost[] = [LOOPBACK, LOOPBACK, LOOPBACK];
+
+export class Engine {
+  readonly dir: string;
+  readonly nodes: readonly EngineNode[];
+
+  private constructor(dir: string, nodes: readonly EngineNode[]) {
+    this.dir = dir;
+    this.nodes = nodes;
+  }
+
+  /** Resolves when every node has answered a query; the database and its accounts are there, no table. */
+  static async start({ hosts = [LOOPBACK], galera = LAN, args = [] }: EngineOptions = {}): Promise<Engine> {
+    const dir = mkdtempSync(join(tmpdir(), 'lcc-engine-'));
+    chmodSync(dir, 0o755);
+    for (const [user, password] of Object.entries(PASSWORDS))
+      writeFileSync(join(dir, user), `${password}\n`, { mode: 0o600 });
+    const nodes: EngineNode[] = [];
+    for (const host of hosts)
+      nodes.push(await EngineNode.at(host, join(dir, `node${nodes.length + 1}`), args));
+    if (nodes.length > 1) for (const node of nodes) node.join(nodes, galera);
+    const engine = new Engine(dir, nodes);
+    engine.nodes.forEach(makeFolder);
+    makeDatabase(engine.node);
+    // Of a test that fails at its start, too.
+    atEnd(() => engine.remove());
+    await engine.#startFrom(0);
+    return engine;
+  }
+
+  /** One node; of a trio the first. */
+  get node(): EngineNode {
+    return this.nodes[0] as EngineNode;
+  }
+
+  /** For `store.url`. @param first the node that is named first, by its number from 0 */
+  url(first = 0): string {
+    const nodes = [...this.nodes.slice(first), ...this.nodes.slice(0, first)];
+    return `mariadb://lcc@${nodes.map(({ address, port }) => `${address}:${port}`).join(',')}/${DATABASE}`;
+  }
+
+  /** A file that nobody else may read. */
+  passwordFile(user: keyof typeof PASSWORDS = 'lcc'): string {
+    return join(this.dir, user);
+  }
+
+  /** Starts it after all nodes were lost at once, as an operator does: first the node that has the most. */
+  async bootstrap(): Promise<void> {
+    const positions = this.nodes.map(node => Number(node.recovered.split(':')[1]));
+    await this.#startFrom(positions.indexOf(Math.max(...positions)));
+  }
+
+  /** Ends all of it, and removes its folder. */
+  async remove(): Promise<void> {
+    await Promise.all(this.nodes.map(node => node.kill()));
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  async #startFrom(first: number): Promise<void> {
+    await this.nodes[first]?.start({ isFirst: true });
+    await Promise.all(this.nodes.filter((_, i) => i !== first).map(node => node.start()));
+  }
+}
+
+/** Ports of a node: of SQL, of the group, of state transfers, small and whole. */
+type Ports = readonly [sql: number, group: number, ist: number, sst: number];
+
+export class EngineNode {
+  readonly address: string;
+  readonly port: number;
+  readonly dir: string;
+  readonly #host: EngineHost;
+  readonly #ports: Ports;
+  readonly #args: readonly string[];
+  #wsrep: readonly string[] = [];
+  /** Group addresses of the others. */
+  #others: string[] = [];
+  #child: ChildProcess | undefined;
+
+  static async at(host: EngineHost, dir: string, args: readonly string[]): Promise<EngineNode> {
+    const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
+    return new EngineNode(host, dir, ports, args);
+  }
+
+  private constructor(host: EngineHost, dir: string, ports: Ports, args: readonly string[]) {
+    this.#host = host;
+    this.address = host.address;
+    this.port = ports[0];
+    this.#ports = ports;
+    this.dir = dir;
+    this.#args = args;
+    watchLog(() => this.log);
+  }
+
+  get data(): string {
+    return join(this.dir, 'data');
+  }
+  get log(): string {
+    const path = join(this.dir, 'log');
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  }
+  /** undefined while it does not run. */
+  get pid(): number | undefined {
+    const child = this.#child;
+    return child?.exitCode === null && child.signalCode === null ? child.pid : undefined;
+  }
+  get #group(): string {
+    return `${this.address}:${this.#ports[1]}`;
+  }
+
+  /** Makes it a node of a Galera cluster. */
+  join(nodes: readonly EngineNode[], galera: string): void {
+    const [, group, ist, sst] = this.#ports;
+    this.#others = nodes.filter(node => node !== this).map(node => node.#group);
+    const listens = `gmcast.listen_addr=tcp://${this.#group};base_port=${group};ist.recv_addr=${this.address}:${ist}`;
+    this.#wsrep = [
+      '--wsrep-on=ON',
+      `--wsrep-provider=${PROVIDER}`,
+      '--wsrep-cluster-name=lcc-test',
+      `--wsrep-node-name=${this.dir.split('/').at(-1)}`,
+      `--wsrep-node-address=${this.#group}`,
+      '--wsrep-sst-method=rsync',
+      `--wsrep-sst-receive-address=${this.address}:${sst}`,
+      `--wsrep-provider-options=${listens};gcache.size=32M;${galera}`,
+    ];
+  }
+
+  /** Starts it again, also after a kill; resolves when it has answered a query. @param isFirst begins a new cluster */
+  async start({ isFirst = false } = {}): Promise<void> {
+    const recovered =
+      this.#wsrep.length > 0 && this.#wasKilled ? [`--wsrep-start-position=${this.recovered}`] : [];
+    const cluster = isFirst ? 'gcomm://' : `gcomm://${this.#others.join()}`;
+    if (isFirst) this.#makeSafe();
+    const more = this.#wsrep.length > 0 ? [`--wsrep-cluster-address=${cluster}`, ...recovered] : [];
+    const child = this.#spawn([...this.#wsrep, ...more]);
+    this.#child = child;
+    const ended = once(child, 'exit').then(() => {
+      throw new Error(`mariadbd ended:\n${this.log.slice(-4000)}`);
+    });
+    ended.catch(() => undefined);
+    await Promise.race([ended, until('the engine answers', () => this.query('select 1').catch(() => false))]);
+  }
+
+  /** Ends it in order. */
+  async stop(): Promise<void> {
+    this.#signal('SIGTERM');
+    await this.#gone();
+  }
+
+  async kill(): Promise<void> {
+    this.#signal('SIGKILL');
+    await this.#gone();
+  }
+
+  /** SIGSTOP: it keeps its connections, and answers nothing. */
+  freeze(): void {
+    this.#signal('SIGSTOP');
+  }
+  thaw(): void {
+    this.#signal('SIGCONT');
+  }
+
+  /** Of a trio: its network to the other nodes is gone, that to its clients is not. */
+  async cut(): Promise<void> {
+    await this.query("set global wsrep_provider_options='gmcast.isolate=1'");
+  }
+  async mend(): Promise<void> {
+    await this.query("set global wsrep_provider_options='gmcast.isolate=0'");
+  }
+
+  /** Brings back a node that the others gave up while it was frozen, as the manual says. */
+  async reconnect(): Promise<void> {
+    await this.query('set global wsrep_cluster_address=@@wsrep_cluster_address');
+  }
+
+  /** One query, as the engine's root, over its socket. */
+  async query(sql: string): Promise<Record<string, unknown>[]> {
+    const connection = await this.connect();
+    try {
+      return await connection.query<Record<string, unknown>[]>(sql);
+    } finally {
+      await connection.end().catch(() => undefined);
+    }
+  }
+
+  connect(): Promise<Connection> {
+    return createConnection({ socketPath: join(this.dir, 'sock'), user: 'root', connectTimeout: 60_000 });
+  }
+
+  /** Value of a status variable of Galera, such as `cluster_size`. */
+  async wsrep(name: string): Promise<string> {
+    const [row] = await this.query(`show status like 'wsrep_${name}'`);
+    return String(row?.['Value']);
+  }
+
+  /** The position that its files have, after a kill: `UUID:SEQNO`. */
+  get recovered(): string {
+    const words = [...this.#wsrep, '--wsrep-cluster-address=gcomm://', '--wsrep-recover'];
+    const { stderr } = spawnSync(...this.#words(words), { encoding: 'utf8' });
+    const [, position] = /Recovered position: (\S+)/.exec(stderr) ?? [];
+    if (position === undefined) throw new Error(`no position recovered: ${stderr}`);
+    return position;
+  }
+
+  get #wasKilled(): boolean {
+    const state = join(this.data, 'grastate.dat');
+    return existsSync(state) && /^seqno: +-1$/m.test(readFileSync(state, 'utf8'));
+  }
+
+  #makeSafe(): void {
+    const state = join(this.data, 'grastate.dat');
+    if (!existsSync(state)) return;
+    writeFileSync(
+      state,
+      readFileSync(state, 'utf8').replace(/^safe_to_bootstrap: 0$/m, 'safe_to_bootstrap: 1'),
+    );
+  }
+
+  #words(more: readonly string[]): [string, string[]] {
+    const own = [
+      `--datadir=${this.data}`,
+      `--tmpdir=${this.dir}`,
+      `--socket=${this.dir}/sock`,
+      `--pid-file=${this.dir}/pid`,
+      `--bind-address=${this.address}`,
+      `--port=${this.port}`,
+    ];
+    const [file = '', ...args] = [
+      ...this.#host.via,
+      ...BY_MYSQL,
+      'mariadbd',
+      ...SERVER,
+      ...own,
+      ...this.#args,
+      ...more,
+    ];
+    return [file, args];
+  }
+
+  #spawn(more: readonly string[]): ChildProcess {
+    const [file, args] = this.#words(more);
+    const log = openSync(join(this.dir, 'log'), 'a');
+    try {
+      return spawn(file, args, {
+        stdio: ['ignore', log, log],
+        detached: true,
+        env: { ...process.env, ...this.#host.env },
+      });
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /** To the programs of a state transfer, too. */
+  #signal(signal: NodeJS.Signals): void {
+    if (this.pid !== undefined) process.kill(-this.pid, signal);
+  }
+
+  async #gone(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || this.pid === undefined) return;
+    await within('the engine ends', once(child, 'exit'));
+  }
+}
+
+function makeFolder({ data }: EngineNode): void {
+  mkdirSync(data, { recursive: true });
+  if (IS_ROOT) execFileSync('chown', ['-R', 'mysql:mysql', dirname(data)]);
+}
+
+/** Files of a new database; the other nodes of a trio have theirs from the first. */
+function makeDatabase(first: EngineNode): void {
+  const run = (file: string, args: readonly string[], input = '') => {
+    const [program = '', ...words] = [...BY_MYSQL, file, '--no-defaults', `--datadir=${first.data}`, ...args];
+    const done = spawnSync(program, words, { input, encoding: 'utf8' });
+    if (done.status !== 0)
+      throw new Error(`${file}: ${done.stdout}${done.stderr}${String(done.error ?? '')}`);
+  };
+  const sizes = SERVER.filter(word => word.startsWith('--innodb'));
+  run('mariadb-install-db', ['--auth-root-authentication-method=normal', '--skip-test-db', ...sizes]);
+  run('mariadbd', ['--bootstrap', ...sizes], `${accounts().join('\n')}\n`);
+}
+
+/** Statements a line, for a server that is being made. */
+function accounts(): string[] {
+  const of = (user: keyof typeof PASSWORDS, rights: string) => [
+    `CREATE USER ${user}@'%' IDENTIFIED BY '${PASSWORDS[user]}';`,
+    `GRANT ${rights} ON ${DATABASE}.* TO ${user}@'%';`,
+  ];
+  return [
+    'FLUSH PRIVILEGES;',
+    // Who has no name would be chosen before one of any host.
+    "DELETE FROM mysql.global_priv WHERE User = '';",
+    `CREATE DATABASE ${DATABASE};`,
+    ...of('lcc', 'SELECT, INSERT, UPDATE, DELETE'),
+    ...of('lcc_admin', 'ALL PRIVILEGES'),
+  ];
+}
+
+const IS_ROOT = process.geteuid?.() === 0;
+const BY_MYSQL = IS_ROOT ? ['setpriv', '--reuid=mysql', '--regid=mysql', '--clear-groups'] : [];
