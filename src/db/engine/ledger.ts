@@ -27,8 +27,9 @@ export interface Shipment {
   name: KeptName;
   n: number;
   pos: string;
-  /** Deflated pieces of at most 256 pages (piece.ts), in order. */
-  pieces: readonly Buffer[];
+  /** Deflated pieces of at most 256 pages (piece.ts), in order; made when they are asked for, for a shipment
+   * may be larger than memory. Each time that it is gone through it begins with the first. */
+  pieces: AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
 /** `lost`: the home has another epoch, so this machine owns it no more. */
@@ -37,7 +38,8 @@ export type Shipped = 'done' | 'lost';
 export interface Ledger {
   /** undefined: the engine has nothing of this database. */
   state(name: KeptName, stop: AbortSignal): Promise<FileState | undefined>;
-  /** Puts shipment n behind shipment n - 1; sent again after a lost answer it is there once. */
+  /** Puts shipment n behind shipment n - 1; sent again after a lost answer it is there once. One that was
+   * given up (`stop`) may be there as well: `state` says so. */
   ship(shipment: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped>;
   /** Writes one block (MiB i, deflated) of the base that is being made, number `base`. */
   putBlock(

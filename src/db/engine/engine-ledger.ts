@@ -1,0 +1,194 @@
+/**
+ * The ledger in MariaDB. Every transaction that writes begins with the fence, an update of row `file` that
+ * finds it for the owner of one epoch only (docs/design/keeping.md).
+ */
+import type { KeptName } from '../../config/kept.js';
+import { Lagging, type Engine, type EngineLane, type Work } from './engine.js';
+import type { FileState, Ledger, Shipment, Shipped } from './ledger.js';
+import type { EngineSession, SqlValue } from './session.js';
+
+/** Pieces in one transaction, at most. */
+const MAX_TRANSACTION_BYTES = 16 * 1024 * 1024;
+/** Rows that are read or removed at a time: of up to a MiB each. */
+const SLICE = 32;
+
+const OF_FILE = 'shard = ? AND name = ?';
+
+/** Pieces that go in one transaction; the number of the first. */
+interface Group {
+  k: number;
+  pieces: Buffer[];
+  bytes: number;
+}
+
+export class EngineLedger implements Ledger {
+  readonly #engine: Engine;
+  readonly #shard: number;
+  /** A base does not delay a shipment, nor one database another. */
+  readonly #lanes = new Map<string, EngineLane>();
+  /** Databases of which the engine has no pieces but of shipments that count. */
+  readonly #tidy = new Set<KeptName>();
+
+  constructor(engine: Engine, shard: number) {
+    this.#engine = engine;
+    this.#shard = shard;
+  }
+
+  state(name: KeptName, stop: AbortSignal): Promise<FileState | undefined> {
+    return this.#lane('read', name).run(session => this.#look(session, name), stop);
+  }
+
+  async ship({ name, n, pos, pieces }: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped> {
+    const lane = this.#lane('ship', name);
+    const put = (session: EngineSession, group: Group) =>
+      Promise.all(
+        group.pieces.map((data, i) =>
+          session.change('REPLACE INTO log VALUES (?, ?, ?, ?, ?)', this.#shard, name, n, group.k + i, data),
+        ),
+      );
+    if (!this.#tidy.delete(name) && (await this.#remove('log', 'n >= ?', n, name, epoch, stop)) === 'lost')
+      return 'lost';
+    let group: Group = { k: 0, pieces: [], bytes: 0 };
+    for await (const piece of pieces) {
+      if (group.bytes > 0 && group.bytes + piece.length > MAX_TRANSACTION_BYTES) {
+        const full = group;
+        if ((await this.#fenced(lane, name, epoch, session => put(session, full), stop)) === 'lost')
+          return 'lost';
+        group = { k: full.k + full.pieces.length, pieces: [], bytes: 0 };
+      }
+      group.pieces.push(piece);
+      group.bytes += piece.length;
+    }
+    const shipped = await lane.run<Shipped>(async session => {
+      const move = `UPDATE file SET n = ?, pos = ?, part = 0 WHERE ${OF_FILE} AND epoch = ? AND n = ?`;
+      if ((await session.change(move, n, pos, this.#shard, name, epoch, n - 1)) > 0) {
+        await put(session, group);
+        return 'done';
+      }
+      const there = await this.#lookAgain(session, name);
+      if (there?.epoch !== epoch) return 'lost';
+      // Only the answer was lost.
+      if (there.n === n) return 'done';
+      throw new Lagging(`${name}: shipment ${n} after ${there.n}`);
+    }, stop);
+    if (shipped === 'done') this.#tidy.add(name);
+    return shipped;
+  }
+
+  async putBlock(
+    name: KeptName,
+    base: number,
+    i: number,
+    data: Buffer,
+    epoch: number,
+    stop: AbortSignal,
+  ): Promise<Shipped> {
+    // Blocks of one that was begun under this number, and never counted.
+    if (i === 0 && (await this.#remove('base', 'base = ?', base, name, epoch, stop)) === 'lost')
+      return 'lost';
+    const put: Work<unknown> = session =>
+      session.change('REPLACE INTO base VALUES (?, ?, ?, ?, ?)', this.#shard, name, base, i, data);
+    return this.#fenced(this.#lane('base', name), name, epoch, put, stop);
+  }
+
+  async completeBase(name: KeptName, base: number, epoch: number, stop: AbortSignal): Promise<Shipped> {
+    const note: Work<unknown> = session =>
+      session.change(`UPDATE file SET base = ? WHERE ${OF_FILE}`, base, this.#shard, name);
+    if ((await this.#fenced(this.#lane('base', name), name, epoch, note, stop)) === 'lost') return 'lost';
+    if ((await this.#remove('base', 'base <> ?', base, name, epoch, stop)) === 'lost') return 'lost';
+    return this.#remove('log', 'n <= ?', base, name, epoch, stop);
+  }
+
+  async *base(name: KeptName, base: number, stop: AbortSignal): AsyncIterable<{ i: number; data: Buffer }> {
+    const which = `SELECT i, data FROM base WHERE ${OF_FILE} AND base = ? AND i >= ? ORDER BY i`;
+    let rows: { i: number; data: Buffer }[] = [];
+    do {
+      const next = (rows.at(-1)?.i ?? -1) + 1;
+      rows = await this.#slice(which, name, [base, next], stop);
+      yield* rows;
+    } while (rows.length > 0);
+  }
+
+  async *log(
+    name: KeptName,
+    after: number,
+    last: number,
+    stop: AbortSignal,
+  ): AsyncIterable<{ n: number; k: number; data: Buffer }> {
+    const which = `SELECT n, k, data FROM log
+      WHERE ${OF_FILE} AND n <= ? AND ((n = ? AND k > ?) OR n > ?) ORDER BY n, k`;
+    let rows: { n: number; k: number; data: Buffer }[] = [];
+    let [n, k] = [after, Number.MAX_SAFE_INTEGER];
+    do {
+      rows = await this.#slice(which, name, [last, n, k, n], stop);
+      yield* rows;
+      ({ n, k } = rows.at(-1) ?? { n, k });
+    } while (rows.length > 0);
+  }
+
+  #slice<T>(sql: string, name: KeptName, values: readonly SqlValue[], stop: AbortSignal): Promise<T[]> {
+    const limited = `${sql} LIMIT ${SLICE}`;
+    return this.#lane('read', name).run(
+      session => session.allSynced<T>(limited, this.#shard, name, ...values),
+      stop,
+    );
+  }
+
+  /** First in its transaction: with all that any node has committed. */
+  async #look(session: EngineSession, name: KeptName): Promise<FileState | undefined> {
+    const sql = `SELECT epoch, n, pos, base FROM file WHERE ${OF_FILE}`;
+    return (await session.allSynced<FileState>(sql, this.#shard, name))[0];
+  }
+
+  async #lookAgain(session: EngineSession, name: KeptName): Promise<FileState | undefined> {
+    await session.change('ROLLBACK');
+    return this.#look(session, name);
+  }
+
+  /** A transaction that does not move n. */
+  #fenced(
+    lane: EngineLane,
+    name: KeptName,
+    epoch: number,
+    work: Work<unknown>,
+    stop: AbortSignal,
+  ): Promise<Shipped> {
+    return lane.run<Shipped>(async session => {
+      const fence = `UPDATE file SET part = part + 1 WHERE ${OF_FILE} AND epoch = ?`;
+      if ((await session.change(fence, this.#shard, name, epoch)) > 0) {
+        await work(session);
+        return 'done';
+      }
+      if ((await this.#lookAgain(session, name))?.epoch !== epoch) return 'lost';
+      throw new Lagging(`${name}: an older epoch`);
+    }, stop);
+  }
+
+  /** Removes rows of a database in slices, each a transaction of its own. */
+  async #remove(
+    table: 'base' | 'log',
+    which: string,
+    value: number,
+    name: KeptName,
+    epoch: number,
+    stop: AbortSignal,
+  ): Promise<Shipped> {
+    const order = table === 'log' ? 'n, k' : 'base, i';
+    const sql = `DELETE FROM ${table} WHERE ${OF_FILE} AND ${which} ORDER BY ${order} LIMIT ${SLICE}`;
+    for (;;) {
+      let removed = 0;
+      const work = async (session: EngineSession) => {
+        removed = await session.change(sql, this.#shard, name, value);
+      };
+      if ((await this.#fenced(this.#lane('base', name), name, epoch, work, stop)) === 'lost') return 'lost';
+      if (removed === 0) return 'done';
+    }
+  }
+
+  #lane(what: 'ship' | 'base' | 'read', name: KeptName): EngineLane {
+    const key = `${what} ${name}`;
+    const lane = this.#lanes.get(key) ?? this.#engine.lane();
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+}

@@ -1,0 +1,98 @@
+/** A home in the engine as `lcckeep` makes it, shows it and takes it away. */
+import { randomUUID } from 'node:crypto';
+import { KEPT } from '../../config/kept.js';
+import { LccError } from '../../lib/errors.js';
+import type { Engine, EngineLane } from './engine.js';
+import type { FileState } from './ledger.js';
+import { MAKE_TABLES } from './tables.js';
+
+export interface Standby {
+  machine: string;
+  behind: number;
+  /** Seconds since it said so. */
+  age: number;
+}
+
+/** A home in the engine; `home` is undefined where it has nothing. */
+export interface HomeState {
+  home: { lcc: string; epoch: number; owner: string; beat: number } | undefined;
+  files: readonly (FileState & { name: string })[];
+  standbys: readonly Standby[];
+}
+
+const ROWS = ['home', 'pulse', 'standby', 'file'] as const;
+const SLICE = 16;
+
+/** @param engine by an account that may make tables */
+export async function makeTables(engine: Engine, stop: AbortSignal): Promise<void> {
+  await engine.lane().run(async session => {
+    for (const sql of MAKE_TABLES) await session.change(sql);
+  }, stop);
+}
+
+export class HomeRows {
+  readonly #lane: EngineLane;
+  readonly #shard: number;
+
+  constructor(engine: Engine, shard: number) {
+    this.#lane = engine.lane();
+    this.#shard = shard;
+  }
+
+  state(stop: AbortSignal): Promise<HomeState> {
+    const of = (columns: string, table: string) => `SELECT ${columns} FROM ${table} WHERE shard = ?`;
+    return this.#lane.run(async session => {
+      const [home] = await session.allSynced<NonNullable<HomeState['home']>>(
+        of('lcc, home.epoch, owner, beat', 'home JOIN pulse USING (shard)'),
+        this.#shard,
+      );
+      const files = await session.all<HomeState['files'][number]>(
+        of('name, epoch, n, pos, base', 'file'),
+        this.#shard,
+      );
+      const standbys = await session.all<Standby>(
+        of('*, CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(at AS SIGNED) AS age', 'standby'),
+        this.#shard,
+      );
+      return { home, files, standbys };
+    }, stop);
+  }
+
+  /**
+   * The home of this machine becomes what the engine has, from its first base on; what was there counts no
+   * more.
+   * @param isAgain although there is one
+   * @param epoch the highest that this machine has seen
+   * @throws LccError `config` when there is one
+   */
+  async record(machine: string, isAgain: boolean, epoch: number, stop: AbortSignal): Promise<void> {
+    await this.#lane.run(async session => {
+      const homes = await session.allSynced<{ shard: number; lcc: string; epoch: number; owner: string }>(
+        'SELECT shard, lcc, epoch, owner FROM home',
+      );
+      const there = homes.find(({ shard }) => shard === this.#shard);
+      if (there !== undefined && !isAgain)
+        throw new LccError(
+          'data.refused',
+          `the engine has shard ${this.#shard} already, owned by ${there.owner || 'no machine'}; lcckeep init --again has this home take its place`,
+        );
+      const next = Math.max(epoch, there?.epoch ?? 0) + 1;
+      const lcc = homes[0]?.lcc ?? randomUUID();
+      await session.change('REPLACE INTO home VALUES (?, ?, ?, ?, 1)', this.#shard, lcc, next, machine);
+      await session.change('REPLACE INTO pulse VALUES (?, ?, 1)', this.#shard, next);
+      for (const name of Object.keys(KEPT))
+        await session.change("REPLACE INTO file VALUES (?, ?, ?, 0, 0, '', 0)", this.#shard, name, next);
+    }, stop);
+  }
+
+  /** Removes all that the engine has of this home; first what could be claimed. */
+  async remove(stop: AbortSignal): Promise<void> {
+    await this.#lane.run(async session => {
+      for (const table of ROWS) await session.change(`DELETE FROM ${table} WHERE shard = ?`, this.#shard);
+    }, stop);
+    for (const table of ['log', 'base']) {
+      const sql = `DELETE FROM ${table} WHERE shard = ? LIMIT ${SLICE}`;
+      while ((await this.#lane.run(session => session.change(sql, this.#shard), stop)) > 0);
+    }
+  }
+}

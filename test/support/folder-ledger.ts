@@ -1,0 +1,143 @@
+/**
+ * A folder as the engine (src/db/engine/ledger.ts), with its rules: a shipment counts by its number, the epoch is a fence, the log
+ * up to the base is removed. It can lose answers, before a change and after it.
+ *
+ *     state.json · log/N/K · base/B/I
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { KeptName } from '../../src/config/kept.js';
+import type { FileState, Ledger, Shipment, Shipped } from '../../src/db/engine/ledger.js';
+import { step } from '../../src/lib/steps.js';
+
+export class FolderLedger implements Ledger {
+  readonly #folder: string;
+  readonly #isLosing: () => boolean;
+  /** Shipments that were applied, and those that came again. */
+  applied = 0;
+  again = 0;
+  basesMade = 0;
+
+  /** @param isLosing asked before and after each change: whether its answer is lost there */
+  constructor(folder: string, isLosing = () => false) {
+    this.#folder = folder;
+    this.#isLosing = isLosing;
+  }
+
+  /** As `lcckeep init`. */
+  init(name: KeptName, epoch: number): void {
+    for (const part of ['log', 'base']) mkdirSync(join(this.#folder, name, part), { recursive: true });
+    this.#write(name, { epoch, n: 0, pos: '', base: 0 });
+  }
+
+  /** As a claim of another machine. */
+  claim(name: KeptName): number {
+    const state = this.#read(name);
+    this.#write(name, { ...state, epoch: state.epoch + 1 });
+    return state.epoch + 1;
+  }
+
+  state(name: KeptName): Promise<FileState | undefined> {
+    return Promise.resolve(existsSync(this.#path(name, 'state.json')) ? this.#read(name) : undefined);
+  }
+
+  async ship({ name, n, pos, pieces }: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped> {
+    for (;;) {
+      stop.throwIfAborted();
+      const state = this.#read(name);
+      if (state.epoch !== epoch) return 'lost';
+      if (state.n === n && state.pos === pos) {
+        this.again++;
+        return 'done';
+      }
+      if (state.n !== n - 1) throw new Error(`${name}: shipment ${n} after ${state.n}`);
+      if (this.#isLosing()) continue;
+      const folder = this.#path(name, 'log', number(n));
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder);
+      let k = 0;
+      for await (const piece of pieces) writeFileSync(join(folder, number(k++)), piece);
+      this.#write(name, { ...this.#read(name), n, pos });
+      this.applied++;
+      if (!this.#isLosing()) return 'done';
+    }
+  }
+
+  putBlock(name: KeptName, base: number, i: number, data: Buffer, epoch: number): Promise<Shipped> {
+    if (this.#read(name).epoch !== epoch) return Promise.resolve('lost');
+    mkdirSync(this.#path(name, 'base', number(base)), { recursive: true });
+    writeFileSync(this.#path(name, 'base', number(base), number(i)), data);
+    return Promise.resolve('done');
+  }
+
+  completeBase(name: KeptName, base: number, epoch: number): Promise<Shipped> {
+    const state = this.#read(name);
+    if (state.epoch !== epoch) return Promise.resolve('lost');
+    this.#write(name, { ...state, base });
+    this.basesMade++;
+    step('keep.base.noted');
+    for (const part of ['base', 'log'])
+      for (const n of readdirSync(this.#path(name, part)))
+        if (Number(n) < base || (part === 'log' && Number(n) === base))
+          rmSync(this.#path(name, part, n), { recursive: true });
+    step('keep.base.old-removed');
+    return Promise.resolve('done');
+  }
+
+  async *base(name: KeptName, base: number): AsyncGenerator<{ i: number; data: Buffer }> {
+    for (const i of listed(this.#path(name, 'base', number(base)))) {
+      const file = this.#path(name, 'base', number(base), i);
+      if (existsSync(file)) yield await Promise.resolve({ i: Number(i), data: readFileSync(file) });
+    }
+  }
+
+  async *log(
+    name: KeptName,
+    after: number,
+    last: number,
+  ): AsyncGenerator<{ n: number; k: number; data: Buffer }> {
+    for (let n = after + 1; n <= last; n++)
+      for (const k of listed(this.#path(name, 'log', number(n)))) {
+        const file = this.#path(name, 'log', number(n), k);
+        if (existsSync(file)) yield await Promise.resolve({ n, k: Number(k), data: readFileSync(file) });
+      }
+  }
+
+  /** Bytes of all that lies in the log. */
+  logBytes(name: KeptName): number {
+    let bytes = 0;
+    for (const n of listed(this.#path(name, 'log')))
+      for (const k of listed(this.#path(name, 'log', n)))
+        bytes += statSync(this.#path(name, 'log', n, k)).size;
+    return bytes;
+  }
+
+  #read(name: KeptName): FileState {
+    return JSON.parse(readFileSync(this.#path(name, 'state.json'), 'utf8')) as FileState;
+  }
+
+  #write(name: KeptName, state: FileState): void {
+    const path = this.#path(name, 'state.json');
+    writeFileSync(`${path}.new`, JSON.stringify(state));
+    renameSync(`${path}.new`, path);
+  }
+
+  #path(...parts: string[]): string {
+    return join(this.#folder, ...parts);
+  }
+}
+
+const number = (n: number) => String(n).padStart(12, '0');
+
+function listed(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}
