@@ -11,5 +11,6 @@ export function fsckPlaces(config: Config) {
     fsmSpoolDir: home.fsmSpool,
     clearDir: home.clear,
     errorsKept: config.get('qm.errors_kept'),
+    shard: config.get('cluster.shard'),
   };
 }

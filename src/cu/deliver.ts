@@ -64,7 +64,7 @@ export async function deliver(
 /** For a long answer; both have then looked at the same state of the database. */
 function startThread(reader: CacheReader, query: Query, delivery: Delivery): RangeThread | undefined {
   const { split, dbPath, machineId, cursor } = delivery;
-  if (split === undefined || !isWorthSplitting(query, reader.highWater)) return undefined;
+  if (split === undefined || !isWorthSplitting(query, reader)) return undefined;
   const thread = new RangeThread({ ...split, dbPath, machineId }, query);
   try {
     const together = thread.lookTogether(reader);

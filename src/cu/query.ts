@@ -87,7 +87,7 @@ function* partsOf(
   thread: RangeThread | undefined,
 ): Generator<{ query: Query; made?: MadeRange | undefined }, void> {
   if (thread === undefined) return yield { query };
-  const all = { since: query.selection.sinceSeq ?? 0, to: reader.highWater };
+  const all = { since: reader.startOf(query.selection), to: reader.highWater };
   for (const { since, to, made } of thread.ranges(all))
     yield { query: { ...query, selection: { ...query.selection, sinceSeq: since, toSeq: to } }, made };
 }

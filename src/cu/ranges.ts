@@ -91,10 +91,10 @@ interface RangeHelp {
 }
 
 /** True if the records of a query can be made in ranges, and there are enough of them to be worth it. */
-export function isWorthSplitting(query: Query, highWater: number): boolean {
+export function isWorthSplitting(query: Query, reader: Pick<CacheReader, 'highWater' | 'startOf'>): boolean {
   const { format, selection, limit } = query;
   const { independent = [], sides } = format;
-  const changes = highWater - (selection.sinceSeq ?? 0);
+  const changes = reader.highWater - reader.startOf(selection);
   return (
     limit === undefined &&
     query.text === undefined &&

@@ -42,7 +42,7 @@ function* windows<T>(
   read: (range: Omit<Range, 'began'>) => Window<T>,
 ): Generator<Window<T>, void> {
   let left = limit;
-  for (let at = since; at < to && left > 0;) {
+  for (let at = reader.startOf({ sinceSeq: since }); at < to && left > 0;) {
     reader.renew();
     let window: Window<T>;
     try {

@@ -12,11 +12,13 @@ import { beginAnew } from './sqlite/restored.js';
 export class Repairs extends SqlStore {
   readonly #store: QueueStore;
   readonly #nowS: () => number;
+  readonly #shard: number;
 
-  constructor(db: Db, store: QueueStore, nowS: () => number) {
+  constructor(db: Db, store: QueueStore, nowS: () => number, shard: number) {
     super(db);
     this.#store = store;
     this.#nowS = nowS;
+    this.#shard = shard;
   }
 
   /** Rows whose content cannot be trusted go, and their urls are queued again. */
@@ -71,7 +73,7 @@ export class Repairs extends SqlStore {
    * row has too takes the next one, so that everybody reads of it again. */
   mendNumbers(): void {
     this.#store.transaction(() => {
-      raiseCounters(this.db);
+      raiseCounters(this.db, this.#shard);
       const doubled = this.sql.values<[], number>('SELECT seq FROM tombstone JOIN lccurl USING (seq)');
       const renumber = this.db.prepare<[number, number]>('UPDATE tombstone SET seq = ? WHERE seq = ?');
       const seqs = new Counter(this.db, 'seq');

@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   repair: boolean;
   /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
   startEmpty: boolean;
+  /** Of the home, among those of the LCC. */
+  shard: number;
   nowMs: () => number;
 }
 
@@ -22,7 +24,7 @@ export function openChecked(
   talk: { note(message: string): void },
   report: (finding: Finding) => void,
 ): Db | undefined {
-  const { dbPath, repair, nowMs, startEmpty } = options;
+  const { dbPath, repair, nowMs, startEmpty, shard } = options;
   const finding = (what: string, isLost = false) => {
     report({
       kind: 'database',
@@ -53,7 +55,8 @@ export function openChecked(
   }
   suspectDatabase(dbPath);
   const note = (event: string, fields: LogFields = {}) => talk.note(noteOf(event, fields));
-  return openOrSalvage(dbPath, nowMs(), { ...silentLog, warn: note, error: note }, startEmpty);
+  const log = { ...silentLog, warn: note, error: note };
+  return openOrSalvage(dbPath, nowMs(), log, { shard, fromNothing: startEmpty });
 }
 
 function noteOf(event: string, fields: LogFields): string {

@@ -186,14 +186,14 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   }
 }
 
-function repairsOf(db: Db, { errorsKept, nowMs }: FsckOptions): Repairs {
+function repairsOf(db: Db, { errorsKept, nowMs, shard }: FsckOptions): Repairs {
   const nowS = () => Math.floor(nowMs() / 1000);
   const store = new QueueStore(db, {
     errorsKept,
     mtimeOf: text => text,
     nowS,
   });
-  return new Repairs(db, store, nowS);
+  return new Repairs(db, store, nowS, shard);
 }
 
 /** Counters of providers against what they count. */

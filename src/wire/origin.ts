@@ -1,6 +1,7 @@
 /** Who announced the urls of a set: its owner, when nothing is said; a push, that something happened to them,
  * by whoever says so; links on pages that are held, a scan, or an audit. All but the owner's come by the
  * spider door alone. Classes order the sets of a provider (docs/design/spidering.md, docs/design/push.md). */
+import { SHARD_NUMBERS } from '../config/shards.js';
 import { LccError } from '../lib/errors.js';
 
 /** Source of a set that its owner did not send. Of a push, `push-feed`: news of one of its feeds. */
@@ -30,17 +31,14 @@ export function isPush(origin: SetOrigin | undefined): origin is 'push' | 'push-
   return origin === 'push' || origin === 'push-feed';
 }
 
-/** Above every number of a set. */
-const CLASS_RANKS = 2 ** 42;
-
-/** Rank of a set in the order of fetching: by its class, then by its number. */
+/** Rank of a set in the order of fetching: by its class, then by its number among those of its home. */
 export function rankOf({ class: setClass, psetid }: { class: SetClass; psetid: number }): number {
-  return setClass * CLASS_RANKS + psetid;
+  return setClass * SHARD_NUMBERS + (psetid % SHARD_NUMBERS);
 }
 
-/** The class and the number that a rank is of. */
-export function ofRank(rank: number): { class: number; psetid: number } {
-  return { class: Math.floor(rank / CLASS_RANKS), psetid: rank % CLASS_RANKS };
+/** The class and the number, among those of its home, that a rank is of. */
+export function ofRank(rank: number): { class: number; number: number } {
+  return { class: Math.floor(rank / SHARD_NUMBERS), number: rank % SHARD_NUMBERS };
 }
 
 const FEED = 'feed';

@@ -182,7 +182,8 @@ describe('an answer made by two threads', () => {
 
 describe('an answer is worth two threads', () => {
   const many = 1_000_000;
-  const worth = (query: Query, highWater = many) => isWorthSplitting(query, highWater);
+  const startOf = ({ sinceSeq = 0 }) => sinceSeq;
+  const worth = (query: Query, highWater = many) => isWorthSplitting(query, { highWater, startOf });
   it('when it is long, and its records follow each from its own row', () => {
     reader = new CacheReader(cache.dbPath, 'local');
     const xml = queryOf('xml');

@@ -36,6 +36,7 @@ describe('a store without an LCC DB beside it', () => {
         quick: false,
         storeLost: false,
         startEmpty: false,
+        shard: 0,
         restored: false,
         removeOrphans: false,
         recheck: false,

@@ -34,6 +34,7 @@ export async function fsck(
       quick: options.includes('quick'),
       storeLost: options.includes('storeLost'),
       startEmpty: false,
+      shard: 0,
       restored: options.includes('restored'),
       removeOrphans: options.includes('removeOrphans'),
       recheck: options.includes('recheck'),

@@ -90,7 +90,7 @@ export function startUntilDone(
   for (let starts = 1; starts <= MAX_STARTS; starts++) {
     let db: Db | undefined;
     try {
-      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, true);
+      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, { fromNothing: true });
       work(db);
       db.close();
       return undefined;

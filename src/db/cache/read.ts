@@ -1,5 +1,6 @@
 /** The read side of the LCC DB: what is held (lccurl) and what is gone (tombstone), along the change
  * sequence, from one snapshot. Memory does not grow with the number of rows. */
+import { beforeFirst } from '../../config/shards.js';
 import { LccError } from '../../lib/errors.js';
 import { isOutdated } from '../../lib/sqlite-read.js';
 import { openReadOnly, type Db } from '../sqlite/open.js';
@@ -58,6 +59,11 @@ export class CacheReader {
   /** The last number of the change sequence given out. */
   get highWater(): number {
     return this.#highWater;
+  }
+
+  /** The place in the change sequence from which a reading begins: a home's own numbers may begin far above 0. */
+  startOf({ sinceSeq = 0 }: Pick<Selection, 'sinceSeq'>): number {
+    return Math.max(sinceSeq, beforeFirst(this.#highWater));
   }
 
   /** The number before which cursors begin again (`purgedOf`). */
@@ -238,9 +244,9 @@ export class CacheReader {
   /** Finding and sorting n rows of a provider, for each block of lines, costs n² / 32 looks along the change
    * sequence. */
   #planned(selection: Selection): Selection {
-    const { pid, sinceSeq = 0, toSeq = this.#highWater } = selection;
+    const { pid, toSeq = this.#highWater } = selection;
     if (pid === undefined) return selection;
-    const most = Math.floor(Math.sqrt(32 * Math.max(0, toSeq - sinceSeq)));
+    const most = Math.floor(Math.sqrt(32 * Math.max(0, toSeq - this.startOf(selection))));
     const sql = 'SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? LIMIT ?)';
     return { ...selection, fewOfPid: Number(this.#value(sql, pid, most + 1)) <= most };
   }

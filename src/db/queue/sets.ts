@@ -1,6 +1,8 @@
 /** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls
  * last. */
+import { beforeFirst } from '../../config/shards.js';
 import type { Tally } from '../cache/tally.js';
+import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { ofRank, type SetClass } from '../../wire/origin.js';
@@ -107,6 +109,8 @@ export class QueueReader extends SqlStore {
   );
   readonly #tally: Tally;
   readonly #nowS: () => number;
+  /** The number before the first of a set of this home. */
+  readonly #before: number;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
 
   /** @param nowS wall clock, for the age of sets */
@@ -114,6 +118,7 @@ export class QueueReader extends SqlStore {
     super(db);
     this.#tally = tally;
     this.#nowS = nowS;
+    this.#before = beforeFirst(new Counter(db, 'psetid').last());
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
       this.#selectNext.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
     );
@@ -122,13 +127,13 @@ export class QueueReader extends SqlStore {
   /** The provider's next sets after one (`rankOf`) that may be fetched now, in their order. */
   sets(pid: number, afterRank: number, limit: number): WaitingSet[] {
     const after = ofRank(afterRank);
-    return this.#selectSets(pid, after.class, after.psetid, limit);
+    return this.#selectSets(pid, after.class, this.#before + after.number, limit);
   }
 
   /** How many there are of those, counted as far as `most`: some 20 ns each. */
   countSets(pid: number, afterRank: number, most: number): number {
     const after = ofRank(afterRank);
-    return this.#countSetsAfter(pid, after.class, after.psetid, most);
+    return this.#countSetsAfter(pid, after.class, this.#before + after.number, most);
   }
 
   /** The providers with sets that may be fetched now: a look-up each. */

@@ -1,39 +1,73 @@
 /** Numbers that are given out once: change sequence, places in the queue, set ids. */
-import { corrupt, isInteger } from './row-checks.js';
+import { beforeFirst, SHARD_NUMBERS } from '../../config/shards.js';
+import { LccError } from '../../lib/errors.js';
 import type { Db } from '../../lib/sqlite.js';
+import { corrupt, isInteger } from './row-checks.js';
 import { Sql } from './sql-store.js';
 
 type CounterName = 'seq' | 'pos' | 'psetid';
 
-/** The highest number given out of each, as far as the tables tell: a few look-ups. */
+/** The highest number of a shard given out of each, as far as the tables tell: a few look-ups. */
 const GIVEN = {
-  // An id is the number of its row's first change; one that damage has raised must not be given out again.
-  seq: `max((SELECT coalesce(max(seq), 0) FROM lccurl), (SELECT coalesce(max(id), 0) FROM lccurl), (SELECT coalesce(max(seq), 0) FROM tombstone),
-    (SELECT coalesce(max(seq), 0) FROM oldpath),
-    (SELECT coalesce(max(syncedseq), 0) FROM store))`,
-  pos: `max((SELECT coalesce(max(pos), 0) FROM qdb), (SELECT coalesce(max(lastpos), 0) FROM absorbed))`,
-  psetid: `max((SELECT coalesce(max(psetid), 0) FROM absorbed), (SELECT coalesce(max(psetid), 0) FROM qpsdb))`,
+  // An id is the number of its row's first change, in whichever shard that was; one that damage has raised must
+  // not be given out again.
+  seq: highest('lccurl.seq', 'lccurl.id', 'tombstone.seq', 'oldpath.seq', 'store.syncedseq'),
+  pos: highest('qdb.pos', 'absorbed.lastpos'),
+  psetid: highest('absorbed.psetid', 'qpsdb.psetid'),
 } as const satisfies Record<CounterName, string>;
+const NAMES = Object.keys(GIVEN) as CounterName[];
 
-/**
- * Raises counters that are lower than the last number given out.
- * @returns those that were @throws as SQLite for damage, where nothing can be counted on from a number
- */
-export function raiseCounters(db: Db): CounterName[] {
-  for (const name of Object.keys(GIVEN) as CounterName[])
-    if (!isInteger(lastGiven(db, name))) throw corrupt(`counter ${name} is ${lastGiven(db, name)}`);
-  return (Object.keys(GIVEN) as CounterName[]).filter(name =>
-    new Sql(db).changed(
-      `INSERT INTO counter VALUES ('${name}', ${GIVEN[name]})
-       ON CONFLICT(name) DO UPDATE SET value = excluded.value WHERE value < excluded.value`,
-    )(),
-  );
+/** SQL of the highest number below `$end`, `$before` where there is none. */
+function highest(...columns: readonly string[]): string {
+  const looks = columns.map(each => {
+    const [table, column] = each.split('.');
+    return `(SELECT max(${column}) FROM ${table} WHERE ${column} < $end)`;
+  });
+  return `max(${looks.map(look => `coalesce(${look}, 0)`).join(', ')}, $before)`;
 }
 
-/** The last number given out, though the counter may be lower. */
+/**
+ * Raises counters that are lower than the last number given out; of a home without one, to where its shard
+ * begins.
+ * @returns those that lacked some @throws as SQLite for damage, where nothing can be counted on from a number;
+ * LccError `config` where all numbers are another shard's
+ */
+export function raiseCounters(db: Db, shard = 0): CounterName[] {
+  const before = shard * SHARD_NUMBERS;
+  const low = NAMES.flatMap(name => {
+    const value = valueOf(db, name) ?? -1;
+    const given = givenOf(db, name, before);
+    if (!isInteger(value) || !isInteger(given)) throw corrupt(`counter ${name} is ${value}`);
+    const isOwn = value >= before && value < before + SHARD_NUMBERS;
+    if (isOwn && value >= given) return [];
+    if (!isOwn && value > beforeFirst(value) && given === before)
+      throw new LccError(
+        'config',
+        `cluster.shard = ${shard}, and the numbers of this home are those of shard ${Math.floor(value / SHARD_NUMBERS)}; a home keeps its shard`,
+      );
+    return [{ name, given }];
+  });
+  const raise = db.prepare<[CounterName, number]>(
+    'INSERT INTO counter VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value',
+  );
+  for (const { name, given } of low) raise.run(name, given);
+  return low.filter(({ given }) => given > before).map(({ name }) => name);
+}
+
+/** The last number given out, though the counter may be lower; of a new home, the one before its first. */
 export function lastGiven(db: Db, name: CounterName): number {
-  const last = `SELECT max(coalesce((SELECT value FROM counter WHERE name = '${name}'), 0), ${GIVEN[name]})`;
-  return Number(db.prepare(last).pluck().get());
+  const value = valueOf(db, name) ?? 0;
+  return Math.max(value, givenOf(db, name, beforeFirst(value)));
+}
+
+function valueOf(db: Db, name: CounterName): number | undefined {
+  return new Sql(db).value<[string], number>('SELECT value FROM counter WHERE name = ?')(name);
+}
+
+function givenOf(db: Db, name: CounterName, before: number): number {
+  const sql = `SELECT ${GIVEN[name]}`;
+  const bounds = { before, end: before + SHARD_NUMBERS };
+  return Number(new Sql(db).value<[typeof bounds], number>(sql)(bounds));
 }
 
 /** The number of the change sequence before which cursors begin again: the highest of a deletion that was

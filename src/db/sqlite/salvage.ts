@@ -15,6 +15,7 @@ import type { Log } from '../../lib/log.js';
 import { openSqlite } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
+import { SHARD_NUMBERS } from '../../config/shards.js';
 import { raiseCounters } from './counters.js';
 import { forgetMarks } from './marks.js';
 import { isLaterTable, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
@@ -61,10 +62,16 @@ export const NOBODY_LEFT =
 
 /**
  * Opens the database for writing; one that is damaged is set aside and replaced by what can be read of it.
- * @param fromNothing begin again even when no provider can be read
+ * @param how.fromNothing begin again even when no provider can be read
+ * @param how.shard of the home
  * @throws LccError as openDatabase; `config` alone for damage: no provider is left to ask for a full set
  */
-export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing = false): Db {
+export function openOrSalvage(
+  path: string,
+  nowMs: number,
+  log: Log,
+  { shard = 0, fromNothing = false }: { shard?: number; fromNothing?: boolean } = {},
+): Db {
   finishSalvage(path);
   try {
     const db = openDatabase(path);
@@ -75,7 +82,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
     log.error('database damaged', { path, error: messageOf(error.cause) });
   }
   const aside = asideOf(path, nowMs);
-  const copied = buildNew(path, log, fromNothing);
+  const copied = buildNew(path, { log, shard, fromNothing });
   step('db.salvage.built');
   beginLeaving(path, aside);
   finishSalvage(path);
@@ -112,7 +119,10 @@ export function finishSalvage(path: string): void {
 }
 
 /** @throws LccError `config` when no provider can be read, though there may have been some */
-function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, number> {
+function buildNew(
+  path: string,
+  { log, shard, fromNothing }: { log: Log; shard: number; fromNothing: boolean },
+): Record<string, number> {
   const fresh = newOf(path);
   removeDatabase(fresh);
   const db = openDatabase(fresh);
@@ -124,7 +134,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
       db.transaction(() => {
         for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
         goOnNumberingErrors(old, db, log);
-        repair(db);
+        repair(db, shard);
       })();
     }
     const isNothing = (copied['pidb'] ?? 0) === 0 && (old === undefined || !canRead(old, 'pidb'));
@@ -260,13 +270,13 @@ function keyOf(db: Db, table: string): string {
 }
 
 /** Makes what was copied agree with itself, and asks for the rest. */
-function repair(db: Db): void {
-  raiseCounters(db);
+function repair(db: Db, shard: number): void {
+  raiseCounters(db, shard);
   beginAnew(db, 'cache crash');
   rebuildSets(db);
   db.exec(`
     UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),
-      (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';
+      (SELECT coalesce(max(psetid), 0) FROM lccurl WHERE psetid < ${(shard + 1) * SHARD_NUMBERS})) WHERE name = 'psetid';
     UPDATE pidb SET (filesused, spaceused) =
       (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE lccurl.pid = pidb.pid),
       nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),

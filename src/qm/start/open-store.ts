@@ -1,5 +1,6 @@
 /** lcc.db of this Queue Manager: locked, repaired where it must be, and nobody else's until it is closed. */
 import { Checkpoints } from '../../db/sqlite/checkpoints.js';
+import { beforeFirst } from '../../config/shards.js';
 import { lastGiven, raiseCounters } from '../../db/sqlite/counters.js';
 import { Marks } from '../../db/sqlite/marks.js';
 import { storageError } from '../../db/sqlite/open.js';
@@ -50,8 +51,9 @@ export function openStore(
   const lock = tryLock(`${path}.lock`);
   if (lock === undefined)
     throw new LccError('try.later', `${path}: ${holderOf(`${path}.lock`)} has it open; stop that first`);
-  const db = openOrSalvage(path, clock.nowMs(), log);
-  const raised = raiseCounters(db);
+  const { shard } = settings.cluster;
+  const db = openOrSalvage(path, clock.nowMs(), log, { shard });
+  const raised = raiseCounters(db, shard);
   const old = wentBack(db, path);
   if (old !== undefined) {
     db.close();
@@ -62,7 +64,8 @@ export function openStore(
     log.warn('counters raised: the database did not have all numbers given out', {
       counters: raised.join(' '),
     });
-  if (lastGiven(db, 'seq') === 0 && hasContent(home.store))
+  const last = lastGiven(db, 'seq');
+  if (last === beforeFirst(last) && hasContent(home.store))
     log.warn(
       'database empty, but not the store; put back a backup of lcc.db and run lccfsck --repair --restored, or empty the store with lccfsck --repair --remove-orphans',
       { path, store: home.store },

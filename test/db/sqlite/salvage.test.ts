@@ -183,7 +183,7 @@ for (const [what, damage] of [
     }
     assert.deepEqual(readFileSync(bench.path), damaged);
     assert.ok(!existsSync(`${bench.path}.new`));
-    openOrSalvage(bench.path, NOW, silentLog, true).close();
+    openOrSalvage(bench.path, NOW, silentLog, { fromNothing: true }).close();
     assert.equal(aside().length, 1);
   });
 }
@@ -209,7 +209,7 @@ test('what salvages the database does not say that something should', () => {
   overwrite(0, 100);
   const said: unknown[] = [];
   const error = (event: string, fields: LogFields = {}) => void said.push([event, fields['error']]);
-  openOrSalvage(bench.path, NOW, { ...silentLog, error }, true).close();
+  openOrSalvage(bench.path, NOW, { ...silentLog, error }, { fromNothing: true }).close();
   assert.deepEqual(said, [
     ['database damaged', 'file is not a database'],
     ['a new database has been started; no provider is in it: add them again with lccpidb add', undefined],
@@ -219,7 +219,7 @@ test('what salvages the database does not say that something should', () => {
 test('of a database without a readable beginning a new one is started, the old one set aside byte by byte', () => {
   overwrite(0, 8192);
   const damaged = readFileSync(bench.path);
-  openOrSalvage(bench.path, NOW, silentLog, true).close();
+  openOrSalvage(bench.path, NOW, silentLog, { fromNothing: true }).close();
   assert.equal(aside().length, 1);
   assert.deepEqual(readFileSync(join(bench.dir, aside()[0] ?? '')), damaged);
   bench.reopen();
