@@ -12,7 +12,7 @@ export interface DatabaseOptions {
   repair: boolean;
   /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
   startEmpty: boolean;
-  /** Of the home, among those of the LCC. */
+  /** Number of the home among those of the LCC. */
   shard: number;
   nowMs: () => number;
 }
