@@ -96,10 +96,10 @@ class Model {
     return line.startsWith('{"op":"delete"') ? this.#lacking() : [];
   }
 
-  /** A run is over. @param well to its end */
-  over(well: boolean): void {
+  /** A run is over. @param well to its end @param begun the program was started */
+  over(well: boolean, begun: boolean): void {
     this.#pieces = [];
-    if (well) this.#kept.clear();
+    if (well && begun) this.#kept.clear();
   }
 
   rows(): Row[] {
@@ -297,7 +297,8 @@ class Life {
         ...this.#model.wanted(last).slice(0, Number(killed.slice('asked:'.length)) - expected.length),
       );
     assert.deepEqual(asked, expected, 'what the model is asked for');
-    this.#model.over(status === 0);
+    // Where nothing is new the program is not started, and what it keeps stays.
+    this.#model.over(status === 0, stderr !== '');
     if (lines.length > 0)
       assert.deepEqual(
         shown(await this.#store.rows(table)),
