@@ -50,8 +50,16 @@ export function* piecesOf(names: Iterable<string>): Generator<Piece> {
   yield { urls, bytes: Buffer.from(text) };
 }
 
-/** Starts an LCC in a new folder; resolves when it is ready. Every provider may name urls below `root`. */
-export async function startLcc(home: string, providers: number, root: string): Promise<BenchLcc> {
+/**
+ * Starts an LCC in a new folder; resolves when it is ready. Every provider may name urls below `root`.
+ * @param made called before its start
+ */
+export async function startLcc(
+  home: string,
+  providers: number,
+  root: string,
+  made?: (home: string) => Promise<void>,
+): Promise<BenchLcc> {
   mkdirSync(home);
   // All sites are one server here.
   writeFileSync(
@@ -59,6 +67,7 @@ export async function startLcc(home: string, providers: number, root: string): P
     'bot.allow_addresses = ["127.0.0.0/8"]\nbot.max_connections_per_host = 1000\nqm.max_connections_per_host = 1000\n',
   );
   const passwords = addProviders(join(home, 'lcc.db'), providers, root);
+  await made?.(home);
   const env = { ...process.env, LCC_HOME: home };
   const socketPath = join(home, 'uns.sock');
   const lccd = spawn(join(bin, 'lccd'), [`--listen=unix:${socketPath}`], {

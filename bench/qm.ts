@@ -52,10 +52,13 @@ function foundPage(id: number, nth: number): FetchOk {
 
 export class BenchQm {
   readonly home: string;
+  readonly #bin: string;
   #child: ChildProcess | undefined;
 
-  constructor(home: string) {
+  /** @param from where its command is */
+  constructor(home: string, from = bin) {
     this.home = home;
+    this.#bin = from;
     mkdirSync(join(home, 'run'), { recursive: true });
   }
 
@@ -63,7 +66,7 @@ export class BenchQm {
   async start(): Promise<void> {
     const { home } = this;
     const child = spawn(
-      join(bin, 'lccd-qm'),
+      join(this.#bin, 'lccd-qm'),
       [
         `--listen-uns=unix:${home}/run/uns.sock`,
         `--listen-bm=unix:${home}/run/bm.sock`,

@@ -21,20 +21,30 @@ process.on('exit', () => {
 });
 
 /** A port nobody listens on. */
-export async function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
+  return freePorts(1);
+}
+
+/** Ports one after the other that nobody listens on. @returns the first */
+export async function freePorts(count: number): Promise<number> {
   // Tests of any user are welcome.
   if (mkdirSync(CLAIMS, { recursive: true }) !== undefined) chmodSync(CLAIMS, 0o1777);
   for (let attempt = 0; attempt < 100; attempt++) {
-    const port = FIRST + Math.floor(Math.random() * COUNT);
-    if (!claim(join(CLAIMS, String(port)))) continue;
-    const free = await new Promise<boolean>(resolve => {
-      const server = createServer();
-      server.once('error', () => resolve(false));
-      server.listen(port, () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
+    const first = FIRST + Math.floor(Math.random() * (COUNT - count));
+    let found = 0;
+    while (found < count && claim(join(CLAIMS, String(first + found))) && (await isFree(first + found)))
+      found++;
+    if (found === count) return first;
   }
   throw new Error(`no free port between ${FIRST} and ${FIRST + COUNT}`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise<boolean>(resolve => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
 }
 
 function claim(path: string): boolean {

@@ -9,9 +9,14 @@ export async function killAll(home: string): Promise<void> {
     const pids = processesOf(home);
     for (const pid of pids) killed.add(pid);
     if ([...killed].every(isGone)) return true;
-    pids.forEach(killHard);
+    pids.forEach(pid => send(pid, 'SIGKILL'));
     return false;
   });
+}
+
+/** A signal to everything that runs on this home: SIGSTOP freezes a machine, SIGCONT wakes it. */
+export function signalAll(home: string, signal: NodeJS.Signals): void {
+  for (const pid of processesOf(home)) send(pid, signal);
 }
 
 /** Living processes with that home in their environment, but not this one. */
@@ -41,9 +46,9 @@ function isGone(pid: number): boolean {
   }
 }
 
-function killHard(pid: number): void {
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // It has ended by itself.
   }

@@ -9,12 +9,18 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../support/until.js';
-import type { Machine } from './network.js';
+
+/** A machine that a site can be on: its address, and the words before a command that run it there. */
+export interface SiteMachine {
+  address: string;
+  via: readonly string[];
+}
 
 const PORT = 8080;
 
 export class MachineSite {
-  readonly #machine: Machine;
+  readonly #machine: SiteMachine;
+  readonly #port: number;
   readonly #dir: string;
   readonly #app: Server;
   #nginx: ChildProcess | undefined;
@@ -26,15 +32,19 @@ export class MachineSite {
   readonly open = new Set<{ folder: string; from: string }>();
   /** The most requests that one folder had open at a time since `forget`. */
   mostAtOnce = 0;
+  /** When each page was asked for first, by its path. */
+  readonly askedMs = new Map<string, number>();
   #gate: Promise<void> | undefined;
 
-  constructor(machine: Machine, dir: string) {
+  constructor(machine: SiteMachine, dir: string, port = PORT) {
     this.#machine = machine;
+    this.#port = port;
     this.#dir = dir;
     this.#app = createServer((request, response) => {
       const path = request.url ?? '';
       const visit = { folder: path.split('/')[1] ?? '', from: String(request.headers['x-real-ip']) };
       this.open.add(visit);
+      if (!this.askedMs.has(path)) this.askedMs.set(path, performance.now());
       const together = [...this.open].filter(({ folder }) => folder === visit.folder).length;
       this.mostAtOnce = Math.max(this.mostAtOnce, together);
       response.on('close', () => this.open.delete(visit));
@@ -48,7 +58,7 @@ export class MachineSite {
   }
 
   get url(): string {
-    return `http://${this.#machine.address}:${PORT}/`;
+    return `http://${this.#machine.address}:${this.#port}/`;
   }
 
   contentOf(path: string): string {
@@ -82,13 +92,14 @@ export class MachineSite {
   }
 
   /** Resolves when a request from each of these machines is being answered. */
-  async asked(...machines: Machine[]): Promise<void> {
-    const isOpen = ({ address }: Machine) => [...this.open].some(({ from }) => from === address);
+  async asked(...machines: SiteMachine[]): Promise<void> {
+    const isOpen = ({ address }: SiteMachine) => [...this.open].some(({ from }) => from === address);
     await until('every machine has asked', () => machines.every(isOpen));
   }
 
   forget(): void {
     this.mostAtOnce = 0;
+    this.askedMs.clear();
   }
 
   async stop(): Promise<void> {
@@ -120,7 +131,7 @@ http {
   keepalive_requests 100000;
   upstream app { server unix:${app}; keepalive 64; }
   server {
-    listen ${this.#machine.address}:${PORT};
+    listen ${this.#machine.address}:${this.#port};
     location / {
       proxy_pass http://app;
       proxy_http_version 1.1;

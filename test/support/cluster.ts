@@ -1,0 +1,331 @@
+/**
+ * An LCC over machines that any of them may leave: homes on loopback, or on network namespaces, an engine of one node or a node
+ * on each machine, a site, and content providers that send all the time. Its judges look at what must be true after any kill.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'smol-toml';
+import { addProvider } from '../../src/db/providers/pidb.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
+import { generatePassword, hashPassword } from '../../src/lib/password.js';
+import type { Machine, Network } from '../machines/support/network.js';
+import { MachineSite } from '../machines/support/site.js';
+import { atEnd } from './at-end.js';
+import { Callers, type Caller } from './callers.js';
+import { startDaemon, type Daemon } from './daemon.js';
+import { Engine, LAN, LOOPBACK, type EngineHost, type EngineNode } from './engine.js';
+import { freePort, freePorts } from './free-port.js';
+import { killAll, signalAll } from './processes.js';
+import { binDir, shell } from './shell.js';
+import { ROOT } from './tree.js';
+import { until } from './until.js';
+
+/** For machines: Bot Managers, content, lccq, front ends, registration. */
+const PORTS = 5;
+const CLOCK = join(ROOT, 'dist/test/support/other-clock.js');
+
+export interface ClusterOptions {
+  machines?: number;
+  /** A node on each machine, three on machines of their own, or one, which no machine's end takes along. */
+  engine?: 'one' | 'trio' | 'trio apart';
+  callers?: number;
+  /** Machines are namespaces of this network. */
+  network?: Network;
+  galera?: string;
+  /** By how much the wall clock of each machine is apart. */
+  clocksMs?: readonly number[];
+  /** More of each lcc.toml, by section. */
+  toml?: Record<string, object>;
+}
+
+/** One machine: all that runs with its home, the engine's node too. */
+export class KeptMachine {
+  /** As `cluster.machines` has it. */
+  readonly name: string;
+  readonly home: string;
+  readonly host: EngineHost;
+  /** Its place in the network, if there is one. */
+  readonly link: Machine | undefined;
+  /** Of the trio, the one here. */
+  node: EngineNode | undefined;
+  #lccd: Daemon | undefined;
+  #logged = '';
+
+  constructor(home: string, host: EngineHost, port: number, link: Machine | undefined) {
+    this.name = `${host.address}:${port}`;
+    this.home = home;
+    this.host = host;
+    this.link = link;
+    mkdirSync(home, { recursive: true });
+  }
+
+  /** Path of the socket where content providers connect. */
+  get door(): string {
+    return join(this.home, 'uns.sock');
+  }
+  get log(): string {
+    return this.#logged + (this.#lccd?.log ?? '');
+  }
+  get #clock(): string {
+    return join(this.home, 'clock');
+  }
+  get env(): NodeJS.ProcessEnv {
+    const clock = { LCC_TEST_CLOCK: this.#clock, NODE_OPTIONS: `--import=${CLOCK}` };
+    return {
+      ...process.env,
+      ...(existsSync(this.#clock) && clock),
+      LCC_HOME: this.home,
+      LCC_CONFIG: '',
+      PATH: `${binDir}:${process.env['PATH']}`,
+    };
+  }
+
+  /** The wall clock of what is started from now on, and of what was once this was called before. */
+  setClock(apartMs: number): void {
+    writeFileSync(this.#clock, String(apartMs));
+  }
+
+  /** Starts lccd: as owner or as standby. */
+  async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    this.#logged = this.log;
+    this.#lccd = startDaemon('lccd', this.home, [], { ...this.env, ...env }, this.host.via);
+    await this.#lccd.ready;
+  }
+
+  /** Ends lccd in order. */
+  async stop(): Promise<void> {
+    await this.#lccd?.stop();
+  }
+
+  /** Pulls its plug: nothing of it runs any more. */
+  async kill(): Promise<void> {
+    await Promise.all([this.node?.kill(), this.killLccd()]);
+  }
+
+  /** All of the LCC there, and not the engine's node. */
+  killLccd(): Promise<void> {
+    return killAll(this.home);
+  }
+
+  /** Stops all of it where it stands; its sockets stay. */
+  freeze(): void {
+    this.node?.freeze();
+    signalAll(this.home, 'SIGSTOP');
+  }
+  thaw(): void {
+    this.node?.thaw();
+    signalAll(this.home, 'SIGCONT');
+  }
+
+  /** Resolves when lccd or a child of it has logged that, this time. */
+  async logged(text: string): Promise<void> {
+    await this.#lccd?.logged(text);
+  }
+
+  /** A command line there. @throws when it does not exit 0 */
+  async run(line: string): Promise<string> {
+    const { status, stdout, stderr } = await this.sh(line);
+    if (status !== 0) throw new Error(`exit ${status} from ${line}: ${stderr}`);
+    return stdout;
+  }
+  sh(line: string) {
+    return shell(`${this.host.via.join(' ')} ${line}`, this.env, this.home);
+  }
+}
+
+export class KeptCluster {
+  readonly dir: string;
+  readonly machines: readonly KeptMachine[];
+  readonly engine: Engine;
+  readonly site: MachineSite;
+  readonly callers: Callers;
+  readonly #apart: readonly (Machine | undefined)[];
+
+  private constructor(
+    dir: string,
+    machines: readonly KeptMachine[],
+    engine: Engine,
+    site: MachineSite,
+    callers: readonly Caller[],
+    apart: readonly (Machine | undefined)[],
+  ) {
+    this.dir = dir;
+    this.machines = machines;
+    this.engine = engine;
+    this.site = site;
+    this.#apart = apart;
+    this.callers = new Callers(
+      callers,
+      machines.map(({ door }) => door),
+    );
+  }
+
+  /** Resolves when the first machine serves and every other has a copy. */
+  static async start(options: ClusterOptions = {}): Promise<KeptCluster> {
+    const {
+      machines: count = 3,
+      engine: kind = 'one',
+      network,
+      callers: callerCount = 4,
+      galera = LAN,
+    } = options;
+    const dir = mkdtempSync(join(tmpdir(), 'lcc-kept-'));
+    const machines: KeptMachine[] = [];
+    for (let n = 1; n <= count; n++) {
+      const machine = network?.machine(`h${n}`);
+      machines.push(
+        new KeptMachine(join(dir, `h${n}`), machine ?? LOOPBACK, await freePorts(PORTS), machine),
+      );
+    }
+    const apart = ['e1', 'e2', 'e3'].slice(0, kind === 'one' ? 1 : 3).map(name => network?.machine(name));
+    const hosts = kind === 'trio' ? machines.map(({ host }) => host) : apart.map(link => link ?? LOOPBACK);
+    const engine = await Engine.start({ hosts, galera });
+    if (kind === 'trio') machines.forEach((machine, i) => (machine.node = engine.nodes[i]));
+    const site = new MachineSite(network?.machine('site') ?? LOOPBACK, join(dir, 'site'), await freePort());
+    const callers = Array.from({ length: callerCount }, (_, i) => ({
+      pid: i + 1,
+      password: generatePassword(),
+      root: `${site.url}${i + 1}/`,
+    }));
+    const cluster = new KeptCluster(dir, machines, engine, site, callers, apart);
+    atEnd(() => cluster.remove());
+    cluster.#configure(options.toml ?? {}, network?.cidr);
+    options.clocksMs?.forEach((apartMs, i) => machines[i]?.setClock(apartMs));
+    await site.start();
+    cluster.#provide(callers);
+    await cluster.first.run(
+      `lcckeep init --user=lcc_admin --password-file=${engine.passwordFile('lcc_admin')}`,
+    );
+    await cluster.first.start();
+    await Promise.all(machines.slice(1).map(machine => machine.start()));
+    await cluster.settled();
+    return cluster;
+  }
+
+  /** The place in the network of a node on a machine of its own. */
+  nodeLink(i: number): Machine {
+    const link = this.#apart[i];
+    if (link === undefined) throw new Error(`node ${i} has no machine of its own`);
+    return link;
+  }
+
+  get first(): KeptMachine {
+    return this.machines[0] as KeptMachine;
+  }
+
+  /** The home as the engine has it; undefined while no node answers. */
+  async lease(): Promise<{ owner: string; epoch: number } | undefined> {
+    for (const node of this.engine.nodes) {
+      const [row] = await node.query('select owner, epoch from lcc.home').catch(() => []);
+      if (row !== undefined) return { owner: String(row['owner']), epoch: Number(row['epoch']) };
+    }
+    return undefined;
+  }
+
+  /** The machine that has the home. */
+  async owner(): Promise<KeptMachine> {
+    return until('a machine has the home', async () => {
+      const { owner } = (await this.lease()) ?? {};
+      return this.machines.find(({ name }) => name === owner);
+    });
+  }
+
+  /** Resolves when a machine serves, and that many others have a whole copy. @returns the owner */
+  async settled(standbys = this.machines.length - 1): Promise<KeptMachine> {
+    await until('every other machine has a copy', async () => {
+      const rows = await this.engine.node.query('select behind from lcc.standby').catch(() => []);
+      return rows.filter(({ behind }) => Number(behind) === 0).length >= standbys;
+    });
+    const owner = await this.owner();
+    await until('the owner serves', async () => (await owner.sh('lccstat')).status === 0);
+    return owner;
+  }
+
+  /**
+   * Seconds from that moment until a set that was begun later was accepted, and until the first page of such a set was asked
+   * for.
+   */
+  async secondsSince(momentMs: number): Promise<{ accepted: number; fetched: number }> {
+    const { heardMs } = await this.callers.after(momentMs);
+    const fetchedMs = await until('a page of a later set is fetched', () => {
+      const later = this.callers.sets.filter(({ beganMs }) => beganMs > momentMs);
+      const asked = later.flatMap(({ urls }) =>
+        urls.map(url => this.site.askedMs.get(new URL(url).pathname)),
+      );
+      const found = asked.filter(ms => ms !== undefined);
+      return found.length > 0 && Math.min(...found);
+    });
+    return { accepted: (heardMs - momentMs) / 1000, fetched: (fetchedMs - momentMs) / 1000 };
+  }
+
+  /** Ends the load, and looks at what must be true after any kill. @returns what is not */
+  async faults(): Promise<string[]> {
+    await this.callers.stop();
+    const owner = await this.owner();
+    await owner.run('lccstat --until-idle=120');
+    const held = new Set((await owner.run('lccq --format=urls')).split('\n'));
+    const lost = this.callers.urls.filter(url => !held.has(url)).map(url => `accepted and not there: ${url}`);
+    const together =
+      this.site.mostAtOnce > 1 ? [`${this.site.mostAtOnce} requests of one provider at once`] : [];
+    await owner.sh('lccfsck -q --repair');
+    const found = (await owner.sh('lccfsck -q')).stdout.split('\n').filter(line => line !== '');
+    return [...lost, ...together, ...found];
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.machines.map(machine => machine.kill()));
+    await this.engine.remove();
+    await this.site.stop();
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  #configure(more: Record<string, object>, cidr = '127.0.0.0/8'): void {
+    const [cert, key, ca] = this.#certify();
+    const all = this.machines.map(({ name }) => name);
+    this.machines.forEach((machine, i) => {
+      const usual: Record<string, object> = {
+        net: { peer_ca: ca, peer_cert: cert, peer_key: key },
+        store: {
+          url: this.engine.url(this.engine.nodes.length > 1 ? i : 0),
+          password_file: this.engine.passwordFile(),
+          plain: true,
+        },
+        cluster: { machine: machine.name, machines: all },
+        wire: { ping_interval_ms: 1000 },
+        uns: { listen: [`unix:${machine.door}`] },
+        qm: { retry_delay_ms: 200, backoff_min_ms: 100, backoff_max_ms: 1000 },
+        bm: { machine_id: `m${i + 1}`, grace_ms: 1000 },
+        bot: { allow_addresses: [cidr], max_connections_per_host: 1000 },
+        lccd: { restart_min_ms: 10 },
+      };
+      for (const [name, keys] of Object.entries(more)) usual[name] = { ...usual[name], ...keys };
+      writeFileSync(join(machine.home, 'lcc.toml'), stringify(usual));
+    });
+  }
+
+  /** An authority, and a certificate for all machines. @returns files of certificate, key and authority */
+  #certify(): [string, string, string] {
+    const files = ['machine.pem', 'machine.key', 'ca.pem'].map(name => join(this.dir, name));
+    const [cert = '', key = '', ca = ''] = files;
+    const names = [...new Set(this.machines.map(({ host }) => `IP:${host.address}`))].join(',');
+    const make = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'.split(' ');
+    const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore', cwd: this.dir });
+    openssl('req', '-x509', ...make, '-days', '2', '-subj', '/CN=machines', '-keyout', 'ca.key', '-out', ca);
+    openssl('req', '-new', ...make, '-subj', '/CN=machine', '-keyout', key, '-out', 'machine.csr');
+    writeFileSync(join(this.dir, 'ext'), `subjectAltName=${names}\nextendedKeyUsage=serverAuth,clientAuth\n`);
+    const signed = ['-CA', ca, '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'ext'];
+    openssl('x509', '-req', '-in', 'machine.csr', ...signed, '-out', cert);
+    return [cert, key, ca];
+  }
+
+  #provide(callers: readonly Caller[]): void {
+    const db = openDatabase(join(this.first.home, 'lcc.db'));
+    try {
+      for (const { pid, password, root } of callers) addProvider(db, pid, hashPassword(password), {}, [root]);
+    } finally {
+      db.close();
+    }
+  }
+}
