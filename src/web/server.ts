@@ -187,8 +187,8 @@ class Clients {
   }
 }
 
-/** An answer that is there before all of its request was read is heard: a connection that is closed while more
- * comes would be reset. Called before the HTTP server closes it. */
+/** An answer that is there before all of its request was read is heard: a connection that is closed while
+ * more comes would be reset. Called before the HTTP server closes it. */
 function linger(request: IncomingMessage, clock: Clock): void {
   const { socket } = request;
   if (request.complete || socket.destroyed) return;

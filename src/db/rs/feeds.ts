@@ -54,8 +54,8 @@ export interface FeedStanding {
   /** Something prompted a request; when the last request for that began. */
   dueMs?: number | undefined;
   promptedMs?: number | undefined;
-  /** Nothing is asked before: as the site wishes; after failures, or where it may not be asked, which a prompt
-   * shortens. */
+  /** Nothing is asked before: as the site wishes; after failures, or where it may not be asked, which a
+   * prompt shortens. */
   patienceMs?: number | undefined;
   backoffMs?: number | undefined;
   /** Since when its provider is not there. */

@@ -169,8 +169,8 @@ export class FeedPolling {
     await this.#request(asked, target);
   }
 
-  /** The provider is disabled, which passes, or is there no more: then the feed goes, after a day, for an older
-   * database of the Queue Manager may have been put back meanwhile. */
+  /** The provider is disabled, which passes, or is there no more: then the feed goes, after a day, for an
+   * older database of the Queue Manager may have been put back meanwhile. */
   async #providerAway({ id, pid, standing: { goneMs } }: PolledFeed): Promise<void> {
     const { db, clock, log, isGone } = this.#options;
     const gone = await isGone(pid);

@@ -1,5 +1,5 @@
-/** Refusals at the doors of pushes, on their way to rs.db: equal ones gathered, so that a sender that is refused in a
- * loop makes no commit each time. */
+/** Refusals at the doors of pushes, on their way to rs.db: equal ones gathered, so that a sender that is
+ * refused in a loop makes no commit each time. */
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
 import { isPassing } from '../../lib/errors.js';
