@@ -11,7 +11,7 @@ export function plainWords(text: string): string {
 /** Refusal of a request: for programs a code, for people the fault and the advice. The setting of a limit is
  * for the operator alone: `message` and `named` have it, `what` and `advice` have not. */
 export class RsRequestRefused extends Error {
-  readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 503;
   readonly code: string;
   readonly what: string;
   /** As `what`, with the setting. */

@@ -8,9 +8,9 @@ import { RsDatabase } from '../../src/db/rs/database.js';
 import type { KeyVerdict } from '../../src/rs/indexnow/key-file.js';
 import { IndexNowIntake } from '../../src/rs/indexnow/intake.js';
 import { Keys } from '../../src/rs/indexnow/keys.js';
-import { IndexNowRefused } from '../../src/rs/indexnow/refused.js';
 import { requestOfBody, requestOfQuery } from '../../src/rs/indexnow/request.js';
 import { PushRefusals } from '../../src/rs/push/refusals.js';
+import { RsRequestRefused } from '../../src/rs/refusal.js';
 import { PushTargets } from '../../src/rs/push/targets.js';
 import type { Pushable } from '../../src/wire/push.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -99,7 +99,7 @@ const send = async (paths: readonly string[], more: object = {}, network = '192.
   try {
     return (await intake.take(requestOfBody(body(paths, more)), network)).status;
   } catch (error) {
-    if (!(error instanceof IndexNowRefused)) throw error;
+    if (!(error instanceof RsRequestRefused)) throw error;
     return error.status;
   }
 };

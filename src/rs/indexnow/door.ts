@@ -8,9 +8,9 @@ import { clientAddress } from '../../web/client.js';
 import type { NodeBindings } from '../api-parts.js';
 import { networkOf } from '../limits.js';
 import { Rate } from '../push/rates.js';
+import { busy, RsRequestRefused, tooOften } from '../refusal.js';
 import type { IndexNowIntake } from './intake.js';
-import { IndexNowRefused, tooMuch } from './refused.js';
-import { MAX_URLS, requestOfBody, requestOfQuery } from './request.js';
+import { MAX_URLS, requestOfBody, requestOfQuery, type IndexNowRequest } from './request.js';
 
 export const MAX_BODY_BYTES = 8 * MB;
 /** Longer bodies are read few at a time, in all and of a network. */
@@ -19,8 +19,8 @@ const LARGE_AT_A_TIME = 8;
 const LARGE_OF_NETWORK = 2;
 const PER_SECOND = 10;
 const PATH = /^\/indexnow\/*$/i;
-const BUSY_MS = SECOND;
-const LATER_MS = 10 * SECOND;
+/** Words for machines that all refusals of a status have. */
+const CODES: Readonly<Record<number, string>> = { 429: 'TooManyRequests', 503: 'Unavailable' };
 
 type Ask = Context<{ Bindings: NodeBindings }>;
 
@@ -60,31 +60,39 @@ export class IndexNowDoor {
   }
 
   async #answer(c: Ask): Promise<Response> {
+    let sent = 0;
     try {
-      const { status, accepted, refused } = await this.#taken(c);
+      const address = clientAddress(c.env.incoming, this.#options.proxies);
+      const waitMs = this.#senders.take(address);
+      if (waitMs > 0) throw tooOften('too-often', `too many requests: ${PER_SECOND} a second`, waitMs);
+      const network = networkOf(address);
+      const request = await this.#requestOf(c, network);
+      ({ sent } = request);
+      const { status, accepted, refused } = await this.#options.intake.take(request, network);
       const message = status === 200 ? '' : 'the key file has not been read yet';
       return c.json({ errorCode: status === 200 ? 'Ok' : 'Pending', message, accepted, refused }, status);
     } catch (error) {
-      return this.#refuse(c, error);
+      if (!(error instanceof RsRequestRefused) && !isPassing(error)) this.#options.failed(c.req.path, error);
+      const { status, code, message, retryAfterS } = error instanceof RsRequestRefused ? error : busy();
+      if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+      if (status === 405) c.header('allow', 'GET, POST');
+      return c.json({ errorCode: CODES[status] ?? code, message, accepted: 0, refused: sent }, status);
     }
   }
 
-  async #taken(c: Ask) {
-    const address = clientAddress(c.env.incoming, this.#options.proxies);
-    const waitMs = this.#senders.take(address);
-    if (waitMs > 0) throw tooMuch(`requests: ${PER_SECOND} a second`, waitMs);
-    const network = networkOf(address);
-    switch (c.req.method) {
-      case 'GET':
-        return this.#options.intake.take(requestOfQuery(new URL(c.req.url).searchParams), network);
-      case 'POST':
-        return this.#options.intake.take(requestOfBody(await this.#bodyOf(c, network)), network);
-      default:
-        throw new IndexNowRefused(405, 'InvalidRequest', 'ask with GET or POST');
-    }
+  /** @throws RsRequestRefused */
+  async #requestOf(c: Ask, network: string): Promise<IndexNowRequest> {
+    if (c.req.method === 'GET') return requestOfQuery(new URL(c.req.url).searchParams);
+    if (c.req.method === 'POST') return requestOfBody(await this.#bodyOf(c, network));
+    throw new RsRequestRefused(
+      405,
+      'InvalidRequest',
+      'this is no request of IndexNow',
+      'ask with GET or POST',
+    );
   }
 
-  /** @throws IndexNowRefused 413, 503 */
+  /** @throws RsRequestRefused 413, 503 */
   async #bodyOf(c: Ask, network: string): Promise<Buffer> {
     const length = Number(c.req.header('content-length') ?? Infinity);
     if (length <= LARGE_BYTES) return this.#read(c, LARGE_BYTES);
@@ -92,7 +100,7 @@ export class IndexNowDoor {
     const mine = this.#reading.get(network) ?? 0;
     const all = [...this.#reading.values()].reduce((sum, n) => sum + n, 0);
     if (all >= LARGE_AT_A_TIME || mine >= LARGE_OF_NETWORK)
-      throw new IndexNowRefused(503, 'Unavailable', 'too many large requests at a time; come again', BUSY_MS);
+      throw new RsRequestRefused(503, 'busy', 'too many large requests at a time', 'try again in 1 s', 1);
     this.#reading.set(network, mine + 1);
     try {
       return await this.#read(c, MAX_BODY_BYTES);
@@ -103,7 +111,7 @@ export class IndexNowDoor {
     }
   }
 
-  /** @throws IndexNowRefused 413 */
+  /** @throws RsRequestRefused 413 */
   async #read(c: Ask, most: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -114,25 +122,13 @@ export class IndexNowDoor {
     }
     return Buffer.concat(pieces);
   }
-
-  #refuse(c: Ask, error: unknown): Response {
-    const refused = error instanceof IndexNowRefused ? error : this.#failed(c, error);
-    const { status, code, message, retryAfterS, sent } = refused;
-    if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
-    if (status === 405) c.header('allow', 'GET, POST');
-    return c.json({ errorCode: code, message, accepted: 0, refused: sent }, status);
-  }
-
-  #failed(c: Ask, error: unknown): IndexNowRefused {
-    if (!isPassing(error)) this.#options.failed(c.req.path, error);
-    return new IndexNowRefused(503, 'Unavailable', 'this cannot be done now; come again later', LATER_MS);
-  }
 }
 
-function tooLarge(): IndexNowRefused {
-  return new IndexNowRefused(
+function tooLarge(): RsRequestRefused {
+  return new RsRequestRefused(
     413,
     'TooLarge',
-    `the request is larger than 8 MB; send at most ${MAX_URLS} urls in one`,
+    'the request is larger than 8 MB',
+    `send at most ${MAX_URLS} urls in one`,
   );
 }

@@ -1,6 +1,6 @@
 /** The way of a request of IndexNow: whose pages it names, whether that is too much, whether its key is good.
  * Its urls are in rs.db when it is answered 200. */
-import { DAY, MINUTE, SECOND } from '../../config/amounts.js';
+import { DAY, MINUTE } from '../../config/amounts.js';
 import { amount } from '../../config/words.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
@@ -8,9 +8,8 @@ import { step } from '../../lib/steps.js';
 import type { PushRefusals } from '../push/refusals.js';
 import { Rate } from '../push/rates.js';
 import type { PushTarget, PushTargets } from '../push/targets.js';
-import { RsRequestRefused } from '../refusal.js';
+import { busy, RsRequestRefused, tooOften } from '../refusal.js';
 import type { Keys } from './keys.js';
-import { IndexNowRefused, tooMuch } from './refused.js';
 import type { IndexNowRequest } from './request.js';
 
 const REQUESTS_PER_MINUTE = 60;
@@ -18,7 +17,6 @@ const URLS_PER_MINUTE = 10_000;
 /** Urls of a provider in a day: at least, and times what is held. */
 const LEAST_PER_DAY = 20_000;
 const HELD_PER_DAY = 2;
-const AWAY_MS = 10 * SECOND;
 
 export interface IntakeParts {
   db: Pick<RsDatabase, 'push' | 'pushKeys' | 'write'>;
@@ -51,16 +49,15 @@ export class IndexNowIntake {
     this.#urls = new Rate(parts.clock, URLS_PER_MINUTE, MINUTE);
   }
 
-  /** @param network of the sender @throws IndexNowRefused; as RsDatabase.write */
+  /** @param network of the sender @throws RsRequestRefused; as RsDatabase.write */
   async take(request: IndexNowRequest, network: string): Promise<IndexNowTaken> {
     let targets: readonly PushTarget[] = [];
     try {
       targets = await this.#targetsOf(request);
       return await this.#takeFor(targets, request, network);
     } catch (error) {
-      if (!(error instanceof IndexNowRefused)) throw error;
-      error.sent = request.sent;
-      for (const { pid } of targets) this.#refuse(pid, request, error.message, request.sent);
+      if (error instanceof RsRequestRefused)
+        for (const { pid } of targets) this.#refuse(pid, request, reasonOf(error), request.sent);
       throw error;
     }
   }
@@ -75,22 +72,24 @@ export class IndexNowIntake {
     const placed = placedIn(targets, urls);
     const inside = new Set([...placed.values()].flat()).size;
     if (inside === 0)
-      throw new IndexNowRefused(
+      throw new RsRequestRefused(
         422,
         'InvalidUrls',
-        `no url lies below a directory that is registered here for ${name.host}; nothing was taken`,
+        `no url lies below a directory that is registered here for ${name.host}`,
+        'nothing was taken',
       );
     const demand = (isHeld: boolean) => {
       for (const target of targets) this.#demand(target, placed.get(target.pid)?.length ?? 0, isHeld);
     };
     demand(false);
-    this.#demandRoom();
+    this.#parts.demandRoom();
     const verdict = await keys.verdict(name, network);
     if (verdict === 'bad')
-      throw new IndexNowRefused(
+      throw new RsRequestRefused(
         403,
         'InvalidKey',
-        `the key file of ${name.host} is missing, or has another key; it holds nothing but the key`,
+        `the key file of ${name.host} is missing, or has another key`,
+        'it holds nothing but the key',
       );
     // Other requests may have been taken while this one waited for the look.
     demand(verdict === 'unknown');
@@ -106,25 +105,24 @@ export class IndexNowIntake {
     return { status: verdict === 'good' ? 200 : 202, accepted: sent - refused, refused };
   }
 
-  /** Providers that the host is of. @throws IndexNowRefused 403, 503 */
+  /** Providers that the host is of. @throws RsRequestRefused 403, 503 */
   async #targetsOf(request: IndexNowRequest): Promise<readonly PushTarget[]> {
     const { targets, registerUrl } = this.#parts;
     const { name, hostname } = request;
     const around = await targets.around(hostname);
-    if (around === undefined)
-      throw new IndexNowRefused(503, 'Unavailable', 'the LCC is busy; come again later', AWAY_MS);
+    if (around === undefined) throw busy();
     const at = around.filter(({ roots }) =>
       roots.some(root => new URL(root).host === hostOf(root, name.host)),
     );
     const open = at.filter(({ doors }) => doors.has('indexnow'));
     const [first] = open;
     if (first !== undefined) return open;
-    const message =
+    const [what, advice] =
       at.length === 0
-        ? `nobody has registered ${name.host} here: ${registerUrl}`
-        : `the provider of ${name.host} takes no urls by IndexNow`;
-    this.#refuse(at[0]?.pid, request, message, request.sent);
-    throw new IndexNowRefused(403, 'UnknownHost', message);
+        ? [`nobody has registered ${name.host} here`, `register it: ${registerUrl}`]
+        : [`the provider of ${name.host} takes no urls by IndexNow`, 'ask the operator of this LCC'];
+    this.#refuse(at[0]?.pid, request, what, request.sent);
+    throw new RsRequestRefused(403, 'UnknownHost', what, advice);
   }
 
   #commit(placed: ReadonlyMap<number, readonly string[]>): void {
@@ -138,7 +136,7 @@ export class IndexNowIntake {
 
   /**
    * @param isHeld the key is not decided: urls that wait for such keys count as well
-   * @throws IndexNowRefused 429
+   * @throws RsRequestRefused 429
    */
   #demand({ pid, held }: PushTarget, urls: number, isHeld: boolean): void {
     if (urls === 0) return;
@@ -152,17 +150,6 @@ export class IndexNowIntake {
     const before = db.push.sentOn(pid, nowMs) + (isHeld ? db.pushKeys.pendingOf(pid) : 0);
     if (before + urls > most)
       throw tooMuch(`urls of this site: ${amount(most, 'url')} a day`, DAY - (nowMs % DAY));
-  }
-
-  /** @throws IndexNowRefused 503 */
-  #demandRoom(): void {
-    try {
-      this.#parts.demandRoom();
-    } catch (error) {
-      if (!(error instanceof RsRequestRefused)) throw error;
-      const { what, retryAfterS = 0 } = error;
-      throw new IndexNowRefused(503, 'Unavailable', what, retryAfterS * SECOND);
-    }
   }
 
   #refuse(pid: number | undefined, { urls, name }: IndexNowRequest, reason: string, n: number): void {
@@ -183,4 +170,13 @@ function placedIn(targets: readonly PushTarget[], urls: readonly string[]): Map<
 /** The host that a sender names, as a URL of the scheme of a root has it: without its default port. */
 function hostOf(root: string, host: string): string {
   return new URL(`${new URL(root).protocol}//${host}`).host;
+}
+
+function tooMuch(what: string, waitMs: number): RsRequestRefused {
+  return tooOften('too-often', `too many ${what}`, waitMs);
+}
+
+/** Equal ones are counted together: without the time when to come again. */
+function reasonOf({ status, what, message }: RsRequestRefused): string {
+  return status === 429 ? what : message;
 }

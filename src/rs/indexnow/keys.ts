@@ -15,8 +15,8 @@ import { KeyedLock } from '../../lib/keyed-lock.js';
 import { setNewest } from '../../lib/newest.js';
 import { step } from '../../lib/steps.js';
 import { Rate } from '../push/rates.js';
+import { tooOften } from '../refusal.js';
 import type { KeyVerdict } from './key-file.js';
-import { tooMuch } from './refused.js';
 
 /** A good key is asked for again after this time, believed for that, and longer while its site fails. */
 const ASKED_AGAIN_MS = 12 * HOUR;
@@ -67,7 +67,7 @@ export class Keys {
     this.#fetches = new Rate(clock, FETCHES_PER_MINUTE, MINUTE);
   }
 
-  /** The verdict on a key, as far as there is one in 3 s. @throws IndexNowRefused 429 */
+  /** The verdict on a key, as far as there is one in 3 s. @throws RsRequestRefused 429 */
   async verdict(name: KeyName, network: string): Promise<KeyVerdict> {
     const { db, clock } = this.#options;
     const id = idOf(name);
@@ -118,10 +118,10 @@ export class Keys {
     }
   }
 
-  /** @throws IndexNowRefused 429 */
+  /** @throws RsRequestRefused 429 */
   #demandUnknown({ host }: KeyName, network: string): void {
     const waitMs = Math.max(this.#ofHost.waitMs(host), this.#ofNetwork.waitMs(network));
-    if (waitMs > 0) throw tooMuch('unknown keys', waitMs);
+    if (waitMs > 0) throw tooOften('too-often', 'too many unknown keys', waitMs);
     this.#ofHost.count(host);
     this.#ofNetwork.count(network);
   }
