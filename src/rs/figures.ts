@@ -3,11 +3,6 @@ import { amount } from '../config/words.js';
 import { MOST_COUNTED } from '../db/rs/push.js';
 import { counter, countOf, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
 
-const PINGS = {
-  name: 'lcc_rs_pings_total',
-  help: 'Pings of weblogs and publishers, by whether a feed is listed under them',
-  label: 'feed',
-};
 const PUSHES = {
   name: 'lcc_rs_hub_pushes_total',
   help: 'Pushes of hubs, by whether their signature is right',
@@ -78,9 +73,6 @@ export const RS_FIGURES = {
       Number(failing) > 0 &&
       `${amount(Number(failing), 'feed cannot be read', 'feeds cannot be read')}; lccrs feed list`,
   }),
-  feeds_pushed: gauge('lcc_rs_pushed_feeds', 'Feeds with a hub that pushes'),
-  pings: countOf(PINGS, 'known'),
-  pings_unknown: countOf(PINGS, 'unknown'),
   hub_pushes: countOf(PUSHES, 'signed'),
   hub_pushes_unsigned: countOf(PUSHES, 'unsigned'),
   listens: field<readonly string[]>(),

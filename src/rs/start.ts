@@ -102,7 +102,7 @@ function statusOf(
   const { registrations, outbox } = db;
   const { counted } = db.push;
   const waiting = outbox.count;
-  const { feeds = 0, failing = 0, pushed = 0 } = db.feeds.counts() ?? {};
+  const { feeds = 0, failing = 0 } = db.feeds.counts() ?? {};
   return {
     idle: registrar.checking === 0 && push.isIdle && (waiting === 0 || !sender.isConnected),
     qm_connected: sender.isConnected,
@@ -122,9 +122,6 @@ function statusOf(
     no_room: registrar.shortage ?? null,
     feeds,
     feeds_failing: failing,
-    feeds_pushed: pushed,
-    pings: feedCounts.pings,
-    pings_unknown: feedCounts.unknown,
     hub_pushes: feedCounts.pushes,
     hub_pushes_unsigned: feedCounts.unsigned,
     listens,

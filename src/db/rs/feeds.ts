@@ -17,7 +17,6 @@ CREATE INDEX feed_wake ON feed(wake_ms);
 CREATE INDEX feed_url ON feed(url);
 CREATE INDEX feed_host ON feed(host);
 CREATE INDEX feed_failing ON feed(id) WHERE json_extract(standing, '$.trouble') IS NOT NULL;
-CREATE INDEX feed_pushed ON feed(id) WHERE json_extract(standing, '$.state') IN ('active', 'renewing');
 
 -- Items that a feed has had: what each said last.
 CREATE TABLE feed_item(
@@ -230,12 +229,10 @@ export class FeedStore extends SqlStore {
     'SELECT feed, pending FROM feed_callback WHERE token = ? AND ends_ms > ?',
   );
 
-  /** How many there are: in all, that cannot be read, and whose hub pushes. */
-  readonly counts = this.sql.row<[], { feeds: number; failing: number; pushed: number }>(
-    // Each by an index: no standing is read.
+  /** How many there are in all, and that cannot be read, by an index: no standing is read. */
+  readonly counts = this.sql.row<[], { feeds: number; failing: number }>(
     `SELECT (SELECT count(*) FROM feed) AS feeds,
-       (SELECT count(*) FROM feed WHERE json_extract(standing, '$.trouble') IS NOT NULL) AS failing,
-       (SELECT count(*) FROM feed WHERE json_extract(standing, '$.state') IN ('active', 'renewing')) AS pushed`,
+       (SELECT count(*) FROM feed WHERE json_extract(standing, '$.trouble') IS NOT NULL) AS failing`,
   );
 }
 

@@ -47,7 +47,7 @@ export class FeedBook {
     if (!options.site.ports.includes(portOf(url)))
       throw wrong(
         'url',
-        `port ${portOf(url)} is not permitted`,
+        `port ${portOf(url)} is not permitted (rs.ports)`,
         `use one of ${options.site.ports.join(', ')}`,
       );
     if (!(everyMs >= LEAST_EVERY_MS && everyMs <= MOST_EVERY_MS))

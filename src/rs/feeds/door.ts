@@ -44,10 +44,8 @@ export interface FeedDoorOptions {
   failed: (path: string, error: unknown) => void;
 }
 
-/** Requests since the start. */
+/** Pushes of hubs since the start. */
 export interface FeedDoorCounts {
-  pings: number;
-  unknown: number;
   pushes: number;
   unsigned: number;
 }
@@ -56,7 +54,7 @@ export function feedDoor(options: FeedDoorOptions) {
   const { db, clock, polling, refusals, key, proxies, failed } = options;
   const nowMs = () => clock.nowMs();
   const senders = new Rate(clock, PINGS_PER_SECOND, SECOND);
-  const counts: FeedDoorCounts = { pings: 0, unknown: 0, pushes: 0, unsigned: 0 };
+  const counts: FeedDoorCounts = { pushes: 0, unsigned: 0 };
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
 
   app.get('/websub/:token', c => {
@@ -145,7 +143,6 @@ export function feedDoor(options: FeedDoorOptions) {
   /** @returns false: no feed is listed under any of these */
   function pinged(urls: readonly string[]): boolean {
     const feeds = new Map(urls.flatMap(url => namedBy(url)).map(feed => [feed.id, feed]));
-    counts[feeds.size > 0 ? 'pings' : 'unknown']++;
     const [url = ''] = urls;
     if (feeds.size === 0) {
       refusals.add(undefined, 'ping', { url, reason: 'no feed is listed under it' });

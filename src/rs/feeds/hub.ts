@@ -190,7 +190,7 @@ export class HubClient {
     for (let url = hub, hops = 0; ; hops++) {
       const { protocol, host } = new URL(url);
       if (![...PORTS, ...ports].includes(portOf(url)))
-        return fail('guard', `port ${portOf(url)} is none of rs.ports`);
+        return fail('bad-url', `port ${portOf(url)} is not permitted (rs.ports)`);
       const fetcher = new SiteFetcher(siteAt(url), { ...site, fetchTimeoutMs: HUB_TIMEOUT_MS });
       const { outcome } = await fetcher
         .ask({ url, roots: [], method: 'POST', body, headers, inline: MAX_ANSWER_BYTES })

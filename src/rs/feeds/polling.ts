@@ -190,7 +190,9 @@ export class FeedPolling {
     if (target === null) return `there is no provider ${pid} that may deliver`;
     if (!target.doors.has('feed')) return 'the operator takes no pushes by feeds of this provider';
     if (!target.isInside(url)) return `it lies outside of the directories of provider ${pid}`;
-    return this.#options.ports.includes(portOf(url)) ? undefined : `port ${portOf(url)} is none of rs.ports`;
+    return this.#options.ports.includes(portOf(url))
+      ? undefined
+      : `port ${portOf(url)} is not permitted (rs.ports)`;
   }
 
   async #request(feed: PolledFeed, target: PushTarget): Promise<void> {

@@ -11,5 +11,7 @@ export function failureText(failure: FetchFailure): string {
   const { kind } = failure;
   if (kind === 'status') return `it answers with status ${failure.status}`;
   if (kind === 'sink' || kind === 'source') return reasonOf(failure.error);
-  return kind === 'guard' ? `not permitted: ${failure.detail}` : `${kind}: ${failure.detail}`;
+  return kind === 'guard'
+    ? `its address is not permitted (bot.allow_addresses): ${failure.detail}`
+    : `${kind}: ${failure.detail}`;
 }

@@ -3,26 +3,16 @@ import { join } from 'node:path';
 import type { Services } from '../../daemon/types.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import { urlBelow, type RsOptions } from '../options.js';
-import type { PushTarget } from '../push/targets.js';
 import { FeedBook } from './book.js';
 import { HubClient, hubKey } from './hub.js';
-import { FeedPolling } from './polling.js';
+import { FeedPolling, type FeedPollingOptions } from './polling.js';
 import { FeedThread } from './feed-thread.js';
-
-export interface FeedSurroundings {
-  targetOf: (pid: number) => Promise<PushTarget | null | undefined>;
-  isGone: (pid: number) => Promise<boolean | undefined>;
-  /** There is something for the UNS. */
-  pushed: () => void;
-}
-
-export type RunningFeeds = ReturnType<typeof feedsOf>;
 
 export function feedsOf(
   services: Services,
   options: RsOptions,
   db: RsDatabase,
-  { targetOf, isGone, pushed }: FeedSurroundings,
+  surroundings: Pick<FeedPollingOptions, 'targetOf' | 'isGone' | 'pushed'>,
 ) {
   const { home, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
@@ -33,7 +23,7 @@ export function feedsOf(
   const asked = { db, site: { clock, userAgent, allowAddresses }, ports };
   const callbacks = urlBelow(options.url, 'websub/');
   const hubs = new HubClient({ ...asked, nowMs, key, callbacks });
-  const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, targetOf, isGone, pushed, fail });
+  const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, ...surroundings, fail });
   const book = new FeedBook({ db, nowMs, options, changed: () => polling.stir() });
   return { key, polling, book };
 }

@@ -4,7 +4,7 @@ import { formatAmount, parseAmount } from '../../config/amounts.js';
 import type { PolledFeed, HubState } from '../../db/rs/feeds.js';
 import { USUAL_EVERY_MS, type FeedBook } from '../feeds/book.js';
 import { missesNews } from '../feeds/standing.js';
-import type { RsRequestRefused } from '../refusal.js';
+import { plainWords, type RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import { outcomeNote, summaryOf, wrongIn, type MeApp, type MeContext, type MeParts } from './me-parts.js';
@@ -93,6 +93,8 @@ export function feedTable(
   zone: string | undefined,
   more?: (feed: PolledFeed) => Markup,
 ): Markup {
+  // A provider has no lcc.toml.
+  const told = (text: string) => (more === undefined ? text : plainWords(text));
   return html`<div class="table stacks">
     <table aria-label="Feeds">
       <thead>
@@ -109,13 +111,13 @@ export function feedTable(
             <td class="address mono">${url}</td>
             <td data-label="Read">
               ${readMs === undefined ? 'not yet' : agoOf(readMs, nowMs, zone)}, every
-              ${formatAmount(everyMs, 'ms')}${trouble === undefined ? '' : html`<br /><span class="state bad">${trouble}</span>`}
+              ${formatAmount(everyMs, 'ms')}${trouble === undefined ? '' : html`<br /><span class="state bad">${told(trouble)}</span>`}
             </td>
             <td class="number" data-label="Items">
               ${countText(items)}${left === 0 ? '' : html`<br /><span class="soft">${countText(left)} left out</span>`}
             </td>
             <td data-label="Hub">
-              ${HUB_WORDS[state]}${missesNews(standing) ? ', but misses news' : ''}${hubTrouble === undefined ? '' : html`<br /><span class="soft">${hubTrouble}</span>`}
+              ${HUB_WORDS[state]}${missesNews(standing) ? ', but misses news' : ''}${hubTrouble === undefined ? '' : html`<br /><span class="soft">${told(hubTrouble)}</span>`}
             </td>
             ${more && html`<td class="number">${more(feed)}</td>`}
           </tr>`;
