@@ -283,7 +283,7 @@ export class Shipper {
     if (isDue) this.#noteBase(look, isOut, stop);
     if (isOut || look === undefined || (!isDue && bytesOf(look.header, look.frames) < SHORT_BYTES)) return;
     const toMove = look.frames - look.moved;
-    if (this.#mover !== 'asked' && toMove > (this.#mover === 'moved' ? MANY_FRAMES : FEW_FRAMES)) {
+    if (this.#mover !== 'asked' && toMove > (this.#mover === 'moved' && !isDue ? MANY_FRAMES : FEW_FRAMES)) {
       this.#mover = 'asked';
       this.#threaded().ask('checkpoint');
     }

@@ -44,11 +44,12 @@ export function continues(
 export function setAside(path: string, nowMs: number): void {
   const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const name = `${basename(path)}.replaced-${time}`;
-  if (!existsSync(path)) for (const part of ['-wal', '-shm']) rmSync(path + part, { force: true });
-  else if (!isLeaving(path)) beginLeaving(path, join(dirname(path), name));
-  const aside = finishLeaving(path);
+  if (!isLeaving(path)) {
+    if (!existsSync(path)) return;
+    beginLeaving(path, join(dirname(path), name));
+  }
+  const kept = basename(finishLeaving(path) ?? path);
   endLeaving(path);
-  const kept = aside === undefined ? name : basename(aside);
   for (const file of readdirSync(dirname(path)))
     if (file.startsWith(`${basename(path)}.replaced-`) && !file.startsWith(kept))
       rmSync(join(dirname(path), file));

@@ -11,21 +11,21 @@ const [path = '', folder = '', epoch = ''] = process.argv.slice(2);
 const name: KeptName = 'lcc';
 const LOSSES = Number(process.env['LCC_TEST_LOSSES'] ?? 0);
 
+export interface KeeperFigures {
+  isLong: boolean;
+  unshippedBytes: number;
+  isComplete: boolean;
+  shippedBytes: number;
+  shipments: number;
+}
+
 export type FromKeeper =
   | { began: string }
   | { shipped: number }
   | { ended: true }
   | { warning: string }
   | { lost: string }
-  | {
-      figures: {
-        isLong: boolean;
-        unshippedBytes: number;
-        isComplete: boolean;
-        shippedBytes: number;
-        shipments: number;
-      };
-    };
+  | { figures: KeeperFigures };
 export type ToKeeper = { ask: number } | 'end' | 'figures';
 
 const say = (said: FromKeeper) => process.send?.(said);

@@ -11,7 +11,7 @@ import { systemClock as clock } from '../../src/lib/clock.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { atEnd } from './at-end.js';
 import { FolderLedger } from './folder-ledger.js';
-import type { FromKeeper, ToKeeper } from './keeper-probe.js';
+import type { FromKeeper, KeeperFigures, ToKeeper } from './keeper-probe.js';
 import type { KillEnv } from './kills.js';
 import { until, within } from './until.js';
 
@@ -51,7 +51,7 @@ export class Keeper {
     return answer === 'yes';
   }
 
-  async figures(): Promise<(FromKeeper & { figures: unknown })['figures']> {
+  async figures(): Promise<KeeperFigures> {
     const before = this.said.length;
     this.#tell('figures');
     const { figures } = await this.#heard(said => ('figures' in said ? said : undefined), before);

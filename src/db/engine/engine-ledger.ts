@@ -2,6 +2,7 @@
  * The ledger in MariaDB. Every transaction that writes begins with the fence, an update of row `file` that
  * finds it for the owner of one epoch only (docs/design/keeping.md).
  */
+import { step } from '../../lib/steps.js';
 import type { KeptName } from '../../config/kept.js';
 import { Lagging, type Engine, type EngineLane, type Work } from './engine.js';
 import type { FileState, Ledger, Shipment, Shipped } from './ledger.js';
@@ -95,8 +96,11 @@ export class EngineLedger implements Ledger {
     const note: Work<unknown> = session =>
       session.change(`UPDATE file SET base = ? WHERE ${OF_FILE}`, base, this.#shard, name);
     if ((await this.#fenced(this.#lane('base', name), name, epoch, note, stop)) === 'lost') return 'lost';
+    step('keep.base.noted');
     if ((await this.#remove('base', 'base <> ?', base, name, epoch, stop)) === 'lost') return 'lost';
-    return this.#remove('log', 'n <= ?', base, name, epoch, stop);
+    if ((await this.#remove('log', 'n <= ?', base, name, epoch, stop)) === 'lost') return 'lost';
+    step('keep.base.old-removed');
+    return 'done';
   }
 
   async *base(name: KeptName, base: number, stop: AbortSignal): AsyncIterable<{ i: number; data: Buffer }> {

@@ -1,0 +1,82 @@
+/** Large amounts: how long a log becomes, transactions larger than memory, other programs. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { it } from 'node:test';
+import { openDatabase } from '../../src/db/sqlite/open.js';
+import { KeptHome } from '../support/keeper.js';
+import { isLong } from '../support/long.js';
+import { until } from '../support/until.js';
+
+const MIB = 1 << 20;
+
+it('under scattered load without a pause the log stays short', async () => {
+  const home = new KeptHome();
+  const db = openDatabase(home.path);
+  db.pragma('wal_autocheckpoint = 0');
+  // Else each of its commits waits for the disk.
+  db.pragma('synchronous = NORMAL');
+  db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
+  db.transaction(() => {
+    for (let n = 0; n < 5000; n++) db.prepare('INSERT INTO big VALUES (?, randomblob(1000))').run(n);
+  })();
+  const keeper = home.keeper();
+  await keeper.complete();
+  const change = db.prepare('UPDATE big SET content = randomblob(1000) WHERE n = abs(random()) % 5000');
+  const some = db.transaction(() => {
+    for (let i = 0; i < 500; i++) change.run();
+  });
+  let most = 0;
+
+  const untilMs = performance.now() + (isLong ? 600_000 : 4000);
+  while (performance.now() < untilMs) {
+    for (let i = 0; i < 5; i++) some();
+    const { isLong: mustWait } = await keeper.figures();
+    // As the Queue Manager does.
+    if (mustWait) await until('a short log', async () => !(await keeper.figures()).isLong);
+    most = Math.max(most, statSync(`${home.path}-wal`).size);
+  }
+  assert.ok(most <= 300 * MIB, `${most} bytes`);
+  assert.ok(await keeper.shipped());
+  await home.requireSame('after the load');
+  db.close();
+  await home.close();
+});
+
+it('a transaction larger than the memory that the keeper takes is shipped, a VACUUM as well', async () => {
+  const megabytes = isLong ? 1000 : 50;
+  const home = new KeptHome();
+  const db = openDatabase(home.path);
+  const keeper = home.keeper({ NODE_OPTIONS: '--max-old-space-size=64' });
+  await keeper.complete();
+  db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
+  db.transaction(() => {
+    for (let n = 0; n < megabytes; n++) db.prepare('INSERT INTO big VALUES (?, randomblob(1000000))').run(n);
+  })();
+  assert.ok(await keeper.shipped());
+  db.exec('DELETE FROM big WHERE n % 2 = 0');
+  db.exec('VACUUM');
+  assert.ok(await keeper.shipped());
+  await home.requireSame('after a VACUUM');
+  db.close();
+  await home.close();
+});
+
+it('what another program writes with SQL is shipped, without a question as well', async () => {
+  const home = new KeptHome();
+  const db = openDatabase(home.path);
+  const keeper = home.keeper();
+  await keeper.complete();
+  const before = (await home.ledger.state('lcc'))?.n ?? 0;
+  const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
+  const program = `const db = new (require(process.argv[1]))(process.argv[2]);
+    db.exec("UPDATE counter SET value = value + 5; CREATE TABLE notes(a); INSERT INTO notes VALUES ('by hand')");`;
+  const run = spawnSync(process.execPath, ['-e', program, sqlite, home.path], { encoding: 'utf8' });
+  assert.equal(run.status, 0, run.stderr);
+  await until('a shipment', async () => ((await home.ledger.state('lcc'))?.n ?? 0) > before);
+  assert.equal((await keeper.figures()).unshippedBytes, 0);
+  await home.requireSame('after SQL by hand');
+  db.close();
+  await home.close();
+});
