@@ -69,7 +69,7 @@ export async function differingPages(
 
 async function homeSums(path: string): Promise<PageSums> {
   const sums = new PageSums();
-  // Its guards keep the log as it is.
+  // Guards keep the log as it is.
   const open = OpenLog.open(path);
   try {
     for await (const piece of filePieces(path)) sums.put(piece);

@@ -10,6 +10,7 @@ import { differingPages } from '../../src/keep/verify.js';
 import { systemClock as clock } from '../../src/lib/clock.js';
 import { FolderLedger } from '../support/folder-ledger.js';
 import { KeptHome } from '../support/keeper.js';
+import { until } from '../support/until.js';
 
 const never = new AbortController().signal;
 const PAGE_BYTES = 4096;
@@ -141,9 +142,11 @@ it('a comparison of home and engine finds the page that differs, and none under 
     db.exec('UPDATE big SET content = zeroblob(30000) WHERE n % 7 = 0');
     assert.ok(await keeper.shipped());
   };
-  const timer = setInterval(() => insert.run(), 3);
+  let isOver = false;
+  const load = until('the end of the load', () => insert.run() && isOver);
   assert.deepEqual(await differingPages(of, settled, never), []);
-  clearInterval(timer);
+  isOver = true;
+  await load;
   assert.ok(await keeper.shipped());
   const state = await home.ledger.state('lcc');
   assert.ok(state);

@@ -23,16 +23,23 @@ function opened(home: KeptHome, megabytes: number): Db {
 }
 
 /** Commits all the time. */
-function load(db: Db): { stop: () => void } {
+function load(db: Db): { stop: () => Promise<void> } {
   const change = db.prepare('UPDATE big SET content = randomblob(20000) WHERE n = 1 + abs(random()) % 200');
   const add = db.prepare(
     'INSERT OR IGNORE INTO big(n, content) VALUES (1 + abs(random()) % 200, randomblob(9000))',
   );
-  const timer = setInterval(() => {
+  let isOver = false;
+  const work = () => {
     change.run();
     add.run();
-  }, 5);
-  return { stop: () => clearInterval(timer) };
+    return isOver;
+  };
+  const ended = until('the end of the load', work, 3_600_000);
+  const stop = async () => {
+    isOver = true;
+    await ended;
+  };
+  return { stop };
 }
 
 for (const step of ['keep.base.block', 'keep.base.block:3', 'keep.base.noted', 'keep.base.old-removed'])
@@ -46,7 +53,7 @@ for (const step of ['keep.base.block', 'keep.base.block:3', 'keep.base.noted', '
     const next = home.keeper();
     assert.equal(await next.began(), step.startsWith('keep.base.block') ? 'none' : 'continues');
     await next.complete();
-    work.stop();
+    await work.stop();
     assert.ok(await next.shipped());
     await home.requireSame(`after a kill at ${step}`);
     db.close();
@@ -77,7 +84,7 @@ it('keepers killed under load, while logs begin again, make no second base', asy
   }
   const last = home.keeper();
   assert.equal(await last.began(), 'continues');
-  work.stop();
+  await work.stop();
   assert.ok(await last.shipped());
   assert.equal((await home.ledger.state('lcc'))?.base, base);
   await home.requireSame('after all kills');
