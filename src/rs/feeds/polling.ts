@@ -203,13 +203,7 @@ export class FeedPolling {
     try {
       const answer = await this.#ask(feed, target);
       if (this.#isOver) return;
-      const count = this.#commit(
-        feed,
-        target,
-        answer,
-        each => standing.requestEnded(each, dueMs, begunMs, isPoll),
-        isPoll,
-      );
+      const count = this.#commit(feed.id, target, answer, { dueMs, begunMs, isPoll });
       step('rs.feed.read');
       if (count > 0) {
         log.info('feed has news', { feed: feed.id, pid: feed.pid, urls: count });
@@ -265,17 +259,16 @@ export class FeedPolling {
 
   /** @returns how many urls are pushed */
   #commit(
-    { id }: PolledFeed,
+    id: number,
     { isInside }: PushTarget,
     { read, link, url, ...validators }: Answer,
-    ended: (feed: PolledFeed) => void,
-    isPoll: boolean,
+    request: { dueMs: number | undefined; begunMs: number; isPoll: boolean },
   ): number {
     const { db, clock } = this.#options;
     const nowMs = clock.nowMs();
     let count = 0;
     standing.changeFeed(db, id, feed => {
-      ended(feed);
+      standing.requestEnded(feed, request);
       Object.assign(feed.standing, validators, { readMs: nowMs });
       if (read === undefined) return;
       const { news, outside, looks } = this.#news(feed, read, isInside);
@@ -287,7 +280,7 @@ export class FeedPolling {
       const [hub, self] = [linkIn(link, 'hub', url) ?? read.hub, linkIn(link, 'self', url) ?? read.self];
       if (hubFound(feed.standing, hubOf(feed.url, hub, self, url, isInside), nowMs))
         db.feeds.forgetCallbacks(id);
-      if (isPoll && count > 0) standing.newsPolled(feed.standing, nowMs);
+      if (request.isPoll && count > 0) standing.newsPolled(feed.standing, nowMs);
     });
     return count;
   }

@@ -64,15 +64,13 @@ export function settleClock(standing: FeedStanding, nowMs: number): void {
     if ((standing[name] ?? 0) > nowMs + DAY) standing[name] = nowMs;
 }
 
-/** @param seenDueMs `dueMs` as the request began: a later one stays */
+/** @param request `dueMs` as it began: a later one stays */
 export function requestEnded(
   { standing }: PolledFeed,
-  seenDueMs: number | undefined,
-  begunMs: number,
-  isPoll: boolean,
+  { dueMs, begunMs, isPoll }: { dueMs: number | undefined; begunMs: number; isPoll: boolean },
 ): void {
-  if (seenDueMs !== undefined) standing.promptedMs = begunMs;
-  if (standing.dueMs === seenDueMs) delete standing.dueMs;
+  if (dueMs !== undefined) standing.promptedMs = begunMs;
+  if (standing.dueMs === dueMs) delete standing.dueMs;
   if (isPoll) standing.polledMs = begunMs;
   if ((standing.checkMs ?? Infinity) - PROMPT_MS <= begunMs) delete standing.checkMs;
   standing.failures = 0;
