@@ -1,5 +1,7 @@
 /** Homes of one LCC, side by side (lcc-cluster(7)): the numbers of each are its own. */
 
+/** The highest number of a shard: numbers of rows keep 15 digits. */
+export const MAX_SHARD = 899;
 /** Shard N gives out the numbers above N × this, up to and without those of N + 1: rows of all homes differ. */
 export const SHARD_NUMBERS = 2 ** 40;
 

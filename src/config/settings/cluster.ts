@@ -1,4 +1,5 @@
 /** `[cluster]`: the machines of an LCC whose home outlives any of them (lcc-cluster(7)). */
+import { MAX_SHARD } from '../shards.js';
 import { MACHINE } from '../forms.js';
 import { count, list, ms, text, type Section } from './rows.js';
 
@@ -12,7 +13,7 @@ export const CLUSTER = {
     'all machines by the names of their certificates, host or host:port; the same list on each',
     MACHINE,
   ),
-  'cluster.shard': count(0, 0, 899, 'number of this home among those of one LCC'),
+  'cluster.shard': count(0, 0, MAX_SHARD, 'number of this home among those of one LCC'),
   'cluster.beat_ms': ms(500, 50, 60_000, 'how often the owner of the home says that it is alive'),
   'cluster.lease_ms': ms(3000, 500, 600_000, 'silence after which another machine takes the home over'),
   'cluster.port': count(

@@ -7,6 +7,7 @@
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { MOVING } from '../moves/moving.js';
 import type { ContentStore } from './content.js';
 import { isSameUrl } from '../queue/row.js';
 import type { QueueReader } from '../queue/sets.js';
@@ -51,7 +52,8 @@ export class AgeStore extends SqlStore {
     OldRow
   >(
     `SELECT id, pid, curl, mimetype FROM lccurl
-     WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING} ORDER BY id LIMIT ?`,
+     WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING}
+       AND pid NOT IN (${MOVING}) ORDER BY id LIMIT ?`,
   );
   readonly #selectOldProviders = this.sql.values<
     [afterId: number, toId: number, belowSet: number, beforeS: number, waitingBelow: number],

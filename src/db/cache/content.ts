@@ -293,9 +293,19 @@ export class ContentStore extends SqlStore {
   remove(pid: number, held: Held, nowS: number, file: 'freed' | 'kept' = 'freed'): void {
     const seq = this.#bury(pid, held, nowS, 0);
     if (file === 'freed') this.#letGo(seq, pid, held, nowS);
-    this.#deleteContent(held.id);
-    this.#forget(held.id);
-    this.#tally.content(pid, -1, -held.len);
+    this.#drop(pid, held);
+  }
+
+  /** Another shard has it from now on: it goes from here, and nobody is told of a deletion. */
+  cede(pid: number, held: Held, nowS: number): void {
+    this.#letGo(this.#tally.takeSeq(), pid, held, nowS);
+    this.#drop(pid, held);
+  }
+
+  #drop(pid: number, { id, len }: Held): void {
+    this.#deleteContent(id);
+    this.#forget(id);
+    this.#tally.content(pid, -1, -len);
   }
 
   /** The file of a row is no longer its file. */

@@ -42,6 +42,11 @@ export class PidbReader {
     });
   }
 
+  /** True while the provider moves between shards. @throws LccError as `provider` */
+  isMoving(pid: number): boolean {
+    return this.#guard(({ isMoving }) => isMoving(pid));
+  }
+
   /** The id of the provider's last set in the queue: 0 before the first one, and where it cannot be read.
    * Undefined: there is no such provider any more. */
   latestSet(pid: number): number | undefined {
@@ -128,6 +133,7 @@ export class PidbReader {
 class View extends SqlStore {
   readonly provider = this.db.prepare<[pid: number], unknown[]>(PROVIDER).raw();
   readonly latest = this.sql.value<[pid: number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?');
+  readonly isMoving = this.sql.has<[pid: number]>('SELECT 1 FROM moving WHERE pid = ?');
   readonly truth = new TruthReader(this.db);
   readonly waiting = this.sql.number<[pid: number]>('SELECT nurlproc FROM pidb WHERE pid = ?');
   readonly waitingGrowth = this.sql.row<

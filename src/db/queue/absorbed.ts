@@ -57,6 +57,11 @@ export class AbsorbedSets extends SqlStore {
     'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
   );
 
+  /** Those of a provider that were cut off. */
+  readonly begun = this.sql.rows<[pid: number], SetState>(
+    'SELECT * FROM absorbed WHERE complete = 0 AND pid = ?',
+  );
+
   /** Writes the state back. Inside a transaction. */
   save(state: SetState): void {
     const { begun } = state;

@@ -14,6 +14,7 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
+import { MOVING } from '../moves/moving.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { CANCEL_ROW } from './row.js';
@@ -96,7 +97,7 @@ export class HeldStore extends SqlStore {
   );
   readonly #decided = this.sql.row<[], HeldSet & { state: number }>(
     `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${released}, ${discarded})
-     ORDER BY psetid LIMIT 1`,
+       AND pid NOT IN (${MOVING}) ORDER BY psetid LIMIT 1`,
   );
   readonly #recount = this.sql.run<[content: number, psetid: number]>(
     `UPDATE held SET urls = ? WHERE psetid = ? AND state = ${held}`,

@@ -9,6 +9,7 @@ import {
   slotOf,
   type Slots,
 } from '../../config/hours.js';
+import { MOVING } from '../moves/moving.js';
 import { countSilent, readSilent, type ProviderRhythm } from '../providers/silence.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
@@ -72,6 +73,8 @@ export interface ProviderQueue {
   /** False: `ages` are estimates (`waiting` never is). */
   exact: boolean;
   paused: number;
+  /** 1: on its way to another shard, or from one. */
+  moving: 0 | 1;
   enabled: number;
   timeofday: string;
   backoffs: number;
@@ -264,7 +267,8 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows?
 }
 
 const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fullsetwanted IS NOT NULL OR nurlerrs > 0
-  OR pid IN (SELECT pid FROM held WHERE state = ${HELD_STATE.held} AND urls > 0)`;
+  OR pid IN (SELECT pid FROM held WHERE state = ${HELD_STATE.held} AND urls > 0) OR pid IN (${MOVING})`;
 
 const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, ${DUE_AT} AS dueat, fullsetwanted,
-  nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD_STATE.held}) AS held`;
+  nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD_STATE.held}) AS held,
+  pid IN (${MOVING}) AS moving`;

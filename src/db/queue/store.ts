@@ -14,6 +14,10 @@ import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held-removals.js';
 import { AbsentPagesStore } from './absent-pages.js';
 import { Observer, type GoneRules } from './observer.js';
+import { ProviderArrival } from '../moves/arrival.js';
+import { ClearingStore } from '../moves/clearing.js';
+import { MovingStore } from '../moves/moving.js';
+import type { Parcel } from '../moves/parcel.js';
 import { DepartureStore } from '../providers/departures.js';
 import { ProviderStore } from '../providers/provider-store.js';
 import { AuditSamples } from '../truth/audits.js';
@@ -56,6 +60,8 @@ export class QueueStore extends SqlStore {
   readonly reconciler: Reconciler;
   readonly departures: DepartureStore;
   readonly refetch: Refetcher;
+  readonly moving: MovingStore;
+  readonly clearing: ClearingStore;
   readonly held: HeldStore;
   readonly known: AbsentPagesStore;
   readonly age: AgeStore;
@@ -109,6 +115,8 @@ export class QueueStore extends SqlStore {
     this.reconciler = new Reconciler(db, { ...stores, failures });
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
+    this.moving = new MovingStore(db);
+    this.clearing = new ClearingStore(db, stores);
     const observer = new Observer(
       { visits: this.visits, truth: this.truth, pushes: this.pushes, audits: this.audits, held: this.held },
       rules.gone,
@@ -142,6 +150,12 @@ export class QueueStore extends SqlStore {
    */
   flushKnown(pid?: number): number[] {
     return this.known.flush(this.#nowS(), pid);
+  }
+
+  /** A provider comes in a parcel to this shard. */
+  arrival(parcel: Parcel, shard: number): ProviderArrival {
+    const [content, refetch, tally] = [this.content, this.refetch, this.#tally];
+    return new ProviderArrival(this.db, parcel, shard, { content, refetch, tally });
   }
 
   close(): void {

@@ -15,6 +15,7 @@ import { isLeaving } from './aside.js';
 import { DEPARTURE_SCHEMA } from './departure-schema.js';
 import { FAILURE_SCHEMA } from './failure-schema.js';
 import { hasVanished } from './restored.js';
+import { MOVING_SCHEMA } from './moving-schema.js';
 import { PAUSES_SCHEMA } from './pauses-schema.js';
 import { PUSH_SCHEMA } from './push-schema.js';
 import { RHYTHM_SCHEMA } from './rhythm-schema.js';
@@ -35,6 +36,7 @@ export const STEPS: readonly string[] = [
   STORES_SCHEMA,
   PUSH_SCHEMA,
   RHYTHM_SCHEMA,
+  MOVING_SCHEMA,
 ];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;

@@ -1,0 +1,52 @@
+/** Providers that are being moved, as their two shards have it: table `moving`. */
+import { LccError } from '../../lib/errors.js';
+import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
+import { SiteLogins } from '../providers/site-logins.js';
+
+/** SQL of those, for statements by which a provider loses or gets something of itself. */
+export const MOVING = 'SELECT pid FROM moving';
+
+export type MoveWay = 'out' | 'in';
+
+export class MovingStore extends SqlStore {
+  readonly #insert = this.sql.run<[pid: number, way: MoveWay, login: string | null]>(
+    'INSERT OR REPLACE INTO moving VALUES (?, ?, ?)',
+  );
+  readonly #delete = this.sql.run<[pid: number]>('DELETE FROM moving WHERE pid = ?');
+  readonly #rowOfLogin = this.sql.value<[pid: number], string>('SELECT login FROM sitelogin WHERE pid = ?');
+  readonly #logins: SiteLogins;
+
+  constructor(db: Db) {
+    super(db);
+    this.#logins = new SiteLogins(db);
+  }
+
+  /** undefined: it is not moving. */
+  readonly wayOf = this.sql.value<[pid: number], MoveWay>('SELECT way FROM moving WHERE pid = ?');
+
+  /** @throws LccError `try.later` while it moves */
+  requireStaying(pid: number): void {
+    if (this.wayOf(pid) !== undefined)
+      throw new LccError(
+        'try.later',
+        `provider ${pid} moves to another shard; lccmap list says how far it has come`,
+      );
+  }
+
+  /** The provider leaves from now on, with the login for its site. Inside a transaction. */
+  leave(pid: number): void {
+    const row = this.#rowOfLogin(pid);
+    this.#insert(pid, 'out', row === undefined ? null : (this.#logins.of(pid, row) ?? null));
+  }
+
+  /** Rows of the provider come from now on. Inside a transaction. */
+  come(pid: number): void {
+    this.#insert(pid, 'in', null);
+  }
+
+  /** The provider is here, and goes on. Inside a transaction. */
+  settle(pid: number): void {
+    this.#delete(pid);
+  }
+}
