@@ -9,12 +9,13 @@ import type { Branch } from './branches.js';
 import type { Upstream } from './upstream.js';
 
 type Status = UpkeepResult['status'];
+type Done = Pick<UpkeepResult, 'status' | 'fileId'>;
 
 interface Errand {
   branch: Branch;
   machineId: string;
   kind: UpkeepRequest['kind'] | 'delete';
-  answer(status: Status): void;
+  answer(done: Done): void;
 }
 
 export class Errands {
@@ -45,7 +46,8 @@ export class Errands {
 
   delete(source: number, request: DeleteRequest): void {
     const { id, machineId } = request;
-    const answer = (status: Status) => this.#upstream.deleted(source, { id, status: deletedStatus(status) });
+    const answer = ({ status }: Done) =>
+      this.#upstream.deleted(source, { id, status: deletedStatus(status) });
     this.#send('delete', machineId, answer, (branch, number) =>
       branch.peer.delete({ ...request, id: number }),
     );
@@ -53,34 +55,34 @@ export class Errands {
 
   upkeep(source: number, request: UpkeepRequest): void {
     const { kind, id, machineId } = request;
-    const answer = (status: Status) => this.#upstream.upkept(source, { kind, id, status });
+    const answer = (done: Done) => this.#upstream.upkept(source, { kind, id, ...done });
     this.#send(kind, machineId, answer, (branch, number) => branch.peer.upkeep({ ...request, id: number }));
   }
 
   /** A branch's answer; what it was not asked is passed over. */
-  done(branch: Branch, number: number, status: Status): void {
+  done(branch: Branch, number: number, done: Done): void {
     const errand = this.#out.get(number);
     if (errand?.branch !== branch) return;
     this.#out.delete(number);
-    errand.answer(status);
+    errand.answer(done);
   }
 
   /** The branch is gone, or one machine from it. */
   leave(branch: Branch, machineId?: string): void {
     for (const [number, errand] of this.#out) {
       if (errand.branch === branch && (machineId === undefined || errand.machineId === machineId))
-        this.done(branch, number, 'away');
+        this.done(branch, number, { status: 'away' });
     }
   }
 
   #send(
     kind: Errand['kind'],
     machineId: string,
-    answer: (status: Status) => void,
+    answer: (done: Done) => void,
     send: (branch: Branch, number: number) => void,
   ): void {
     const branch = this.#branchOf(machineId);
-    if (branch === undefined) return answer('away');
+    if (branch === undefined) return answer({ status: 'away' });
     const number = this.#nextNumber();
     this.#out.set(number, { branch, machineId, kind, answer });
     send(branch, number);

@@ -253,9 +253,10 @@ export class BotManager {
     const { kind, id, machineId } = request;
     this.#tended++;
     this.#balance();
-    const status = machineId === this.#store.machineId ? await this.#store.upkeep.answer(request) : 'away';
+    const done =
+      machineId === this.#store.machineId ? await this.#store.tend(request) : { status: 'away' as const };
     this.#tended--;
-    this.#upstream.upkept(source, { kind, id, status });
+    this.#upstream.upkept(source, { kind, id, ...done });
     this.#balance();
   }
 

@@ -119,11 +119,11 @@ export class Relay {
             this.#log.warn('unexpected result ignored', { peer: where, id: result.id });
         },
         deleted: ({ id, status }) => {
-          this.#errands.done(branch, id, status);
+          this.#errands.done(branch, id, { status });
           this.#settle();
         },
-        upkept: ({ id, status }) => {
-          this.#errands.done(branch, id, status);
+        upkept: ({ id, status, fileId }) => {
+          this.#errands.done(branch, id, fileId === undefined ? { status } : { status, fileId });
           this.#settle();
         },
         closed: reason => this.#branchGone(branch, reason),

@@ -25,6 +25,8 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/names/naming.js';
+import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
+import { adopt } from './adoption.js';
 import { Leftovers } from './leftovers.js';
 import { openNames } from './names-database.js';
 import { Room } from './room.js';
@@ -111,6 +113,9 @@ export class Store {
     this.#scheduleSweep(0);
   }
 
+  get dir(): string {
+    return this.#options.dir;
+  }
   get machineId(): string {
     return this.#options.machineId;
   }
@@ -156,6 +161,11 @@ export class Store {
   /** True if the store may be full after `contents` more. Does not ask the disk. */
   mayBeFull(contents: number): boolean {
     return this.#room.isNear(contents);
+  }
+
+  /** Does what a source asks about what is stored. */
+  async tend(request: UpkeepRequest): Promise<Pick<UpkeepResult, 'status' | 'fileId'>> {
+    return request.kind === 'adopt' ? adopt(this, request) : { status: await this.upkeep.answer(request) };
   }
 
   /** A content of `bytes` was stored. */

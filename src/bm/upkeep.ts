@@ -14,7 +14,7 @@ import { nameOf } from '../db/names/naming.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
-import type { CheckRequest, UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
+import type { AdoptRequest, CheckRequest, UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
 
 type Status = UpkeepResult['status'];
 
@@ -35,14 +35,15 @@ export class StoreUpkeep {
     this.#log = log;
   }
 
-  async answer(request: UpkeepRequest): Promise<Status> {
-    if (request.kind === 'check') return this.#check(request);
+  async answer(request: Exclude<UpkeepRequest, AdoptRequest>): Promise<Status> {
+    if (request.kind === 'check') return this.check(request);
     const done = this.#lastSync.then(() => this.#sync());
     this.#lastSync = done;
     return done;
   }
 
-  async #check({ fileId, md5, len }: CheckRequest): Promise<Status> {
+  /** True content, as `ok`. */
+  async check({ fileId, md5, len }: Pick<CheckRequest, 'fileId' | 'md5' | 'len'>): Promise<Status> {
     if (nameOf(fileId) === undefined) return 'bad';
     let file: FileHandle | undefined;
     try {

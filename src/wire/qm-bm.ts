@@ -112,7 +112,7 @@ export class SourcePeer extends LowerEnd<SourceHandlers> {
         const request = readUpkeep(name, attributes);
         if (request !== undefined) return this.handlers.upkeep(request);
         throw this.channel.violation(
-          `<${name}> is not a message of a source; fetch, recall, delete, check, sync and ping are`,
+          `<${name}> is not a message of a source; fetch, recall, delete, check, adopt, sync and ping are`,
         );
       }
     }
@@ -198,7 +198,7 @@ export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
         const result = readUpkept(name, attributes);
         if (result !== undefined) return this.handlers.upkept(result);
         throw this.channel.violation(
-          `<${name}> is not a message of a Bot Manager; fetched, deleted, checked and synced are`,
+          `<${name}> is not a message of a Bot Manager; fetched, deleted, checked, adopted and synced are`,
         );
       }
     }

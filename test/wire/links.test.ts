@@ -122,6 +122,8 @@ const CHECK: UpkeepRequest = {
   len: 1,
 };
 const SYNC: UpkeepRequest = { kind: 'sync', id: 6, machineId: 'm1' };
+const ADOPT: UpkeepRequest = { ...CHECK, kind: 'adopt', id: 7, shard: 3 };
+const ADOPTED = { kind: 'adopt', id: 7, status: 'ok', fileId: '00/00/0000002a.5' } as const;
 
 /** Plays a transcript to one side, whole or byte by byte, and gives all the events it made there. */
 async function play(
@@ -266,6 +268,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         [DELETE],
         [CHECK],
         [SYNC],
+        [ADOPT],
         ['refused', 'm2', 'taken <twice>'],
         [undefined],
       ]);
@@ -298,6 +301,8 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         ['deleted', { id: 4, status: 'away' }],
         [{ kind: 'check', id: 5, status: 'bad' }],
         [{ kind: 'sync', id: 6, status: 'ok' }],
+        [ADOPTED],
+        [{ kind: 'adopt', id: 8, status: 'bad' }],
         ['hello', { ...RELAY, takesUnasked: true }],
         ['closed', undefined],
       ]);
@@ -344,6 +349,7 @@ describe('what is written', () => {
     peer.delete(DELETE);
     peer.upkeep(CHECK);
     peer.upkeep(SYNC);
+    peer.upkeep(ADOPT);
     peer.refuse('m2', 'taken <twice>');
     await settle();
     theirs.write('<lococa:bm machineid="m1" slots="1"/>');
@@ -369,6 +375,8 @@ describe('what is written', () => {
     peer.deleted({ id: 4, status: 'away' });
     peer.upkept({ kind: 'check', id: 5, status: 'bad' });
     peer.upkept({ kind: 'sync', id: 6, status: 'ok' });
+    peer.upkept(ADOPTED);
+    peer.upkept({ kind: 'adopt', id: 8, status: 'bad' });
     await settle();
     theirs.write('<ping/>');
     await settle();
