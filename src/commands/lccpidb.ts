@@ -21,6 +21,7 @@ import {
 import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
+import { MovingStore } from '../db/moves/moving.js';
 import { GivenRoots, type GivenRoot } from '../db/providers/given-roots.js';
 import { PushDays } from '../db/truth/pushes.js';
 import { TruthReader } from '../db/truth/reader.js';
@@ -119,6 +120,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   let db: Db | undefined;
   try {
     db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
+    if (chosen.write && typeof context.options['pid'] === 'string')
+      new MovingStore(db).requireStaying(pidOf(context));
     await chosen.action(db, context, config.get('qm.slots'), config);
     if (chosen.write) noteChange(db, config.home.db);
   } catch (error) {

@@ -203,6 +203,8 @@ function fetchedText(
     case undefined:
     case 'waiting':
       return standing.failed === 0 ? 'yes' : failedText(standing, retryAtMs);
+    case 'moving':
+      return 'no, it moves to another shard (lccmap list)';
     case 'disabled':
       return 'no, it is disabled';
     case 'paused':

@@ -11,12 +11,14 @@ import type { LinkOptions } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
 import type { Deletions } from './deletions.js';
 import type { Dispatcher } from './dispatch.js';
+import type { Adoptions } from './moves/adoptions.js';
 import type { SyncPoints } from './sync-points.js';
 
 export interface BmLinksOptions {
   dispatcher: Dispatcher;
   deletions: Deletions;
   syncPoints: SyncPoints;
+  adoptions: Adoptions;
   log: Log;
   kept: Pick<Kept, 'isKept' | 'lease'>;
   /** Why rows of the machine may not point into this store; undefined: they may, and it is remembered as the
@@ -66,7 +68,7 @@ export class BmLinks {
   }
 
   accept({ socket, peer: name }: Connection): void {
-    const { dispatcher, deletions, syncPoints, log, kept, link: linkOptions } = this.#options;
+    const { dispatcher, deletions, syncPoints, adoptions, log, kept, link: linkOptions } = this.#options;
     // Nobody is served before the keeper has said how the lease stands; peers come again at once.
     if (kept.isKept && kept.lease?.state !== 'owner') return void socket.destroy();
     const id = ++this.#lastId;
@@ -83,7 +85,7 @@ export class BmLinks {
         deleted: result => {
           deletions.answered(peer, result.id, result.status);
         },
-        upkept: result => syncPoints.answered(peer, result),
+        upkept: result => (result.kind === 'adopt' ? adoptions : syncPoints).answered(peer, result),
         closed: reason => {
           const machines = this.#machines.of(link);
           if (this.#links.delete(id))
@@ -97,6 +99,7 @@ export class BmLinks {
           dispatcher.removeWorker(id);
           deletions.removeTarget(peer);
           syncPoints.removeTarget(peer);
+          adoptions.removeTarget(peer);
         },
       },
       { ...linkOptions, where: `bot manager ${name}` },
@@ -136,7 +139,7 @@ export class BmLinks {
   }
 
   #hello(link: Link, offer: Offer): void {
-    const { dispatcher, deletions, syncPoints, log } = this.#options;
+    const { dispatcher, deletions, syncPoints, adoptions, log } = this.#options;
     link.relays = offer.relays;
     link.slots = offer.slots;
     link.refused.clear();
@@ -163,6 +166,7 @@ export class BmLinks {
     );
     deletions.setMachines(link.peer, machineIds);
     syncPoints.setMachines(link.peer, machineIds);
+    adoptions.setMachines(link.peer, machineIds);
   }
 
   /**

@@ -42,6 +42,7 @@ export function controlsOf(
       const providers = store.providers.count(pid);
       if (pid !== undefined && providers === 0)
         throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+      if (pid !== undefined) store.moving.requireStaying(pid);
       const changed = changing(() => store.transaction(() => change(pid)));
       log.info('operator command', { control: verb, pid, providers, changed });
       then(pid);

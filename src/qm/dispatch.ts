@@ -102,9 +102,7 @@ export class Dispatcher {
   }
 
   /** Ids of requests, unique over all connections. */
-  nextId(): number {
-    return ++this.#lastId;
-  }
+  readonly nextId = (): number => ++this.#lastId;
 
   /** Takes over the sets that waited when this process started. */
   start(): void {
@@ -208,9 +206,7 @@ export class Dispatcher {
   }
 
   /** A file without a row has been deleted. */
-  deleted(fid: number): void {
-    this.#batch.deleted(fid);
-  }
+  readonly deleted = (fid: number): void => this.#batch.deleted(fid);
 
   /** Providers were changed by another process, or one, not in its hours, by a control: read them again. */
   reload(pid?: number): void {
@@ -219,6 +215,9 @@ export class Dispatcher {
     if (pid === undefined) this.#slots.reload();
     this.pump();
   }
+
+  /** True if nothing of a provider is on its way, or came back and is not written yet. */
+  readonly isAtRest = (pid: number): boolean => !this.#workers.has(pid) && !this.#batch.has(pid);
 
   /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {

@@ -72,6 +72,22 @@ export class Intake {
     }
   }
 
+  /**
+   * Ends what has begun of a provider of which no further set is taken: one that is being taken is taken
+   * whole, of one that was cut off what came of it stays.
+   */
+  async end(pid: number): Promise<void> {
+    const release = await this.#taking.take(pid);
+    try {
+      const { store } = this.options;
+      store.transaction(() => {
+        for (const state of store.absorb.sets.begun(pid)) giveUpSet(store, state);
+      });
+    } finally {
+      release();
+    }
+  }
+
   /** A session took place; errors the CP has received are forgotten. */
   async note(session: SessionNote): Promise<void> {
     const { store, clock } = this.options;

@@ -158,7 +158,11 @@ export class KnownProviders {
   /** Reads the settings of one again, or of all, 100 000 of them in two seconds. */
   reload(pid?: number): void {
     for (const known of this.oneOrAll(pid)) this.#reload(known);
-    if (pid !== undefined) return;
+    if (pid !== undefined) {
+      // One that came from another shard has sets that nobody reported.
+      if (!this.#known.has(pid) && this.#options.store.queue.sets(pid, 0, 1).length > 0) this.addStored(pid);
+      return;
+    }
     for (const lost of this.#lost) if (this.#options.store.providers.has(lost)) this.addStored(lost);
   }
 
@@ -305,6 +309,10 @@ export class KnownProviders {
       this.#lost.add(pid);
       return;
     }
+    if (known.lanes.hindrances.has('moving') && this.#options.store.moving.wayOf(pid) === undefined) {
+      this.remove(pid);
+      return this.addStored(pid);
+    }
     // Failures are counted here, and written later.
     provider.backoffs = backoffs;
     provider.backoffuntil = backoffuntil;
@@ -334,6 +342,7 @@ export class KnownProviders {
     // safeguard: the pause of a provider
     this.#table.setHindered(pid, 'stopped', provider.paused !== 0 || provider.enabled === 0);
     this.#table.setHindered(pid, 'joining', this.#slots.isJoining(pid));
+    this.#table.setHindered(pid, 'moving', store.moving.wayOf(pid) !== undefined);
     this.#openOrClose(known);
     this.#waits.settingsOf(known);
   }

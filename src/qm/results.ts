@@ -116,6 +116,11 @@ export class ResultBatch {
     return this.#pending.length;
   }
 
+  /** True if any of the provider is not yet committed. */
+  has(pid: number): boolean {
+    return this.#pending.some(({ sent }) => sent.pid === pid);
+  }
+
   /** The disk is full: nothing more should be asked for. */
   get stuck(): boolean {
     return this.#stuck;

@@ -57,7 +57,7 @@ export function rsBoundsOf(rs: Settings['rs']): RsBounds {
 
 export interface RsOperationsOptions {
   db: Db;
-  store: Pick<QueueStore, 'transaction' | 'providers'>;
+  store: Pick<QueueStore, 'transaction' | 'providers' | 'moving'>;
   bounds: RsBounds;
   clock: Clock;
   log: Log;
@@ -132,7 +132,8 @@ export class RsOperations {
   /** Providers keep no operator waiting. How often one provider may change itself is a limit of lccd-rs. */
   #whyLater(change: RsChange, nowS: number): string | undefined {
     const { operationsPerHour, controlsPerHour, registrationsPerDay } = this.#options.bounds;
-    const { op } = change;
+    const { op, pid } = change;
+    if (this.#options.store.moving.wayOf(pid) !== undefined) return `provider ${pid} moves to another shard`;
     if (isControl(change) || op === 'limits')
       return this.#registered.controlsSince(nowS - HOUR_S) < controlsPerHour
         ? undefined

@@ -26,7 +26,7 @@ import { closeSet, giveUpSet, showSet } from './close-set.js';
 import { fuseLimit, holdRemovals, isWithinFuse, mayExceedFuse } from './fuse.js';
 import { mtimeOf } from '../wire/mtime.js';
 import { kindOf } from './set-kind.js';
-import { isLater, passOver } from './set-order.js';
+import { isLater, passOver, whyRefused, type SetRefusal } from './set-order.js';
 import { Slice } from './slice.js';
 import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
 
@@ -44,7 +44,7 @@ const becomes = transitions<AbsorptionState>('set', {
   refused: [],
 });
 
-export type SetRefusal = { code: number; reason: string };
+export type { SetRefusal } from './set-order.js';
 
 /** One set being taken. */
 export class SetAbsorption {
@@ -101,10 +101,8 @@ export class SetAbsorption {
     this.#at = 'absorbing';
     if (this.#state?.complete === 1) return;
     if (!isLater(head, uns, options.store.providers.latestSet(head.pid))) this.#at = 'late';
-    if (!options.store.providers.has(head.pid)) {
-      this.#at = 'refused';
-      this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
-    }
+    this.#refusal = whyRefused(options.store, head.pid);
+    if (this.#refusal !== undefined) this.#at = 'refused';
   }
 
   /** As `urls`, and lets others have their share of the time. */

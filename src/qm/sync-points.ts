@@ -12,6 +12,7 @@
  * A row that takes a new number meanwhile (a CP said something else of it) is met again further on. One that
  * was made since the machine connected, told by its id, needs no reading.
  */
+import { beforeFirst } from '../config/shards.js';
 import type { StoredRow } from '../db/cache/stores.js';
 import type { Spoilt } from '../db/queue/refetch.js';
 import type { WaitingSet } from '../db/queue/sets.js';
@@ -155,7 +156,7 @@ export class SyncPoints {
   #readPage(machine: Machine): void {
     const { store, window, nextId } = this.#options;
     const rows = store.stores.since(machine.checkedSeq, window);
-    const asked = rows.filter(row => row.machineid === machine.id && row.id <= machine.newIds);
+    const asked = rows.filter(row => row.machineid === machine.id && !isNewer(row.id, machine.newIds));
     const page: Page = {
       toSeq: rows.at(-1)?.seq ?? machine.checkedSeq,
       isLast: rows.length < window,
@@ -288,4 +289,12 @@ export class SyncPoints {
     machine.suffered = 0;
     this.#readPage(machine);
   }
+}
+
+/**
+ * True if a row was made here since `newIds` was the last number given out; one that came from another shard
+ * may have been here before.
+ */
+function isNewer(id: number, newIds: number): boolean {
+  return id > newIds && beforeFirst(id) === beforeFirst(newIds);
 }

@@ -122,6 +122,12 @@ export class Workers {
     for (const { lane, hours } of this.#requests.values()) if (!permits(hours)) yield lane;
   }
 
+  /** True if anything of the provider is on its way. */
+  has(pid: number): boolean {
+    for (const { lane } of this.#requests.values()) if (lane.pid === pid) return true;
+    return false;
+  }
+
   /** Providers with urls on their way, and how many, at most `limit`. */
   providers(limit: number): [number, number][] {
     const urls = new Map<number, number>();

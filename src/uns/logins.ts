@@ -118,13 +118,14 @@ export class Logins {
     const account = String(pid ?? id);
     const delayMs = this.#delayMs(account, address);
     if (delayMs > 0) await rest(delayMs);
-    const provider = this.#lookUp(pid);
+    const { provider, isMoving } = this.#lookUp(pid);
     if (!passwordMatches(password, provider?.password) || provider === undefined) {
       this.#backoff.failed(account, address);
       throw new Refusal(101);
     }
     this.#backoff.succeeded(account, address);
     if (!provider.enabled) throw new Refusal(105);
+    if (isMoving) throw new Refusal(102, 'the provider moves to another machine, try again later');
     return provider;
   }
 
@@ -136,9 +137,10 @@ export class Logins {
     return delayMs;
   }
 
-  #lookUp(pid: number | undefined): Provider | undefined {
+  #lookUp(pid = 0): { provider: Provider | undefined; isMoving: boolean } {
     try {
-      return this.#parts.pidb.provider(pid ?? 0);
+      const { pidb } = this.#parts;
+      return { provider: pidb.provider(pid), isMoving: pidb.isMoving(pid) };
     } catch (error) {
       this.#parts.log.error('cannot read the provider database', { error: messageOf(error) });
       throw new Refusal(102, 'the provider database cannot be read, try again later');

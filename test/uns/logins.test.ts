@@ -18,7 +18,10 @@ test('a CP is told that there is no room only where there is none, and that othe
       throw Object.assign(new Error(code), { code });
     };
     const logins = new Logins({ limits: { 'uns.login_timeout_ms': 10_000 } } as unknown as UnsOptions, {
-      pidb: { provider: () => ({ pid: 7, enabled: true, password }) as Provider } as unknown as PidbReader,
+      pidb: {
+        provider: () => ({ pid: 7, enabled: true, password }) as Provider,
+        isMoving: () => false,
+      } as unknown as PidbReader,
       sessions: { commit } as unknown as SessionStore,
       intake: { room: { demand: () => undefined } } as unknown as SpoolIntake,
       rations: {} as Rations,

@@ -165,8 +165,11 @@ export interface Grant {
   room: number;
 }
 
-/** Stopped by the operator; outside its hours; its sets are being put together. */
-export type Hindrance = 'stopped' | 'closed' | 'joining';
+/**
+ * Stopped by the operator; outside its hours; its sets are being put together; on its way to another shard,
+ * or from one.
+ */
+export type Hindrance = 'stopped' | 'closed' | 'joining' | 'moving';
 
 /** @param n which of the provider's lanes, from 0 */
 function laneName(pid: number, n: number): string {

@@ -6,6 +6,7 @@ import { errorElement, channelLimitsOf } from '../../wire/messages.js';
 import { BmLinks } from '../bm-links.js';
 import { Deletions } from '../deletions.js';
 import { Dispatcher } from '../dispatch.js';
+import { Adoptions } from '../moves/adoptions.js';
 import { SyncPoints } from '../sync-points.js';
 import type { OpenStore } from './open-store.js';
 
@@ -16,6 +17,8 @@ const TURN_WINDOWS = 2;
 const UNTOUCHED_SETS = 128;
 /** Sets of a provider with failed urls; beyond this its other sets wait until those are due. Some 20 MB. */
 const SLEEPING_SETS = 20_000;
+/** A machine whose content comes from another shard is waited for so long. */
+const AWAY_MS = 60_000;
 /** UNSes have places of their own: neither kind can keep the other out. */
 const PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', machines: true, say: errorElement };
 
@@ -23,6 +26,7 @@ export interface Dispatch {
   dispatcher: Dispatcher;
   deletions: Deletions;
   syncPoints: SyncPoints;
+  adoptions: Adoptions;
   bmLinks: BmLinks;
   /** Lets Bot Managers connect. */
   listen(endpoints: readonly Endpoint[]): Promise<void>;
@@ -78,10 +82,12 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     onCommit: () => deletions.pump(),
     failed,
   });
+  const adoptions = new Adoptions({ clock, log, nextId: () => dispatcher.nextId(), patienceMs: AWAY_MS });
   const bmLinks = new BmLinks({
     dispatcher,
     deletions,
     syncPoints,
+    adoptions,
     log,
     kept: services.kept(),
     refusal(machineId, said) {
@@ -101,6 +107,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     dispatcher,
     deletions,
     syncPoints,
+    adoptions,
     bmLinks,
     async listen(endpoints) {
       const each = endpoints.map(endpoint =>

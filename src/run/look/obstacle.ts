@@ -4,13 +4,14 @@ import type { ProviderStanding } from '../../db/queue/shape.js';
 
 /** The strongest first; `later`: all its urls wait for hours of their own. */
 export interface Obstacle {
-  state: 'disabled' | 'paused' | 'back-off' | 'closed' | 'later' | 'bandwidth';
+  state: 'moving' | 'disabled' | 'paused' | 'back-off' | 'closed' | 'later' | 'bandwidth';
   /** Milliseconds since 1970, where it is known. */
   until_ms?: number;
 }
 
 /** @param slots of the period, as the Queue Manager has it */
 export function obstacleOf(provider: ProviderStanding, nowMs: number, slots: Slots): Obstacle | undefined {
+  if (provider.moving !== 0) return { state: 'moving' };
   if (provider.enabled === 0) return { state: 'disabled' };
   if (provider.paused !== 0) return { state: 'paused' };
   if (provider.backoffuntil * 1000 > nowMs)

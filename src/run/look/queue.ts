@@ -34,7 +34,8 @@ export function stateOf(
   slots: Slots,
 ): ProviderActivity {
   const obstacle = obstacleOf(provider, nowMs, slots);
-  if (obstacle !== undefined && ['disabled', 'paused', 'back-off'].includes(obstacle.state)) return obstacle;
+  if (obstacle !== undefined && ['moving', 'disabled', 'paused', 'back-off'].includes(obstacle.state))
+    return obstacle;
   if (provider.waiting === 0) return { state: 'idle' };
   if (obstacle?.state === 'closed') return obstacle;
   if (fetching > 0) return { state: 'fetching' };
@@ -113,6 +114,7 @@ export function describeProvider(
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;
   const words: Partial<Record<ProviderActivity['state'], string>> = {
+    moving: 'moves to another shard (lccmap list)',
     fetching: `fetching, ${told.fetching} sent to machines`,
     'back-off': `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`,
     later: `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`,

@@ -12,6 +12,7 @@ const provider = (more: Partial<ProviderQueue>): ProviderQueue => ({
   ages: [10, ...none.slice(1)],
   exact: true,
   paused: 0,
+  moving: 0,
   enabled: 1,
   timeofday: '',
   backoffs: 0,
