@@ -8,11 +8,20 @@
  */
 import { loadConfig } from './config/load.js';
 import { Lcc } from './cu/library/lcc.js';
+import { peersOf } from './cu/peers/contents.js';
+import { systemClock } from './lib/clock.js';
 import { checkOptions, TEXT } from './cu/library/options.js';
 
 export { Lcc };
 export type { LccLocation } from './cu/library/lcc.js';
-export { bytesOf, chunksOf, contentOf, pageMarkdownOf, pageTextOf } from './cu/library/content.js';
+export {
+  bytesOf,
+  chunksOf,
+  contentOf,
+  fetchContent,
+  pageMarkdownOf,
+  pageTextOf,
+} from './cu/library/content.js';
 export { formatCursor, openCursor, parseCursor, type CursorFile } from './cu/library/cursors.js';
 export type { Change, ChangesOptions, Cursor, PageChunk, PageMarkdown, Text } from './cu/library/types.js';
 export { LccError, type ErrorCode } from './lib/errors.js';
@@ -37,5 +46,6 @@ export function openLcc(options: OpenOptions = {}): Lcc {
   const config = loadConfig({ env, file });
   const { db, store } = config.home;
   const maxTextBytes = config.get('cu.max_text_bytes');
-  return new Lcc({ db, store, machineId: config.get('bm.machine_id'), maxTextBytes });
+  const machines = peersOf(config.settings, systemClock);
+  return new Lcc({ db, store, machineId: config.get('bm.machine_id'), maxTextBytes, machines });
 }

@@ -17,7 +17,9 @@ import { EXIT, LccError } from '../lib/errors.js';
 import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
 import { parseWhen } from '../lib/when.js';
-import { FROM_OPTIONS, remoteOf } from './from-options.js';
+import type { Config } from '../config/load.js';
+import type { RemoteOptions } from '../cu/remote/link.js';
+import { askedOf, FROM_OPTIONS, peersAsked } from './from-options.js';
 import { configOf, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -82,6 +84,10 @@ export const command: CommandSpec = {
       help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl, chunks)',
     },
     ...FROM_OPTIONS,
+    {
+      flags: '--skip-away',
+      help: 'leave out rows whose content is on a machine that does not answer, instead of ending with 75',
+    },
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
   ],
@@ -95,7 +101,9 @@ async function run(context: CommandContext): Promise<number> {
     throw new LccError('usage', `unexpected operand "${context.operands[0]}"; a program goes after --`);
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
   if (options['fromNow'] === true) return fromNow(context);
-  const delivery = deliveryOf(context);
+  const config = configOf(context);
+  const from = await askedOf(context, config);
+  const delivery = deliveryOf(context, config, from, await peersAsked(context, config));
   const { follows } = delivery;
   const signals = new Signals(delivery, context);
   if (follows && delivery.consumer === undefined) endWithReader(context);
@@ -210,9 +218,11 @@ async function fromNow(context: CommandContext): Promise<number> {
     );
   const pid = numberOf(options, 'pid', 'give a number from 1');
   const of = selectionText({ pid, prefix: textOf(options, 'prefix'), mime: textOf(options, 'mime') });
-  const { db } = configOf(context).home;
+  const config = configOf(context);
+  const { db } = config.home;
   try {
-    const { seq } = await beginCursor({ dbPath: db, from: remoteOf(context) }, { file, of });
+    const from = await askedOf(context, config);
+    const { seq } = await beginCursor({ dbPath: db, from }, { file, of });
     context.say(`${file} begins after change ${seq}`);
     return EXIT.ok;
   } catch (error) {
@@ -221,7 +231,12 @@ async function fromNow(context: CommandContext): Promise<number> {
 }
 
 /** @throws LccError `usage` for options that contradict each other */
-function deliveryOf(context: CommandContext): Delivery {
+function deliveryOf(
+  context: CommandContext,
+  config: Config,
+  from: RemoteOptions | undefined,
+  peers: Delivery['peers'],
+): Delivery {
   const text = (name: string) => textOf(context.options, name);
   const number = (name: string) => numberOf(context.options, name, 'give a number from 1');
   const cursor = text('cursor');
@@ -278,7 +293,6 @@ function deliveryOf(context: CommandContext): Delivery {
     const value = text(name);
     return value === undefined ? undefined : parseWhen(value, nowMs);
   };
-  const from = remoteOf(context);
   if (from !== undefined && (format.ofOldPaths === true || format.local === true))
     throw new LccError(
       'usage',
@@ -287,9 +301,9 @@ function deliveryOf(context: CommandContext): Delivery {
   const named = fields === undefined ? undefined : parseFields(fields);
   if (from !== undefined && named?.includes('file') === true)
     throw new LccError('usage', '--fields: file is one of the other machine; leave it out with --from');
-  const config = configOf(context);
   return {
     from,
+    peers,
     dbPath: config.home.db,
     machineId: config.get('bm.machine_id'),
     query: {

@@ -88,7 +88,9 @@ async function once(
   stop: AbortSignal,
 ): Promise<number> {
   const { consumer, place } = delivery;
-  const reader = source instanceof LocalSource ? source.reader : undefined;
+  // Nothing of the database is held while other machines are waited for.
+  const isHere = source instanceof LocalSource && !source.brings(query);
+  const reader = isHere ? source.reader : undefined;
   const thread = reader && startThread(reader, query, delivery);
   const answer = (open: () => StreamSink, whenEmpty: boolean) =>
     reader === undefined

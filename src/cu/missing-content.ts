@@ -3,23 +3,32 @@ import type { CacheReader } from '../db/cache/read.js';
 import { strangeStore } from '../db/names/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import type { FormatContext } from './formats/types.js';
+import type { Bringer } from './peers/bringer.js';
 import type { Rejects } from './rejects.js';
 import { openNamed, type ReadBuffer } from './stored-content.js';
 
 /** Said to the operator of the LCC: the site may be somebody else's. */
 const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
+/** The same of content on another machine. */
+const FETCH_AGAIN_THERE = 'stop lccd and run lccfsck --repair --recheck, which has it fetched again';
 
 /** Opens contents; what cannot be had is left out, and counted or reported. @param buffer null: each
- * content has memory of its own */
+ * content has memory of its own @param bringer has brought what is on other machines */
 export function contentOpener(
   reader: CacheReader,
   storeDir: string,
   rejects: Rejects,
   buffer: ReadBuffer | null,
+  bringer?: Bringer,
 ): FormatContext['openContent'] {
   return ([curl, fileid, machine, md5], tell) => {
     if (fileid === null || fileid === undefined) {
-      elsewhere(rejects, String(curl), String(machine), tell);
+      const row = bringer?.take();
+      if (row !== undefined && 'content' in row) return row.content;
+      if (typeof row?.why !== 'string') elsewhere(rejects, String(curl), String(machine), tell);
+      else if (reader.isHeldNow(row.fileId, row.machineId))
+        leftOutThere(rejects, String(curl), String(machine), row.why, tell);
+      else rejects.replaced++;
       return undefined;
     }
     const opened = openNamed(storeDir, String(fileid), String(md5), buffer ?? undefined);
@@ -44,6 +53,12 @@ type Tell = ((problem: string) => void) | undefined;
 export function elsewhere(rejects: Rejects, curl: string, machine: string, tell: Tell): void {
   rejects.elsewhere(curl, machine);
   tell?.(`its content is on machine ${machine}`);
+}
+
+/** Reports a row whose content is missing or altered on another machine. */
+export function leftOutThere(rejects: Rejects, curl: string, machine: string, why: string, tell: Tell): void {
+  rejects.add(`${curl}: left out: its content on machine ${machine} is ${why}; ${FETCH_AGAIN_THERE}`);
+  tell?.(`its content is ${why}`);
 }
 
 /** Reports a row whose content is missing or altered. */

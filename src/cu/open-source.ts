@@ -1,4 +1,5 @@
 /** The source that a delivery names. */
+import { Bringer } from './peers/bringer.js';
 import { LocalSource, type Source } from './source.js';
 import type { Delivery } from './types.js';
 
@@ -7,9 +8,15 @@ export async function openSource({
   from,
   dbPath,
   machineId,
-}: Pick<Delivery, 'from' | 'dbPath' | 'machineId'>): Promise<Source> {
-  if (from === undefined) return new LocalSource(dbPath, machineId);
+  peers,
+}: Pick<Delivery, 'from' | 'dbPath' | 'machineId' | 'peers'>): Promise<Source> {
+  if (from === undefined) return new LocalSource(dbPath, machineId, peers && (await bringerOf(peers)));
   // Code for connections takes no time of the start otherwise.
   const { RemoteSource } = await import('./remote/source.js');
   return RemoteSource.open(from);
+}
+
+async function bringerOf(peers: NonNullable<Delivery['peers']>): Promise<Bringer> {
+  const { PeerContents } = await import('./peers/contents.js');
+  return new Bringer(new PeerContents(peers), peers.skipsAway);
 }

@@ -6,6 +6,7 @@ import { giveBack } from '../lib/memory.js';
 import { Answer } from './answer.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
 import { contentOpener } from './missing-content.js';
+import type { Bringer } from './peers/bringer.js';
 import { isReachedTold } from './nothing-new.js';
 import { Rejects, type RejectTalk } from './rejects.js';
 import type { StreamSink } from './sink.js';
@@ -99,9 +100,10 @@ export function contextOf(
   talk: QueryTalk,
   // A record is written, or has made its own of the content, before the next one is begun.
   buffer: ReadBuffer | null = new ReadBuffer(),
+  bringer?: Bringer,
 ): FormatContext {
   return contextFor({ ...query, storeId: reader.storeId }, rejects, talk, {
-    openContent: contentOpener(reader, query.storeDir, rejects, buffer),
+    openContent: contentOpener(reader, query.storeDir, rejects, buffer, bringer),
     typesUnder: burl => reader.typesUnder(query.selection, burl),
   });
 }

@@ -1,9 +1,11 @@
 /** Where the rows of a stream come from: the database here, or an lccd-cu elsewhere (cu/remote/). */
 import { CacheReader, type LineBlock } from '../db/cache/read.js';
-import type { ColumnValue } from '../db/cache/fields.js';
+import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import type { Clock } from '../lib/clock.js';
-import type { FormatContext, Writer } from './formats/types.js';
+import { contentWanted } from './content-wanted.js';
+import { CONTENT_COLUMNS, type FormatContext, type Writer } from './formats/types.js';
+import { BRING_COLUMNS, type Bringer } from './peers/bringer.js';
 import { contextOf, kindOf, selectionOf, type QueryTalk } from './query.js';
 import type { Rejects } from './rejects.js';
 import type { Query } from './types.js';
@@ -44,10 +46,12 @@ export interface Source {
 export class LocalSource implements Source {
   readonly reader: CacheReader;
   readonly #dbPath: string;
+  readonly #bringer: Bringer | undefined;
 
-  /** @throws LccError as CacheReader */
-  constructor(dbPath: string, machineId: string) {
+  /** @param bringer brings content of other machines @throws LccError as CacheReader */
+  constructor(dbPath: string, machineId: string, bringer?: Bringer) {
     this.#dbPath = dbPath;
+    this.#bringer = bringer;
     this.reader = new CacheReader(dbPath, machineId);
   }
 
@@ -67,15 +71,41 @@ export class LocalSource implements Source {
     return this.reader.look();
   }
 
-  windows(query: Query, range: Range, writer: Writer): Iterable<RowWindow> {
+  windows(query: Query, range: Range, writer: Writer): Iterable<RowWindow> | AsyncIterable<RowWindow> {
     const selection = selectionOf(query);
-    return 'template' in writer
-      ? lineWindows(this.reader, selection, range, writer.template)
-      : rowWindows(this.reader, selection, range, writer.columns, kindOf(query.format));
+    if ('template' in writer) return lineWindows(this.reader, selection, range, writer.template);
+    const wanted = contentWanted(query, writer.columns);
+    if (this.#bringer !== undefined && wanted !== false)
+      return this.#brought(
+        query,
+        range,
+        [...writer.columns, ...BRING_COLUMNS],
+        this.#bringer.rows.bind(this.#bringer, wanted),
+      );
+    return rowWindows(this.reader, selection, range, writer.columns, kindOf(query.format));
+  }
+
+  /** Windows of one row, each when its content is here. */
+  async *#brought(
+    query: Query,
+    range: Range,
+    columns: readonly ColumnName[],
+    bring: (rows: readonly ColumnValue[][]) => AsyncIterable<ColumnValue[]>,
+  ): AsyncGenerator<RowWindow, void> {
+    const windows = rowWindows(this.reader, selectionOf(query), range, columns, kindOf(query.format));
+    for (const { items, reachedSeq } of windows) {
+      for await (const row of bring(items)) yield { items: [row], count: 1, reachedSeq: Number(row[0]) };
+      yield { items: [], count: 0, reachedSeq };
+    }
+  }
+
+  /** True if records of the query may need content of other machines: they are made row by row then. */
+  brings(query: Query): boolean {
+    return this.#bringer !== undefined && contentWanted(query, CONTENT_COLUMNS) !== false;
   }
 
   context(query: Query, rejects: Rejects, talk: QueryTalk): FormatContext {
-    return contextOf(this.reader, query, rejects, talk);
+    return contextOf(this.reader, query, rejects, talk, undefined, this.#bringer);
   }
 
   watch(clock: Clock, adviceOnAnother: () => string): Watching {

@@ -2,6 +2,7 @@
 import type { Selection } from '../db/cache/read.js';
 import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
+import type { PeersOptions } from './peers/contents.js';
 import type { RemoteOptions } from './remote/link.js';
 import type { Asked, Format } from './formats/types.js';
 
@@ -22,6 +23,8 @@ export interface Delivery {
   query: Omit<Query, 'selection'> & { selection: Omit<Selection, 'sinceSeq'> };
   /** The lccd-cu that is asked, in place of the database here. */
   from?: RemoteOptions | undefined;
+  /** Where the content of other machines is had; `skipsAway`: rows of one that does not answer are left out. */
+  peers?: (PeersOptions & { skipsAway: boolean }) | undefined;
   /** Cursor file of the consumer. */
   cursor?: string | undefined;
   /** The program to pipe into; undefined: standard output. */

@@ -100,7 +100,11 @@ function isStatus(answer: unknown): answer is DaemonStatus {
   );
 }
 
-async function askLine(socketPath: string, question: string, timeoutMs: number): Promise<string> {
+export async function askLine(
+  socketPath: string,
+  question: string,
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<string> {
   const answers: string[] = [];
   let isAsked = false;
   const failure = (what: string, cause?: unknown, isLate = isAsked) =>

@@ -6,7 +6,7 @@
  *           <lococa:bm … unasked="yes"/>                    all of its robots understand redirects and inline
  *           <fetched id="17" status="ok" … machineid="m1" fileid="ab/cd/1f.0"/>   fetch-messages.ts
  *           <deleted id="19" status="ok"/>  <checked …/>  <synced …/> (upkeep.ts)  <pong/>
- *     down: <lococa:qm epoch="7"/>                          first, where others may own the home: its 7th owner
+ *     down: <lococa:qm epoch="7"/>                          first, where others may own the home: 7th owner
  *           <fetch id="17" lane="7" url="http://…" roots="http://…" …/>  <recall lane="7"/>
  *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping intervalms="15000"/>
  *           <check …/>  <sync …/> (upkeep.ts)

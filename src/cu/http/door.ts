@@ -17,6 +17,8 @@ import { rawAnswer, send } from '../../web/answer.js';
 import { WEB_LIMITS, withoutPlace } from '../../web/limits.js';
 import { connectionOf, serveWeb, untimed, type WebServer } from '../../web/server.js';
 import { sendStream } from '../../web/stream.js';
+import { Bringer } from '../peers/bringer.js';
+import type { PeerContents } from '../peers/contents.js';
 import type { SharedCache } from '../server/cache.js';
 import type { CuOptions } from '../server/options.js';
 import { CommitWatch } from './commit-watch.js';
@@ -37,6 +39,7 @@ const PLACES: Bound = {
 interface DoorParts {
   options: CuOptions;
   cache: SharedCache;
+  peers?: PeerContents | undefined;
   backoff: LoginBackoff;
   clock: Clock;
   log: Log;
@@ -98,7 +101,7 @@ export class ChangesDoor {
   }
 
   async #tell(request: IncomingMessage, response: ServerResponse, over: AbortSignal): Promise<void> {
-    const { options, cache, backoff, counted, clock, log } = this.#parts;
+    const { options, cache, peers, backoff, counted, clock, log } = this.#parts;
     const { limits, storeDir, maxTextBytes } = options;
     const isAllowed = this.#allowOrigin(request, response);
     const path = request.url?.replace(/\?.*/s, '') ?? '';
@@ -120,6 +123,7 @@ export class ChangesDoor {
     counted('queries', 1);
     const feed = new ChangeFeed(asked, {
       cache,
+      bringer: peers && new Bringer(peers, false),
       commits: this.#commits,
       clock,
       storeDir,

@@ -8,6 +8,8 @@ import { formatCuCursor, type CuCursor, type CuQuery } from '../../wire/cu.js';
 import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { chunks } from '../formats/chunks.js';
 import type { Made, Part, RowWriter } from '../formats/types.js';
+import { contentWanted } from '../content-wanted.js';
+import { BRING_COLUMNS, type Bringer } from '../peers/bringer.js';
 import { contextOf } from '../query.js';
 import { Rejects } from '../rejects.js';
 import { selectionOf } from '../server/answer.js';
@@ -28,6 +30,8 @@ const KEEP_MS = 15_000;
 
 export interface ChangeFeedParts {
   cache: SharedCache;
+  /** Brings content of other machines. */
+  bringer?: Bringer | undefined;
   commits: CommitWatch;
   clock: Clock;
   storeDir: string;
@@ -115,13 +119,14 @@ export class ChangeFeed {
 
   /** Text of what has been committed since; nothing where nothing of it is selected. */
   async *#news(): AsyncGenerator<string, void> {
-    const { clock, over, cache, counted } = this.#parts;
+    const { clock, over, cache, bringer, counted } = this.#parts;
     const { reader, writer } = this.#current();
     const to = reader.look();
     let text = '';
     let sliceMs = clock.monotonicMs();
     const range = { since: this.#at, to, limit: this.#left, began: this.#began };
-    const columns = ['op', ...writer.columns] as const;
+    const columns = ['op', ...writer.columns, ...BRING_COLUMNS] as const;
+    const wanted = contentWanted(this.#asked, writer.columns);
     try {
       reading: for (const window of rowWindows(
         reader,
@@ -136,6 +141,9 @@ export class ChangeFeed {
           this.#count++;
           this.#left--;
           counted('urls', 1);
+          const place = values.splice(-BRING_COLUMNS.length);
+          const coming = bringer?.bring(wanted, place);
+          if (coming !== undefined) await coming;
           for (const line of this.#told(writer.record(values), String(op), Number(seq))) {
             text += line;
             if (text.length < PIECE_LENGTH) continue;
@@ -219,7 +227,7 @@ export class ChangeFeed {
   }
 
   #writer(reader: CacheReader): RowWriter {
-    const { storeDir, maxTextBytes, clock, counted } = this.#parts;
+    const { storeDir, maxTextBytes, bringer, clock, counted } = this.#parts;
     const { query: _, fromNow: __, waitMs: ___, isStream: ____, ...asked } = this.#asked;
     const selection = { ...this.#selection, sinceSeq: this.#at };
     const query: Query = { ...asked, selection, storeDir, maxTextBytes, nowMs: clock.nowMs() };
@@ -229,7 +237,7 @@ export class ChangeFeed {
       note: () => undefined,
     };
     // Many records are in the making at a time: each content has memory of its own.
-    const writer = asked.format.open(contextOf(reader, query, new Rejects(talk), talk, null));
+    const writer = asked.format.open(contextOf(reader, query, new Rejects(talk), talk, null, bringer));
     if ('template' in writer) throw new TypeError('a format of the change feed makes records of rows');
     return writer;
   }

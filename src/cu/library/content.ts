@@ -1,22 +1,22 @@
 /** The content of changes, for programs. */
 import { LccError } from '../../lib/errors.js';
-import { openStored, type StoredContent } from '../stored-content.js';
+import { inMemory, openStored, type StoredContent } from '../stored-content.js';
 import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { holdsText, textOf } from '../../text/content.js';
 import { markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
 import { checkOptions, checkValue, CHUNKS_OPTIONS, oneOf } from './options.js';
-import { isOver, maxTextBytesOf } from './origin.js';
+import { fetchedOf, isOver, maxTextBytesOf } from './origin.js';
 import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
 
 /**
  * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each
  * piece is the caller's own.
- * @throws LccError `data.refused` for a deletion and for content on another machine, `try.later` where the
- *   url was replaced or deleted meanwhile (that comes as another change) and where the file cannot be read
- *   for now, `input.missing` where it is gone or altered, `data.cut` where it is altered while it is read
+ * @throws LccError `data.refused` for a deletion and for content on a machine that lcc.toml does not name,
+ *   `try.later` where the url was replaced or deleted meanwhile (that comes as another change) and where its
+ *   machine does not answer or the file cannot be read for now, `input.missing` where it is gone or altered, `data.cut` where it is altered while it is read
  */
 export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
-  const content = openContent(change);
+  const content = await (fetchedOf(change) ?? openContent(change));
   try {
     for (const chunk of content.chunks()) {
       yield Uint8Array.from(chunk);
@@ -29,8 +29,25 @@ export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, voi
 }
 
 /**
- * All of it at once.
+ * Fetches the content of a change that is on another machine of the LCC: `bytesOf`, and what makes text, have
+ * it then, in memory for as long as the program has the change. Nothing is done for content that is here.
  * @throws as `contentOf`
+ */
+export async function fetchContent(change: Change): Promise<void> {
+  const content = fetched.has(change) ? undefined : await fetchedOf(change);
+  if (content === undefined) return;
+  try {
+    fetched.set(change, Buffer.from(content.bytes()));
+  } finally {
+    content.close();
+  }
+}
+
+const fetched = new WeakMap<Change, Buffer>();
+
+/**
+ * All of it at once. Content on another machine is fetched first: `fetchContent`.
+ * @throws as `contentOf`; `data.refused` for content on another machine that was not
  */
 export function bytesOf(change: Change): Uint8Array {
   const content = openContent(change);
@@ -103,8 +120,13 @@ function openContent(change: Change): StoredContent {
   const { curl, op, file, md5, machineId } = change;
   if (op === 'delete' || md5 === null)
     throw new LccError('data.refused', `${curl}: deleted: it has no content`);
+  const brought = fetched.get(change);
+  if (brought !== undefined) return inMemory(brought);
   if (file === null)
-    throw new LccError('data.refused', `${curl}: its content is on machine ${machineId}, not on this one`);
+    throw new LccError(
+      'data.refused',
+      `${curl}: its content is on machine ${machineId}, not on this one; fetchContent brings it`,
+    );
   const opened = openStored(file, md5);
   if (opened.ok) return opened.content;
   if (isOver(change))

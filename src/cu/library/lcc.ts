@@ -10,6 +10,7 @@ import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
+import { PeerContents, type PeersOptions } from '../peers/contents.js';
 import { keepOrigin, type ChangeOrigin } from './origin.js';
 import type { Change, ChangesOptions, Cursor } from './types.js';
 
@@ -31,7 +32,11 @@ const COLUMNS = [
   'deleted_time',
   'fetched_machineid',
   'localfileid',
+  'fetched_fileid',
 ] as const satisfies readonly ColumnName[];
+
+const REPLACED = 'it was replaced or deleted meanwhile, which comes as another change';
+const CHECK_AGAIN = 'lccfsck --repair --recheck has it fetched again';
 
 /** Where an LCC lies. */
 export interface LccLocation {
@@ -43,6 +48,8 @@ export interface LccLocation {
   machineId: string;
   /** Longest content that `pageTextOf` makes text of. Default: that of `cu.max_text_bytes` in lcc.toml(5). */
   maxTextBytes?: number | undefined;
+  /** Other machines of the LCC, which are asked for their content; `openLcc` has them from lcc.toml(5). */
+  machines?: PeersOptions | undefined;
 }
 
 /** An LCC that is open for reading. Nothing in it is locked, nobody is hindered: a program may take hours
@@ -53,11 +60,13 @@ export class Lcc {
   readonly #store: string;
   readonly #closed = new AbortController();
   readonly #origin: ChangeOrigin;
+  readonly #peers: PeerContents | undefined;
   /** Identity of the store: cursors of another one are refused. */
   readonly storeId: string;
 
   /** @throws LccError `input.missing`, `config`, `data.malformed` when the database cannot be read */
-  constructor({ db, store, machineId, maxTextBytes }: LccLocation) {
+  constructor({ db, store, machineId, maxTextBytes, machines }: LccLocation) {
+    this.#peers = machines && new PeerContents(machines);
     this.#reader = new CacheReader(db, machineId);
     this.#reader.rest();
     this.#db = db;
@@ -109,7 +118,8 @@ export class Lcc {
           for (const row of window.items) {
             signal?.throwIfAborted();
             const change = this.#changeOf(row, began);
-            keepOrigin(change, this.#origin);
+            const fetch = this.#fetcherOf(change, row.at(-1));
+            keepOrigin(change, fetch === undefined ? this.#origin : { ...this.#origin, fetch });
             yield change;
             this.#mustBeOpen();
           }
@@ -142,6 +152,22 @@ export class Lcc {
     } catch (error) {
       throw storageError(this.#db, error);
     }
+  }
+
+  /** Undefined where the content is here, or there is none, or no machine to ask. */
+  #fetcherOf({ curl, file, machineId, md5 }: Change, fileId: ColumnValue | undefined): ChangeOrigin['fetch'] {
+    const peers = this.#peers;
+    if (peers === undefined || file !== null || typeof fileId !== 'string') return undefined;
+    const where = `machine ${machineId}`;
+    return async () => {
+      const found = await peers.fetch(String(machineId), fileId, String(md5));
+      if ('content' in found) return found.content;
+      if (found.why === undefined)
+        throw new LccError('data.refused', `${curl}: its content is on ${where}, which no machine is`);
+      if (!this.#closed.signal.aborted && !this.#reader.isHeldNow(fileId, String(machineId)))
+        throw new LccError('try.later', `${curl}: ${REPLACED}`);
+      throw new LccError('input.missing', `${curl}: its content on ${where} is ${found.why}; ${CHECK_AGAIN}`);
+    };
   }
 
   /** Lets go of the database; iterations that are under way throw. */

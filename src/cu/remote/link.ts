@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { SECOND } from '../../config/amounts.js';
 import type { Clock } from '../../lib/clock.js';
 import { connectFailure } from '../../lib/connect-failure.js';
-import { dial } from '../../lib/dial.js';
+import { dial, type Trust } from '../../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { CuAnswerReader, formatQuery, formatReader, type CuAnswerEvent } from '../../wire/cu-rows.js';
@@ -14,11 +14,14 @@ const SILENCE_MS = 60 * SECOND;
 const IS_IT = 'is it what cu.listen of an lccd-cu names?';
 
 export interface RemoteOptions {
-  endpoint: Endpoint;
+  /** The next is asked where one is away. */
+  endpoints: readonly Endpoint[];
   /** Undefined: it need not be said who asks. */
   login?: { name: string; password: string } | undefined;
-  /** Certificates (PEM) that may have signed its own, instead of those Node comes with. */
-  ca?: Buffer | undefined;
+  /** Certificates that are believed, and shown; instead of those Node comes with. */
+  trust: () => Trust;
+  /** Rows with content on a machine that does not answer are left out; otherwise they end the stream. */
+  skipsAway?: boolean | undefined;
   clock: Clock;
   /** Told of a connection that broke. */
   note: (message: string) => void;
@@ -28,18 +31,30 @@ export interface RemoteOptions {
 export type RowsQuery = Parameters<typeof formatQuery>[0];
 
 export class CuLink {
-  readonly where: string;
   readonly #options: RemoteOptions;
   #socket: Socket | undefined;
   #chunks: AsyncIterator<Buffer> | undefined;
   #reader: CuAnswerReader;
+  /** Number of those that were away. */
+  #turn = 0;
   /** True once the server has answered as an lccd-cu does. */
   #isKnown = false;
 
   constructor(options: RemoteOptions) {
-    this.where = formatEndpoint(options.endpoint);
     this.#options = options;
-    this.#reader = new CuAnswerReader(this.where);
+    this.#reader = new CuAnswerReader('');
+  }
+
+  /** The one that is asked. */
+  get where(): string {
+    return formatEndpoint(this.#endpoint);
+  }
+
+  get #endpoint(): Endpoint {
+    const { endpoints } = this.#options;
+    const endpoint = endpoints[this.#turn % endpoints.length];
+    if (endpoint === undefined) throw new LccError('bug', 'no lccd-cu to ask');
+    return endpoint;
   }
 
   /**
@@ -62,7 +77,9 @@ export class CuLink {
         }
       }
     } catch (error) {
-      throw error instanceof LccError ? error : broken(this.where, messageOf(error));
+      const known = error instanceof LccError ? error : broken(this.where, messageOf(error));
+      if (known.code === 'peer.unavailable') this.#turn++;
+      throw known;
     } finally {
       // The rest of an answer would be taken for that of the next query.
       if (!isWhole) this.close();
@@ -76,11 +93,12 @@ export class CuLink {
   }
 
   async #connect(): Promise<AsyncIterator<Buffer>> {
-    const { endpoint, login, ca } = this.#options;
+    const { login, trust } = this.#options;
+    this.#isKnown = false;
     this.#reader = new CuAnswerReader(this.where);
     let ready: () => void = () => undefined;
     const isReady = new Promise<void>(resolve => (ready = resolve));
-    const socket = (this.#socket = dial(endpoint, { ca }, () => ready()));
+    const socket = (this.#socket = dial(this.#endpoint, trust(), () => ready()));
     const failed = new Promise<never>((_, reject) => socket.once('error', reject));
     failed.catch(() => undefined);
     try {

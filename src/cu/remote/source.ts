@@ -11,19 +11,21 @@ import { COLUMNS, type ColumnName, type ColumnValue } from '../../db/cache/field
 import { columnsOf, piecesOf, type LineTemplate } from '../../db/cache/template.js';
 import { backoffMs } from '../../lib/backoff.js';
 import { stayFor, type Clock } from '../../lib/clock.js';
+import { formatEndpoint } from '../../lib/endpoint.js';
 import { LccError } from '../../lib/errors.js';
-import { FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
+import { AWAY, FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
 import type { Attributes } from '../../lib/xml/types.js';
+import { ArrivingContent } from '../arriving-content.js';
+import { contentWanted } from '../content-wanted.js';
 import { cursorAt } from '../cursor.js';
-import { CONTENT_COLUMNS, type FormatContext, type Writer } from '../formats/types.js';
-import { elsewhere, leftOut } from '../missing-content.js';
+import type { FormatContext, Writer } from '../formats/types.js';
+import { elsewhere, leftOut, leftOutThere } from '../missing-content.js';
 import { contextFor, kindOf, selectionOf, type QueryTalk } from '../query.js';
 import type { Rejects } from '../rejects.js';
 import type { RowWindow, Source, Watching } from '../source.js';
 import type { StoredContent } from '../stored-content.js';
 import type { Query } from '../types.js';
 import type { Range } from '../windows.js';
-import { ArrivingContent } from './content.js';
 import { CuLink, type RemoteOptions, type RowsQuery } from './link.js';
 
 /** Between two questions if there is anything new. */
@@ -66,7 +68,12 @@ export class RemoteSource implements Source {
   /** Connects. @throws LccError as `CuLink.ask` */
   static async open(options: RemoteOptions): Promise<RemoteSource> {
     const link = new CuLink(options);
-    return new RemoteSource(link, options, await lookAt(link));
+    for (let left = options.endpoints.length; ; left--)
+      try {
+        return new RemoteSource(link, options, await lookAt(link));
+      } catch (error) {
+        if (left <= 1 || !(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
+      }
   }
 
   get highWater(): number {
@@ -74,7 +81,7 @@ export class RemoteSource implements Source {
   }
 
   async look(stop: AbortSignal = new AbortController().signal): Promise<number> {
-    const failures = new Failures(this.#options, this.#link.where);
+    const failures = new Failures(this.#options);
     for (;;)
       try {
         const { storeId, high } = await lookAt(this.#link);
@@ -96,7 +103,7 @@ export class RemoteSource implements Source {
     const asked = this.#questionFor(query, range, fields);
     let after = range.since;
     let left = range.limit;
-    const failures = new Failures(this.#options, this.#link.where);
+    const failures = new Failures(this.#options);
     for (;;) {
       let arriving: ArrivingContent | undefined;
       try {
@@ -113,7 +120,7 @@ export class RemoteSource implements Source {
               if (event.hasContent) arriving = new ArrivingContent();
               break;
             case 'content':
-              arriving?.add(event.text);
+              arriving?.addText(event.text);
               break;
             case 'url-end': {
               const { attributes } = this.#row;
@@ -158,16 +165,15 @@ export class RemoteSource implements Source {
         const { content } = this.#row;
         this.#row.content = undefined;
         if (content !== undefined) return content;
-        if (fileid === null || fileid === undefined) elsewhere(rejects, String(curl), String(machine), tell);
-        else if (attributes[REPLACED] !== undefined) rejects.replaced++;
-        else
-          leftOut(
-            rejects,
-            String(curl),
-            `${this.#storeDir}/${fileid}`,
-            attributes[PROBLEM] ?? 'missing',
-            tell,
-          );
+        const isElsewhere = fileid === null || fileid === undefined;
+        const { [PROBLEM]: problem, [AWAY]: away } = attributes;
+        if (away !== undefined && this.#options.skipsAway !== true)
+          throw new LccError('try.later', `${this.#link.where}: ${away}`);
+        if (attributes[REPLACED] !== undefined) rejects.replaced++;
+        else if (isElsewhere && problem !== undefined)
+          leftOutThere(rejects, String(curl), String(machine), problem, tell);
+        else if (isElsewhere) elsewhere(rejects, String(curl), String(machine), tell);
+        else leftOut(rejects, String(curl), `${this.#storeDir}/${fileid}`, problem ?? 'missing', tell);
         return undefined;
       },
       typesUnder: () => (this.#row.attributes[FORMER_TYPES] ?? '').split(' ').filter(type => type !== ''),
@@ -193,7 +199,7 @@ export class RemoteSource implements Source {
     const { sides, pid, prefix, mime, since, until, browsable } = selectionOf(query);
     return {
       fields,
-      content: contentFor(query, fields),
+      content: contentWanted(query, fields),
       deleted: sides.length === 2 ? 'yes' : sides.includes('gone') ? 'only' : 'no',
       by: kindOf(format) === 'pages' ? 'url' : browsable === true ? 'shown' : 'row',
       ...(range.since > 0 && { cursor: cursorAt(this.storeId, range.since, range.began) }),
@@ -216,13 +222,11 @@ export class RemoteSource implements Source {
 /** Failures in a row, and the waits between them. */
 class Failures {
   readonly #options: RemoteOptions;
-  readonly #where: string;
   #count = 0;
   #sinceMs: number;
 
-  constructor(options: RemoteOptions, where: string) {
+  constructor(options: RemoteOptions) {
     this.#options = options;
-    this.#where = where;
     this.#sinceMs = options.clock.monotonicMs();
   }
 
@@ -234,12 +238,15 @@ class Failures {
   /** Waits, where that may help. @throws the error where not, `try.later` once it has lasted for too long */
   async wait(error: unknown, stop: AbortSignal): Promise<void> {
     if (!(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
-    const { clock, note } = this.#options;
+    const { clock, note, endpoints } = this.#options;
     if (clock.monotonicMs() - this.#sinceMs > GIVE_UP_MS)
       throw new LccError('try.later', `${error.message}; given up after an hour, run again`);
-    if (this.#count++ === 0) note(`${error.message}; goes on when ${this.#where} answers`);
-    // Most connections break for no reason that lasts.
-    if (this.#count > 1) await stayFor(clock, backoffMs(WAITS, this.#count - 1, Math.random()), stop);
+    if (this.#count++ === 0)
+      note(`${error.message}; goes on when ${endpoints.map(formatEndpoint).join(' or ')} answers`);
+    // Most connections break for no reason that lasts, and the next may be there.
+    const rounds = Math.max(1, Math.ceil(this.#count / endpoints.length) - 1);
+    if (this.#count > 1 && this.#count % endpoints.length === 0)
+      await stayFor(clock, backoffMs(WAITS, rounds, Math.random()), stop);
   }
 }
 
@@ -259,15 +266,6 @@ function fieldsFor({ format, selection }: Query, writer: Writer): string[] {
       : writer.columns;
   const former = format.needsFormerTypes === true && selection.sides.includes('gone') ? [FORMER_TYPES] : [];
   return [...new Set<string>(['seq', 'op', ...columns, ...former])];
-}
-
-/** Content is sent where records are made of it: of text alone where nothing else can be made text. */
-function contentFor(query: Query, fields: readonly string[]): boolean | 'text' {
-  if (!CONTENT_COLUMNS.every(column => fields.includes(column))) return false;
-  if (query.content === true || query.format.carriesContent === true) return true;
-  if (query.format.takesContent === true && query.text === undefined && query.markdown === undefined)
-    return false;
-  return query.converter === undefined ? 'text' : true;
 }
 
 function windowOf(attributes: Attributes, seq: number, writer: Writer): RowWindow {

@@ -10,6 +10,8 @@ import { USUAL_FIELDS } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
 import type { StreamSink } from '../sink.js';
+import { BRING_COLUMNS, Bringer } from '../peers/bringer.js';
+import type { PeerContents } from '../peers/contents.js';
 import { openNamed } from '../stored-content.js';
 import { rowElements, shown } from './rows.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
@@ -22,6 +24,8 @@ interface AnswerParts {
   storeDir: string;
   nowMs: number;
   sink: StreamSink;
+  /** Where content of other machines is had. */
+  peers?: PeerContents | undefined;
   /** Lets others have their turn. */
   pause(): Promise<void>;
 }
@@ -79,6 +83,7 @@ class Writing {
   /** Rows left out since the last one, as they are told. */
   #told = '';
   #row: readonly ColumnValue[] = [];
+  readonly #bringer: Bringer | undefined;
 
   constructor(query: CuQuery, selection: Selection, range: Range, parts: AnswerParts) {
     this.#query = query;
@@ -86,13 +91,15 @@ class Writing {
     this.#range = range;
     this.#parts = parts;
     this.reachedSeq = range.since;
+    // A reader of rows is told which are of a machine that is away.
+    this.#bringer = parts.peers && new Bringer(parts.peers, query.fields !== undefined);
   }
 
   async *parts(): AsyncGenerator<string | Uint8Array, void> {
     const { reader, storeDir } = this.#parts;
     if (this.#query.fields !== undefined) {
       const selection = shown(this.#query, this.#selection);
-      const windows = rowElements(reader, this.#query, selection, this.#range, storeDir);
+      const windows = rowElements(reader, this.#query, selection, this.#range, storeDir, this.#bringer);
       for (const { items, count, reachedSeq } of windows) {
         yield* items;
         this.urls += count;
@@ -105,7 +112,7 @@ class Writing {
     const windows =
       'template' in writer
         ? lineWindows(reader, this.#selection, this.#range, writer.template)
-        : rowWindows(reader, this.#selection, this.#range, writer.columns);
+        : rowWindows(reader, this.#selection, this.#range, [...writer.columns, ...BRING_COLUMNS]);
     for (const { items, count, reachedSeq } of windows) {
       for (const item of items) {
         if ('bytes' in item) yield item.bytes;
@@ -120,7 +127,8 @@ class Writing {
 
   async *#record(writer: RowWriter, row: readonly ColumnValue[]): AsyncGenerator<string | Uint8Array> {
     this.#row = row;
-    const record = await writer.record(row.slice(1));
+    await this.#bringer?.bring(this.#query.content, row.slice(-BRING_COLUMNS.length));
+    const record = await writer.record(row.slice(1, -BRING_COLUMNS.length));
     if (typeof record === 'string' || record instanceof Uint8Array) yield record;
     else yield* record;
     yield this.#toldSoFar();
@@ -151,13 +159,16 @@ class Writing {
       maxTextBytes: 0,
       // In the order of CONTENT_COLUMNS.
       openContent: ([curl, fileid, , md5]) => {
+        const row = typeof fileid === 'string' ? undefined : this.#bringer?.take();
+        if (row !== undefined && 'content' in row) return row.content;
         const opened =
-          fileid === null || fileid === undefined
-            ? { ok: false as const, why: 'on another machine' }
-            : openNamed(storeDir, String(fileid), String(md5));
+          typeof fileid === 'string'
+            ? openNamed(storeDir, fileid, String(md5))
+            : { ok: false as const, why: typeof row?.why === 'string' ? row.why : 'on another machine' };
         if (opened.ok) return opened.content;
         // A content that was replaced since its window was read comes with the next answer.
         if (typeof fileid === 'string' && !reader.isHeldNow(fileid)) return undefined;
+        if (typeof row?.why === 'string' && !reader.isHeldNow(row.fileId, row.machineId)) return undefined;
         this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, opened.why);
         return undefined;
       },

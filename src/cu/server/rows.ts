@@ -4,12 +4,13 @@ import { COLUMNS, type ColumnName, type ColumnValue } from '../../db/cache/field
 import type { CacheReader, Selection } from '../../db/cache/read.js';
 import { LccError } from '../../lib/errors.js';
 import { formatAttributes } from '../../lib/xml/escape.js';
-import { holdsText } from '../../text/content.js';
 import type { CuQuery } from '../../wire/cu.js';
-import { FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
+import { AWAY, FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
+import { isWanted } from '../content-wanted.js';
 import { base64Of } from '../formats/base64.js';
 import type { Part } from '../formats/types.js';
-import { openNamed } from '../stored-content.js';
+import { BRING_COLUMNS, type Bringer, type BroughtRow } from '../peers/bringer.js';
+import { openNamed, type StoredContent } from '../stored-content.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 
 /** Always read: what content is found by, and what former types are of. */
@@ -43,12 +44,14 @@ export function* rowElements(
   selection: Selection,
   range: Range,
   storeDir: string,
-): Generator<Omit<Window<unknown>, 'items'> & { items: Iterable<Part> }> {
+  bringer?: Bringer,
+): Generator<Omit<Window<unknown>, 'items'> & { items: Iterable<Part | Promise<Part>> }> {
   const columns = columnsAsked(query.fields ?? []);
   const hasFormer = query.fields?.includes(FORMER_TYPES) === true;
-  const all = [...OWN, ...columns];
+  const all = [...OWN, ...columns, ...(bringer === undefined ? [] : BRING_COLUMNS)];
   const kind = query.by === 'url' ? 'pages' : 'rows';
-  function* elements(rows: readonly ColumnValue[][]): Generator<Part> {
+  const { content = false } = query;
+  function* elements(rows: readonly ColumnValue[][]): Generator<Part | Promise<Part>> {
     for (const [, ...values] of rows) {
       const [, , , mimetype, op, burl] = values;
       const attributes: Record<string, string | number | undefined> = {};
@@ -58,8 +61,11 @@ export function* rowElements(
           .typesUnder(selection, String(burl))
           .filter(type => type !== mimetype)
           .join(' ');
-      const isWanted = query.content === true || (query.content === 'text' && holdsText(String(mimetype)));
-      if (isWanted && op !== 'delete') yield* withContent(reader, storeDir, values, attributes);
+      // Whoever writes the pieces waits for one that is promised.
+      const coming = bringer?.bring(content, values.slice(-BRING_COLUMNS.length));
+      if (coming !== undefined) yield coming.then(() => '');
+      if (isWanted(content, String(mimetype)) && op !== 'delete')
+        yield* withContent(reader, storeDir, values, attributes, bringer);
       else yield `<url${formatAttributes(attributes)}/>\n`;
     }
   }
@@ -72,19 +78,38 @@ function* withContent(
   storeDir: string,
   [, fileid, md5]: readonly ColumnValue[],
   attributes: Record<string, string | number | undefined>,
+  bringer?: Bringer,
 ): Generator<Part> {
-  // On another machine: it is the row that says so.
-  if (typeof fileid !== 'string') return yield `<url${formatAttributes(attributes)}/>\n`;
-  const opened = openNamed(storeDir, fileid, String(md5));
-  if (!opened.ok) {
-    const why = reader.isHeldNow(fileid) ? { [PROBLEM]: opened.why } : { [REPLACED]: 'yes' };
-    return yield `<url${formatAttributes({ ...attributes, ...why })}/>\n`;
-  }
+  const opened =
+    typeof fileid === 'string'
+      ? openedHere(reader, fileid, openNamed(storeDir, fileid, String(md5)))
+      : openedThere(reader, bringer?.take());
+  if ('why' in opened) return yield `<url${formatAttributes({ ...attributes, ...opened.why })}/>\n`;
+  const { content } = opened;
   try {
     yield `<url${formatAttributes(attributes)}>`;
-    yield* base64Of(opened.content);
+    yield* base64Of(content);
     yield '</url>\n';
   } finally {
-    opened.content.close();
+    content.close();
   }
+}
+
+/** The content of a row, or attributes that say why there is none. */
+type Found = { content: StoredContent } | { why: Record<string, string> };
+
+function openedHere(reader: CacheReader, fileid: string, opened: ReturnType<typeof openNamed>): Found {
+  if (opened.ok) return opened;
+  return { why: reader.isHeldNow(fileid) ? { [PROBLEM]: opened.why } : { [REPLACED]: 'yes' } };
+}
+
+/** Where nothing was brought, it is the row that says so. */
+function openedThere(reader: CacheReader, row: BroughtRow | undefined): Found {
+  if (row === undefined) return { why: {} };
+  if ('content' in row) return row;
+  if (row.why === undefined) return { why: {} };
+  if (row.why instanceof LccError) return { why: { [AWAY]: row.why.message } };
+  return {
+    why: reader.isHeldNow(row.fileId, row.machineId) ? { [PROBLEM]: row.why } : { [REPLACED]: 'yes' },
+  };
 }

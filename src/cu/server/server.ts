@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { refused } from '../../wire/cu.js';
 import { Refusal } from '../../wire/refusal.js';
+import { PeerContents, type PeersOptions } from '../peers/contents.js';
 import { ChangesDoor } from '../http/door.js';
 import { SharedCache } from './cache.js';
 import type { CuStatus } from './figures.js';
@@ -18,6 +19,8 @@ const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again late
 
 interface CuServerParts {
   options: CuOptions;
+  /** Other machines, which have content. */
+  machines?: PeersOptions | undefined;
   clock: Clock;
   log: Log;
   /** Called when the process must end: a bug. */
@@ -37,7 +40,7 @@ export class CuServer {
   readonly changes: ChangesDoor;
   #stopping = false;
 
-  constructor({ options, clock, log, fail }: CuServerParts) {
+  constructor({ options, machines, clock, log, fail }: CuServerParts) {
     this.#options = options;
     this.#fail = fail;
     const { limits } = options;
@@ -53,7 +56,8 @@ export class CuServer {
     this.#cache = new SharedCache(options.dbPath, options.machineId);
     const counts = this.#counts;
     const counted = (what: keyof typeof counts, by: number) => void (counts[what] += by);
-    const common = { options, cache: this.#cache, backoff: new LoginBackoff(clock), counted };
+    const peers = machines && new PeerContents(machines);
+    const common = { options, cache: this.#cache, peers, backoff: new LoginBackoff(clock), counted };
     this.#session = { ...common, clock, log, readers: options.readers, share: new FairShare() };
     this.changes = new ChangesDoor({ ...common, clock, log, fail });
   }

@@ -20,6 +20,7 @@ import { CuReader, refused, type CuEvent, type CuQuery } from '../../wire/cu.js'
 import { Refusal } from '../../wire/refusal.js';
 import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
+import type { PeerContents } from '../peers/contents.js';
 import type { SharedCache } from './cache.js';
 import { limitOf, type CuLimit, type CuOptions } from './options.js';
 
@@ -31,6 +32,7 @@ export interface CuSessionParts {
   clock: Clock;
   log: Log;
   cache: SharedCache;
+  peers?: PeerContents | undefined;
   readers: AccountFile;
   backoff: LoginBackoff;
   /** Bytes that connections may read in a turn of the event loop. */
@@ -130,7 +132,7 @@ export class CuSession {
   }
 
   async #answer(query: CuQuery): Promise<void> {
-    const { cache, options, clock, counted } = this.#parts;
+    const { cache, options, peers, clock, counted } = this.#parts;
     this.#limit('cu.answer_timeout_ms', 'the answer takes too long; go on from the last url');
     const reader = cache.reader();
     this.answering = true;
@@ -141,6 +143,7 @@ export class CuSession {
         storeDir: options.storeDir,
         nowMs: clock.nowMs(),
         sink: this.#sink(),
+        peers,
         pause: () => this.#talk.turn(),
       });
       counted('urls', answered.urls);
@@ -181,6 +184,10 @@ export class CuSession {
     if (error instanceof LccError && error.code === 'peer.unavailable') return undefined;
     if (error instanceof LccError && error.code === 'usage') return new Refusal(104, error.message);
     if (error instanceof LccError && error.code === 'data.refused') return new Refusal(108, error.message);
+    if (error instanceof LccError && error.code === 'try.later') {
+      this.#parts.log.warn('cannot answer now', { peer: this.#peer, error: error.message });
+      return new Refusal(102, 'some of it cannot be read now, try again later');
+    }
     const named = storageError(this.#parts.options.dbPath, error);
     this.#parts.log.error('cannot answer', { peer: this.#peer, error: messageOf(named) });
     return new Refusal(102, 'the LCC cannot be read, try again later');

@@ -5,6 +5,7 @@ import { formatEndpoint, parseEndpoint, type Endpoint } from '../../lib/endpoint
 import { openFilesLimit } from '../../lib/open-files.js';
 import { CU_PORT, refused } from '../../wire/cu.js';
 import type { CuStatus } from './figures.js';
+import { peersOf } from '../peers/contents.js';
 import { cuOptions } from './options.js';
 import { CuServer } from './server.js';
 
@@ -24,7 +25,7 @@ export async function startCu(services: Services, machines: readonly Endpoint[] 
       ? []
       : endpointsToListen('cu.listen', settings.cu.listen, CU_PORT);
   const options = cuOptions(services, openFilesLimit());
-  const server = new CuServer({ ...services, options });
+  const server = new CuServer({ ...services, options, machines: peersOf(settings, services.clock) });
   if (options.anonymous && [...endpoints, ...overHttp].some(({ kind }) => kind !== 'unix'))
     log.warn('anonymous reading: every client that can connect may read everything (cu.anonymous)');
   const readers = await listenAll(services, endpoints, each => server.accept(each));

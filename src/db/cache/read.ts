@@ -116,12 +116,12 @@ export class CacheReader {
     return new StoreRegister(this.#db).fits(this.machineId, mark?.storeId ?? '');
   }
 
-  /** True if a row points to a file of this machine at this moment, whatever the snapshot says: what was
-   * replaced or deleted since may be gone. */
-  isHeldNow(fileId: string): boolean {
+  /** True if a row points to a file of a machine, by default of this one, at this moment, whatever the
+   * snapshot says: what was replaced or deleted since may be gone. */
+  isHeldNow(fileId: string, machineId = this.machineId): boolean {
     this.#present ??= openReadOnly(this.#path);
     const sql = 'SELECT 1 FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?';
-    return this.#present.prepare(sql).get(fileId, this.machineId) !== undefined;
+    return this.#present.prepare(sql).get(fileId, machineId) !== undefined;
   }
 
   close(): void {

@@ -1,11 +1,11 @@
-/** Content that comes in pieces of base64: in memory while it is small, else in a file without a name; given
- * out once its md5 was taken. */
+/** Content that comes in pieces from another machine: in memory while it is small, else in a file without a
+ * name; given out once its md5 was taken. */
 import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeFully } from '../../lib/stdio.js';
-import { inMemory, onDisk, WHOLE_BYTES, type StoredContent } from '../stored-content.js';
+import { writeFully } from '../lib/stdio.js';
+import { inMemory, onDisk, WHOLE_BYTES, type StoredContent } from './stored-content.js';
 
 export class ArrivingContent {
   readonly #hash = createHash('md5');
@@ -15,12 +15,16 @@ export class ArrivingContent {
   /** Characters that make no whole bytes yet. */
   #rest = '';
 
-  /** @throws LccError `io.full`, `io` */
-  add(text: string): void {
+  /** A piece in base64. @throws LccError `io.full`, `io` */
+  addText(text: string): void {
     const all = this.#rest + text;
     const whole = all.length - (all.length % 4);
     this.#rest = all.slice(whole);
-    const bytes = Buffer.from(all.slice(0, whole), 'base64');
+    this.add(Buffer.from(all.slice(0, whole), 'base64'));
+  }
+
+  /** @param bytes kept, where they are few @throws LccError `io.full`, `io` */
+  add(bytes: Buffer): void {
     this.#hash.update(bytes);
     this.#length += bytes.length;
     if (this.#fd !== undefined) return writeFully(this.#fd, bytes, tmpdir());
