@@ -145,6 +145,12 @@ const LISTENERS: readonly [name: string, option: string, rest: readonly string[]
   ['lccd-bm', '--listen', ['--source=unix:HOME/no.sock', '--machineid=m']],
   ['lccd-bm', '--listen', ['--source=unix:HOME/no.sock']],
   ['lccbot', '--listen', []],
+  ['lccd-cu', '--listen-machines', []],
+  [
+    'lccd-bm',
+    '--listen-content',
+    ['--listen=unix:HOME/bm.sock', '--source=unix:HOME/no.sock', '--machineid=m'],
+  ],
   ['lccurld', '--listen', ['--file=HOME/urls']],
   ['lccd-uns', '--listen-door', ['--qm=unix:HOME/no.sock', '--listen=unix:HOME/cps.sock']],
   ['lccstored', '--listen', ['--dir=HOME/docs']],

@@ -38,7 +38,6 @@ export function askPeer(
     const asked = request({
       path: `/${path}`,
       headers: { host: where.replace(/^(?:tls|unix):/, '') },
-      agent: false,
       createConnection: () => dial(endpoint, shown, () => undefined),
     });
     const cut = (error: unknown) => {
