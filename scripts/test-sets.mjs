@@ -33,6 +33,7 @@ const REST = [
   'examples/prometheus',
   'indexers/engines',
   'line',
+  'machines/content',
   'machines/direct',
   'packages',
   'qm/settings',

@@ -1,6 +1,8 @@
 /** lccfsck(8): whether rows, files, queue, counters and names agree; and making them. */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
+import { readStoreMark } from '../db/names/store-mark.js';
 import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
 import { errnoOf, EXIT, LccError } from '../lib/errors.js';
@@ -63,7 +65,6 @@ async function run(context: CommandContext): Promise<number> {
       throw new LccError('usage', `${flag} goes with --repair`);
   }
   const config = configOf(context);
-  const { home } = config;
   const store = textOf(options, 'store');
   const isRepair = options['repair'] === true;
   const print = printerOf(new Output(context.stdout), isRepair);
@@ -73,7 +74,7 @@ async function run(context: CommandContext): Promise<number> {
   const result = await runFsck(
     {
       ...fsckPlaces(config),
-      storeDir: store === undefined ? home.store : resolve(store),
+      storeDir: storeDirOf(store, config, options['storeLost'] === true),
       repair: isRepair,
       storeLost: options['storeLost'] === true,
       startEmpty: options['startEmpty'] === true,
@@ -93,6 +94,17 @@ async function run(context: CommandContext): Promise<number> {
   print('');
   context.say(summaryOf(result, isRepair));
   return result.found === result.repaired ? EXIT.ok : EXIT.someRejected;
+}
+
+/** The store to look at: nothing at all for a machine that never comes back where the one here is another's. */
+function storeDirOf(given: string | undefined, config: Config, isLost: boolean): string {
+  if (given !== undefined) return resolve(given);
+  const { home } = config;
+  const isNamed = isLost && config.originOf('bm.machine_id') === 'command line';
+  const here = isNamed ? readStoreMark(home.store)?.machineId : undefined;
+  return here === undefined || here === config.get('bm.machine_id')
+    ? home.store
+    : join(home.run, 'store-lost');
 }
 
 /** Findings of each kind, those repaired apart from those that are left: how many, and the first. */

@@ -1,4 +1,4 @@
-/** Whether a kept home is served by another machine, for commands that read it. */
+/** The owner of a kept home where that is another machine, for commands that read it. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/types.js';
 import { LccError } from '../lib/errors.js';

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { NamesDb } from '../../src/db/names/names.js';
 import { fileIdOf } from '../../src/db/names/naming.js';
 import { examples, pageOf } from '../support/mdoc.js';
@@ -76,5 +77,39 @@ test('files without rows on another machine are found and removed with a copy of
     site.close();
     await lcc.remove();
     rmSync(m2, { recursive: true, force: true });
+  }
+});
+
+test('a machine that never comes back is forgotten by its id alone: its rows are fetched again, the store here is not touched', async () => {
+  const site = await TestSite.listen();
+  const pages = ['a', 'b', 'c'];
+  for (const page of pages) site.pages.set(`/${page}`, page);
+  const lcc = new Lcc(`${site.url}/`);
+  try {
+    lcc.configure('bm.machine_id = "m1"');
+    await lcc.addProvider();
+    await lcc.start();
+    await lcc.deliver(
+      'partial',
+      pages.map(page => urlTag(page)),
+    );
+    await lcc.idle();
+    await lcc.stop();
+    const db = openDatabase(join(lcc.home, 'lcc.db'));
+    db.prepare("UPDATE lccurl SET fetched_machineid = 'm2' WHERE curl LIKE '%/b'").run();
+    db.close();
+    const before = await lcc.holdings();
+    const forget = 'lccfsck --repair --store-lost --machineid=m2';
+    assert.match(await lcc.run(forget), /^missing-file\t[^\n]*\/b\)\t[^\n]*\trepaired\n$/);
+    assert.equal((await lcc.holdings()).files, before.files, 'no file of this machine has gone');
+    await lcc.start();
+    await lcc.idle();
+    await lcc.stop();
+    const { rows } = await lcc.holdings();
+    assert.equal(rows.length, pages.length);
+    assert.equal(await lcc.run(forget), '', 'nothing is left of it');
+  } finally {
+    site.close();
+    await lcc.remove();
   }
 });

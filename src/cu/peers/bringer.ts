@@ -34,7 +34,7 @@ export class Bringer {
     this.#skipsAway = skipsAway;
   }
 
-  /** What was brought for the row now, once; undefined where it was not to be brought. */
+  /** The content brought for the row now, once; undefined where none was to be. */
   take(): BroughtRow | undefined {
     const row = this.#row;
     this.#row = undefined;

@@ -50,7 +50,7 @@ export function* rowElements(
   const hasFormer = query.fields?.includes(FORMER_TYPES) === true;
   const all = [...OWN, ...columns, ...(bringer === undefined ? [] : BRING_COLUMNS)];
   const kind = query.by === 'url' ? 'pages' : 'rows';
-  const { content = false } = query;
+  const { content } = query;
   function* elements(rows: readonly ColumnValue[][]): Generator<Part | Promise<Part>> {
     for (const [, ...values] of rows) {
       const [, , , mimetype, op, burl] = values;
