@@ -96,7 +96,7 @@ async function run(context: CommandContext): Promise<number> {
   return result.found === result.repaired ? EXIT.ok : EXIT.someRejected;
 }
 
-/** The store to look at: nothing at all for a machine that never comes back where the one here is another's. */
+/** The store to look at; none for a machine that never comes back where the one here is another's. */
 function storeDirOf(given: string | undefined, config: Config, isLost: boolean): string {
   if (given !== undefined) return resolve(given);
   const { home } = config;

@@ -23,7 +23,7 @@ export interface Delivery {
   query: Omit<Query, 'selection'> & { selection: Omit<Selection, 'sinceSeq'> };
   /** The lccd-cu that is asked, in place of the database here. */
   from?: RemoteOptions | undefined;
-  /** Where the content of other machines is had; `skipsAway`: rows of one that does not answer are left out. */
+  /** Content of other machines; `skipsAway`: rows of one that does not answer are left out. */
   peers?: (PeersOptions & { skipsAway: boolean }) | undefined;
   /** Cursor file of the consumer. */
   cursor?: string | undefined;

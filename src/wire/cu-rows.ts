@@ -12,7 +12,7 @@ import { localName, NAMESPACE } from './xml-prefix.js';
 /** Why a url has no content: attributes beside its columns. */
 export const PROBLEM = 'problem';
 export const REPLACED = 'replaced';
-/** Its machine does not answer, as the value says. */
+/** The same where the machine of the content does not answer. */
 export const AWAY = 'away';
 /** In the place of a column: other types under which a page may be known, divided by blanks. */
 export const FORMER_TYPES = 'formertypes';

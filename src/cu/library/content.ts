@@ -12,8 +12,9 @@ import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
  * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each
  * piece is the caller's own.
  * @throws LccError `data.refused` for a deletion and for content on a machine that lcc.toml does not name,
- *   `try.later` where the url was replaced or deleted meanwhile (that comes as another change) and where its
- *   machine does not answer or the file cannot be read for now, `input.missing` where it is gone or altered, `data.cut` where it is altered while it is read
+ *   `try.later` where the url was replaced or deleted meanwhile (that comes as another change), where its
+ *   machine does not answer, and where the file cannot be read for now, `input.missing` where it is gone or
+ *   altered, `data.cut` where it is altered while it is read
  */
 export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
   const content = await (fetchedOf(change) ?? openContent(change));
