@@ -65,7 +65,8 @@ export class OpenLog {
     return look === undefined ? BEGINNING : this.file.placeAfter(look.header, look.frames);
   }
 
-  /** The changes after a place, up to which all is shipped; undefined: none. @param moved a guard has moved */
+  /** The changes after a place, up to which all is shipped; undefined: none. @param moved called when a guard
+   * has moved */
   async news(place: LogPlace, moved: () => void): Promise<LogChanges | undefined> {
     const seen = this.look(place);
     if (seen === undefined || seen.frames <= seen.before) return undefined;

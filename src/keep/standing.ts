@@ -1,4 +1,4 @@
-/** The home as against the engine: it is gone on with only when it is what the engine has, or continues that. */
+/** The home as against the engine: it goes on only when it is what the engine has, or continues that. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { FileState } from '../db/engine/ledger.js';

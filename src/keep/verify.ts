@@ -2,7 +2,7 @@
  * Compares a home with what the engine has, page by page, while work goes on: a page that was shipped
  * meanwhile is left out.
  *
- *     sums of what the engine has up to n ──▶ sums of the home ──▶ all of that is shipped ──▶ pages of n + 1 … left out
+ *     sums of the engine up to n ──▶ sums of the home ──▶ rest is shipped ──▶ pages of n + 1 … left out
  */
 import { hash } from 'node:crypto';
 import type { KeptName } from '../config/kept.js';
