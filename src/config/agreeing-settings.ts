@@ -33,4 +33,18 @@ export function checkTogether(config: Config): void {
     const must = orEqual ? 'must not be less than' : 'must be more than';
     throw new LccError('config', `${config.file ?? 'command line'}: ${said(above)} ${must} ${said(below)}`);
   }
+  checkLease(config);
+}
+
+/** For what a machine needs to notice that another one is gone, beside pings and beats. */
+const NOTICE_MS = 500;
+
+/** Robots must have given up what they do before another machine owns the home. @throws LccError `config` */
+function checkLease({ settings: { store, wire, cluster }, file }: Config): void {
+  const leastMs = 2 * wire.pingIntervalMs + cluster.beatMs + NOTICE_MS;
+  if (store.url === '' || cluster.leaseMs >= leastMs) return;
+  throw new LccError(
+    'config',
+    `${file ?? 'command line'}: cluster.lease_ms = ${cluster.leaseMs} must be at least ${leastMs}: 2 × wire.ping_interval_ms + cluster.beat_ms + ${NOTICE_MS} ms`,
+  );
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { machinesOf } from '../../src/config/cluster.js';
 import { homeOf, loadConfig, type ConfigSources } from '../../src/config/load.js';
 import { printConfig } from '../../src/config/print-config.js';
 import { SETTINGS, valueOf, type SettingKey } from '../../src/config/settings/index.js';
@@ -267,6 +268,31 @@ test('settings that contradict each other are refused with both keys, the defaul
     assert.throws(() => home(t, `${toml}\n`).load(), refusal('config', message), toml);
   for (const toml of ['backoff_min_ms = "1h"\nbackoff_max_ms = "1h"', 'expire_ms = "10d"'])
     assert.equal(home(t, `[qm]\n${toml}\n`).load().get('qm.retries'), 6, toml);
+});
+
+test('robots of a kept home give up before another machine owns it: pings are a second apart, and agree with the lease', t => {
+  const store = '[store]\nurl = "mariadb://lcc@localhost/lcc"\n';
+  assert.equal(home(t, store).load().get('wire.ping_interval_ms'), 1000);
+  assert.equal(
+    home(t, `${store}[wire]\nping_interval_ms = "800ms"\n`).load().get('wire.ping_interval_ms'),
+    800,
+  );
+  assert.equal(home(t, '[cluster]\nlease_ms = "1s"\n').load().get('wire.ping_interval_ms'), 15_000);
+  assert.throws(
+    () => home(t, `${store}[cluster]\nlease_ms = "2.9s"\n`).load(),
+    refusal('config', /cluster\.lease_ms = 2900 must be at least 3000: 2 × wire\.ping_interval_ms/),
+  );
+});
+
+test('machines are hosts, with a port where it is another', t => {
+  const of = (...names: string[]) => home(t, `[cluster]\nmachines = ${JSON.stringify(names)}\n`).load();
+  assert.deepEqual(machinesOf(of('h1.example.org', '[::1]:7000', 'h2:65531').settings.cluster), [
+    { name: 'h1.example.org', host: 'h1.example.org', port: 9020 },
+    { name: '[::1]:7000', host: '::1', port: 7000 },
+    { name: 'h2:65531', host: 'h2', port: 65_531 },
+  ]);
+  for (const bad of ['', '9020', 'tls:h1', 'unix:/x', 'h1:65532', 'a b', 'h1,h2'])
+    assert.throws(() => of(bad), refusal('config', /cluster\.machines = .*: write a host/), bad);
 });
 
 test('metrics are given at an endpoint that names its port, or nowhere', t => {

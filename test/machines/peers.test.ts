@@ -16,6 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { after, before, describe, it } from 'node:test';
+import { askPeer } from '../../src/cu/peers/ask.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { Daemons, statusOf, type Daemon } from '../support/daemon.js';
 import { runCommand } from '../support/command.js';
 import { readProjectFile } from '../support/tree.js';
@@ -68,7 +70,7 @@ function home(name: string, from: string, machine: string, more = ''): string {
 }
 
 type Shown = Pick<ConnectionOptions, 'cert' | 'key'>;
-const shown = (folder: string, name: string): Shown => ({
+const shown = (folder: string, name: string) => ({
   cert: readFileSync(join(folder, `${name}.pem`)),
   key: readFileSync(join(folder, `${name}.key`)),
 });
@@ -116,6 +118,79 @@ describe('the guide to several machines', () => {
   });
 });
 
+describe('the ports of content and of lccq', () => {
+  it('take certificates as the guide has it, and nobody without one; no key is in logs or process lists', async () => {
+    const store = home('content', ours, 'localhost');
+    const [, , , , , , cluster = '', manager = '', users = '', curl = ''] = guide(store, 'localhost');
+    assert.match(cluster, /^\[cluster\]\nmachines = \[/);
+    const started: Daemon[] = [];
+    for (const line of [manager, users]) {
+      const [name = '', ...args] = line
+        .trim()
+        .replaceAll('$LCC_HOME', store)
+        .replace(/0\.0\.0\.0:\d+/, '127.0.0.1:0')
+        .replace(/--source=\S+/, `--source=unix:${store}/no.sock`)
+        .split(' ');
+      const daemon = daemons.start(name, store, args);
+      started.push(daemon);
+      await daemon.ready;
+    }
+    const port = await portOf(store, 'lccd-bm');
+    const line = curl.replace('elsewhere:9021', `localhost:${port}`).trim();
+    assert.equal(sh(store, line.replace('curl', 'curl -s')), 'store1\n');
+    const without = sh(store, line.replace('curl', 'curl -s').replace(/--cert \S+ --key \S+ /, ''));
+    assert.match(without, /^no certificate; machines of this LCC show one of its authority/);
+    const query = '<lococa:query last="yes"/>';
+    const asked = (certificate: Shown) => talkAt(store, 'lccd-cu', certificate, query);
+    assert.match(await asked(shown(ours, 'localhost')), /cannot be read|<lococa:result/);
+    assert.match(await asked({}), /no certificate/);
+    const secret = readFileSync(join(store, 'machine.key'), 'utf8').split('\n')[1] ?? assert.fail();
+    for (const { log, child } of started) {
+      assert.ok(!log.includes(secret));
+      assert.ok(!readFileSync(`/proc/${child.pid}/cmdline`, 'latin1').includes(secret));
+    }
+  });
+
+  it('of a machine by another name, or of none of the LCC, are not read from', async () => {
+    const reader = home('reader', ours, 'localhost');
+    const ca = join(reader, 'machines.pem');
+    const from = async (name: string, authority: string, machine: string) => {
+      const { port } = await listening(
+        home(name, authority, machine),
+        ofOption('--listen-content'),
+        'tls:127.0.0.1:0',
+      );
+      const trust = () => ({ ca: readFileSync(ca), ...shown(ours, 'localhost') });
+      return askPeer(
+        { endpoint: { kind: 'tls', host: 'localhost', port }, trust, clock: systemClock },
+        '',
+        () => undefined,
+      );
+    };
+    assert.deepEqual(await from('named', ours, 'localhost'), { machineId: 'm', isThere: true });
+    await assert.rejects(from('misnamed2', ours, 'elsewhere'), /its certificate is for another name/);
+    await assert.rejects(from('foreign', theirs, 'localhost'), /its certificate is not trusted/);
+  });
+});
+
+/** Says a line to the one port of a daemon, over TLS. */
+async function talkAt(at: string, name: string, certificate: Shown, line: string): Promise<string> {
+  const ca = readFileSync(join(ours, 'ca.pem'));
+  const socket = connect({
+    host: '127.0.0.1',
+    port: await portOf(at, name),
+    servername: 'localhost',
+    ca,
+    ...certificate,
+  });
+  let heard = '';
+  socket.on('error', () => undefined);
+  socket.on('data', data => (heard += data.toString()));
+  socket.write(`${line}\n`);
+  await within(`${name} has answered`, new Promise(resolve => socket.once('close', resolve)));
+  return heard;
+}
+
 /** Where a daemon listens whose log does not name it. */
 async function portOf(lcc: string, name: string): Promise<number> {
   const { pid } = await statusOf(lcc, name);
@@ -157,6 +232,7 @@ const LISTENERS: readonly [name: string, option: string, rest: readonly string[]
 ];
 
 const find = (name: string) => LISTENERS.find(([each]) => each === name) ?? assert.fail(name);
+const ofOption = (option: string) => LISTENERS.find(([, each]) => each === option) ?? assert.fail(option);
 const [BOT_MANAGER, ROBOT] = [find('lccd-bm'), find('lccbot')];
 
 async function listening(at: string, [name, option, rest]: (typeof LISTENERS)[number], endpoint: string) {
