@@ -2,8 +2,8 @@
  * The ledger in MariaDB. Every transaction that writes begins with the fence, an update of row `file` that
  * finds it for the owner of one epoch only (docs/design/keeping.md).
  */
-import { step } from '../../lib/steps.js';
 import type { KeptName } from '../../config/kept.js';
+import { step } from '../../lib/steps.js';
 import { Lagging, type Engine, type EngineLane, type Work } from './engine.js';
 import type { FileState, Ledger, Shipment, Shipped } from './ledger.js';
 import type { EngineSession, SqlValue } from './session.js';
@@ -39,6 +39,30 @@ export class EngineLedger implements Ledger {
     return this.#lane('read', name).run(session => this.#look(session, name), stop);
   }
 
+  /**
+   * The state from which the owner goes on. No shipment of a keeper before it, whatever became of that one,
+   * counts after it: its transaction has locked the row, or is refused.
+   */
+  async take(name: KeptName, epoch: number, stop: AbortSignal): Promise<FileState | undefined> {
+    const taken = await this.#fenced(this.#lane('ship', name), name, epoch, async () => undefined, stop);
+    return taken === 'done' ? this.state(name, stop) : undefined;
+  }
+
+  /** Bytes that a copy has yet to read: of shipments after `n`; of a base and its log where it has none. */
+  async bytesAfter(name: KeptName, base: number, n: number | undefined, stop: AbortSignal): Promise<number> {
+    const sum = (table: string, which: string) =>
+      `(SELECT COALESCE(SUM(LENGTH(data)), 0) FROM ${table} WHERE ${OF_FILE} AND ${which})`;
+    const sql = `SELECT ${sum('log', 'n > ?')} + ${sum('base', 'base = ?')} AS bytes`;
+    const of = [this.#shard, name];
+    // No base has number 0.
+    const values = [...of, n ?? base, ...of, n === undefined ? base : 0];
+    const rows = await this.#lane('read', name).run(
+      session => session.all<{ bytes: number }>(sql, ...values),
+      stop,
+    );
+    return rows[0]?.bytes ?? 0;
+  }
+
   async ship({ name, n, pos, pieces }: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped> {
     const lane = this.#lane('ship', name);
     const put = (session: EngineSession, group: Group) =>
@@ -69,7 +93,8 @@ export class EngineLedger implements Ledger {
       const there = await this.#lookAgain(session, name);
       if (there?.epoch !== epoch) return 'lost';
       // Only the answer was lost.
-      if (there.n === n) return 'done';
+      if (there.n === n && there.pos === pos) return 'done';
+      if (there.n >= n) return 'lost';
       throw new Lagging(`${name}: shipment ${n} after ${there.n}`);
     }, stop);
     if (shipped === 'done') this.#tidy.add(name);

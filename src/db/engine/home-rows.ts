@@ -6,7 +6,7 @@ import type { Engine, EngineLane } from './engine.js';
 import type { FileState } from './ledger.js';
 import { MAKE_TABLES } from './tables.js';
 
-export interface Standby {
+export interface StandbyRow {
   machine: string;
   behind: number;
   /** Seconds since it said so. */
@@ -17,11 +17,13 @@ export interface Standby {
 export interface HomeState {
   home: { lcc: string; epoch: number; owner: string; beat: number } | undefined;
   files: readonly (FileState & { name: string })[];
-  standbys: readonly Standby[];
+  standbys: readonly StandbyRow[];
 }
 
 const ROWS = ['home', 'pulse', 'standby', 'file'] as const;
 const SLICE = 16;
+/** Shipments that an older engine may have had after what is known. */
+const AHEAD = 1_000_000;
 
 /** @param engine by an account that may make tables */
 export async function makeTables(engine: Engine, stop: AbortSignal): Promise<void> {
@@ -50,7 +52,7 @@ export class HomeRows {
         of('name, epoch, n, pos, base', 'file'),
         this.#shard,
       );
-      const standbys = await session.all<Standby>(
+      const standbys = await session.all<StandbyRow>(
         of('*, CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(at AS SIGNED) AS age', 'standby'),
         this.#shard,
       );
@@ -62,10 +64,16 @@ export class HomeRows {
    * The home of this machine becomes what the engine has, from its first base on; what was there counts no
    * more.
    * @param isAgain although there is one
-   * @param epoch the highest that this machine has seen
-   * @throws LccError `config` when there is one
+   * @param seen the highest numbers that this machine has seen: what is noted or copied anywhere is less
+   * than what comes now
+   * @throws LccError `data.refused` when there is one
    */
-  async record(machine: string, isAgain: boolean, epoch: number, stop: AbortSignal): Promise<void> {
+  async record(
+    machine: string,
+    isAgain: boolean,
+    seen: { epoch: number; n: number },
+    stop: AbortSignal,
+  ): Promise<void> {
     await this.#lane.run(async session => {
       const homes = await session.allSynced<{ shard: number; lcc: string; epoch: number; owner: string }>(
         'SELECT shard, lcc, epoch, owner FROM home',
@@ -76,12 +84,15 @@ export class HomeRows {
           'data.refused',
           `the engine has shard ${this.#shard} already, owned by ${there.owner || 'no machine'}; lcckeep init --again has this home take its place`,
         );
-      const next = Math.max(epoch, there?.epoch ?? 0) + 1;
+      const files = await session.all<{ n: number }>('SELECT n FROM file WHERE shard = ?', this.#shard);
+      const last = Math.max(seen.n, ...files.map(({ n }) => n));
+      const n = last === 0 ? 0 : last + AHEAD;
+      const next = Math.max(seen.epoch, there?.epoch ?? 0) + 1;
       const lcc = homes[0]?.lcc ?? randomUUID();
       await session.change('REPLACE INTO home VALUES (?, ?, ?, ?, 1)', this.#shard, lcc, next, machine);
       await session.change('REPLACE INTO pulse VALUES (?, ?, 1)', this.#shard, next);
       for (const name of Object.keys(KEPT))
-        await session.change("REPLACE INTO file VALUES (?, ?, ?, 0, 0, '', 0)", this.#shard, name, next);
+        await session.change("REPLACE INTO file VALUES (?, ?, ?, ?, 0, '', 0)", this.#shard, name, next, n);
     }, stop);
   }
 

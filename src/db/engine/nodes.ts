@@ -24,8 +24,13 @@ const PORT = 3306;
 const MAX_NODES = 9;
 const URL_FORM = /^mariadb:\/\/([\w.-]{1,80})(:[^@]*)?@([^/@\s]+)\/(\w{1,64})$/;
 
-/** @throws LccError `config` for each way in which it must not be */
-export function engineAccount({ url, passwordFile, tlsCa, plain }: Settings['store']): EngineAccount {
+type StoreSettings = Pick<Settings['store'], 'url' | 'passwordFile' | 'tlsCa' | 'plain'>;
+
+/** @param other than the user of the url @throws LccError `config` for each way in which it must not be */
+export function engineAccount(
+  { url, passwordFile, tlsCa, plain }: StoreSettings,
+  other?: string,
+): EngineAccount {
   const [whole, user = '', secret, hosts = '', database = ''] = URL_FORM.exec(url) ?? [];
   // Neither message shows the url: what is wrong with it may be a password.
   if (secret !== undefined || /:\/\/[^/]*:[^/@]*@/.test(url))
@@ -42,7 +47,7 @@ export function engineAccount({ url, passwordFile, tlsCa, plain }: Settings['sto
     );
   return {
     nodes,
-    user,
+    user: other ?? user,
     database,
     password: passwordFile === '' ? '' : readPassword(passwordFile),
     ca: tlsCa === '' ? undefined : readFile('store.tls_ca', tlsCa),

@@ -59,6 +59,9 @@ const RS_DB: OwnKind = {
     'put back a backup (lccrs backup makes them), or begin with nothing: remove rs.db.last-*, and raise rs.first_pid above every number given',
 };
 
+/** The last version of its schema. */
+export const RS_SCHEMA_VERSION = RS_DB.steps.length;
+
 export class RsDatabase extends OwnDatabase {
   readonly registrations: RegistrationStore;
   readonly outbox: OutboxStore;
