@@ -127,6 +127,11 @@ export class Shipper {
     });
   }
 
+  /** The last shipment that surely counts. */
+  get n(): number {
+    return this.#n;
+  }
+
   /** Bytes of the log that are not in the engine. */
   get unshippedBytes(): number {
     const look = this.#look();
