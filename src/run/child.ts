@@ -6,6 +6,7 @@
  *     waiting, and starting makes no sense for now (a full disk) ──asked again and again──▶ starting
  *     any ──dies, and no other start would mend it──▶ stopped ──reload(), if beside the others──▶ starting
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
+ *     any ──kill()──▶ stopping ──exits──▶ stopped ──start(), when this machine owns the home──▶ starting
  *
  * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and
  * stop. They are process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
@@ -24,6 +25,8 @@ export interface ChildSpec {
   env: NodeJS.ProcessEnv;
   /** The others do their work without it: where no start helps it stays down, and they do not. */
   isBeside?: boolean;
+  /** In a kept home: only while this machine owns it. */
+  isOfOwner?: boolean;
 }
 
 interface ChildContext {
@@ -80,7 +83,7 @@ export class Child {
   readonly #restartDelay: RestartDelay;
   #cancelRestart: (() => void) | undefined;
   #remindedMs = 0;
-  #onceStopped: (() => void) | undefined;
+  readonly #onceStopped: (() => void)[] = [];
   /** Why it is not started again for now. */
   heldUp: string | undefined;
   /** Exit status of its last death, for callers that wait for it to become ready. */
@@ -90,6 +93,7 @@ export class Child {
     this.#spec = spec;
     this.#context = context;
     this.#restartDelay = new RestartDelay(context.restartMinMs, context.restartMaxMs);
+    if (this.isOfOwner) this.#state = 'stopped';
   }
 
   get name(): string {
@@ -98,6 +102,10 @@ export class Child {
 
   get isBeside(): boolean {
     return this.#spec.isBeside === true;
+  }
+
+  get isOfOwner(): boolean {
+    return this.#spec.isOfOwner === true;
   }
 
   /** True for a child beside the others that is down, for now or for good. */
@@ -166,22 +174,28 @@ export class Child {
   /** Asks it to stop and waits; kills it when `deadlineMs` (monotonic) has passed. */
   async stop(deadlineMs: number): Promise<void> {
     const { clock, log } = this.#context;
+    const cancelKill = clock.after(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
+      log.warn('child killed: did not stop in time', { child: this.name });
+      this.#process?.kill('SIGKILL');
+    });
+    await this.#end('SIGTERM');
+    cancelKill();
+  }
+
+  /** Kills it, and waits. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     this.#cancelRestart?.();
     if (this.#process === undefined || this.#state === 'stopped') {
       this.#state = 'stopped';
       return;
     }
     this.#state = 'stopping';
-    const child = this.#process;
-    const cancelKill = clock.after(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
-      log.warn('child killed: did not stop in time', { child: this.name });
-      child.kill('SIGKILL');
-    });
-    await new Promise<void>(resolve => {
-      this.#onceStopped = resolve;
-      child.kill('SIGTERM');
-    });
-    cancelKill();
+    this.#process.kill(signal);
+    await new Promise<void>(resolve => this.#onceStopped.push(resolve));
   }
 
   #probe(child: Running): void {
@@ -206,7 +220,7 @@ export class Child {
     this.#process = undefined;
     if (this.#state === 'stopping') {
       this.#state = 'stopped';
-      this.#onceStopped?.();
+      for (const stopped of this.#onceStopped.splice(0)) stopped();
       return;
     }
     if (!this.#context.died()) {

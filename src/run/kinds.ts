@@ -9,8 +9,8 @@ import type { Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
 
 /** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared
- * comes last. */
-const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing'] as const;
+ * comes last, but for the keeper of it all. */
+const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing', 'keeping'] as const;
 
 /** Without these urls are taken and fetched all the same. */
 export const BESIDE: readonly (typeof PHASES)[number][] = ['readers', 'clearing'];
@@ -19,6 +19,8 @@ interface DaemonKind {
   /** Name of the command, of the control socket, and in logs. */
   name: string;
   phase: (typeof PHASES)[number];
+  /** Runs on a machine that does not own a kept home as well. */
+  isOfStandby?: true;
   /** The options of each child of this kind that lccd starts; of several, each has its number in its name. */
   children: (lcc: Pick<Services, 'home' | 'settings'>, socket: (file: string) => string) => string[][];
 }
@@ -36,6 +38,12 @@ function doors(option: string, { cluster }: Settings, door: MachineDoor): string
 /** In the order in which they are started: what is connected to comes before what connects. */
 export const KINDS: readonly DaemonKind[] = [
   {
+    name: 'lccd-keep',
+    phase: 'keeping',
+    isOfStandby: true,
+    children: ({ settings }) => (settings.store.url === '' ? [] : [[]]),
+  },
+  {
     name: 'lccd-qm',
     phase: 'queue',
     children: ({ settings }, socket) => [
@@ -50,6 +58,7 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-bm',
     phase: 'managers',
+    isOfStandby: true,
     children: ({ home, settings }, socket) => [
       [
         `--source=${socket('qm-bm.sock')}`,

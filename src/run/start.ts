@@ -5,7 +5,9 @@ import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError, EXIT } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
-import { askStatus, controlSocket } from '../daemon/ask.js';
+import { askStatus, controlSocket, tell as tellDaemon } from '../daemon/ask.js';
+import { KeeperLink, keeperAt } from '../daemon/keeper-link.js';
+import type { Lease } from '../daemon/kept.js';
 import { Alerts } from './alerts.js';
 import type { ChildSpec } from './child.js';
 import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
@@ -20,6 +22,9 @@ import { roomlessness } from '../lib/disk-room.js';
  * 215 µs CPU a url (one provider alone, two cores).
  */
 const NODE_FLAGS = ['--no-parallel-scavenge'];
+
+/** Longest time in which the engine takes a home that is handed over. */
+const RELEASE_MS = 70_000;
 
 /** How lccd was called, as far as it concerns its children. */
 export interface LccdCall {
@@ -66,6 +71,7 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
       ),
   });
   services.told.addEventListener('abort', () => void supervisor.stop());
+  const keeper = settings.store.url === '' ? undefined : watchKeeper(services, supervisor);
   await supervisor.start();
   const over = new AbortController();
   const order = orderOf(settings);
@@ -74,11 +80,44 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
   return {
     status: () => supervisor.status(),
     reload: () => supervisor.reload(),
+    ...(keeper && { controls: { release: () => keeper.release() } }),
     async stop() {
+      keeper?.close();
       alerts?.stop();
       over.abort();
       await supervisor.stop();
       lock.release();
+    },
+  };
+}
+
+/** Has children run as the keeper of the home says. */
+function watchKeeper(services: Services, supervisor: Supervisor) {
+  const { home, clock, log } = services;
+  const link = new KeeperLink({
+    connect: onConnect => services.connect(keeperAt(home.run), onConnect, 'keeper'),
+    clock,
+    log,
+  });
+  let state: Lease['state'] | undefined;
+  link.watch(lease => {
+    if (lease.state === state) return;
+    state = lease.state;
+    log.info(state === 'owner' ? 'this machine serves the LCC' : 'another machine serves the LCC');
+    void supervisor.serve(state === 'owner');
+  });
+  return {
+    close: () => link.close(),
+    /** Hands the home over to another machine. */
+    async release(): Promise<void> {
+      if (state !== 'owner') throw new LccError('try.later', 'this machine does not serve the LCC');
+      await supervisor.retire();
+      try {
+        await tellDaemon(controlSocket(home.run, 'lccd-keep'), 'release', RELEASE_MS);
+      } catch (error) {
+        void supervisor.serve(link.lease?.state === 'owner');
+        throw error;
+      }
     },
   };
 }
@@ -96,10 +135,12 @@ function childrenOf(services: Services, { bin, words, env, configFile }: LccdCal
     args: [...NODE_FLAGS, join(bin, command), ...args, ...common],
     env: childEnvironment(env, instance),
   });
-  return KINDS.flatMap(({ name, phase, children }) =>
+  const isKept = settings.store.url !== '';
+  return KINDS.flatMap(({ name, phase, isOfStandby, children }) =>
     children(services, unix).map((args, i, { length }) => ({
       ...child(name, args, length === 1 ? undefined : String(i + 1)),
       isBeside: BESIDE.includes(phase),
+      isOfOwner: isKept && isOfStandby !== true,
     })),
   );
 }

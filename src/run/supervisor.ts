@@ -45,6 +45,8 @@ export class Supervisor {
   /** The clock's timers do not keep a process alive; a supervisor must live while all its children wait. */
   #alive: NodeJS.Timeout | undefined;
   #isUp = false;
+  /** False in a kept home that another machine owns. */
+  #isOwner = false;
   /** Those that were shut out while nobody answered under their name, and how often each had been started
    * again by then. */
   readonly #unanswered = new Map<Child, number>();
@@ -65,12 +67,34 @@ export class Supervisor {
   }
 
   status(): LccdStatus {
+    const children = this.#served;
     return {
-      idle: this.#children.every(
-        ({ state, isBeside }) => state === 'ready' || (isBeside && state === 'stopped'),
-      ),
-      children: this.#children.map(child => child.status()),
+      idle: children.every(({ state, isBeside }) => state === 'ready' || (isBeside && state === 'stopped')),
+      children: children.map(child => child.status()),
     };
+  }
+
+  /** Those that are to run. */
+  get #served(): Child[] {
+    return this.#children.filter(({ isOfOwner }) => this.#isOwner || !isOfOwner);
+  }
+
+  get #owners(): Child[] {
+    return this.#children.filter(({ isOfOwner }) => isOfOwner);
+  }
+
+  /** Starts those of the owner of a kept home, or kills them: what they would do, another machine does. */
+  async serve(isOwner: boolean): Promise<void> {
+    this.#isOwner = isOwner;
+    if (!isOwner) await Promise.all(this.#owners.map(child => child.kill()));
+    // Meanwhile it may own the home again.
+    if (!this.#isOwner || this.#stopped !== undefined) return;
+    for (const child of this.#owners) if (child.state === 'stopped') child.start();
+  }
+
+  /** Stops those of the owner in their order: the home is handed over. */
+  retire(): Promise<void> {
+    return this.#stopInOrder(this.#owners);
   }
 
   /**
@@ -84,10 +108,10 @@ export class Supervisor {
     const { clock, startTimeoutMs } = this.#options;
     const endMs = clock.monotonicMs() + startTimeoutMs;
     this.#alive = setInterval(() => undefined, LONGEST_TIMER_MS);
-    for (const child of this.#children) child.start();
+    for (const child of this.#children) if (!child.isOfOwner) child.start();
     for (;;) {
       if (this.#stopped !== undefined) return this.#stopped;
-      const late = this.#children.find(
+      const late = this.#served.find(
         child => child.state !== 'ready' && child.heldUp === undefined && !child.isMissed,
       );
       if (late === undefined) {
@@ -153,16 +177,18 @@ export class Supervisor {
   }
 
   async #stopAll(): Promise<void> {
+    await this.#stopInOrder(this.#children);
+    clearInterval(this.#alive);
+  }
+
+  async #stopInOrder(children: readonly Child[]): Promise<void> {
     const { clock, stopOrder, stopTimeoutMs } = this.#options;
     const deadlineMs = clock.monotonicMs() + stopTimeoutMs;
     for (let turn = 0; turn <= stopOrder.length; turn++) {
       await Promise.all(
-        this.#children
-          .filter(({ name }) => rankOf(name, stopOrder) === turn)
-          .map(child => child.stop(deadlineMs)),
+        children.filter(({ name }) => rankOf(name, stopOrder) === turn).map(child => child.stop(deadlineMs)),
       );
     }
-    clearInterval(this.#alive);
   }
 }
 

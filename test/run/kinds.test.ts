@@ -8,7 +8,15 @@ import { FLOW, KINDS, STOP_ORDER } from '../../src/run/kinds.js';
 
 describe('The kinds of daemons', () => {
   it('are asked along the way of the work, which readers are not on', () => {
-    assert.deepEqual(FLOW, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd-hard', 'lccd-soft']);
+    assert.deepEqual(FLOW, [
+      'lccd-uns',
+      'lccd-qm',
+      'lccd-bm',
+      'lccbot',
+      'lccd-hard',
+      'lccd-soft',
+      'lccd-keep',
+    ]);
   });
 
   it('are stopped along the way of the work, readers before it, none left out', () => {
@@ -142,7 +150,7 @@ describe('The kinds of daemons', () => {
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);
     assert.deepEqual(
       left.map(({ name }) => name),
-      ['lccbot', 'lccd-cu', 'lccd-rs', 'lccd-hard', 'lccd-soft'],
+      ['lccd-keep', 'lccbot', 'lccd-cu', 'lccd-rs', 'lccd-hard', 'lccd-soft'],
     );
   });
 });
