@@ -135,7 +135,7 @@ const bundle = (outName, contents) =>
     // Files beside the bundle (worker threads) are found from where it lies.
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [lazyModules, withoutUndiciHttp2],
-    external: ['prom-client'],
+    external: ['mariadb', 'prom-client'],
     // The notices of packages stand in a file of their own.
     legalComments: 'none',
     // A third shorter; names stay, and lines, for traces.

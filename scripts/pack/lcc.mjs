@@ -20,7 +20,11 @@ const ABOUT = ` Sites say which of their pages are new, changed or gone; a Local
  that they need inside. 'systemctl enable --now lccd' starts a whole LCC.`;
 
 /** What is not in the bundles, for it is compiled, or loaded by name. */
-const OUTSIDE = [Number(process.versions.napi) >= 10 ? 'better-sqlite3-13' : 'better-sqlite3', 'prom-client'];
+const OUTSIDE = [
+  Number(process.versions.napi) >= 10 ? 'better-sqlite3-13' : 'better-sqlite3',
+  'mariadb',
+  'prom-client',
+];
 /** Needed when these are installed, not when they run. */
 const OF_INSTALLATION = ['prebuild-install', 'node-addon-api', 'node-gyp-build'];
 

@@ -8,16 +8,18 @@ import { flagOf, textOf } from './options.js';
 import type { CommandContext } from './run.js';
 import { VERSION } from './version.js';
 
-/** Runs a daemon, and its metrics, with a command's options. It has the command's name, unless it is given
- * another. */
+/** Runs a daemon with a command's options, and its metrics where they have an endpoint of their own. It has
+ * the command's name, unless it is given another. */
 export function runAsDaemon(
   context: CommandContext,
-  { metrics, ...spec }: Omit<DaemonSpec, 'name'> & { name?: string; metrics: Metrics },
+  { metrics, ...spec }: Omit<DaemonSpec, 'name'> & { name?: string; metrics?: Metrics },
 ): Promise<ExitStatus> {
   return runDaemon(
     { name: context.name, ...spec },
     {
-      beside: (services, running, instance) => openMetrics(metrics, VERSION, services, running, instance),
+      ...(metrics && {
+        beside: (services, running, instance) => openMetrics(metrics, VERSION, services, running, instance),
+      }),
       env: context.env,
       configFile: textOf(context.options, 'config'),
       overrides: context.settings,

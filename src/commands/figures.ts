@@ -3,6 +3,7 @@ import { BM_FIGURES } from '../bm/figures.js';
 import { BOT_FIGURES } from '../bot/figures.js';
 import { HARD_FIGURES, SOFT_FIGURES } from '../clear/figures.js';
 import { CU_FIGURES } from '../cu/server/figures.js';
+import { KEEP_FIGURES } from '../keep/figures.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { RS_FIGURES } from '../rs/figures.js';
 import { LCCD_FIGURES } from '../run/figures.js';
@@ -14,6 +15,7 @@ import { UNS_FIGURES } from '../uns/figures.js';
 
 export const FIGURES: FiguresByKind = {
   lccd: LCCD_FIGURES,
+  'lccd-keep': KEEP_FIGURES,
   'lccd-qm': QM_FIGURES,
   'lccd-bm': BM_FIGURES,
   lccbot: BOT_FIGURES,

@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import { startLocked } from '../daemon/locked.js';
+import { startKeeper } from '../keep/start.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION } from './options.js';
+import type { CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccd-keep',
+  summary: 'Keep the databases of this LCC in an engine, or copy them from there to take over.',
+  options: [CONFIG_OPTION],
+  example: 'lccd-keep --config=/etc/lcc/lcc.toml',
+  run: context =>
+    runAsDaemon(context, {
+      start: services =>
+        startLocked(join(services.home.run, 'lccd-keep.lock'), services.log, () => startKeeper(services)),
+    }),
+};
