@@ -29,6 +29,7 @@ PACKAGES=(
   # The indexers that lccq feeds, each with what searches it; Sphinx answers to a MariaDB client.
   groonga-bin htdig notmuch python3-recoll recollcmd sphinxsearch mariadb-client-core
   swish++ swish-e xapian-omega xapian-tools
+  mariadb-server galera-4 rsync  # engines of kept homes, which tests start: where systemd does not run none is started here
   systemd                        # systemd-notify, systemd-analyze
   nats-server                    # a queue that takes what changed
   telnet                         # a robot is tried by hand

@@ -30,7 +30,8 @@ const OF_INSTALLATION = ['prebuild-install', 'node-addon-api', 'node-gyp-build']
 
 /** Packages with those that they need. */
 function closureOf(root, names, seen = new Set()) {
-  for (const name of names.filter(each => !seen.has(each) && !OF_INSTALLATION.includes(each))) {
+  const isLoaded = name => !OF_INSTALLATION.includes(name) && !name.startsWith('@types/');
+  for (const name of names.filter(each => !seen.has(each) && isLoaded(each))) {
     seen.add(name);
     const { dependencies = {} } = JSON.parse(
       readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'),

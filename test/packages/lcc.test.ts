@@ -73,13 +73,26 @@ describe('the Debian package of an LCC', { skip: noPacking() }, () => {
       ],
       { encoding: 'utf8' },
     ).stdout;
-    for (const name of ['better-sqlite3', 'prom-client', 'commander', 'undici'])
+    for (const name of ['better-sqlite3', 'mariadb', 'prom-client', 'commander', 'undici'])
       assert.match(notices, new RegExp(`^${name}(-13)? \\d+\\.\\S+ \\(`, 'm'), name);
     assert.match(
       field('Depends'),
       /^libc6 \(>= [\d.]+\), libgcc-s1 \(>= [\d.]+\), libstdc\+\+6 \(>= [\d.]+\), systemd$/,
     );
     assert.equal(spawnSync('dpkg-deb', ['-f', deb, 'Conflicts'], { encoding: 'utf8' }).stdout, 'lcc-cp\n');
+  });
+
+  it('has what is loaded by name, with all that it needs', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'lcc-look-'));
+    try {
+      assert.equal(spawnSync('dpkg-deb', ['-x', deb, dir]).status, 0);
+      const load = "require('mariadb').createConnection; require('prom-client').Registry";
+      const cwd = join(dir, 'usr/lib/lcc/dist/bin');
+      const loaded = spawnSync(join(dir, 'usr/lib/lcc/lcc-node'), ['-e', load], { cwd, encoding: 'utf8' });
+      assert.equal(loaded.status, 0, loaded.stderr);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('belongs to root, can be changed by nobody else, and has no path of the machine that made it', () => {
