@@ -9,6 +9,7 @@ import { Engine, noEngine } from '../support/engine.js';
 import { controlSocket, tell } from '../../src/daemon/ask.js';
 import { startDaemon, type Daemon } from '../support/daemon.js';
 import { Lcc, urlTag } from '../support/lcc.js';
+import { isLong, longIt } from '../support/long.js';
 import { TestSite } from '../support/site.js';
 import { until, within } from '../support/until.js';
 
@@ -87,7 +88,7 @@ describe('A kept home', { skip: noEngine }, () => {
     await deliver(lcc, 0, 10);
     await lcc.idle();
     const { ino } = statSync(join(lcc.home, 'lcc.db'));
-    for (let n = 1; n <= 2; n++) {
+    for (let n = 1; n <= (isLong ? 3 : 1); n++) {
       await lcc.killAll();
       await lcc.start();
       await owns(lcc);
@@ -95,7 +96,7 @@ describe('A kept home', { skip: noEngine }, () => {
     }
     await lcc.idle();
     assert.equal(statSync(join(lcc.home, 'lcc.db')).ino, ino);
-    assert.equal((await lcc.holdings()).rows.length, 30);
+    assert.equal((await lcc.holdings()).rows.length, isLong ? 40 : 20);
     assert.match(await lcc.run('lcckeep verify'), /^lcc: as the engine has it/);
     const { stdout } = await lcc.sh('lcckeep status');
     assert.match(stdout, /epoch 1\nowner: h1, beat \d/);
@@ -253,7 +254,7 @@ describe('A kept home', { skip: noEngine }, () => {
     assert.match(keeper!.log, /nothing of shard \d+; make it: lcckeep init/);
   });
 
-  it('goes on after kill -9 at each of its steps', async () => {
+  longIt('goes on after kill -9 at each of its steps', async () => {
     const lcc = machine('h1');
     await init(lcc);
     await lcc.addProvider();

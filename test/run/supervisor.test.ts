@@ -98,6 +98,48 @@ describe('a supervisor', () => {
     );
   });
 
+  it('runs those of the owner of a kept home only while this machine owns it, and kills them at once when not', async () => {
+    const ofOwner: ChildSpec = {
+      ...script('work', 'trap "" TERM; echo $$ >>$HOME_DIR/pids; touch $READY; while :; do sleep 0.05; done'),
+      isOfOwner: true,
+    };
+    const supervisor = supervisorOf([echo('keep'), ofOwner], { stopTimeoutMs: 100 });
+    await supervisor.start();
+    const names = () => supervisor.status().children.map(({ name, state }) => `${name} ${state}`);
+    assert.deepEqual(names(), ['echo-keep ready']);
+    assert.equal(supervisor.status().idle, true);
+    await supervisor.serve(true);
+    await until('it is ready', () => names()[1] === 'work ready');
+    const [first = 0] = readFileSync(join(home, 'pids'), 'utf8').trim().split('\n').map(Number);
+    // It is killed, for it hears no SIGTERM; and what comes meanwhile counts.
+    await Promise.all([supervisor.serve(false), supervisor.serve(true)]);
+    assert.equal(runs(first), false);
+    await until('another one is ready', () => names()[1] === 'work ready');
+    assert.equal(readFileSync(join(home, 'pids'), 'utf8').trim().split('\n').length, 2);
+    await supervisor.serve(false);
+    assert.deepEqual(names(), ['echo-keep ready']);
+  });
+
+  it('stops those of the owner in their order when the home is handed over, and leaves the others alone', async () => {
+    const late = (name: string): ChildSpec => ({
+      ...script(
+        name,
+        `trap "echo ${name} >>$HOME_DIR/ended; exit" TERM; touch $READY; while :; do sleep 0.05; done`,
+      ),
+      isOfOwner: true,
+    });
+    const supervisor = supervisorOf([echo('keep'), late('queue'), late('intake')], {
+      stopOrder: ['intake', 'queue', 'echo-keep'],
+    });
+    await supervisor.start();
+    await supervisor.serve(true);
+    await until('all are ready', () => supervisor.status().idle && supervisor.status().children.length === 3);
+    const keeper = await pidOf('echo-keep');
+    await supervisor.retire();
+    assert.equal(readFileSync(join(home, 'ended'), 'utf8'), 'intake\nqueue\n');
+    assert.equal(await pidOf('echo-keep'), keeper);
+  });
+
   it('starts a killed child again, and is not idle until it answers', async () => {
     const supervisor = supervisorOf([echo('a')]);
     await supervisor.start();
