@@ -165,6 +165,7 @@ const bundles = await Promise.all([
   bundle('feed-worker.cjs', `import { serveFeeds } from '../rs/feeds/read-document.js';\nserveFeeds();\n`),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
   bundle('look-worker.cjs', `import { serveLooks } from '../qm/look-thread.js';\nserveLooks();\n`),
+  bundle('pack-worker.cjs', `import { servePacking } from '../db/moves/pack-thread.js';\nservePacking();\n`),
   bundle('robot-worker.cjs', `import { serveRobot } from '../bot/robot-thread.js';\nserveRobot();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
   // Of the executable that has all commands of a site in it (scripts/pack).

@@ -133,7 +133,7 @@ export class RsOperations {
   #whyLater(change: RsChange, nowS: number): string | undefined {
     const { operationsPerHour, controlsPerHour, registrationsPerDay } = this.#options.bounds;
     const { op, pid } = change;
-    if (this.#options.store.moving.wayOf(pid) !== undefined) return `provider ${pid} moves to another shard`;
+    if (this.#options.store.moving.wayOf(pid) !== undefined) return `provider ${pid} moves to another home`;
     if (isControl(change) || op === 'limits')
       return this.#registered.controlsSince(nowS - HOUR_S) < controlsPerHour
         ? undefined

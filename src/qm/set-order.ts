@@ -48,6 +48,6 @@ export type SetRefusal = { code: number; reason: string };
 /** Sets of providers that nothing is taken of. */
 export function whyRefused({ moving, providers }: QueueStore, pid: number): SetRefusal | undefined {
   if (moving.wayOf(pid) !== undefined)
-    return { code: 102, reason: `provider ${pid} moves to another shard, try again later` };
+    return { code: 102, reason: `provider ${pid} moves to another home, try again later` };
   return providers.has(pid) ? undefined : { code: 101, reason: `provider ${pid} is unknown` };
 }

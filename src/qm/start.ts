@@ -7,12 +7,15 @@ import type { LookWords } from './rs-looks.js';
 import { dispatchOf } from './start/dispatch.js';
 import { statusOf } from './start/status.js';
 import { intakeOf } from './start/intake.js';
+import type { MovesElsewhere } from './moves/mover.js';
+import { moverOf } from './start/moves.js';
 import { openStore } from './start/open-store.js';
 import { registrationOf } from './start/registration.js';
 import { upkeepOf } from './start/upkeep.js';
 
 /**
  * Starts the Queue Manager on `$LCC_HOME/lcc.db`.
+ * @param moves left out: no provider moves
  * @param words in which operators are told how the LCC fares
  * @throws as `openStore`
  */
@@ -20,6 +23,7 @@ export async function startQueueManager(
   services: Services,
   endpoints: { uns: readonly Endpoint[]; bm: readonly Endpoint[]; rs: readonly Endpoint[] },
   words: LookWords,
+  moves?: MovesElsewhere,
 ): Promise<Running> {
   const { log } = services;
   const zone = zoneNotUnderstood();
@@ -29,6 +33,7 @@ export async function startQueueManager(
   const dispatch = dispatchOf(services, opened);
   const taking = intakeOf(services, endpoints.uns, opened, dispatch);
   const upkeep = upkeepOf(services, opened, dispatch);
+  const mover = moves && moverOf(services, opened, dispatch, taking, moves);
   const rsLinks = registrationOf(services, endpoints.rs, opened, dispatch, words);
   const status = statusOf(opened, dispatch, taking, upkeep);
 
@@ -37,12 +42,14 @@ export async function startQueueManager(
   await dispatch.listen(endpoints.bm);
   await rsLinks.open();
   upkeep.start();
+  mover?.start();
 
   return {
     status,
     controls: controlsOf(opened.store, dispatch.dispatcher, log, services.clock),
     // Sources of work end first, the places it is written to last.
     async stop() {
+      await mover?.stop();
       await upkeep.stop();
       rsLinks.stop();
       await taking.unsLinks.stop();

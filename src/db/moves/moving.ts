@@ -30,7 +30,7 @@ export class MovingStore extends SqlStore {
     if (this.wayOf(pid) !== undefined)
       throw new LccError(
         'try.later',
-        `provider ${pid} moves to another shard; lccmap list says how far it has come`,
+        `provider ${pid} moves to another home; lccmap list says how far it has come`,
       );
   }
 

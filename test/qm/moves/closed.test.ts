@@ -125,7 +125,7 @@ describe('of a provider that moves', () => {
     bench.store.transaction(() => bench.store.moving.leave(1));
     const dispatcher = { reload() {} } as unknown as Parameters<typeof controlsOf>[1];
     const { pause } = controlsOf(bench.store, dispatcher, silentLog, bench.clock);
-    assert.throws(() => pause?.(['1']), /provider 1 moves to another shard/);
+    assert.throws(() => pause?.(['1']), /provider 1 moves to another home/);
     assert.equal(bench.value('SELECT paused FROM pidb'), 0);
   });
 });
