@@ -4,6 +4,7 @@ import { startQueueManager } from '../qm/start.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { LOOK_WORDS } from './look-words.js';
 import { endpointsOf, runAsDaemon } from './daemon.js';
+import { movesOf } from './qm-moves.js';
 import { CONFIG_OPTION } from './options.js';
 import type { CommandSpec } from './run.js';
 
@@ -31,7 +32,7 @@ export const command: CommandSpec = {
         noteFailure(config.home.db, error);
         return storageError(config.home.db, error);
       },
-      start: services => startQueueManager(services, { uns, bm, rs }, LOOK_WORDS),
+      start: services => startQueueManager(services, { uns, bm, rs }, LOOK_WORDS, movesOf(services)),
     });
   },
 };

@@ -204,7 +204,7 @@ function fetchedText(
     case 'waiting':
       return standing.failed === 0 ? 'yes' : failedText(standing, retryAtMs);
     case 'moving':
-      return 'no, it moves to another shard (lccmap list)';
+      return 'no, it moves to another home (lccmap list)';
     case 'disabled':
       return 'no, it is disabled';
     case 'paused':

@@ -114,7 +114,7 @@ export function describeProvider(
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;
   const words: Partial<Record<ProviderActivity['state'], string>> = {
-    moving: 'moves to another shard (lccmap list)',
+    moving: 'moves to another home (lccmap list)',
     fetching: `fetching, ${told.fetching} sent to machines`,
     'back-off': `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`,
     later: `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`,
