@@ -40,8 +40,9 @@ export async function serveControl(
     awaitMore();
     for (let chunk; (chunk = await talk.next()) !== undefined;)
       for (const line of lines.read(chunk)) {
+        talk.unlimited();
+        talk.say(`${JSON.stringify(await answer(line.trim(), controls))}\n`);
         awaitMore();
-        talk.say(`${JSON.stringify(answer(line.trim(), controls))}\n`);
         await talk.said(MAX_WAITING_BYTES);
         await talk.turn();
       }
@@ -52,10 +53,10 @@ export async function serveControl(
   }
 }
 
-function answer(
+async function answer(
   line: string,
   controls: Record<string, Control>,
-): { ok: unknown } | { error: string; code: string } {
+): Promise<{ ok: unknown } | { error: string; code: string }> {
   const [word = '', ...operands] = line.split(/\s+/);
   const control = Object.hasOwn(controls, word) ? controls[word] : undefined;
   if (control === undefined) {
@@ -63,7 +64,7 @@ function answer(
     return { error: `unknown control "${word}"; there are ${known}`, code: 'peer.protocol' };
   }
   try {
-    return { ok: control(operands) ?? null };
+    return { ok: (await control(operands)) ?? null };
   } catch (error) {
     return { error: messageOf(error), code: error instanceof LccError ? error.code : 'bug' };
   }

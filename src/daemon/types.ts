@@ -97,7 +97,7 @@ export interface Services {
   fail(error: unknown): void;
 }
 
-/** A command of the control socket: operands in, anything JSON can carry out. */
+/** A command of the control socket: operands in, anything JSON can carry out, or a promise of it. */
 export type Control = (operands: string[]) => unknown;
 
 /** A started daemon. */

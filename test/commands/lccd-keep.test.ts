@@ -122,6 +122,9 @@ describe('A kept home', { skip: noEngine }, () => {
     // The first machine comes back as a standby: its files are set aside by the copy.
     await h1.start();
     await h2.shows('lcckeep status', /standby: h1, has all/);
+    const refused = await h1.sh('lcckeep release');
+    assert.equal(refused.status, 75);
+    assert.match(refused.stderr, /this machine does not serve the LCC/);
     await h2.run('lcckeep release');
     await owns(h1);
     assert.ok(known(h1) >= 40);

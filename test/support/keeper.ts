@@ -13,7 +13,7 @@ import { atEnd } from './at-end.js';
 import { FolderLedger } from './folder-ledger.js';
 import type { FromKeeper, KeeperFigures, ToKeeper } from './keeper-probe.js';
 import type { KillEnv } from './kills.js';
-import { until, within } from './until.js';
+import { BOUND_MS, until, within } from './until.js';
 
 const PROBE = fileURLToPath(new URL('keeper-probe.js', import.meta.url));
 
@@ -42,12 +42,12 @@ export class Keeper {
   }
 
   /** True once all that was committed is in the engine; false when the keeper has died before. */
-  async shipped(): Promise<boolean> {
+  async shipped(boundMs = BOUND_MS): Promise<boolean> {
     const n = ++this.#asked;
     if (!this.#tell({ ask: n })) return false;
-    const answer = await until('an answer', () =>
-      this.said.some(said => 'shipped' in said && said.shipped === n) ? 'yes' : this.isOver && 'no',
-    );
+    const look = () =>
+      this.said.some(said => 'shipped' in said && said.shipped === n) ? 'yes' : this.isOver && 'no';
+    const answer = await until('an answer', look, boundMs);
     return answer === 'yes';
   }
 
