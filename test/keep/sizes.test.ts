@@ -4,7 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { it } from 'node:test';
-import { openDatabase } from '../../src/db/sqlite/open.js';
+import { openDatabase, STEPS } from '../../src/db/sqlite/open.js';
+import { upgrade, versionOf } from '../../src/db/sqlite/schema-version.js';
+import { openWal } from '../../src/db/sqlite/wal.js';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import { KeptHome } from '../support/keeper.js';
 import { isLong } from '../support/long.js';
 import { until } from '../support/until.js';
@@ -79,6 +82,23 @@ it('what another program writes with SQL is shipped, without a question as well'
   await until('a shipment', async () => ((await home.ledger.state('lcc'))?.n ?? 0) > before);
   assert.equal((await keeper.figures()).unshippedBytes, 0);
   await home.requireSame('after SQL by hand');
+  db.close();
+  await home.close();
+});
+
+it('the upgrade of an older database is shipped', async () => {
+  const home = new KeptHome();
+  openWal(home.path, { synchronous: 'FULL', busyMs: 1000 }, db =>
+    upgrade(db, home.path, STEPS.slice(0, 1), () => undefined),
+  ).close();
+  const keeper = home.keeper();
+  await keeper.complete();
+  const db = openDatabase(home.path);
+  assert.ok(await keeper.shipped());
+  const copy = openSqlite(await home.copied());
+  assert.equal(versionOf(copy, home.path, STEPS), STEPS.length);
+  copy.close();
+  await home.requireSame('after an upgrade');
   db.close();
   await home.close();
 });
