@@ -1,6 +1,7 @@
-// npm run demo [-- DIR | clear | crawl | push | spider | vectors]: a private LCC and what it does for a site, each command line printed as it is run.
-// DIR is a directory in the place of this project's documentation; `clear` shows cache clearing, `crawl` a site
-// that announces nothing, `push` one that pushes by IndexNow, `spider` the Spider, `vectors` pages for a model. All of it lives in a temporary directory.
+// npm run demo [-- DIR | clear | cluster | crawl | push | spider | vectors]: a private LCC and what it does for a site, each command line printed
+// as it is run. DIR is a directory in the place of this project's documentation; `clear` shows cache clearing, `cluster` three machines of
+// which one is lost, `crawl` a site that announces nothing, `push` one that pushes by IndexNow, `spider` the Spider, `vectors` pages for a
+// model. All of it lives in a temporary directory.
 import { constants } from 'node:os';
 import { showClearing } from './clear.mjs';
 import { showCrawl } from './crawl.mjs';
@@ -21,6 +22,8 @@ try {
   const [word] = process.argv.slice(2);
   const shows = {
     clear: showClearing,
+    // It needs what tests have, which is built by now.
+    cluster: async at => (await import('./cluster.mjs')).showCluster(at),
     crawl: showCrawl,
     push: showPush,
     spider: showSpider,

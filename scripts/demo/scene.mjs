@@ -29,6 +29,8 @@ export class Scene {
   /** Servers and daemons, in the order in which they were started. */
   #servers = [];
   #webs = [];
+  /** What else is to be ended. */
+  #actions = [];
   /** Where ports were looked for from → the last one that was given. */
   #ports = new Map();
   #ending;
@@ -58,6 +60,11 @@ export class Scene {
     await new Promise(resolve => probe.close(resolve));
     this.#ports.set(from, port);
     return port;
+  }
+
+  /** Has something else done at the end, what was given last first. */
+  onEnd(action) {
+    this.#actions.push(action);
   }
 
   /** Runs a shell line as printed; its output is printed too, unless quiet. @returns its status and standard output */
@@ -149,6 +156,7 @@ export class Scene {
       await exited;
     }
     for (const web of this.#webs) web.close();
+    for (const action of this.#actions.toReversed()) await action();
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 3 });
   }
 }

@@ -8,8 +8,6 @@ const AGAIN_MS = 50;
 /** A UNS of a machine that is frozen says nothing. */
 const SILENCE_MS = 3000;
 
-const NEVER = new AbortController().signal;
-
 export interface Caller {
   pid: number;
   password: string;
@@ -77,10 +75,10 @@ export class Callers {
         if (performance.now() - beganMs > BOUND_MS)
           throw new Error(`no machine takes a set of ${caller.pid}`);
         door++;
-        await pause(systemClock, AGAIN_MS, NEVER);
+        await pause(systemClock, AGAIN_MS, new AbortController().signal);
       }
       this.sets.push({ urls: pages.map(page => caller.root + page), beganMs, heardMs: performance.now() });
-      await pause(systemClock, this.#pauseMs, NEVER);
+      await pause(systemClock, this.#pauseMs, new AbortController().signal);
     }
   }
 
@@ -94,7 +92,7 @@ export class Callers {
     const closed = new Promise<void>(resolve => socket.on('error', () => undefined).on('close', resolve));
     await within(systemClock, closed, SILENCE_MS);
     socket.destroy();
-    for (const [, code = ''] of reply.matchAll(/_rejected[^>]* code="(\d+)"/g))
+    for (const [, code = ''] of reply.matchAll(/<(?:reason|set_rejected) code="(\d+)"/g))
       this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
     return reply.includes('<set_accepted');
   }

@@ -24,6 +24,8 @@ import { until } from './until.js';
 
 /** For machines: Bot Managers, content, lccq, front ends, registration. */
 const PORTS = 5;
+/** A node that is frozen is given up after it. */
+const SILENCE_MS = 2000;
 const CLOCK = join(ROOT, 'dist/test/support/other-clock.js');
 
 export interface ClusterOptions {
@@ -135,6 +137,10 @@ export class KeptMachine {
   }
 }
 
+const started: KeptCluster[] = [];
+// Of tests that failed at their start, too.
+atEnd(() => Promise.all(started.map(cluster => cluster.remove())));
+
 export class KeptCluster {
   readonly dir: string;
   readonly machines: readonly KeptMachine[];
@@ -190,7 +196,7 @@ export class KeptCluster {
       root: `${site.url}${i + 1}/`,
     }));
     const cluster = new KeptCluster(dir, machines, engine, site, callers, apart);
-    atEnd(() => cluster.remove());
+    started.push(cluster);
     cluster.#configure(options.toml ?? {}, network?.cidr);
     options.clocksMs?.forEach((apartMs, i) => machines[i]?.setClock(apartMs));
     await site.start();
@@ -217,11 +223,8 @@ export class KeptCluster {
 
   /** The home as the engine has it; undefined while no node answers. */
   async lease(): Promise<{ owner: string; epoch: number } | undefined> {
-    for (const node of this.engine.nodes) {
-      const [row] = await node.query('select owner, epoch from lcc.home').catch(() => []);
-      if (row !== undefined) return { owner: String(row['owner']), epoch: Number(row['epoch']) };
-    }
-    return undefined;
+    const [row] = await this.#query('select owner, epoch from lcc.home');
+    return row && { owner: String(row['owner']), epoch: Number(row['epoch']) };
   }
 
   /** The machine that has the home. */
@@ -234,9 +237,13 @@ export class KeptCluster {
 
   /** Resolves when a machine serves, and that many others have a whole copy. @returns the owner */
   async settled(standbys = this.machines.length - 1): Promise<KeptMachine> {
+    const [now] = await until('the engine answers', async () => {
+      const rows = await this.#query('select unix_timestamp() as s');
+      return rows.length > 0 && rows;
+    });
+    const said = `at > ${Number(now?.['s'])} and behind = 0 and machine not in (select owner from lcc.home)`;
     await until('every other machine has a copy', async () => {
-      const rows = await this.engine.node.query('select behind from lcc.standby').catch(() => []);
-      return rows.filter(({ behind }) => Number(behind) === 0).length >= standbys;
+      return (await this.#query(`select machine from lcc.standby where ${said}`)).length >= standbys;
     });
     const owner = await this.owner();
     await until('the owner serves', async () => (await owner.sh('lccstat')).status === 0);
@@ -274,6 +281,15 @@ export class KeptCluster {
     return [...lost, ...together, ...found];
   }
 
+  /** What the first node says that answers; nothing while none does. */
+  async #query(sql: string): Promise<Record<string, unknown>[]> {
+    for (const node of this.engine.nodes) {
+      const rows = await node.query(sql, SILENCE_MS).catch(() => undefined);
+      if (rows !== undefined) return rows;
+    }
+    return [];
+  }
+
   async remove(): Promise<void> {
     await Promise.all(this.machines.map(machine => machine.kill()));
     await this.engine.remove();
@@ -282,7 +298,10 @@ export class KeptCluster {
   }
 
   #configure(more: Record<string, object>, cidr = '127.0.0.0/8'): void {
-    const [cert, key, ca] = this.#certify();
+    const [cert, key, ca] = certify(
+      this.dir,
+      this.machines.map(({ host }) => host.address),
+    );
     const all = this.machines.map(({ name }) => name);
     this.machines.forEach((machine, i) => {
       const usual: Record<string, object> = {
@@ -305,21 +324,6 @@ export class KeptCluster {
     });
   }
 
-  /** An authority, and a certificate for all machines. @returns files of certificate, key and authority */
-  #certify(): [string, string, string] {
-    const files = ['machine.pem', 'machine.key', 'ca.pem'].map(name => join(this.dir, name));
-    const [cert = '', key = '', ca = ''] = files;
-    const names = [...new Set(this.machines.map(({ host }) => `IP:${host.address}`))].join(',');
-    const make = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'.split(' ');
-    const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore', cwd: this.dir });
-    openssl('req', '-x509', ...make, '-days', '2', '-subj', '/CN=machines', '-keyout', 'ca.key', '-out', ca);
-    openssl('req', '-new', ...make, '-subj', '/CN=machine', '-keyout', key, '-out', 'machine.csr');
-    writeFileSync(join(this.dir, 'ext'), `subjectAltName=${names}\nextendedKeyUsage=serverAuth,clientAuth\n`);
-    const signed = ['-CA', ca, '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'ext'];
-    openssl('x509', '-req', '-in', 'machine.csr', ...signed, '-out', cert);
-    return [cert, key, ca];
-  }
-
   #provide(callers: readonly Caller[]): void {
     const db = openDatabase(join(this.first.home, 'lcc.db'));
     try {
@@ -328,4 +332,19 @@ export class KeptCluster {
       db.close();
     }
   }
+}
+
+/** An authority in that folder, and a certificate for all of these addresses. @returns files of certificate, key and authority */
+export function certify(dir: string, addresses: readonly string[]): [string, string, string] {
+  const files = ['machine.pem', 'machine.key', 'ca.pem'].map(name => join(dir, name));
+  const [cert = '', key = '', ca = ''] = files;
+  const names = [...new Set(addresses)].map(address => `IP:${address}`).join(',');
+  const make = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'.split(' ');
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore', cwd: dir });
+  openssl('req', '-x509', ...make, '-days', '2', '-subj', '/CN=machines', '-keyout', 'ca.key', '-out', ca);
+  openssl('req', '-new', ...make, '-subj', '/CN=machine', '-keyout', key, '-out', 'machine.csr');
+  writeFileSync(join(dir, 'ext'), `subjectAltName=${names}\nextendedKeyUsage=serverAuth,clientAuth\n`);
+  const signed = ['-CA', ca, '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'ext'];
+  openssl('x509', '-req', '-in', 'machine.csr', ...signed, '-out', cert);
+  return [cert, key, ca];
 }

@@ -68,6 +68,10 @@ export interface EngineOptions {
 export const LOOPBACK: EngineHost = { address: '127.0.0.1', via: [] };
 export const TRIO: readonly EngineHost[] = [LOOPBACK, LOOPBACK, LOOPBACK];
 
+const started: Engine[] = [];
+// Of tests that failed at their start, too.
+atEnd(() => Promise.all(started.map(engine => engine.remove())));
+
 export class Engine {
   readonly dir: string;
   readonly nodes: readonly EngineNode[];
@@ -90,8 +94,7 @@ export class Engine {
     const engine = new Engine(dir, nodes);
     engine.nodes.forEach(makeFolder);
     makeDatabase(engine.node);
-    // Of a test that fails at its start, too.
-    atEnd(() => engine.remove());
+    started.push(engine);
     await engine.#startFrom(0);
     return engine;
   }
@@ -241,9 +244,9 @@ export class EngineNode {
     await this.query('set global wsrep_cluster_address=@@wsrep_cluster_address');
   }
 
-  /** One query, as the engine's root, over its socket. */
-  async query(sql: string): Promise<Record<string, unknown>[]> {
-    const connection = await this.connect();
+  /** One query, as the engine's root, over its socket. @param boundMs until a node that is frozen is given up */
+  async query(sql: string, boundMs = 60_000): Promise<Record<string, unknown>[]> {
+    const connection = await this.connect(boundMs);
     try {
       return await connection.query<Record<string, unknown>[]>(sql);
     } finally {
@@ -251,8 +254,8 @@ export class EngineNode {
     }
   }
 
-  connect(): Promise<Connection> {
-    return createConnection({ socketPath: join(this.dir, 'sock'), user: 'root', connectTimeout: 60_000 });
+  connect(boundMs = 60_000): Promise<Connection> {
+    return createConnection({ socketPath: join(this.dir, 'sock'), user: 'root', connectTimeout: boundMs });
   }
 
   /** Value of a status variable of Galera, such as `cluster_size`. */
@@ -366,4 +369,6 @@ function accounts(): string[] {
 }
 
 const IS_ROOT = process.geteuid?.() === 0;
-const BY_MYSQL = IS_ROOT ? ['setpriv', '--reuid=mysql', '--regid=mysql', '--clear-groups'] : [];
+const AS_MYSQL = IS_ROOT ? ['--reuid=mysql', '--regid=mysql', '--clear-groups'] : [];
+/** Ended with this process, however that ends. */
+const BY_MYSQL = ['setpriv', ...AS_MYSQL, '--pdeathsig=KILL'];

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { DemoHome, finish } from './support/demo.js';
+import { noGalera } from './support/engine.js';
+
+let home: DemoHome;
+
+beforeEach(() => void (home = new DemoHome()));
+afterEach(() => home.remove());
+
+describe('the demo of three machines', { skip: noGalera }, () => {
+  it('pulls the plug of one, loses nothing that was acknowledged, and ends all that it started', async () => {
+    // Its engine is a system's own.
+    const { status, output, complaints } = await finish(
+      home.start('cluster', { PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }),
+    );
+    assert.equal(status, 0, output + complaints);
+    assert.match(
+      output,
+      /^The next set was accepted after \d+\.\d s, the next page asked for after \d+\.\d s\.$/m,
+    );
+    assert.match(output, /^of these lost: 0$/m);
+    assert.match(output, /^most requests at a provider at once: 1$/m);
+    assert.match(output, /^else amiss: nothing$/m);
+    assert.deepEqual(readdirSync(home.temporary), []);
+  });
+});
