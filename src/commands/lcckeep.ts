@@ -37,7 +37,9 @@ interface Call {
   engine: Engine;
   rows: HomeRows;
   operands: readonly string[];
-  /** Aborted when the engine has not answered in time. */
+  /** Connections that are waited for. */
+  engines: Engine[];
+  /** Aborted when one of them has not answered in time. */
   stop: AbortSignal;
 }
 
@@ -83,15 +85,17 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const { clock } = context;
   const engine = new Engine(engineAccount(store), { clock, log: silentLog });
   const over = new AbortController();
+  const engines = [engine];
+  const away = () => engines.map(each => each.away).find(each => each !== undefined);
   const watch = setInterval(() => {
-    if (engine.away !== undefined && clock.nowMs() - engine.away.sinceMs > ENGINE_MS) over.abort();
+    if (clock.nowMs() - (away()?.sinceMs ?? Infinity) > ENGINE_MS) over.abort();
   }, WATCH_MS);
   const rows = new HomeRows(engine, cluster.shard);
   try {
-    return await verb({ context, config, engine, rows, operands, stop: over.signal });
+    return await verb({ context, config, engine, rows, operands, engines, stop: over.signal });
   } catch (error) {
     if (!over.signal.aborted) throw error;
-    throw new LccError('try.later', `store.url: the engine does not answer: ${engine.away?.reason}`);
+    throw new LccError('try.later', `store.url: the engine does not answer: ${away()?.reason}`);
   } finally {
     clearInterval(watch);
     engine.close();
@@ -100,7 +104,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
 
 const keepNote = ({ home }: Config) => join(home.dir, 'keep.note');
 
-async function init({ context, config, rows, stop }: Call): Promise<ExitStatus> {
+async function init({ context, config, rows, engines, stop }: Call): Promise<ExitStatus> {
   const { options, clock } = context;
   const { store, cluster } = config.settings;
   const user = textOf(options, 'user');
@@ -109,6 +113,7 @@ async function init({ context, config, rows, stop }: Call): Promise<ExitStatus> 
     user,
   );
   const maker = new Engine(account, { clock, log: silentLog });
+  engines.push(maker);
   await makeTables(maker, stop).finally(() => maker.close());
   const note = readKeepNote(keepNote(config));
   const seen = { epoch: note?.epoch ?? 0, n: Math.max(0, ...(note?.n.values() ?? [])) };

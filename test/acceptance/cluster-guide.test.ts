@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { noMachines, Network, type Machine } from '../machines/support/network.js';
-import { certify } from '../support/cluster.js';
+import { certify } from '../support/certify.js';
 import { noGalera } from '../support/engine.js';
 import { binDir, shell } from '../support/shell.js';
 import { readProjectFile, ROOT } from '../support/tree.js';

@@ -2,7 +2,6 @@
  * An LCC over machines that any of them may leave: homes on loopback, or on network namespaces, an engine of one node or a node
  * on each machine, a site, and content providers that send all the time. Its judges look at what must be true after any kill.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import type { Machine, Network } from '../machines/support/network.js';
 import { MachineSite } from '../machines/support/site.js';
 import { atEnd } from './at-end.js';
 import { Callers, type Caller } from './callers.js';
+import { certify } from './certify.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import { Engine, LAN, LOOPBACK, type EngineHost, type EngineNode } from './engine.js';
 import { freePort, freePorts } from './free-port.js';
@@ -332,19 +332,4 @@ export class KeptCluster {
       db.close();
     }
   }
-}
-
-/** An authority in that folder, and a certificate for all of these addresses. @returns files of certificate, key and authority */
-export function certify(dir: string, addresses: readonly string[]): [string, string, string] {
-  const files = ['machine.pem', 'machine.key', 'ca.pem'].map(name => join(dir, name));
-  const [cert = '', key = '', ca = ''] = files;
-  const names = [...new Set(addresses)].map(address => `IP:${address}`).join(',');
-  const make = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'.split(' ');
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore', cwd: dir });
-  openssl('req', '-x509', ...make, '-days', '2', '-subj', '/CN=machines', '-keyout', 'ca.key', '-out', ca);
-  openssl('req', '-new', ...make, '-subj', '/CN=machine', '-keyout', key, '-out', 'machine.csr');
-  writeFileSync(join(dir, 'ext'), `subjectAltName=${names}\nextendedKeyUsage=serverAuth,clientAuth\n`);
-  const signed = ['-CA', ca, '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'ext'];
-  openssl('x509', '-req', '-in', 'machine.csr', ...signed, '-out', cert);
-  return [cert, key, ca];
 }

@@ -51,6 +51,27 @@ export function engineReason(error: unknown): string {
   return messageOf((isOfEngine(error) && error.sqlMessage) || error).slice(0, 200);
 }
 
+/**
+ * With TLS the driver listens for errors to the socket and to its TLS: at the first of one it lets go of the
+ * other, whose error nobody hears then, and that ends the process. So it lets go of the socket before TLS
+ * begins, with the greeting of the engine.
+ * @param handOver has it listen to the socket
+ */
+function hearOfTlsAlone(socket: Socket, handOver: () => void): void {
+  const events = ['error', 'end'] as const;
+  const ours = events.map(event => socket.listeners(event));
+  socket.once('data', () => {
+    for (const [event, listener] of drivers) socket.off(event, listener);
+  });
+  handOver();
+  const drivers = events.flatMap((event, i) =>
+    socket
+      .listeners(event)
+      .filter(listener => ours[i]?.includes(listener) === false)
+      .map(listener => [event, listener as () => void] as const),
+  );
+}
+
 export class EngineSession {
   readonly #connection: Connection;
   readonly #socket: Socket;
@@ -82,6 +103,8 @@ export class EngineSession {
     // The driver has its own way to hear of it.
     socket.on('error', () => undefined);
     let session: EngineSession | undefined;
+    // The name that its certificate has: the driver tells TLS of a socket alone.
+    const ssl = ca === undefined ? {} : { ssl: { ca, host } };
     try {
       const connection = await driver().createConnection({
         host,
@@ -89,9 +112,13 @@ export class EngineSession {
         user,
         password,
         database,
-        ...(ca !== undefined && { ssl: { ca } }),
+        ...ssl,
         // Cut here, for a driver that ends a connection connects once more to have its query killed.
-        stream: (called: (error?: Error, stream?: Socket) => void) => called(undefined, socket),
+        stream: (called: (error?: Error, stream?: Socket) => void) => {
+          const handOver = () => called(undefined, socket);
+          if (ca === undefined) handOver();
+          else hearOfTlsAlone(socket, handOver);
+        },
         connectTimeout: silenceMs,
         // Parameters would be pages, in messages.
         logParam: false,
