@@ -74,7 +74,7 @@ describe('lcc-cluster(7)', { skip: noMachines || noGalera }, () => {
       place(machine),
     );
     assert.equal(status, 0, `${lines}\n${stderr}`);
-    return stdout.toString();
+    return stdout;
   };
 
   it('leads from one machine to three, of which one takes over', async () => {
