@@ -4,7 +4,7 @@
  *     asked ─▶ closed ─▶ copied ─▶ moved ─▶ cleared ─▶ served (no row)
  *       ╰────────┴─────────┴─▶ cancelled ─▶ withdrawn ──╯
  *
- * From `moved` on there is only forward. docs/design/cluster.md says what is done in each stage, and by whom.
+ * From `moved` on there is only forward. docs/design/moves.md says what is done in each stage, and by whom.
  */
 import { LccError } from '../../lib/errors.js';
 import { transitions } from '../../lib/states.js';

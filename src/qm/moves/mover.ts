@@ -1,5 +1,5 @@
 /**
- * Moves of providers from this home and to it (docs/design/cluster.md). The stage of each is in the engine;
+ * Moves of providers from this home and to it (docs/design/moves.md). The stage of each is in the engine;
  * what is to be done in it is done by one of the two homes, and begun again by its next owner:
  *
  *     asked ──source: nothing is taken, fetched, changed──▶ closed
