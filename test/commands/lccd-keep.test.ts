@@ -94,6 +94,16 @@ describe('A kept home', { skip: noEngine }, () => {
       await owns(lcc);
       await deliver(lcc, 10 * n, 10 * n + 10);
     }
+    // The keeper alone: the others wait for it.
+    const { pid } = (await lcc.daemons())['lccd-keep'] ?? {};
+    const work = (await lcc.daemons())['lccd-qm']?.pid;
+    assert.ok(pid !== undefined && work !== undefined);
+    process.kill(pid, 'SIGKILL');
+    await until('another keeper owns the home', async () => {
+      const keeper = (await lcc.daemons())['lccd-keep'];
+      return keeper !== undefined && keeper.pid !== pid && keeper['owner'] === true;
+    });
+    assert.equal((await lcc.daemons())['lccd-qm']?.pid, work);
     await lcc.idle();
     assert.equal(statSync(join(lcc.home, 'lcc.db')).ino, ino);
     assert.equal((await lcc.holdings()).rows.length, isLong ? 40 : 20);

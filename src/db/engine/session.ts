@@ -146,7 +146,7 @@ export class EngineSession {
       throw new LccError('config', `${where}: set innodb_flush_log_at_trx_commit = 1 in the engine`);
     if (server.packet < MIN_PACKET_BYTES)
       throw new LccError('config', `${where}: set max_allowed_packet = 16M, or more, in the engine`);
-    await this.change('COMMIT');
+    await this.change('ROLLBACK');
   }
 
   /** Rows, as this node has them. */
