@@ -27,7 +27,7 @@ const TABLES: Readonly<Record<string, Table>> = {
   },
   log: { key: { shard: SHARD, name: NAME, n: NUMBER, k: PIECE }, more: { data: 'LONGBLOB NOT NULL' } },
   base: { key: { shard: SHARD, name: NAME, base: NUMBER, i: PIECE }, more: { data: 'LONGBLOB NOT NULL' } },
-  // Of the whole.
+  // Tables of the whole.
   pmdb: { key: { pid: NUMBER }, more: { shard: SHARD, state: NAME } },
   move: { key: { pid: NUMBER }, more: { src: SHARD, dst: SHARD, stage: NAME, n: NUMBER } },
 };
