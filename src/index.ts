@@ -11,6 +11,7 @@ import { Lcc } from './cu/library/lcc.js';
 import { peersOf } from './cu/peers/contents.js';
 import { systemClock } from './lib/clock.js';
 import { checkOptions, TEXT } from './cu/library/options.js';
+import { whenShipped } from './daemon/when-shipped.js';
 
 export { Lcc };
 export type { LccLocation } from './cu/library/lcc.js';
@@ -47,5 +48,6 @@ export function openLcc(options: OpenOptions = {}): Lcc {
   const { db, store } = config.home;
   const maxTextBytes = config.get('cu.max_text_bytes');
   const machines = peersOf(config.settings, systemClock);
-  return new Lcc({ db, store, machineId: config.get('bm.machine_id'), maxTextBytes, machines });
+  const shipped = whenShipped(config, systemClock);
+  return new Lcc({ db, store, machineId: config.get('bm.machine_id'), maxTextBytes, machines, shipped });
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
 import { amount } from '../config/words.js';
+import type { Config } from '../config/types.js';
 import { readRules } from '../clear/intake/feed-rules.js';
 import { LineReader } from '../clear/intake/line-reader.js';
 import { QueueRoom } from '../clear/intake/queue-room.js';
@@ -13,6 +14,7 @@ import {
   type RequestDefaults,
 } from '../clear/intake/request-line.js';
 import { waitForRequests, type WaitResult } from '../clear/intake/wait.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
@@ -64,7 +66,7 @@ export const command: CommandSpec = {
 };
 
 async function run(context: CommandContext): Promise<ExitStatus> {
-  const { options, operands } = context;
+  const { options } = context;
   const text = (name: string) => textOf(options, name);
   const waitMs = waitMsOf('--wait', options['wait']);
   checkOptions(context);
@@ -79,6 +81,27 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     return EXIT.ok;
   }
   const rules = text('rules') === undefined ? undefined : readRules(text('rules') ?? '');
+  return keptWork(config, context.clock, 'clear', () =>
+    take(context, { config, clearing, cursor, rules, waitMs }),
+  );
+}
+
+interface Given {
+  config: Config;
+  clearing: ReturnType<typeof clearOptions>;
+  cursor: string | undefined;
+  rules: ReturnType<typeof readRules> | undefined;
+  waitMs: number | undefined;
+}
+
+/** Takes the requests, and waits for them where that is wanted. */
+async function take(
+  context: CommandContext,
+  { config, clearing, cursor, rules, waitMs }: Given,
+): Promise<ExitStatus> {
+  const { options, operands } = context;
+  const text = (name: string) => textOf(options, name);
+  const { path } = clearing;
   const db = ClearDatabase.openExisting(path, COMMAND_BUSY_MS);
   try {
     const intake = new RequestIntake({

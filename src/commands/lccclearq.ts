@@ -1,5 +1,7 @@
 /** lccclearq(1): what of cache clearing is not done yet, on which rail, and why. */
 import { clearOptions } from '../clear/options.js';
+import type { Config } from '../config/types.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { amount, formatDuration } from '../config/words.js';
 import type { BacklogRow } from '../db/clear/backlog.js';
 import { ClearDatabase } from '../db/clear/database.js';
@@ -46,7 +48,7 @@ export const command: CommandSpec = {
   run,
 };
 
-function run(context: CommandContext): ExitStatus {
+async function run(context: CommandContext): Promise<ExitStatus> {
   const { options, operands } = context;
   const [word, ...more] = operands;
   if (more.length > 0 || (word !== undefined && !Object.hasOwn(LISTS, word)))
@@ -59,7 +61,16 @@ function run(context: CommandContext): ExitStatus {
     throw new LccError('usage', 'a list, --retry and --drop do not go together; run once for each');
   if (options['drop'] !== undefined && options['yes'] !== true)
     throw new LccError('usage', '--drop forgets it without doing it; add --yes');
-  const { path } = clearOptions(configOf(context));
+  const config = configOf(context);
+  if (isChange) await keptWork(config, context.clock, 'clear', () => act(context, config, true));
+  else act(context, config, false);
+  return EXIT.ok;
+}
+
+function act(context: CommandContext, config: Config, isChange: boolean): void {
+  const { options, operands } = context;
+  const [word] = operands;
+  const { path } = clearOptions(config);
   const db = isChange
     ? ClearDatabase.openExisting(path, COMMAND_BUSY_MS)
     : ClearDatabase.openForReading(path);
@@ -71,7 +82,6 @@ function run(context: CommandContext): ExitStatus {
   } finally {
     db.close();
   }
-  return EXIT.ok;
 }
 
 function retry(db: ClearDatabase, context: CommandContext): void {

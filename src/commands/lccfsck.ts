@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { readStoreMark } from '../db/names/store-mark.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
 import { errnoOf, EXIT, LccError } from '../lib/errors.js';
@@ -71,25 +72,27 @@ async function run(context: CommandContext): Promise<number> {
   // All that a backup does not know is found: as many lines as there are pages that came since.
   const isSummed = options['restored'] === true && !context.verbose;
   const kinds = new Kinds();
-  const result = await runFsck(
-    {
-      ...fsckPlaces(config),
-      storeDir: storeDirOf(store, config, options['storeLost'] === true),
-      repair: isRepair,
-      storeLost: options['storeLost'] === true,
-      startEmpty: options['startEmpty'] === true,
-      restored: options['restored'] === true,
-      removeOrphans: options['removeOrphans'] === true,
-      recheck: options['recheck'] === true,
-      quick: options['quick'] === true,
-      nowMs: () => context.clock.nowMs(),
-    },
-    {
-      found: finding => (isSummed ? kinds.add(finding) : print(lineOf(finding))),
-      note: message => context.say(message),
-      advance: context.progress('rows'),
-    },
-  );
+  const fsck = () =>
+    runFsck(
+      {
+        ...fsckPlaces(config),
+        storeDir: storeDirOf(store, config, options['storeLost'] === true),
+        repair: isRepair,
+        storeLost: options['storeLost'] === true,
+        startEmpty: options['startEmpty'] === true,
+        restored: options['restored'] === true,
+        removeOrphans: options['removeOrphans'] === true,
+        recheck: options['recheck'] === true,
+        quick: options['quick'] === true,
+        nowMs: () => context.clock.nowMs(),
+      },
+      {
+        found: finding => (isSummed ? kinds.add(finding) : print(lineOf(finding))),
+        note: message => context.say(message),
+        advance: context.progress('rows'),
+      },
+    );
+  const result = await (isRepair ? keptWork(config, context.clock, 'lcc', fsck) : fsck());
   for (const finding of kinds.summed()) print(lineOf(finding));
   print('');
   context.say(summaryOf(result, isRepair));

@@ -18,6 +18,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/providers/pidb.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
@@ -46,8 +47,13 @@ import type { CommandContext, CommandSpec } from './run.js';
 
 type Action = (db: Db, context: CommandContext, slots: Slots, config: Config) => void | Promise<void>;
 
-/** Action of each word, and how it opens the database. */
-const ACTIONS: Record<string, { write: boolean; action: Action }> = {
+/** How it opens the database, and what it does there. */
+interface Act {
+  write: boolean;
+  action: Action;
+}
+
+const ACTIONS: Record<string, Act> = {
   add: { write: true, action: add },
   set: { write: true, action: set },
   passwd: { write: true, action: passwd },
@@ -116,20 +122,25 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (context.options['purge'] !== undefined && words !== 'rm')
     throw new LccError('usage', `--purge is for rm, not for ${words}`);
   const config = configOf(context);
-  if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
+  if (!chosen.write) await act(chosen, context, config);
+  else await keptWork(config, context.clock, 'lcc', () => act(chosen, context, config));
+  return EXIT.ok;
+}
+
+async function act({ write, action }: Act, context: CommandContext, config: Config): Promise<void> {
+  if (write) makeDirectoryDurably(config.home.dir, 0o750);
   let db: Db | undefined;
   try {
-    db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
-    if (chosen.write && typeof context.options['pid'] === 'string')
+    db = write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
+    if (write && typeof context.options['pid'] === 'string')
       new MovingStore(db).requireStaying(pidOf(context));
-    await chosen.action(db, context, config.get('qm.slots'), config);
-    if (chosen.write) noteChange(db, config.home.db);
+    await action(db, context, config.get('qm.slots'), config);
+    if (write) noteChange(db, config.home.db);
   } catch (error) {
     throw readingError(config.home.db, error);
   } finally {
     db?.close();
   }
-  return EXIT.ok;
 }
 
 function add(db: Db, context: CommandContext, slots: Slots, config: Config): void {

@@ -8,6 +8,7 @@ import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer, ConsumerCall } from '../cu/consumer.js';
+import { whenShipped } from '../daemon/when-shipped.js';
 import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
@@ -222,7 +223,8 @@ async function fromNow(context: CommandContext): Promise<number> {
   const { db } = config.home;
   try {
     const from = await askedOf(context, config);
-    const { seq } = await beginCursor({ dbPath: db, from }, { file, of });
+    const shipped = from === undefined ? whenShipped(config, context.clock) : undefined;
+    const { seq } = await beginCursor({ dbPath: db, from, shipped }, { file, of });
     context.say(`${file} begins after change ${seq}`);
     return EXIT.ok;
   } catch (error) {
@@ -328,6 +330,7 @@ function deliveryOf(
       nowMs,
     },
     cursor,
+    shipped: cursor === undefined || from !== undefined ? undefined : whenShipped(config, context.clock),
     consumer: consumerOf(context),
     follows,
     stays,

@@ -6,6 +6,7 @@ import { clearOptions } from '../clear/options.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { waitForRail } from '../clear/rail-wait.js';
 import { resyncRail } from '../clear/resync.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
@@ -39,6 +40,9 @@ const ACTIONS: Record<
   resync: { names: 'RAIL', action: resync },
   status: { names: '[RAIL]', action: status },
 };
+
+/** Actions that change nothing. */
+const READING: readonly string[] = ['status', 'check'];
 
 export const command: CommandSpec = {
   name: 'lccrail',
@@ -91,13 +95,15 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   checkCount(words, chosen.names, names);
   const config = configOf(context);
   const clearing = clearOptions(config);
-  const { path } = clearing;
-  const db = opened(words, path);
-  try {
-    return (await chosen.action({ db, context, config, clearing, names })) ?? EXIT.ok;
-  } finally {
-    db.close();
-  }
+  const act = async () => {
+    const db = opened(words, clearing.path);
+    try {
+      return (await chosen.action({ db, context, config, clearing, names })) ?? EXIT.ok;
+    } finally {
+      db.close();
+    }
+  };
+  return READING.includes(words) ? act() : keptWork(config, context.clock, 'clear', act);
 }
 
 /** Targets come first: what makes one makes the database. */

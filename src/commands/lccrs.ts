@@ -1,6 +1,7 @@
 /** lccrs(8): the operator's hand on registration. Works while lccd-rs runs, and while it does not. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { readProvider } from '../db/providers/pidb.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
@@ -101,21 +102,29 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
   const [word = '', operand = '', ...more] = context.operands;
   if (word === 'mail' && context.options['test'] !== undefined)
     return testMail(context, configOf(context)).then(() => EXIT.ok);
+  const kept = (config: Config, write: true | undefined, work: () => ExitStatus) =>
+    write === true ? keptWork(config, context.clock, 'rs', work) : work();
   if (word === 'operator') {
-    changeOperators(context, configOf(context));
-    return EXIT.ok;
+    const config = configOf(context);
+    return kept(config, operand === 'list' ? undefined : true, () => {
+      changeOperators(context, config);
+      return EXIT.ok;
+    });
   }
   if (word === 'feed') {
     const { write, action, url } = feedActionOf(context);
     const config = configOf(context);
-    return using(open(config, write), db => action({ db, context, config, url }));
+    return kept(config, write, () => using(open(config, write), db => action({ db, context, config, url })));
   }
   const chosen = actionOf(ACTIONS, word, ['operator', 'feed']);
   const isOfPid = word === 'show' && context.options['pid'] !== undefined;
   if ((chosen.operand === '' || isOfPid) !== (operand === '') || more.length > 0)
     throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
   const config = configOf(context);
-  return using(open(config, chosen.write), db => chosen.action({ db, context, config, operand }));
+  const { write, action } = chosen;
+  return kept(config, write, () =>
+    using(open(config, write), db => action({ db, context, config, operand })),
+  );
 }
 
 /** @param writes lccd-rs alone makes one */

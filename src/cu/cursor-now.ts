@@ -3,6 +3,7 @@ import { LccError } from '../lib/errors.js';
 import { advanceCursor, lockCursor, readCursor, type CursorPlace, type FileCursor } from './cursor.js';
 import type { RemoteOptions } from './remote/link.js';
 import { openSource } from './open-source.js';
+import type { WhenShipped } from '../daemon/when-shipped.js';
 
 /**
  * Makes the cursor, durably.
@@ -10,7 +11,7 @@ import { openSource } from './open-source.js';
  * @throws LccError `usage` where there is one; as lockCursor and openSource
  */
 export async function beginCursor(
-  at: { dbPath: string; from: RemoteOptions | undefined },
+  at: { dbPath: string; from: RemoteOptions | undefined; shipped?: WhenShipped | undefined },
   { file, of }: CursorPlace,
 ): Promise<FileCursor> {
   const source = await openSource({ ...at, machineId: '' });

@@ -92,6 +92,8 @@ async function once(
   const isHere = source instanceof LocalSource && !source.brings(query);
   const reader = isHere ? source.reader : undefined;
   const thread = reader && startThread(reader, query, delivery);
+  // Both have looked again.
+  if (thread !== undefined) await delivery.shipped?.();
   const answer = (open: () => StreamSink, whenEmpty: boolean) =>
     reader === undefined
       ? runInSlices(source, query, open, stop, talk, whenEmpty)

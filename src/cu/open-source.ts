@@ -9,8 +9,10 @@ export async function openSource({
   dbPath,
   machineId,
   peers,
-}: Pick<Delivery, 'from' | 'dbPath' | 'machineId' | 'peers'>): Promise<Source> {
-  if (from === undefined) return new LocalSource(dbPath, machineId, peers && (await bringerOf(peers)));
+  shipped,
+}: Pick<Delivery, 'from' | 'dbPath' | 'machineId' | 'peers' | 'shipped'>): Promise<Source> {
+  if (from === undefined)
+    return new LocalSource(dbPath, machineId, peers && (await bringerOf(peers)), shipped);
   // Code for connections takes no time of the start otherwise.
   const { RemoteSource } = await import('./remote/source.js');
   return RemoteSource.open(from);

@@ -8,6 +8,7 @@ import { CONTENT_COLUMNS, type FormatContext, type Writer } from './formats/type
 import { BRING_COLUMNS, type Bringer } from './peers/bringer.js';
 import { contextOf, kindOf, selectionOf, type QueryTalk } from './query.js';
 import type { Rejects } from './rejects.js';
+import type { WhenShipped } from '../daemon/when-shipped.js';
 import type { Query } from './types.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 
@@ -47,11 +48,17 @@ export class LocalSource implements Source {
   readonly reader: CacheReader;
   readonly #dbPath: string;
   readonly #bringer: Bringer | undefined;
+  readonly #shipped: WhenShipped | undefined;
 
-  /** @param bringer brings content of other machines @throws LccError as CacheReader */
-  constructor(dbPath: string, machineId: string, bringer?: Bringer) {
+  /**
+   * @param bringer brings content of other machines
+   * @param shipped of a kept home, where numbers are to be told
+   * @throws LccError as CacheReader
+   */
+  constructor(dbPath: string, machineId: string, bringer?: Bringer, shipped?: WhenShipped) {
     this.#dbPath = dbPath;
     this.#bringer = bringer;
+    this.#shipped = shipped;
     this.reader = new CacheReader(dbPath, machineId);
   }
 
@@ -67,8 +74,10 @@ export class LocalSource implements Source {
     return this.reader.purged;
   }
 
-  look(): number {
-    return this.reader.look();
+  look(): number | Promise<number> {
+    const reached = this.reader.look();
+    // safeguard: the move of a cursor waiting for the engine
+    return this.#shipped === undefined ? reached : this.#shipped().then(() => reached);
   }
 
   windows(query: Query, range: Range, writer: Writer): Iterable<RowWindow> | AsyncIterable<RowWindow> {

@@ -4,6 +4,7 @@ import type { ConsumerCall } from './consumer.js';
 import type { CursorPlace } from './cursor.js';
 import type { PeersOptions } from './peers/contents.js';
 import type { RemoteOptions } from './remote/link.js';
+import type { WhenShipped } from '../daemon/when-shipped.js';
 import type { Asked, Format } from './formats/types.js';
 
 export interface Query extends Asked {
@@ -27,6 +28,8 @@ export interface Delivery {
   peers?: (PeersOptions & { skipsAway: boolean }) | undefined;
   /** Cursor file of the consumer. */
   cursor?: string | undefined;
+  /** With a cursor in a kept home. */
+  shipped?: WhenShipped | undefined;
   /** The program to pipe into; undefined: standard output. */
   consumer?: ConsumerCall | undefined;
   /** True if the answer goes on with every change. */

@@ -53,3 +53,18 @@ export async function shippedWithin(
     `the engine has not taken what is committed within ${limitMs / 1000} s; lcckeep status says why`,
   );
 }
+
+/**
+ * The epoch in which this machine has the home, when the keeper has said so; 0 without an engine.
+ * @throws LccError `try.later` when the daemon is told to stop before
+ */
+export async function epochOf(kept: Kept, told: AbortSignal): Promise<number> {
+  if (!kept.isKept) return 0;
+  const lease = await new Promise<Lease | undefined>(resolve => {
+    kept.watch(resolve);
+    if (told.aborted) resolve(undefined);
+    told.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  if (lease?.state === 'owner') return lease.epoch;
+  throw new LccError('try.later', 'lccd-keep has not said that this machine owns the home');
+}

@@ -71,6 +71,7 @@ export async function keptOf({ home, settings }: Config, clock: Clock): Promise<
 /**
  * Work of a command that writes a database of the home: none of it where this machine cannot have it kept,
  * and done when it is in the engine.
+ * @param limitMs longest wait for that
  * @throws LccError as `keptOf`; `try.later` when the engine has not taken it in time
  */
 export async function keptWork<T>(
@@ -78,11 +79,13 @@ export async function keptWork<T>(
   clock: Clock,
   name: KeptName,
   work: () => T | Promise<T>,
+  limitMs = COMMAND_TIMEOUT_MS,
 ): Promise<T> {
   const kept = await keptOf(config, clock);
   try {
     const done = await work();
-    await shippedWithin(kept, name, clock, COMMAND_TIMEOUT_MS);
+    // safeguard: the end of a command waiting for the engine
+    await shippedWithin(kept, name, clock, limitMs);
     return done;
   } finally {
     kept.close();

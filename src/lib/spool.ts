@@ -233,6 +233,13 @@ export class Spool {
     step(`${this.#options.steps}.setaside`);
   }
 
+  /** Forgets all entries, which nobody was promised after all. */
+  clear(): void {
+    for (const { id } of this.#entries) unlinkSync(join(this.#options.dir, 'new', id));
+    fsyncSync(this.#new);
+    this.#entries.length = this.#bytes = 0;
+  }
+
   /** Lets another process serve the spool. */
   close(): void {
     this.#lock.release();

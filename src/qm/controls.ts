@@ -1,5 +1,6 @@
 /** The operator's hand on the Queue Manager: controls of its control socket, which lccctl(8) speaks to. */
 import type { QueueStore } from '../db/queue/store.js';
+import type { Kept } from '../daemon/kept.js';
 import type { Control } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
@@ -31,13 +32,14 @@ export function controlsOf(
   >,
   log: Log,
   clock: Pick<Clock, 'nowMs'>,
+  kept: Kept,
 ): Record<string, Control> {
   const control = (
     verb: string,
     change: (pid: number | undefined) => number,
     then: (pid: number | undefined) => void = pid => dispatcher.reload(pid),
   ): Record<string, Control> => ({
-    [verb]: (operands): Controlled => {
+    [verb]: (operands): Controlled | Promise<Controlled> => {
       const pid = pidOf(operands);
       const providers = store.providers.count(pid);
       if (pid !== undefined && providers === 0)
@@ -47,7 +49,13 @@ export function controlsOf(
       log.info('operator command', { control: verb, pid, providers, changed });
       then(pid);
       const lccUntilMs = verb === 'flush' ? dispatcher.wholeDueAtMs : null;
-      return { providers, changed, ...(lccUntilMs === null ? undefined : { lcc_until_ms: lccUntilMs }) };
+      const done = {
+        providers,
+        changed,
+        ...(lccUntilMs === null ? undefined : { lcc_until_ms: lccUntilMs }),
+      };
+      // safeguard: the answer of a control waiting for the engine
+      return kept.isKept ? kept.shipped('lcc').then(() => done) : done;
     },
   });
   const { providers, held } = store;

@@ -2,8 +2,10 @@
  * Files that no row points to any more are deleted on their machines. They wait in the table `freed`, written
  * in the transaction that let go of them: a machine that is away finds its deletions there, or in spool/fsm
  * (deletion-spool.ts), when its Bot Manager connects. A row goes only after the Bot Manager has said that the
- * file is gone.
+ * file is gone. In a kept home it is first in the engine: the row that another file took the place of may
+ * come back with another machine.
  */
+import { OPEN_GATE, type Kept } from '../daemon/kept.js';
 import type { FreedFile, FreedStore } from '../db/cache/freed.js';
 import type { DeleteRequest } from '../wire/fetch.js';
 
@@ -26,12 +28,29 @@ export class Deletions {
   readonly #freed: FreedStore;
   readonly #nextId: () => number;
   readonly #gone: (fid: number) => void;
+  readonly #kept: Kept;
+  readonly #maySend: () => boolean;
+  /** Files up to this one are in the engine, and those up to that one are being asked for. */
+  #shippedFid = 0;
+  #askedFid = 0;
   readonly #machines = new Map<string, Machine>();
   readonly #out = new Map<number, { machineid: string; file: FreedFile; target: DeletionTarget }>();
 
-  /** @param nextId ids of requests @param gone a file is deleted: forget its row */
-  constructor(freed: FreedStore, nextId: () => number, gone: (fid: number) => void) {
+  /**
+   * @param nextId ids of requests
+   * @param gone a file is deleted: forget its row
+   * @param maySend whether anything may be sent
+   */
+  constructor(
+    freed: FreedStore,
+    nextId: () => number,
+    gone: (fid: number) => void,
+    kept = OPEN_GATE,
+    maySend = () => true,
+  ) {
     this.#freed = freed;
+    this.#kept = kept;
+    this.#maySend = maySend;
     this.#nextId = nextId;
     this.#gone = gone;
   }
@@ -61,11 +80,16 @@ export class Deletions {
 
   /** Sends what there is to send. */
   pump(): void {
+    this.#ask();
+    if (!this.#maySend()) return;
+    const upTo = this.#kept.isKept ? this.#shippedFid : Infinity;
     for (const [machineid, machine] of this.#machines) {
       if (machine.out > WINDOW / 2 || machine.dryAt === this.#freed.added) continue;
       const room = WINDOW - machine.out;
-      const files = this.#freed.page(machineid, machine.cursor, room);
-      machine.dryAt = files.length < room ? this.#freed.added : undefined;
+      const all = this.#freed.page(machineid, machine.cursor, room);
+      // safeguard: deletions waiting for the engine
+      const files = all.filter(({ fid }) => fid <= upTo);
+      machine.dryAt = files.length === all.length && all.length < room ? this.#freed.added : undefined;
       for (const file of files) {
         const id = this.#nextId();
         machine.cursor = file.fid;
@@ -74,6 +98,21 @@ export class Deletions {
         machine.target.delete({ id, machineId: machineid, fileId: file.fileid });
       }
     }
+  }
+
+  /** Asks whether the files noted by now are in the engine, one question at a time. */
+  #ask(): void {
+    if (!this.#kept.isKept || this.#askedFid > this.#shippedFid) return;
+    const last = this.#freed.last();
+    if (last <= this.#shippedFid) return;
+    this.#askedFid = last;
+    this.#kept.shipped('lcc').then(
+      () => {
+        this.#shippedFid = last;
+        this.pump();
+      },
+      () => undefined,
+    );
   }
 
   /** @returns false for an id that was not asked over this connection */

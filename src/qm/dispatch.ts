@@ -6,26 +6,18 @@
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { FetchResult } from '../wire/fetch.js';
 import { patienceOf } from '../wire/left-alone.js';
-import type { GateOptions } from './robots-gate/gate.js';
+import type { DispatchOptions } from './dispatch-options.js';
 import { Unasked } from './robots-gate/unasked.js';
-import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
-import { Pump, type PumpOptions } from './pump.js';
+import { KnownProviders, type Known, type WaitsFor } from './known-providers.js';
+import { Pump } from './pump.js';
 import { RefusedLogins } from './refused-logins.js';
 import { ResultBatch, type Arrival, type Settled } from './results.js';
-import { Retries, type RetryOptions } from './retries.js';
-import type { LaneRules } from './schedule/lane.js';
+import { Retries } from './retries.js';
 import { LaneTable } from './schedule/lanes.js';
 import { Sending } from './sending.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type FetchWorker, type Request } from './workers.js';
-
-export interface DispatchOptions
-  extends KnownOptions, RetryOptions, GateOptions, Pick<PumpOptions, 'atReturn'> {
-  lanes: LaneRules;
-  /** Results were committed: there may be files to delete. */
-  committed: () => void;
-}
 
 /** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
 const PUMP_MS = 20;
@@ -84,6 +76,7 @@ export class Dispatcher {
       close: () => this.#waits.close(),
       committed: (results, tookMs) => this.#committed(results, tookMs),
       failed: options.failed,
+      mayCommit: options.mayCommit,
     });
     this.#sending = new Sending({
       store: options.store,
@@ -205,6 +198,11 @@ export class Dispatcher {
       this.#waits.heed(known, arrival.backoffs, result, url);
   }
 
+  /** Calls back all that is on its way, what has begun too. */
+  giveUp(): void {
+    this.#workers.giveUp();
+  }
+
   /** A file without a row has been deleted. */
   readonly deleted = (fid: number): void => this.#batch.deleted(fid);
 
@@ -314,8 +312,9 @@ export class Dispatcher {
   }
 
   #sendAll(nowMs: number): void {
-    const isLate = () => this.#options.clock.monotonicMs() - nowMs > PUMP_MS;
-    while (this.#waits.wholeDueMs <= nowMs) {
+    const { clock, maySend = () => true } = this.#options;
+    const isLate = () => clock.monotonicMs() - nowMs > PUMP_MS;
+    while (maySend() && this.#waits.wholeDueMs <= nowMs) {
       const grant = this.#table.next();
       if (grant === undefined) return;
       const { sent, more } = this.#sending.fill(grant.lane, grant.room, nowMs, isLate);

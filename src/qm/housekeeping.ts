@@ -9,15 +9,27 @@ export interface Chore {
 
 /** After a failure that may pass. */
 const RETRY_MS = 1000;
+/** Where nothing may be committed. */
+const HELD_MS = 100;
 
 export class Housekeeping {
   readonly #clock: Clock;
   readonly #chores: { chore: Chore; dueMs: number }[];
   readonly #failed: (error: unknown) => boolean;
+  readonly #mayRun: () => boolean;
   #cancel: (() => void) | undefined;
 
-  /** @param failed a chore failed; true: try again later */
-  constructor(clock: Clock, chores: readonly Chore[], failed: (error: unknown) => boolean) {
+  /**
+   * @param failed a chore failed; true: try again later
+   * @param mayRun whether anything may be committed
+   */
+  constructor(
+    clock: Clock,
+    chores: readonly Chore[],
+    failed: (error: unknown) => boolean,
+    mayRun = () => true,
+  ) {
+    this.#mayRun = mayRun;
     this.#clock = clock;
     this.#chores = chores.map(chore => ({ chore, dueMs: 0 }));
     this.#failed = failed;
@@ -45,6 +57,10 @@ export class Housekeeping {
     const nowMs = this.#clock.monotonicMs();
     for (const one of this.#chores) {
       if (one.dueMs > nowMs) continue;
+      if (!this.#mayRun()) {
+        one.dueMs = nowMs + HELD_MS;
+        continue;
+      }
       try {
         one.dueMs = nowMs + one.chore.run();
       } catch (error) {

@@ -16,6 +16,8 @@ const REMOVAL_MS = 25;
 export interface IntakeOptions extends TakingOptions {
   /** Duty cycle of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
+  /** Resolves when there may be commits; left out: always. */
+  mayCommit?: () => Promise<void>;
 }
 
 export class Intake {
@@ -57,6 +59,7 @@ export class Intake {
     const release = await this.#taking.take(head.pid);
     const rest = async (workedMs: number) => {
       if (head.received > LARGE_SET_URLS) await this.#duty.rest(head.pid, workedMs);
+      await this.options.mayCommit?.();
     };
     const parts = { sizes: this.#sizes, commits: this.#commits, rest };
     const end = () => {

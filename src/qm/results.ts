@@ -58,6 +58,8 @@ export interface ResultBatchOptions {
   committed: (results: readonly Settled[], tookMs: number) => void;
   /** The transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
+  /** Undefined: always. */
+  mayCommit?: (() => boolean) | undefined;
 }
 
 const BATCH = 1024;
@@ -71,6 +73,8 @@ const SHARE = 4;
 const AWAITED_SHARE = 2;
 const LONGEST_DELAY_MS = 100;
 const RETRY_MS = 1000;
+/** Until the next try where nothing may be committed. */
+const HELD_MS = 20;
 /** Longest wait of a finished set for results. */
 const LONGEST_SET_WAIT_MS = 100;
 
@@ -121,9 +125,9 @@ export class ResultBatch {
     return this.#pending.some(({ sent }) => sent.pid === pid);
   }
 
-  /** The disk is full: nothing more should be asked for. */
+  /** The disk is full, or nothing may be committed: nothing more should be asked for. */
   get stuck(): boolean {
-    return this.#stuck;
+    return this.#stuck || this.#options.mayCommit?.() === false;
   }
 
   /** Fetches since the start, by what came of them. */
@@ -162,12 +166,17 @@ export class ResultBatch {
 
   /** Writes everything now. */
   stop(): void {
-    this.flush();
+    this.#write();
     this.#removeFinished();
   }
 
-  /** Writes the results now. */
+  /** Writes the results now, unless nothing may be committed: soon. */
   flush(): void {
+    if (this.#options.mayCommit?.() === false) this.#later(HELD_MS);
+    else this.#write();
+  }
+
+  #write(): void {
     this.#cancel?.();
     this.#cancel = undefined;
     if (this.#pending.length === 0 && this.#deletedFids.length === 0) return;
@@ -178,7 +187,7 @@ export class ResultBatch {
     try {
       results = store.transaction(() => {
         for (const fid of this.#deletedFids) store.freed.remove(fid);
-        const each = this.#pending.map(arrival => this.#write(arrival, nowS));
+        const each = this.#pending.map(arrival => this.#settle(arrival, nowS));
         close();
         this.#removeSets();
         return each;
@@ -202,7 +211,7 @@ export class ResultBatch {
     committed(results, tookMs);
   }
 
-  #write(arrival: Arrival, nowS: number): Settled {
+  #settle(arrival: Arrival, nowS: number): Settled {
     const { store, postpone, learn, alongside } = this.#options;
     const { sent, result, hours, news, isNeedless } = arrival;
     let outcome: Outcome;

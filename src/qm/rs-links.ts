@@ -1,4 +1,5 @@
 /** Connections of Registration Servers: a line, an answer. What is asked is for rs-operations.ts to judge. */
+import type { Kept } from '../daemon/kept.js';
 import type { Bound, Connection, Listener, Services } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';
 import { Conversation } from '../lib/conversation.js';
@@ -25,6 +26,8 @@ export interface RsLinksOptions {
   endpoints: readonly Endpoint[];
   operations: Pick<RsOperations, 'answer'>;
   looks: Pick<RsLooks, 'answer' | 'stop'>;
+  /** Asked before each answer to an operation. */
+  kept: Kept;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }
@@ -95,6 +98,13 @@ export class RsLinks {
   async #answer(line: string): Promise<RsAnswer> {
     const ask = readRsAsk(line);
     if ('look' in ask) return this.#look(ask.look);
+    const answer = this.#operate(ask);
+    // safeguard: the answer to a Registration Server waiting for the engine
+    await this.#options.kept.shipped('lcc');
+    return answer;
+  }
+
+  #operate(ask: Parameters<RsOperations['answer']>[0]): RsAnswer {
     try {
       return this.#options.operations.answer(ask);
     } catch (error) {

@@ -6,6 +6,7 @@ import { controlsOf } from './controls.js';
 import type { LookWords } from './rs-looks.js';
 import { dispatchOf } from './start/dispatch.js';
 import { statusOf } from './start/status.js';
+import { takeOver } from './take-over.js';
 import { intakeOf } from './start/intake.js';
 import type { MovesElsewhere } from './moves/mover.js';
 import { moverOf } from './start/moves.js';
@@ -30,6 +31,8 @@ export async function startQueueManager(
   if (zone !== undefined) log.warn(`TZ ${READ_AS_UTC}`, { tz: zone });
 
   const opened = openStore(services);
+  const kept = services.kept();
+  await takeOver(opened.store, services, log);
   const dispatch = dispatchOf(services, opened);
   const taking = intakeOf(services, endpoints.uns, opened, dispatch);
   const upkeep = upkeepOf(services, opened, dispatch);
@@ -46,7 +49,7 @@ export async function startQueueManager(
 
   return {
     status,
-    controls: controlsOf(opened.store, dispatch.dispatcher, log, services.clock),
+    controls: controlsOf(opened.store, dispatch.dispatcher, log, services.clock, kept),
     // Sources of work end first, the places it is written to last.
     async stop() {
       await mover?.stop();

@@ -7,6 +7,7 @@
  * was cut for want of room might keep that room for ever. For the same reason they do not count as queued, or
  * a set that was cut for another reason could not come back.
  */
+import type { Kept } from '../daemon/kept.js';
 import type { Connection, Listener } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
@@ -36,6 +37,10 @@ export interface UnsLinksOptions {
   /** Longest silence in the middle of a set: others of the provider wait for it. */
   stallTimeoutMs: number;
   overload: Overload;
+  /** Asked before each answer. */
+  kept: Kept;
+  /** Resolves when there may be commits. */
+  mayCommit: () => Promise<void>;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }
@@ -179,7 +184,7 @@ class ConnectedUns {
         this.#set = undefined;
         this.taking = false;
         if (!isRefusal(answer)) overload.took(answer.queued);
-        await this.#say(
+        await this.#tell(
           isRefusal(answer)
             ? { kind: 'refused', entry: this.#entry, ...answer }
             : { kind: 'absorbed', entry: this.#entry, ...answer },
@@ -188,11 +193,11 @@ class ConnectedUns {
       },
       session: async note => {
         await this.#try(() => intake.note(note));
-        await this.#say({ kind: 'noted', pid: note.pid, seq: note.seq, entry: undefined });
+        await this.#tell({ kind: 'noted', pid: note.pid, seq: note.seq, entry: undefined });
       },
       damaged: async note => {
         await this.#try(() => intake.damaged(this.#uns, note.entry, note.pid));
-        await this.#say({ kind: 'noted', pid: note.pid, seq: undefined, entry: note.entry });
+        await this.#tell({ kind: 'noted', pid: note.pid, seq: undefined, entry: note.entry });
       },
     };
   }
@@ -218,6 +223,7 @@ class ConnectedUns {
   }
 
   async #try<T>(work: () => T | Promise<T>): Promise<T> {
+    await this.#options.mayCommit();
     try {
       return await work();
     } catch (error) {
@@ -229,6 +235,15 @@ class ConnectedUns {
   #overload(reason: string): never {
     this.#shutOut(reason);
     throw new Busy(reason);
+  }
+
+  /** Says what a commit has led to. */
+  async #tell(answer: QmAnswer): Promise<void> {
+    const { kept } = this.#options;
+    // safeguard: the answer to a UNS waiting for the engine
+    await kept.shipped('lcc');
+    if (kept.isKept) step('qm.gate.opened');
+    await this.#say(answer);
   }
 
   #say(answer: QmAnswer): Promise<void> {

@@ -15,7 +15,7 @@ import type { LaneTable } from './schedule/lanes.js';
 export interface FetchWorker {
   fetch(request: FetchRequest): void;
   /** The urls of the lane that it has not begun come back as `recalled`. */
-  recall(lane: string): void;
+  recall(lane: string, begun?: boolean): void;
 }
 
 /** A url on its way to a Bot Manager. */
@@ -115,6 +115,16 @@ export class Workers {
     if (request?.worker !== worker) return undefined;
     this.#requests.delete(id);
     return request;
+  }
+
+  /** Calls back all that is on its way, what has begun too. */
+  giveUp(): void {
+    for (const lane of new Set([...this.#requests.values()].map(request => request.lane))) {
+      this.#table.recall(lane);
+      this.get(lane.worker)?.recall(lane.name, true);
+    }
+    // They have been told.
+    this.#table.recalls();
   }
 
   /** Lanes with urls that their hours do not permit any more. */

@@ -23,6 +23,8 @@ export interface OutboxSenderOptions {
   /** For which a question waits for its answer, others before it included. */
   askTimeoutMs: number;
   retryMs: number;
+  /** Resolves when all that waits may leave. */
+  leaves: () => Promise<void>;
   /** An operation has its answer. */
   answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
   fail: (error: unknown) => void;
@@ -105,11 +107,13 @@ export class OutboxSender {
   }
 
   async #sendAll(link: QmRsLink): Promise<void> {
-    const { db, log, answered } = this.#options;
+    const { db, log, leaves, answered } = this.#options;
     /** Providers with an operation that has to wait. */
     const held = new Set<number>();
     for (;;) {
       const window = db.outbox.waiting(WINDOW, held);
+      // safeguard: operations waiting for the engine
+      if (window.length > 0) await leaves();
       for (const operation of window) {
         const { id, change } = operation;
         if (held.has(change.pid)) continue;

@@ -11,6 +11,7 @@ import { isPassing, LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import { logAudit } from './audit-log.js';
 import type { RsStatus } from './figures.js';
+import { RsGate } from './gate.js';
 import { operatorEndpoints } from './operator/endpoints.js';
 import { rsOptions, type RsOptions } from './options.js';
 import { coreOf, type RsCore } from './start/core.js';
@@ -35,8 +36,16 @@ export async function startRs(services: Services): Promise<Running> {
     const db = RsDatabase.open(options.path);
     const old = db.wentBack();
     if (old !== undefined) log.error(old, { path: options.path });
-    const marks = marksOf(db, services);
-    const running = await run(services, options, db, { applicants: endpoints, operators: operatorAt });
+    const kept = services.kept();
+    const gate = new RsGate(kept, services.clock);
+    db.isKept = kept.isKept;
+    const marks = marksOf(db, services, gate);
+    const running = await run(
+      services,
+      options,
+      { db, gate },
+      { applicants: endpoints, operators: operatorAt },
+    );
     return {
       ...running,
       async stop() {
@@ -49,7 +58,7 @@ export async function startRs(services: Services): Promise<Running> {
 }
 
 /** Marks of how far the database has come, as beside lcc.db. */
-function marksOf(db: RsDatabase, services: Services): Marks {
+function marksOf(db: RsDatabase, services: Services, gate: RsGate): Marks {
   const { clock, log } = services;
   const failed = (error: unknown) => {
     if (!isPassing(error)) services.fail(error);
@@ -57,18 +66,21 @@ function marksOf(db: RsDatabase, services: Services): Marks {
   };
   const marks = db.newMarks({ clock, log, failed, noted: () => step('rs.mark.noted') });
   marks.start();
-  db.onCommit = () => marks.committed();
+  db.onCommit = () => {
+    marks.committed();
+    gate.committed();
+  };
   return marks;
 }
 
 async function run(
   services: Services,
   options: RsOptions,
-  db: RsDatabase,
+  { db, gate }: { db: RsDatabase; gate: RsGate },
   endpoints: Record<'applicants' | 'operators', readonly Endpoint[]>,
 ): Promise<Running> {
   const logged = logAudit(db, services.log);
-  const core = coreOf(services, options, db);
+  const core = coreOf(services, options, db, gate);
   const doors = await openDoors(services, options, core, endpoints);
   const { sender, registrar, mail, feeds, push, refusals } = core;
   push.stir();

@@ -68,6 +68,28 @@ export class Backlog {
     return set;
   }
 
+  /** Takes a set out that is not being sent. @returns false: it is, or is gone */
+  withdraw(id: string): boolean {
+    this.#addNew();
+    for (const [owner, queue] of this.#queues) {
+      const index = queue.findIndex(({ entry }) => entry.id === id);
+      const set = queue[index];
+      if (set === undefined) continue;
+      if (index === 0 && !this.#lineOf(set).has(owner)) return false;
+      if (index > 0) {
+        queue.splice(index, 1);
+        this.#count(set, -1);
+        return true;
+      }
+      this.#lineOf(set).delete(owner);
+      const isLargeSent = this.#isLargeSent;
+      this.done(set);
+      this.#isLargeSent = isLargeSent;
+      return true;
+    }
+    return false;
+  }
+
   /** A set that was taken is gone. */
   done(set: SpooledSet): void {
     const owner = ownerOf(set);

@@ -25,6 +25,9 @@ import type { SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
 import { readOrigin } from '../wire/origin.js';
+import { isCode } from '../wire/codes.js';
+import { Refusal } from '../wire/refusal.js';
+import type { Absorptions } from './absorptions.js';
 import { Backlog, type SpooledSet, type WaitingSets } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
@@ -40,6 +43,9 @@ interface ForwarderParts {
   clock: Clock;
   log: Log;
 }
+
+/** Who waits to hear what came of a set. */
+type Awaiting = Pick<Absorptions, 'absorbed' | 'refused'>;
 
 /** An entry of which nothing is damaged. */
 interface Verified {
@@ -74,6 +80,8 @@ export class Forwarder {
   /** Sets that are being removed, or set aside. */
   readonly #leaving = new Set<Promise<void>>();
   #stopped = false;
+  /** There in a kept home. */
+  awaiting: Awaiting | undefined;
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
@@ -92,6 +100,11 @@ export class Forwarder {
   /** The sets that the provider has in the spool. */
   waiting(pid: number): Readonly<WaitingSets> {
     return this.#backlog.waiting(pid);
+  }
+
+  /** Takes an entry out of the spool, unless it is being sent. */
+  async withdraw(id: string): Promise<void> {
+    if (this.#backlog.withdraw(id)) await this.#parts.spool.remove(id);
   }
 
   /** There may be something new to send: one connection that is idle looks for it. */
@@ -233,12 +246,14 @@ export class Forwarder {
         code: answer.code,
         reason: answer.reason,
       });
+      this.awaiting?.refused(entry.id, new Refusal(isCode(answer.code) ? answer.code : 102, answer.reason));
       return this.#done(spooled, 'setAside');
     }
     if (answer.kind !== 'absorbed' || answer.entry !== entry.id) {
       throw new LccError('peer.protocol', `Queue Manager: answered another set than ${entry.id}`);
     }
     this.#absorbed += 1;
+    this.awaiting?.absorbed(entry.id);
     if (head.origin === undefined) this.#parts.sessions.confirm(head.pid, head.seq, head.errseen);
     const { queued, duplicate, unchanged, deleted } = answer;
     await this.#done(spooled, 'remove');
@@ -265,6 +280,7 @@ export class Forwarder {
     const { entry, label } = damaged;
     const pid = label?.pid;
     log.error('set damaged: moved to bad/', { entry: entry.id, pid, error: messageOf(error) });
+    this.awaiting?.refused(entry.id, new Refusal(102, 'the set was damaged on its way, try again later'));
     if (pid !== undefined) await link.ask(damageNote({ entry: entry.id, pid }), 'noted');
     await this.#done(damaged, 'setAside');
   }

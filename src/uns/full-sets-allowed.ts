@@ -49,11 +49,11 @@ export class Rations {
   }
 
   /** Accepts a full set, one of a provider at a time. @throws Refusal 201; what `commit` throws */
-  async accept(provider: Provider, commit: () => Promise<void>): Promise<void> {
+  async accept<T>(provider: Provider, commit: () => Promise<T>): Promise<T> {
     const release = await this.#accepting.take(provider.pid);
     try {
       this.demand(provider);
-      await commit();
+      return await commit();
     } finally {
       release();
     }

@@ -31,6 +31,8 @@ export interface UnsOptions {
   maxUrlBytes: number;
   fullSetPeriodMs: number;
   qmTimeoutMs: number;
+  /** The home has an engine: sets are promised when they are absorbed. */
+  isKept: boolean;
   /** Connections that are turned away and may stay to read why; beyond, they are cut. */
   maxAtDoor: number;
   limits: Settings['uns'];
@@ -44,7 +46,7 @@ export function unsOptions(
   { home, settings }: Pick<Services, 'home' | 'settings'>,
   openFiles: number,
 ): UnsOptions {
-  const { uns, xml, wire, qm } = settings;
+  const { uns, xml, wire, qm, store } = settings;
   const maxAtDoor = placesAtDoor(openFiles);
   // As many again may be about to speak TLS.
   const most = Math.max(1, Math.min(uns.maxConnections, openFiles - KEPT_FILES - 2 * maxAtDoor));
@@ -59,6 +61,7 @@ export function unsOptions(
     maxUrlBytes: xml.urlBytes,
     fullSetPeriodMs: qm.fullSetPeriodMs,
     qmTimeoutMs: uns.qmTimeoutMs,
+    isKept: store.url !== '',
     maxAtDoor,
     limits: { ...uns, maxConnections: most },
   };

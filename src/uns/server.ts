@@ -18,6 +18,7 @@ import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
+import { Absorptions } from './absorptions.js';
 import { SpoolIntake } from './spool-intake.js';
 import { Logins } from './logins.js';
 import { LINGER_TIMEOUT_MS, type UnsOptions } from './options.js';
@@ -27,11 +28,14 @@ import { SpiderDoor } from './spider-door.js';
 import { WebDoor } from './web-door.js';
 import { CpSession, type SessionParts } from './session.js';
 import { setsInSpools } from './spool-names.js';
+import { emptyAfterTakeOver } from './take-over.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 
 interface UnsParts {
   options: UnsOptions;
+  /** The epoch of this machine in a kept home. */
+  epoch?: number;
   clock: Clock;
   log: Log;
   /** Called when the process must end: a sync has failed. */
@@ -65,9 +69,10 @@ export class UnsServer {
       fail: parts.fail,
       log,
     });
+    this.#pidb = new PidbReader(options.lccDb);
+    emptyAfterTakeOver(parts.epoch ?? 0, options, { spool: this.#spool, pidb: this.#pidb, log });
     this.#sessions = new SessionStore(options.sessionsDb, parts);
     this.#sessions.raise(newestNamed(dirname(options.spoolDir)));
-    this.#pidb = new PidbReader(options.lccDb);
     const share = new FairShare();
     this.#places = placesFor(options, parts, share);
     const duty = new DutyCycle<number>(clock);
@@ -79,6 +84,10 @@ export class UnsServer {
       clock,
       log,
     });
+    const absorptions = options.isKept
+      ? new Absorptions(clock, options.limits.absorbWaitMs, id => this.#forwarder.withdraw(id))
+      : undefined;
+    this.#forwarder.awaiting = absorptions;
     const intake = new SpoolIntake(
       {
         spool: this.#spool,
@@ -106,6 +115,7 @@ export class UnsServer {
       intake,
       rations,
       pidb: this.#pidb,
+      absorptions,
       layouts: new SharedLayouts(),
       share,
       duty,

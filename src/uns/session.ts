@@ -9,7 +9,6 @@
  * shown-errors.ts.
  */
 import type { Place } from '../daemon/types.js';
-import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import type { Conversation } from '../lib/conversation.js';
 import type { Counts } from '../lib/counts.js';
@@ -27,25 +26,22 @@ import {
   setRejected,
   type CpEvent,
 } from '../wire/cp-uns/server.js';
-import { acceptSet } from './acceptance.js';
+import { acceptSet, type AcceptanceParts } from './acceptance.js';
 import type { SpoolIntake } from './spool-intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
 import { LINGER_TIMEOUT_MS, MAX_REPLY_BYTES, limitOf, type UnsOptions } from './options.js';
-import type { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
 import { LARGE_SET_URLS } from '../wire/uns-qm.js';
 import { SetSpooling } from './set-spooling.js';
 import { receivedUpTo } from './shown-errors.js';
 import { TimeLimits } from './time-limits.js';
 
-export interface SessionParts {
+export interface SessionParts extends AcceptanceParts {
   options: UnsOptions;
   clock: Clock;
   log: Log;
   logins: Logins;
   intake: SpoolIntake;
-  rations: Rations;
-  pidb: PidbReader;
   /** How CPs write, taken from the last accepted set: most CPs use the same software. */
   layouts: SharedLayouts;
   /** Share of each connection: what it may read in a turn of the event loop. */

@@ -3,6 +3,7 @@
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { LccError } from '../lib/errors.js';
+import type { SpoolEntry } from '../lib/spool-frames.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { urlError, type SentUrl } from '../wire/cp-uns/server.js';
 import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
@@ -138,8 +139,8 @@ export class SetSpooling {
    * @param after the provider's last set in the queue
    * @throws LccError `io.full` or `io`
    */
-  async commit(after: number): Promise<void> {
-    await this.#intake.commit(this.#writer, {
+  commit(after: number): Promise<SpoolEntry> {
+    return this.#intake.commit(this.#writer, {
       pid: this.provider.pid,
       seq: this.#seq,
       set: this.kind,

@@ -25,7 +25,7 @@ import { SetSpooling } from './set-spooling.js';
 
 export type SpiderDoorParts = Pick<
   SessionParts,
-  'options' | 'clock' | 'log' | 'intake' | 'rations' | 'pidb' | 'share' | 'counted'
+  'options' | 'clock' | 'log' | 'intake' | 'rations' | 'pidb' | 'absorptions' | 'share' | 'counted'
 >;
 
 /** Sets of a connection that are being made durable, or wait for others to be answered. */

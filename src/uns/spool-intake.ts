@@ -1,6 +1,7 @@
 /** The spool as the UNS sees it: what is written to it, and what waits in it for whom. */
 import type { SessionStore } from '../db/spools/sessions.js';
 import type { Spool } from '../lib/spool.js';
+import type { SpoolEntry } from '../lib/spool-frames.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { step } from '../lib/steps.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
@@ -49,13 +50,14 @@ export class SpoolIntake {
     return this.#spool.create({ ...header, numbering } satisfies IntakeHeader);
   }
 
-  /** Makes a set durable; it is promised from then on. */
-  async commit(writer: SpoolWriter, label: Omit<EntryLabel, 'newest'>): Promise<void> {
+  /** Makes a set durable; without an engine it is promised from then on. */
+  async commit(writer: SpoolWriter, label: Omit<EntryLabel, 'newest'>): Promise<SpoolEntry> {
     // Whatever connects from now on, to any UNS, is later.
     const newest = this.#parts.sessions.newest(label.pid);
-    await writer.commit(formatLabel({ ...label, newest }));
+    const entry = await writer.commit(formatLabel({ ...label, newest }));
     this.#parts.onEntry();
     step('uns.accepted');
+    return entry;
   }
 
   /** The provider's sets that wait for the Queue Manager. */

@@ -1,4 +1,5 @@
 /** The Update Notification Server put together: listeners for CPs, connections to the Queue Manager. */
+import { epochOf } from '../daemon/kept.js';
 import { listenAll } from '../daemon/listen-all.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
@@ -46,7 +47,8 @@ export async function startUns(
   const maxConnections = options.limits.maxConnections;
   if (maxConnections < set.maxConnections)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: maxConnections });
-  const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
+  const epoch = await epochOf(services.kept(), services.told);
+  const uns = new UnsServer({ options, epoch, clock, log, fail: error => services.fail(error) });
   const endpoints = set.listen.map(text => parseEndpoint(text));
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
   const doorListeners = await Promise.all([

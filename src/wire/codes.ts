@@ -71,6 +71,10 @@ export const OUTSIDE_ROOTS = 304;
 
 export type LccCode = keyof typeof CODES;
 
+export function isCode(code: number): code is LccCode {
+  return Object.hasOwn(CODES, code);
+}
+
 /** The English text of a code; an HTTP status (or an unknown code) gets a generic one. */
 export function codeText(code: number): string {
   return code in CODES ? CODES[code as LccCode] : `HTTP status ${code}`;

@@ -36,7 +36,8 @@ describe('an answer with content', () => {
       end: () => Promise.resolve(),
       destroy: () => undefined,
     };
-    const parts = { reader, storeDir: cache.store, nowMs: 0, sink, pause: () => Promise.resolve() };
+    const resolved = () => Promise.resolve();
+    const parts = { reader, storeDir: cache.store, nowMs: 0, sink, shipped: resolved, pause: resolved };
     const { omitted } = await answer({ content: true }, parts);
     return { omitted, text };
   }

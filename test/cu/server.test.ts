@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { OPEN_GATE } from '../../src/daemon/kept.js';
 import { cuOptions } from '../../src/cu/server/options.js';
 import { CuServer } from '../../src/cu/server/server.js';
 import { loadConfig } from '../../src/config/load.js';
@@ -20,7 +21,13 @@ after(() => cache.close());
 test('lccd-cu stops at once although a content user waits after failed logins', async () => {
   const clock = new ManualClock();
   const options = cuOptions(loadConfig({ env: { LCC_HOME: cache.home }, overrides: {} }), Infinity);
-  const cu = new CuServer({ options, clock, log: silentLog, fail: error => assert.fail(String(error)) });
+  const cu = new CuServer({
+    kept: OPEN_GATE,
+    options,
+    clock,
+    log: silentLog,
+    fail: error => assert.fail(String(error)),
+  });
   const server = createServer(socket => cu.accept(describeSocket(socket)));
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -40,7 +47,13 @@ test('of a crowd that lccd-cu refuses only some stay to read why, and the log he
   const options = { ...cuOptions(config, Infinity), dbPath: cache.dbPath };
   const said: unknown[] = [];
   const log = { ...silentLog, warn: (event: string, fields?: object) => void said.push([event, fields]) };
-  const cu = new CuServer({ options, clock, log, fail: error => assert.fail(String(error)) });
+  const cu = new CuServer({
+    kept: OPEN_GATE,
+    options,
+    clock,
+    log,
+    fail: error => assert.fail(String(error)),
+  });
   const come = (address = '192.0.2.7') => {
     const pair = ends();
     cu.accept({ socket: pair.ours as Socket, peer: `${address}:1`, address });
@@ -80,7 +93,13 @@ test('lccd-cu reads little of those that send no query, cuts them off, and answe
   const config = configOf({ 'cu.anonymous': 'true' });
   const options = { ...cuOptions(config, Infinity), dbPath: cache.dbPath };
   const clock = new ManualClock();
-  const cu = new CuServer({ options, clock, log: silentLog, fail: error => assert.fail(String(error)) });
+  const cu = new CuServer({
+    kept: OPEN_GATE,
+    options,
+    clock,
+    log: silentLog,
+    fail: error => assert.fail(String(error)),
+  });
   boundReadAhead();
   const sockets = new Set<Socket>();
   const server = createServer(socket => {

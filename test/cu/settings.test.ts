@@ -14,6 +14,7 @@ test('every setting of lccd-cu reaches the option it is for', () => {
     'cu.stream_ms': 16,
     'cu.max_streams': 17,
     'cu.max_streams_per_address': 18,
+    'cu.shipped_wait_ms': 19,
   };
   const others = {
     'cu.readers_file': '/somewhere',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { OPEN_GATE } from '../../src/daemon/kept.js';
 import { silentLog } from '../../src/lib/log.js';
 import { controlsOf } from '../../src/qm/controls.js';
 import { Bench } from './support.js';
@@ -23,7 +24,7 @@ test('a control that finds the disk full says that nothing is changed, and what 
       reload: untold,
       forgetDelays: untold,
     };
-    const { pause } = controlsOf(bench.store, dispatcher, silentLog, bench.clock);
+    const { pause } = controlsOf(bench.store, dispatcher, silentLog, bench.clock, OPEN_GATE);
     assert.throws(
       () => pause?.([]),
       /database or disk is full: nothing is changed; free some room on that disk and say it again$/,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { OPEN_GATE } from '../../src/daemon/kept.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -117,6 +118,7 @@ test('spider.known_urls bounds what is known not to be had of a provider', async
       clock: new ManualClock(),
       log: silentLog,
       fail: error => assert.fail(String(error)),
+      kept: () => OPEN_GATE,
     });
     store.db.pragma('synchronous = OFF');
     store.store.transaction(() => {

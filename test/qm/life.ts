@@ -1,4 +1,5 @@
 /** One life of the real Queue Manager, from start to crash, in this process: everything but sockets. */
+import { OPEN_GATE } from '../../src/daemon/kept.js';
 import type { Db } from '../../src/db/sqlite/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import type { Clock } from '../../src/lib/clock.js';
@@ -106,7 +107,7 @@ export class Life {
     });
     const removals = { store: this.store, clock: own, log: silentLog, sliceUrls: rules.sliceUrls, onCommit };
     this.housekeeping = new Housekeeping(own, [new DecidedRemovals(removals)], failed);
-    this.controls = controlsOf(this.store, this.dispatcher, silentLog, clock);
+    this.controls = controlsOf(this.store, this.dispatcher, silentLog, clock, OPEN_GATE);
   }
 
   start(): void {

@@ -2,11 +2,13 @@
  * Days of a Queue Manager in seconds: the real dispatcher over a real store, a clock that is told the time, and a Bot
  * Manager that takes simulated time for each fetch and notes when it began what.
  */
+import { OPEN_GATE } from '../../src/daemon/kept.js';
 import type { Clock } from '../../src/lib/clock.js';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
 import { controlsOf } from '../../src/qm/controls.js';
-import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
+import { Dispatcher } from '../../src/qm/dispatch.js';
+import type { DispatchOptions } from '../../src/qm/dispatch-options.js';
 import type { FetchWorker } from '../../src/qm/workers.js';
 import type { FetchDone, FetchInline, FetchRequest } from '../../src/wire/fetch.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
@@ -295,7 +297,9 @@ export class Simulation {
 
   /** As the operator's flush does. */
   forgetDelays(pid: number): void {
-    controlsOf(this.bench.store, this.#dispatcher, this.#log, this.clock)['flush']?.([String(pid)]);
+    controlsOf(this.bench.store, this.#dispatcher, this.#log, this.clock, OPEN_GATE)['flush']?.([
+      String(pid),
+    ]);
   }
 
   /** Urls that wait at the Bot Manager. */

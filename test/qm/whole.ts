@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
-import { OPEN_GATE } from '../../src/daemon/kept.js';
+import { OPEN_GATE, type Kept } from '../../src/daemon/kept.js';
 import type { Running, Services } from '../../src/daemon/types.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -32,6 +32,7 @@ export class Whole {
   readonly clock = new ManualClock(MORNING);
   readonly unsPath = join(this.home, 'run/uns.sock');
   readonly bmPath = join(this.home, 'run/bm.sock');
+  readonly rsPath = join(this.home, 'run/rs.sock');
   readonly db: Db;
   readonly #bms: Bm[] = [];
   #running: Running | undefined;
@@ -45,7 +46,7 @@ export class Whole {
     this.db.prepare("INSERT INTO proots VALUES (7, 'http://127.0.0.1/'), (8, 'http://127.0.0.1/')").run();
   }
 
-  async start(settings: Settings): Promise<void> {
+  async start(settings: Settings, kept: Kept = OPEN_GATE): Promise<void> {
     // Nobody pings while days go by.
     const overrides = { 'wire.ping_interval_ms': '1h', ...settings };
     const services: Services = {
@@ -54,7 +55,7 @@ export class Whole {
       clock: this.clock,
       told: new AbortController().signal,
       connect: () => assert.fail('it connects to nobody'),
-      kept: () => OPEN_GATE,
+      kept: () => kept,
       answerAs: () => assert.fail('it has no other name'),
       fail: error => assert.fail(String(error)),
       async listen(endpoint, onConnection) {
@@ -67,7 +68,7 @@ export class Whole {
     const endpoints = {
       uns: [{ kind: 'unix', path: this.unsPath }],
       bm: [{ kind: 'unix', path: this.bmPath }],
-      rs: [],
+      rs: [{ kind: 'unix', path: this.rsPath }],
     } as const;
     this.#running = await startQueueManager(services, endpoints, LOOK_WORDS);
     this.#uns = new Uns(this);
@@ -79,6 +80,11 @@ export class Whole {
     bm.onFetch = onFetch;
     this.#bms.push(bm);
     return bm;
+  }
+
+  /** A control of its control socket. */
+  control(verb: string, ...operands: string[]): unknown {
+    return this.#running?.controls?.[verb]?.(operands);
   }
 
   get status(): Record<string, unknown> {

@@ -25,6 +25,8 @@ export class HeldKeeper {
   readonly asked: string[] = [];
   /** Told to each that asks how the lease stands. */
   lease: KeepWord = { word: 'owner', epoch: 1, untilMs: machineMs() + HOUR_MS };
+  /** Connections so far. */
+  came = 0;
   /** True while nothing is answered. */
   isHeld = false;
   readonly #runDir: string;
@@ -96,6 +98,7 @@ export class HeldKeeper {
   }
 
   #serve(socket: Socket): void {
+    this.came++;
     this.#sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => void this.#sockets.delete(socket));

@@ -2,12 +2,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DURABLE_MUTANTS } from '../qm/durable-mutants.js';
+import { GATE_MUTANTS } from '../qm/gate-mutants.js';
 import { QUEUE_MUTANTS, type Mutant } from '../qm/mutants.js';
 import { SCHEDULE_MUTANTS } from '../qm/schedule-mutants.js';
 import { placed, type Change } from './mutation.js';
 import { ROOT } from './tree.js';
 
-export const MUTANTS: readonly Mutant[] = [...QUEUE_MUTANTS, ...SCHEDULE_MUTANTS, ...DURABLE_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...QUEUE_MUTANTS,
+  ...SCHEDULE_MUTANTS,
+  ...DURABLE_MUTANTS,
+  ...GATE_MUTANTS,
+];
 
 let modules: Map<string, string> | undefined;
 

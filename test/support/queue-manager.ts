@@ -165,6 +165,8 @@ export class Bm {
   readonly upkeeps: UpkeepRequest[] = [];
   /** Lanes it was told to give back. */
   readonly recalls: string[] = [];
+  /** Of these, where what has begun was to be given up as well. */
+  readonly givenUp: string[] = [];
   onFetch: ((request: FetchRequest) => FetchResult | undefined) | undefined;
   /** `ok` for what it says nothing of. */
   onUpkeep: ((request: UpkeepRequest) => UpkeepResult['status'] | undefined) | undefined;
@@ -186,8 +188,9 @@ export class Bm {
           if (result !== undefined) this.peer.fetched(result);
           this.#wake();
         },
-        recall: lane => {
+        recall: (lane, begun) => {
           this.recalls.push(lane);
+          if (begun) this.givenUp.push(lane);
           this.#wake();
         },
         delete: request => {

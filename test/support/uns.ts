@@ -67,18 +67,23 @@ export class Home {
 
   /** @param files the most it may have open */
   async start(env: NodeJS.ProcessEnv = {}, args: string[] = [], files?: number): Promise<Daemon> {
-    const usual = ['--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v'];
-    const via = files === undefined ? [] : ['prlimit', `--nofile=${files}:${files}`];
-    const uns = this.#daemons.start('lccd-uns', this.dir, [...usual, ...args], env, via);
+    const uns = this.begin(env, args, files);
     await uns.ready;
     return uns;
   }
 
+  /** The same, without waiting for it. */
+  begin(env: NodeJS.ProcessEnv = {}, args: string[] = [], files?: number): Daemon {
+    const usual = ['--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v'];
+    const via = files === undefined ? [] : ['prlimit', `--nofile=${files}:${files}`];
+    return this.#daemons.start('lccd-uns', this.dir, [...usual, ...args], env, via);
+  }
+
   /** A real Queue Manager where the UNSes look for it, without robots: what is queued stays so. */
-  async startQm(): Promise<Daemon> {
+  async startQm(env: NodeJS.ProcessEnv = {}): Promise<Daemon> {
     rmSync(this.qmPath, { force: true });
     const endpoints = [`--listen-uns=unix:${this.qmPath}`, `--listen-bm=unix:${join(this.dir, 'bm.sock')}`];
-    const qm = this.#daemons.start('lccd-qm', this.dir, endpoints);
+    const qm = this.#daemons.start('lccd-qm', this.dir, endpoints, env);
     await qm.ready;
     return qm;
   }

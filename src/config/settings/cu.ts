@@ -45,5 +45,11 @@ export const CU = {
     256 * MB,
     'length of content that text is made of; what is longer is left without text',
   ),
+  'cu.shipped_wait_ms': ms(
+    10 * SECOND,
+    10,
+    HOUR,
+    'with store.url: time for the engine to take what a cursor is to stand for',
+  ),
   'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read', METRICS_ENDPOINT),
 } as const satisfies Section<'cu'>;

@@ -19,6 +19,7 @@ import { connectionOf, serveWeb, untimed, type WebServer } from '../../web/serve
 import { sendStream } from '../../web/stream.js';
 import { Bringer } from '../peers/bringer.js';
 import type { PeerContents } from '../peers/contents.js';
+import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { SharedCache } from '../server/cache.js';
 import type { CuOptions } from '../server/options.js';
 import { CommitWatch } from './commit-watch.js';
@@ -40,6 +41,7 @@ interface DoorParts {
   options: CuOptions;
   cache: SharedCache;
   peers?: PeerContents | undefined;
+  shipped: WhenShipped;
   backoff: LoginBackoff;
   clock: Clock;
   log: Log;
@@ -101,7 +103,7 @@ export class ChangesDoor {
   }
 
   async #tell(request: IncomingMessage, response: ServerResponse, over: AbortSignal): Promise<void> {
-    const { options, cache, peers, backoff, counted, clock, log } = this.#parts;
+    const { options, cache, peers, shipped, backoff, counted, clock, log } = this.#parts;
     const { limits, storeDir, maxTextBytes } = options;
     const isAllowed = this.#allowOrigin(request, response);
     const path = request.url?.replace(/\?.*/s, '') ?? '';
@@ -124,6 +126,7 @@ export class ChangesDoor {
     const feed = new ChangeFeed(asked, {
       cache,
       bringer: peers && new Bringer(peers, false),
+      shipped,
       commits: this.#commits,
       clock,
       storeDir,

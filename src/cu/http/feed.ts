@@ -13,6 +13,7 @@ import { BRING_COLUMNS, type Bringer } from '../peers/bringer.js';
 import { contextOf } from '../query.js';
 import { Rejects } from '../rejects.js';
 import { selectionOf } from '../server/answer.js';
+import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { SharedCache } from '../server/cache.js';
 import type { Query } from '../types.js';
 import { rowWindows } from '../windows.js';
@@ -32,6 +33,8 @@ export interface ChangeFeedParts {
   cache: SharedCache;
   /** Brings content of other machines. */
   bringer?: Bringer | undefined;
+  /** Resolves when what was looked at is in the engine. */
+  shipped: WhenShipped;
   commits: CommitWatch;
   clock: Clock;
   storeDir: string;
@@ -92,7 +95,7 @@ export class ChangeFeed {
       if (this.#count > 0 || leftMs <= 0 || over.aborted) break;
       await commits.after(mark, leftMs, over);
     }
-    const more = this.#hasMore();
+    const more = await this.#hasMore();
     yield `${this.#head}${JSON.stringify({ cursor: this.#cursor(this.#at), more })}\n`;
   }
 
@@ -122,6 +125,8 @@ export class ChangeFeed {
     const { clock, over, cache, bringer, counted } = this.#parts;
     const { reader, writer } = this.#current();
     const to = reader.look();
+    // safeguard: the change feed waiting for the engine
+    await this.#parts.shipped();
     let text = '';
     let sliceMs = clock.monotonicMs();
     const range = { since: this.#at, to, limit: this.#left, began: this.#began };
@@ -207,9 +212,10 @@ export class ChangeFeed {
   }
 
   /** True if something that is selected is there after the last line; where not, the place is after all. */
-  #hasMore(): boolean {
+  async #hasMore(): Promise<boolean> {
     const { reader } = this.#current();
     const to = reader.look();
+    await this.#parts.shipped();
     const range = { since: this.#at, to, limit: 1, began: this.#began };
     for (const window of rowWindows(reader, this.#selection, range, [])) {
       if (window.count > 0) return true;

@@ -7,6 +7,7 @@ import { DatabaseWatch } from '../../db/sqlite/watch.js';
 import { systemClock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import { beganOf, cursorAt, startOf } from '../cursor.js';
+import type { WhenShipped } from '../../daemon/when-shipped.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
@@ -50,6 +51,8 @@ export interface LccLocation {
   maxTextBytes?: number | undefined;
   /** Other machines of the LCC, which are asked for their content; `openLcc` has them from lcc.toml(5). */
   machines?: PeersOptions | undefined;
+  /** Resolves when all that is committed by now is in the engine, where the LCC has one. */
+  shipped?: (() => Promise<void>) | undefined;
 }
 
 /** An LCC that is open for reading. Nothing in it is locked, nobody is hindered: a program may take hours
@@ -61,12 +64,14 @@ export class Lcc {
   readonly #closed = new AbortController();
   readonly #origin: ChangeOrigin;
   readonly #peers: PeerContents | undefined;
+  readonly #shipped: WhenShipped | undefined;
   /** Identity of the store: cursors of another one are refused. */
   readonly storeId: string;
 
   /** @throws LccError `input.missing`, `config`, `data.malformed` when the database cannot be read */
-  constructor({ db, store, machineId, maxTextBytes, machines }: LccLocation) {
+  constructor({ db, store, machineId, maxTextBytes, machines, shipped }: LccLocation) {
     this.#peers = machines && new PeerContents(machines);
+    this.#shipped = shipped;
     this.#reader = new CacheReader(db, machineId);
     this.#reader.rest();
     this.#db = db;
@@ -79,9 +84,20 @@ export class Lcc {
     };
   }
 
-  /** How far the LCC has come: a program that begins with this one sees what changes from now on. */
+  /** How far the LCC has come: a program that begins with this one sees what changes from now on. @throws
+   * LccError `usage` where an engine keeps the LCC: `keptNow` waits for that */
   now(): Cursor {
+    if (this.#shipped !== undefined)
+      throw new LccError('usage', 'this LCC is kept in an engine (store.url): await keptNow()');
     return { storeId: this.storeId, seq: this.#looked().highWater };
+  }
+
+  /** The same, when that is in the engine which keeps the LCC, if there is one. @throws LccError `try.later`
+   * when it is not after `cu.shipped_wait_ms`, or another machine serves the LCC */
+  async keptNow(): Promise<Cursor> {
+    const { highWater } = this.#looked();
+    await this.#shipped?.();
+    return { storeId: this.storeId, seq: highWater };
   }
 
   /**
@@ -114,6 +130,8 @@ export class Lcc {
         this.#mustBeOpen();
         const seen = this.#reader.dataVersion();
         const to = this.#looked().highWater;
+        // safeguard: changes of the library waiting for the engine
+        await this.#shipped?.();
         for await (const window of this.#windows(options, { since, to, limit: left, began })) {
           for (const row of window.items) {
             signal?.throwIfAborted();

@@ -9,6 +9,7 @@ import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { USUAL_FIELDS } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
+import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { StreamSink } from '../sink.js';
 import { BRING_COLUMNS, Bringer } from '../peers/bringer.js';
 import type { PeerContents } from '../peers/contents.js';
@@ -26,6 +27,8 @@ interface AnswerParts {
   sink: StreamSink;
   /** Where content of other machines is had. */
   peers?: PeerContents | undefined;
+  /** Resolves when what was looked at is in the engine. */
+  shipped: WhenShipped;
   /** Lets others have their turn. */
   pause(): Promise<void>;
 }
@@ -54,6 +57,8 @@ export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answer
     range.since = startOf('after', query.after, reader);
     range.began = beganOf(query.after, reader);
   }
+  // safeguard: an answer with a cursor waiting for the engine
+  await parts.shipped();
   const writing = new Writing(query, selection, range, parts);
   const batch = new Batch(() => Promise.resolve(parts.sink));
   await batch.add(

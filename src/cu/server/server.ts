@@ -1,4 +1,5 @@
 /** lccd-cu as a whole: connections become sessions, up to limits; sessions share one database connection. */
+import { shippedWithin, type Kept } from '../../daemon/kept.js';
 import { Places } from '../../daemon/places.js';
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
@@ -21,6 +22,8 @@ interface CuServerParts {
   options: CuOptions;
   /** Other machines, which have content. */
   machines?: PeersOptions | undefined;
+  /** Asked before anything with a cursor is told. */
+  kept: Kept;
   clock: Clock;
   log: Log;
   /** Called when the process must end: a bug. */
@@ -40,7 +43,7 @@ export class CuServer {
   readonly changes: ChangesDoor;
   #stopping = false;
 
-  constructor({ options, machines, clock, log, fail }: CuServerParts) {
+  constructor({ options, kept, machines, clock, log, fail }: CuServerParts) {
     this.#options = options;
     this.#fail = fail;
     const { limits } = options;
@@ -57,7 +60,14 @@ export class CuServer {
     const counts = this.#counts;
     const counted = (what: keyof typeof counts, by: number) => void (counts[what] += by);
     const peers = machines && new PeerContents(machines);
-    const common = { options, cache: this.#cache, peers, backoff: new LoginBackoff(clock), counted };
+    const shipped = async () => {
+      try {
+        await shippedWithin(kept, 'lcc', clock, limits.shippedWaitMs);
+      } catch (error) {
+        throw error instanceof LccError ? new Refusal(102, error.message) : error;
+      }
+    };
+    const common = { options, cache: this.#cache, peers, shipped, backoff: new LoginBackoff(clock), counted };
     this.#session = { ...common, clock, log, readers: options.readers, share: new FairShare() };
     this.changes = new ChangesDoor({ ...common, clock, log, fail });
   }

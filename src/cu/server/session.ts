@@ -18,6 +18,7 @@ import type { LoginBackoff } from '../../lib/login-backoff.js';
 import { passwordMatches } from '../../lib/password.js';
 import { CuReader, refused, type CuEvent, type CuQuery } from '../../wire/cu.js';
 import { Refusal } from '../../wire/refusal.js';
+import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
 import type { PeerContents } from '../peers/contents.js';
@@ -33,6 +34,7 @@ export interface CuSessionParts {
   log: Log;
   cache: SharedCache;
   peers?: PeerContents | undefined;
+  shipped: WhenShipped;
   readers: AccountFile;
   backoff: LoginBackoff;
   /** Bytes that connections may read in a turn of the event loop. */
@@ -132,7 +134,7 @@ export class CuSession {
   }
 
   async #answer(query: CuQuery): Promise<void> {
-    const { cache, options, peers, clock, counted } = this.#parts;
+    const { cache, options, peers, clock, counted, shipped } = this.#parts;
     this.#limit('cu.answer_timeout_ms', 'the answer takes too long; go on from the last url');
     const reader = cache.reader();
     this.answering = true;
@@ -144,6 +146,7 @@ export class CuSession {
         nowMs: clock.nowMs(),
         sink: this.#sink(),
         peers,
+        shipped,
         pause: () => this.#talk.turn(),
       });
       counted('urls', answered.urls);

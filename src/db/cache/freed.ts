@@ -17,6 +17,8 @@ export class FreedStore extends SqlStore {
   readonly #insertFile = this.sql.run<[machineid: string, fileid: string]>(
     'INSERT INTO freed(machineid, fileid) VALUES (?, ?)',
   );
+  /** The file that was noted last, and may be gone. */
+  readonly last = this.sql.number("SELECT seq FROM sqlite_sequence WHERE name = 'freed'");
   /** Files noted by this process; nobody else notes any while it runs. */
   added = 0;
 

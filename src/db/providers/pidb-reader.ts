@@ -58,6 +58,16 @@ export class PidbReader {
     }
   }
 
+  /** The number of each provider's last connection; none while there is no database. */
+  numbers(): [pid: number, seq: number][] {
+    try {
+      return this.#guard(({ numbers }) => numbers().map(({ pid, seq }) => [pid, seq]));
+    } catch (error) {
+      if (error instanceof LccError && error.code === 'input.missing') return [];
+      throw error;
+    }
+  }
+
   /**
    * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the
    * provider has not received: kept ones above the mark, and ones that are only counted.
@@ -134,6 +144,9 @@ class View extends SqlStore {
   readonly provider = this.db.prepare<[pid: number], unknown[]>(PROVIDER).raw();
   readonly latest = this.sql.value<[pid: number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?');
   readonly isMoving = this.sql.has<[pid: number]>('SELECT 1 FROM moving WHERE pid = ?');
+  readonly numbers = this.sql.rows<[], { pid: number; seq: number }>(
+    'SELECT pid, lastconnseq AS seq FROM pidb',
+  );
   readonly truth = new TruthReader(this.db);
   readonly waiting = this.sql.number<[pid: number]>('SELECT nurlproc FROM pidb WHERE pid = ?');
   readonly waitingGrowth = this.sql.row<

@@ -61,6 +61,8 @@ export class AbsorbedSets extends SqlStore {
   readonly begun = this.sql.rows<[pid: number], SetState>(
     'SELECT * FROM absorbed WHERE complete = 0 AND pid = ?',
   );
+  /** The sets that have begun and are not complete. */
+  readonly open = this.sql.rows<[], SetState>('SELECT * FROM absorbed WHERE complete = 0 ORDER BY psetid');
 
   /** Writes the state back. Inside a transaction. */
   save(state: SetState): void {

@@ -75,6 +75,8 @@ export class RsDatabase extends OwnDatabase {
   readonly push: PushStore;
   readonly pushKeys: PushKeyStore;
   readonly feeds: FeedStore;
+  /** In a kept home the keeper empties the log. */
+  isKept = false;
   /** Something was committed to the audit by this process. */
   onAudit: () => void = () => undefined;
   /** Something was committed by this process. */
@@ -127,7 +129,8 @@ export class RsDatabase extends OwnDatabase {
   /** Empties the write-ahead log, where deleted text is still to be read, unless another process reads just
    * now. @throws as `write` */
   emptyLog(): void {
-    this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
+    // The keeper reads there always, and would be waited for.
+    if (!this.isKept) this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
   /** Copies all of it but mails, which have passwords, into a new file, its owner's alone. @throws LccError

@@ -139,7 +139,9 @@ export class SessionStore extends SqlStore {
   /** Numbers a connection. Inside a commit. */
   number({ pid, ip, known }: AdmittedLogin): SessionBegun {
     const ours = this.#get(pid) ?? { seq: 0, ip: '', errseen: 0 };
-    const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
+    const seq = Math.max(known.seq, ours.seq);
+    // A number that was only raised is of no connection here.
+    const lastIp = known.seq > ours.seq || ours.ip === '' ? known.ip : ours.ip;
     this.#put(pid, seq + 1, ip);
     this.#told.set(pid, { seq: seq + 1, errseen: ours.errseen });
     return { seq: seq + 1, lastIp, errseen: ours.errseen };

@@ -12,6 +12,8 @@
  * it at a time, and goes on until nothing was committed in between: the pauses of the large work are long
  * enough for that.
  *
+ * In a kept home the keeper makes all checkpoints (docs/design/keeping.md).
+ *
  * When the thread cannot keep up, or is lost, SQLite does as it always did: a commit that finds the log too
  * long moves it.
  */
@@ -40,6 +42,7 @@ export class Checkpoints {
   readonly #state;
   readonly #log: Log;
   readonly #isYielding: () => boolean;
+  readonly #isKept: boolean;
   #thread: Thread<'checkpoint', void> | undefined;
   /** Rounds of the thread; 0: it rests. */
   #round = 0;
@@ -52,15 +55,18 @@ export class Checkpoints {
   /**
    * @param db its own checkpoints become rare
    * @param isYielding whether large work makes room for others
+   * @param isKept the keeper makes checkpoints: none is made here
    */
-  constructor(db: Db, log: Log, isYielding: () => boolean) {
+  constructor(db: Db, log: Log, isYielding: () => boolean, isKept = false) {
+    this.#isKept = isKept;
     this.#db = db;
     this.#log = log;
     this.#isYielding = isYielding;
     this.#state = db
       .prepare<[], [busy: number, log: number, checkpointed: number]>('PRAGMA wal_checkpoint(NOOP)')
       .raw();
-    db.pragma(`wal_autocheckpoint = ${MOST_PAGES}`);
+    // safeguard: checkpoints of a kept home left to its keeper
+    db.pragma(`wal_autocheckpoint = ${isKept ? 0 : MOST_PAGES}`);
   }
 
   /** To be called after every commit. */
@@ -68,13 +74,23 @@ export class Checkpoints {
     if (this.#isOver) return;
     this.#try(() => {
       const waiting = this.#waiting();
-      if (this.#round === 0 && waiting >= this.#pace.beginPages) this.#ask();
+      if (!this.#isKept && this.#round === 0 && waiting >= this.#pace.beginPages) this.#ask();
     });
   }
 
   /** Pages that commits have written so far. */
   get written(): number {
     return this.#written;
+  }
+
+  /** Length of the log, at the last look. */
+  get logPages(): number {
+    return this.#logged;
+  }
+
+  /** All of the log is in the database: the next commit begins it anew, unless somebody reads it. */
+  get isMoved(): boolean {
+    return this.#waiting() === 0;
   }
 
   /** The database is about to be closed. */
@@ -134,6 +150,7 @@ export class Checkpoints {
   #lose(reason: string): void {
     if (this.#isOver) return;
     this.close();
+    if (this.#isKept) return;
     this.#db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     this.#log.warn('checkpoint thread lost: commits make checkpoints from now on', { reason });
   }

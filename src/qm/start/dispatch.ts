@@ -7,6 +7,7 @@ import { BmLinks } from '../bm-links.js';
 import { Deletions } from '../deletions.js';
 import { Dispatcher } from '../dispatch.js';
 import { Adoptions } from '../moves/adoptions.js';
+import { SendingRight } from '../sending-right.js';
 import { SyncPoints } from '../sync-points.js';
 import type { OpenStore } from './open-store.js';
 
@@ -33,8 +34,9 @@ export interface Dispatch {
   stop(): void;
 }
 
-export function dispatchOf(services: Services, { store, duty, failed }: OpenStore): Dispatch {
+export function dispatchOf(services: Services, { store, duty, logBrake, failed }: OpenStore): Dispatch {
   const { settings, clock, log } = services;
+  const kept = services.kept();
   const dispatcher = new Dispatcher({
     store,
     clock,
@@ -64,13 +66,27 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     random: Math.random,
     failed,
     committed: () => deletions.pump(),
+    maySend: () => right.isHeld,
+    mayCommit: () => !logBrake.isOn,
     atReturn: action => process.nextTick(action),
   });
   const deletions = new Deletions(
     store.freed,
     () => dispatcher.nextId(),
     fid => dispatcher.deleted(fid),
+    kept,
+    () => right.isHeld,
   );
+  const right = new SendingRight({
+    kept,
+    clock,
+    log,
+    lapsed: () => dispatcher.giveUp(),
+    regained() {
+      dispatcher.pump();
+      deletions.pump();
+    },
+  });
   const syncPoints = new SyncPoints({
     store,
     clock,
@@ -102,6 +118,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     },
     link: { ...channelLimitsOf(settings), isPrompt: true, clock },
   });
+  right.start();
   let listeners: { close(): Promise<void> }[] = [];
   return {
     dispatcher,
@@ -117,6 +134,7 @@ export function dispatchOf(services: Services, { store, duty, failed }: OpenStor
     },
     stop() {
       for (const listener of listeners) void listener.close();
+      right.stop();
       bmLinks.stop();
       syncPoints.stop();
       dispatcher.stop();

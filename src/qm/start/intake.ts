@@ -24,7 +24,7 @@ export interface TakingIn {
 export function intakeOf(
   services: Services,
   endpoints: readonly Endpoint[],
-  { store, duty, checkpoints, failed }: OpenStore,
+  { store, duty, checkpoints, logBrake, failed }: OpenStore,
   { dispatcher, deletions }: Dispatch,
 ): TakingIn {
   const { settings, clock, log } = services;
@@ -36,6 +36,7 @@ export function intakeOf(
     fuse: { percent: settings.qm.fusePercent, urls: settings.qm.fuseUrls },
     sliceUrls: settings.qm.sliceUrls,
     fullSetPeriodMs: settings.qm.fullSetPeriodMs,
+    mayCommit: () => logBrake.off(),
     isFetching: () => dispatcher.isFetching,
     pagesWritten: () => checkpoints.written,
     onSet: (set, fromPos) => dispatcher.addSet(set, fromPos),
@@ -60,6 +61,8 @@ export function intakeOf(
     xml: xmlLimitsOf(settings.xml),
     ...settings.wire,
     overload,
+    kept: services.kept(),
+    mayCommit: () => logBrake.off(),
     failed,
   });
   return { intake, unsLinks, overload };

@@ -16,6 +16,7 @@ import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Db } from '../../lib/sqlite.js';
 import { FullDisk } from '../full-disk.js';
 import { GonePages } from '../gone-pages-fuse.js';
+import { LogBrake } from '../log-brake.js';
 import { retryRule } from '../retries.js';
 import { SetPlaces } from '../housekeeping/set-places.js';
 import { mtimeOf } from '../../wire/mtime.js';
@@ -27,6 +28,7 @@ export interface OpenStore {
   db: Db;
   store: QueueStore;
   checkpoints: Checkpoints;
+  logBrake: LogBrake;
   marks: Marks;
   setPlaces: SetPlaces;
   fullDisk: FullDisk;
@@ -44,7 +46,7 @@ export interface OpenStore {
  * what was handed out
  */
 export function openStore(
-  services: Pick<Services, 'home' | 'settings' | 'clock' | 'log' | 'fail'>,
+  services: Pick<Services, 'home' | 'settings' | 'clock' | 'log' | 'fail' | 'kept'>,
 ): OpenStore {
   const { home, settings, clock, log } = services;
   const path = home.db;
@@ -73,12 +75,15 @@ export function openStore(
   const setPlaces = new SetPlaces({ db, log, fail: error => services.fail(error) });
   setPlaces.begin();
   const duty = new DutyCycle<number>(clock);
-  const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
+  const kept = services.kept();
+  const checkpoints = new Checkpoints(db, log, () => duty.isYielding, kept.isKept);
+  const logBrake = new LogBrake({ kept, checkpoints, clock });
   const fuse = { percent: settings.qm.fusePercent, urls: settings.qm.fuseUrls };
   const gonePages = new GonePages(fuse, clock, log);
   const store = new QueueStore(db, {
     committed() {
       checkpoints.committed();
+      logBrake.committed();
       marks.committed();
     },
     errorsKept: settings.qm.errorsKept,
@@ -104,6 +109,7 @@ export function openStore(
     db,
     store,
     checkpoints,
+    logBrake,
     marks,
     setPlaces,
     fullDisk,

@@ -50,5 +50,5 @@ export function registrationOf(
     words,
     clock,
   });
-  return new RsLinks({ services, endpoints, operations, looks, failed });
+  return new RsLinks({ services, endpoints, operations, looks, kept: services.kept(), failed });
 }

@@ -23,7 +23,7 @@ export interface Upkeep {
 
 export function upkeepOf(
   services: Services,
-  { db, store, marks, setPlaces, failed }: OpenStore,
+  { db, store, marks, setPlaces, logBrake, failed }: OpenStore,
   { dispatcher, deletions }: Dispatch,
 ): Upkeep {
   const { home, settings, clock, log } = services;
@@ -39,7 +39,8 @@ export function upkeepOf(
     clock,
     log,
     pageFiles: settings.qm.fsmPageFiles,
-    awayMs: settings.qm.fsmAwayMs,
+    // Those of a kept home stay in lcc.db, which is in the engine.
+    awayMs: services.kept().isKept ? Infinity : settings.qm.fsmAwayMs,
     maxBytes: settings.qm.fsmMaxBytes,
     isHere: machineid => deletions.reaches(machineid),
     returned: onCommit,
@@ -79,7 +80,7 @@ export function upkeepOf(
       onCommit,
     }),
   ];
-  const housekeeping = new Housekeeping(clock, chores, failed);
+  const housekeeping = new Housekeeping(clock, chores, failed, () => !logBrake.isOn);
   return {
     fsm,
     truthEffects,

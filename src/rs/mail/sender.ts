@@ -28,6 +28,8 @@ export interface MailSenderOptions {
   clock: Pick<Clock, 'nowMs'>;
   log: Log;
   handOver: (letter: Letter) => Promise<HandedOver>;
+  /** Resolves when all that waits may leave; left out: at once. */
+  leaves?: (() => Promise<void>) | undefined;
 }
 
 export class MailSender {
@@ -53,7 +55,7 @@ export class MailSender {
   /** Hands over the mails that this pass has not tried, one at a time. @returns whether some are left for the
    * next pass */
   async pass(isStopped: () => boolean): Promise<boolean> {
-    const { db, clock, handOver } = this.#options;
+    const { db, clock, handOver, leaves } = this.#options;
     this.#giveUp(
       db.mails.madeBefore(clock.nowMs() - KEPT_MS, GIVEN_UP_AT_A_TIME),
       'no server took it for a day',
@@ -64,6 +66,8 @@ export class MailSender {
       // If the end of this one cannot be written down, no other one is begun.
       this.#tried = Infinity;
       const { address, body, message, kind } = mail;
+      // safeguard: mail waiting for the engine
+      await leaves?.();
       const { isTaken, isLater, isServer, why } = await handOver({
         address,
         body,

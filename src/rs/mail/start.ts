@@ -21,6 +21,7 @@ export interface MailParts {
   options: MailOptions;
   /** Undefined: no mail is sent. */
   handOver: MailSenderOptions['handOver'] | undefined;
+  leaves?: MailSenderOptions['leaves'];
   /** Left out: 10 s. */
   retryMs?: number;
   clock: Clock;
@@ -45,13 +46,13 @@ export class RunningMail {
   #cancelRetry: (() => void) | undefined;
 
   constructor(parts: MailParts) {
-    const { db, options, handOver, clock, log } = parts;
+    const { db, options, handOver, leaves, clock, log } = parts;
     this.#parts = parts;
     const stir = () => this.stir();
     this.mailing = new Mailing({ db, options, nowMs: () => clock.nowMs(), stir });
     this.forgotten = new ForgottenPasswords({ ...parts, mailing: this.mailing, stir });
     this.#news = new News({ ...parts, mailing: this.mailing });
-    this.#sender = handOver && new MailSender({ db, clock, log, handOver });
+    this.#sender = handOver && new MailSender({ db, clock, log, handOver, leaves });
     this.stir();
   }
 

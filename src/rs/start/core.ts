@@ -5,6 +5,7 @@ import type { ShownProvider } from '../../db/providers/registered.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { Account } from '../account.js';
 import { feedsOf } from '../feeds/start.js';
+import type { RsGate } from '../gate.js';
 import { Health } from '../health.js';
 import { mailServerOf } from '../mail/options.js';
 import { handOver } from '../mail/server.js';
@@ -27,7 +28,7 @@ const PATIENCE_MS = 3000;
 export type RsCore = ReturnType<typeof coreOf>;
 
 /** Ends what a killed process has begun; nothing is sent or asked before the connection is there. */
-export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
+export function coreOf(services: Services, options: RsOptions, db: RsDatabase, gate: RsGate) {
   const { settings, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
   const nowMs = () => clock.nowMs();
@@ -38,6 +39,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
     clock,
     log,
     ...options.qm,
+    leaves: () => gate.leaves(),
     answered(operation, answer) {
       transitions.settle(operation, answer, options.firstPid);
       account.settled(operation, answer);
@@ -63,6 +65,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
   const mail = new RunningMail({
     db,
     options: options.mail,
+    leaves: () => gate.leaves(),
     handOver: server && (letter => handOver(letter, server)),
     clock,
     log,
@@ -106,6 +109,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase) {
   const health = new Health({ db, door, ask, clock });
   return {
     db,
+    gate,
     transitions,
     sender,
     ask,

@@ -88,7 +88,13 @@ export async function openDoors(
   const except = (address: string) =>
     ipaddr.isValid(address) && isIn(options.proxies, ipaddr.process(address));
   const bound = { ...WEB_PLACES, ofAddress: { key: 'web.max_connections_per_address', except } } as const;
-  const web = await serveWeb(services, applicants, listenerOf(app, log, refused.answered), limits, bound);
+  const web = await serveWeb(
+    services,
+    applicants,
+    listenerOf(app, log, refused.answered, core.gate),
+    limits,
+    bound,
+  );
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
 
   const inner = operatorDoor({
@@ -100,7 +106,7 @@ export async function openDoors(
     failed,
   });
   const refusedInside = new RefusedRequests({ ...noted, proxies: undefined, by: 'operator' });
-  const listener = listenerOf(inner.app, log, refusedInside.answered);
+  const listener = listenerOf(inner.app, log, refusedInside.answered, core.gate);
   const operatorWeb = await serveWeb(services, operators, listener, WEB_LIMITS, { ...WEB_PLACES });
   const looking = operators.length === 0 ? undefined : inner.start();
   for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });

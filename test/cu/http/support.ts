@@ -48,6 +48,7 @@ export async function feedsOf(
   cache: TestCache,
   overrides: Overrides = {},
   clock: Clock = systemClock,
+  shipped = () => Promise.resolve(),
 ): Promise<Feeds> {
   const config = loadConfig({
     env: { LCC_HOME: cache.home },
@@ -61,6 +62,7 @@ export async function feedsOf(
   const door = new ChangesDoor({
     options,
     cache: shared,
+    shipped,
     backoff: new LoginBackoff(clock),
     clock,
     log: silentLog,

@@ -182,3 +182,16 @@ test('killed anywhere, nothing that was committed is lost', async () => {
     after.close();
   }
 });
+
+test('a log of a kept home is left to its keeper, however long it is', () => {
+  checkpoints.close();
+  checkpoints = new Checkpoints(db, silentLog, () => false, true);
+  write(5 * CHECKPOINT_PAGES);
+  write(1);
+  assert.equal(state().checkpointed, 0);
+  assert.ok(state().log > 5 * CHECKPOINT_PAGES, 'it was not begun anew');
+  assert.equal(checkpoints.logPages, state().log);
+  assert.equal(checkpoints.isMoved, false);
+  db.pragma('wal_checkpoint(PASSIVE)');
+  assert.equal(checkpoints.isMoved, true);
+});

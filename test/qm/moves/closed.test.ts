@@ -1,6 +1,7 @@
 /** A provider that moves: nothing of it is fetched, taken or changed. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { OPEN_GATE } from '../../../src/daemon/kept.js';
 import { controlsOf } from '../../../src/qm/controls.js';
 import { silentLog } from '../../../src/lib/log.js';
 import { Simulation } from '../simulation.js';
@@ -124,7 +125,7 @@ describe('of a provider that moves', () => {
   it('nothing is done by an operator, who is told why', () => {
     bench.store.transaction(() => bench.store.moving.leave(1));
     const dispatcher = { reload() {} } as unknown as Parameters<typeof controlsOf>[1];
-    const { pause } = controlsOf(bench.store, dispatcher, silentLog, bench.clock);
+    const { pause } = controlsOf(bench.store, dispatcher, silentLog, bench.clock, OPEN_GATE);
     assert.throws(() => pause?.(['1']), /provider 1 moves to another home/);
     assert.equal(bench.value('SELECT paused FROM pidb'), 0);
   });

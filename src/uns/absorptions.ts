@@ -1,0 +1,66 @@
+/**
+ * Sets whose CPs wait in a kept home until the Queue Manager has answered for them; what it answers is in the
+ * engine. Until then the spool carries a set, and no further: one that is given up is taken out of it, unless
+ * it is being sent.
+ *
+ *     spooled ──absorbed──▶ accepted
+ *        │ ╰──refused, damaged──▶ told so
+ *        ╰──uns.absorb_wait_ms──▶ 102
+ */
+import { limitText } from '../config/settings/index.js';
+import type { Clock } from '../lib/clock.js';
+import type { SpoolEntry } from '../lib/spool-frames.js';
+import { step } from '../lib/steps.js';
+import { Refusal } from '../wire/refusal.js';
+
+interface Waiting {
+  absorbed: () => void;
+  refused: (why: Refusal) => void;
+}
+
+export class Absorptions {
+  readonly #clock: Clock;
+  readonly #limitMs: number;
+  readonly #giveUp: (id: string) => Promise<void>;
+  readonly #waiting = new Map<string, Waiting>();
+
+  /** @param giveUp takes an entry out of the spool, unless it is being sent */
+  constructor(clock: Clock, limitMs: number, giveUp: (id: string) => Promise<void>) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+    this.#giveUp = giveUp;
+  }
+
+  /** Resolves when the set may be called accepted. @throws Refusal */
+  async of({ id }: SpoolEntry): Promise<void> {
+    let cancel = () => {};
+    try {
+      await new Promise<void>((absorbed, refused) => {
+        this.#waiting.set(id, { absorbed, refused });
+        cancel = this.#clock.after(this.#limitMs, () => {
+          const limit = limitText('uns.absorb_wait_ms', this.#limitMs);
+          refused(
+            new Refusal(102, `the Queue Manager has not absorbed the set within ${limit}, try again later`),
+          );
+        });
+      });
+      step('uns.absorbed.told');
+    } catch (error) {
+      await this.#giveUp(id);
+      throw error;
+    } finally {
+      cancel();
+      this.#waiting.delete(id);
+    }
+  }
+
+  /** The Queue Manager has absorbed it. */
+  absorbed(id: string): void {
+    this.#waiting.get(id)?.absorbed();
+  }
+
+  /** The Queue Manager never will. */
+  refused(id: string, why: Refusal): void {
+    this.#waiting.get(id)?.refused(why);
+  }
+}
