@@ -25,8 +25,8 @@ export async function startCu(services: Services, machines: readonly Endpoint[] 
       ? []
       : endpointsToListen('cu.listen', settings.cu.listen, CU_PORT);
   const options = cuOptions(services, openFilesLimit());
-  const peers = peersOf(settings, services.clock);
-  const server = new CuServer({ ...services, kept: services.kept(), options, machines: peers });
+  const others = peersOf(settings, services.clock);
+  const server = new CuServer({ ...services, kept: services.kept(), options, machines: others });
   if (options.anonymous && [...endpoints, ...overHttp].some(({ kind }) => kind !== 'unix'))
     log.warn('anonymous reading: every client that can connect may read everything (cu.anonymous)');
   const readers = await listenAll(services, endpoints, each => server.accept(each));
