@@ -52,8 +52,9 @@ describe('an LCC of three machines', { skip: noGalera }, () => {
       const release = n % 2 === 0 ? cluster.site.hold() : () => undefined;
       const beganMs = performance.now();
       await owner.kill();
-      const seconds = await cluster.secondsSince(beganMs);
+      await cluster.callers.after(beganMs);
       release();
+      const seconds = await cluster.secondsSince(beganMs);
       accepted.push(seconds.accepted);
       fetched.push(seconds.fetched);
       assert.notEqual(await cluster.owner(), owner);
