@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const STAGES = 'cp sources crawl uns qm bm bot cu rs clear spider keep fsck run'.split(' ');
+const STAGES = 'cp sources crawl fe uns qm bm bot cu rs clear spider keep fsck run'.split(' ');
 const BELOW_STAGES = ['fetch', 'web', 'text', 'robots', 'db', 'wire', 'daemon', 'config', 'lib'];
 
 /** Room → rooms it may import. One that is missing here has not been given a floor yet, and a test says so. */

@@ -32,6 +32,11 @@ export const command: CommandSpec = {
       help: 'where lccd-rs delivers what is pushed; a Unix socket; may be repeated',
       repeat: true,
     },
+    {
+      flags: '--listen-fe <ENDPOINT>',
+      help: 'where lccd-fe passes CPs on, machines of this LCC; may be repeated',
+      repeat: true,
+    },
     { flags: '--id <NAME>', sets: 'uns.id', help: 'name of this UNS and its spool (default: uns.id)' },
     CONFIG_OPTION,
   ],
@@ -44,6 +49,7 @@ export const command: CommandSpec = {
       front: doorsOf('listenDoor'),
       spider: doorsOf('listenSpider'),
       push: doorsOf('listenPush'),
+      cps: doorsOf('listenFe'),
     };
     for (const [option, endpoints] of [
       ['--listen-spider', doors.spider],

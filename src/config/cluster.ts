@@ -9,6 +9,8 @@ import type { Settings } from './settings/index.js';
 
 /** Listeners for machines, by their distance from the first port. */
 const PORTS = { managers: 0, content: 1, lccq: 2, 'front ends': 3, registration: 4 } as const;
+/** From those of one home to those of the next, where several lie side by side. */
+const PORTS_APART = 10;
 export type MachineDoor = keyof typeof PORTS;
 
 export interface Machine {
@@ -24,14 +26,19 @@ export function ownName({ machine }: Settings['cluster']): string {
   return machine === '' ? hostname() : machine;
 }
 
+/** A machine by its name, as home `shard` listens there. */
+export function machineNamed(
+  name: string,
+  { port, shard }: Pick<Settings['cluster'], 'port' | 'shard'>,
+): Machine {
+  const at = parseEndpoint(name, port + PORTS_APART * shard);
+  if (at.kind === 'unix') throw new LccError('config', `cluster.machines: ${name}: write host or host:port`);
+  return { name, host: at.host, port: at.port };
+}
+
 /** All machines, in the order of the setting; none where there is one machine. */
-export function machinesOf({ machines, port }: Settings['cluster']): Machine[] {
-  return machines.map(name => {
-    const at = parseEndpoint(name, port);
-    if (at.kind === 'unix')
-      throw new LccError('config', `cluster.machines: ${name}: write host or host:port`);
-    return { name, host: at.host, port: at.port };
-  });
+export function machinesOf({ machines, ...home }: Settings['cluster']): Machine[] {
+  return machines.map(name => machineNamed(name, home));
 }
 
 /** The other machines. @throws LccError `config` where this one is not among them */

@@ -15,12 +15,34 @@ export interface Trust {
 /**
  * @param trust for `tls:`
  * @param onReady called when it can be spoken on: with TLS after the handshake
+ * @param over the connection below TLS, where it is there already
  */
-export function dial(endpoint: Endpoint, trust: Trust, onReady: () => void): Socket {
+export function dial(endpoint: Endpoint, trust: Trust, onReady: () => void, over?: Socket): Socket {
   if (endpoint.kind === 'unix') return connect({ path: endpoint.path }, onReady);
   const { kind, host, port } = endpoint;
   if (kind === 'tcp') return connect({ host, port, noDelay: true }, onReady);
   // A name only: a server is not told which address it was reached at (RFC 6066), and Node warns of it.
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  return connectTls({ host, port, ...servername, ...trust }, onReady);
+  return connectTls({ host, port, ...servername, ...trust, ...(over && { socket: over }) }, onReady);
+}
+
+/**
+ * The same, of a connection that can also be broken off, so that the other side knows that it was not the
+ * end: Node resets none with TLS, but what is below it.
+ */
+export function dialToBreak(
+  endpoint: Endpoint,
+  trust: Trust,
+  onReady: () => void,
+): { socket: Socket; breakOff: () => void } {
+  if (endpoint.kind === 'unix') {
+    const socket = dial(endpoint, trust, onReady);
+    return { socket, breakOff: () => void socket.destroy() };
+  }
+  const below = endpoint.kind === 'tls' ? dial({ ...endpoint, kind: 'tcp' }, {}, () => undefined) : undefined;
+  const socket = dial(endpoint, trust, onReady, below);
+  below?.on('error', error => void socket.destroy(error));
+  const bottom = below ?? socket;
+  // A reset would wait for a connection.
+  return { socket, breakOff: () => void (bottom.connecting ? bottom.destroy() : bottom.resetAndDestroy()) };
 }

@@ -1,7 +1,8 @@
 /** The Update Notification Server put together: listeners for CPs, connections to the Queue Manager. */
 import { epochOf } from '../daemon/kept.js';
 import { listenAll } from '../daemon/listen-all.js';
-import type { Bound, Running, Services } from '../daemon/types.js';
+import { whenProxied } from '../daemon/proxied.js';
+import type { Bound, Entrance, Running, Services } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { initRejected, setRejected } from '../wire/cp-uns/server.js';
@@ -33,13 +34,16 @@ const DOOR_PLACES: Bound = {
   say: ({ message }) => initRejected(102, message),
 };
 
+/** Front ends say whose a connection is that they pass on, which counts as if the CP had made it. */
+const FRONT_ENDS: Entrance = { machines: true, say: ({ message }) => initRejected(102, message) };
+
 /** @param doors where daemons in front connect, and where what delivers urls that their owners did not
- * announce does: Unix sockets; at `push` pushes alone @param qm where the Queue Manager listens; undefined:
+ * announce does: Unix sockets; at `push` pushes alone, at `cps` front ends with CPs @param qm where the Queue Manager listens; undefined:
  * sets stay in the spool */
 export async function startUns(
   services: Services,
   qm: Endpoint | undefined,
-  doors: { front: readonly Endpoint[]; spider: readonly Endpoint[]; push?: readonly Endpoint[] },
+  doors: Partial<Record<'front' | 'spider' | 'push' | 'cps', readonly Endpoint[]>>,
 ): Promise<Running> {
   const { clock, log } = services;
   const { uns: set } = services.settings;
@@ -51,9 +55,13 @@ export async function startUns(
   const uns = new UnsServer({ options, epoch, clock, log, fail: error => services.fail(error) });
   const endpoints = set.listen.map(text => parseEndpoint(text));
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
+  const proxied = { clock, limitMs: set.loginTimeoutMs };
   const doorListeners = await Promise.all([
-    ...doors.front.map(to => services.listen(to, each => uns.acceptDoor(each), DOOR_PLACES)),
-    ...doors.spider.map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
+    ...(doors.cps ?? []).map(to =>
+      services.listen(to, each => whenProxied(each, proxied, cp => uns.accept(cp)), FRONT_ENDS),
+    ),
+    ...(doors.front ?? []).map(to => services.listen(to, each => uns.acceptDoor(each), DOOR_PLACES)),
+    ...(doors.spider ?? []).map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
     ...(doors.push ?? []).map(to => services.listen(to, each => uns.acceptPusher(each), PUSH_PLACES)),
   ]);
   const peers = (qm === undefined ? [] : Array<Endpoint>(set.qmConnections).fill(qm)).map(to =>

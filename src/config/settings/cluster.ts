@@ -19,7 +19,7 @@ export const CLUSTER = {
   'cluster.port': count(
     9020,
     1,
-    65_531,
-    'first of five ports for machines: Bot Managers, content, lccq, front ends, registration',
+    56_541,
+    'first of five ports for machines: Bot Managers, content, lccq, front ends, registration; of shard N 10 × N higher',
   ),
 } as const satisfies Section<'cluster'>;

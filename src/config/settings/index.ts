@@ -15,6 +15,7 @@ import { CLUSTER } from './cluster.js';
 import { CONVERT } from './convert.js';
 import { CP } from './cp.js';
 import { CU } from './cu.js';
+import { FE } from './fe.js';
 import { LCCD } from './lccd.js';
 import { LINKS } from './links.js';
 import { LISTS } from './lists.js';
@@ -40,6 +41,7 @@ export const SETTINGS = {
   ...WEB,
   ...STORE,
   ...CLUSTER,
+  ...FE,
   ...UNS,
   ...QM,
   ...CU,

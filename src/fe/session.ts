@@ -1,0 +1,262 @@
+/**
+ * A CP's conversation through a front end.
+ *
+ *     connected ──provider's id──▶ held ──owner's UNS reached──▶ passed ──both have ended──▶ over
+ *         ╰── late: 106 ──▶          ╰── fe.wait_ms: 102 ──▶        ╰── UNS lost: 102, or no word ──▶
+ *
+ * A UNS that is lost may have accepted a set whose end was passed on. Then no word is said, for the CP is to
+ * take it as it takes the loss of a UNS: it does not know.
+ */
+import type { Socket } from 'node:net';
+import { limitIn, type Settings } from '../config/settings/index.js';
+import { proxyLine } from '../daemon/proxied.js';
+import type { Connection, Place } from '../daemon/types.js';
+import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { dialToBreak, type Trust } from '../lib/dial.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { LccError } from '../lib/errors.js';
+import { STRANGER_REST_BYTES, type FairShare, type PeerReading } from '../lib/fair-share.js';
+import type { Log } from '../lib/log.js';
+import type { XmlLimits } from '../lib/xml/types.js';
+import { Refusal } from '../wire/refusal.js';
+import { Answer } from './answer.js';
+import type { Routes } from './routes.js';
+import { CpWords } from './words.js';
+
+export interface FrontEnd {
+  limits: Settings['fe'];
+  xml: XmlLimits & { maxHelloBytes: number };
+  routes: Routes;
+  /** Certificates of connections to UNSes; files are read each time. */
+  trust: () => Trust;
+  share: FairShare;
+  clock: Clock;
+  log: Log;
+  counted(what: 'passed' | 'refused' | 'lost'): void;
+  /** One more is held, or one less. */
+  held(by: 1 | -1): void;
+}
+
+/** How often it is looked again where a CP belongs that is held. */
+const LOOK_MS = 250;
+/** Time for a UNS to be reached; then it is looked again. */
+const CONNECT_MS = 3000;
+/** Time a CP has to read the last word. */
+const LINGER_MS = 5000;
+
+/** The connection to a UNS. */
+interface Passage {
+  talk: Conversation;
+  socket: Socket;
+  breakOff: () => void;
+}
+
+export class CpPassage {
+  readonly #front: FrontEnd;
+  readonly #connection: Connection;
+  readonly #place: Place;
+  readonly #talk: Conversation;
+  readonly #reading: PeerReading;
+  readonly #words: CpWords;
+  readonly #answer = new Answer();
+  /** What it said before its UNS was reached. */
+  #hello: Buffer[] = [];
+  #uns: Passage | undefined;
+  /** The CP has ended its side, and its UNS has been told. */
+  #hasEnded = false;
+
+  constructor(front: FrontEnd, connection: Connection, place: Place) {
+    this.#front = front;
+    this.#connection = connection;
+    this.#place = place;
+    this.#talk = new Conversation(connection.socket, connection.peer, front.clock);
+    this.#reading = front.share.join();
+    this.#words = new CpWords(front.xml);
+  }
+
+  /** Ends it with a refusal, unless its UNS may be about to say that a set is accepted. */
+  refuse(why: Refusal): void {
+    if (this.#words.mayHaveEnded && this.#uns !== undefined) return;
+    this.#talk.interrupt(why);
+    this.#uns?.talk.interrupt(why);
+  }
+
+  /** Ends one that has not logged in; what can be said of why without waiting is said. */
+  cut({ code, message }: Refusal): void {
+    this.#talk.say(this.#answer.lastWord(code, message) ?? '');
+    this.#talk.destroy();
+  }
+
+  /** Holds the conversation; never rejects but for a bug. */
+  async run(): Promise<void> {
+    const { log, counted } = this.#front;
+    const { peer } = this.#connection;
+    try {
+      await this.#hear();
+      const uns = await this.#reach();
+      counted('passed');
+      await this.#pass(uns);
+    } catch (error) {
+      if (error instanceof Refusal) {
+        counted('refused');
+        const { code, message } = error;
+        log.info('CP refused', { peer, claimed_id: this.#words.id, code, reason: message });
+        await this.#lastWord(error);
+      } else if (!(error instanceof LccError)) throw error;
+    } finally {
+      this.#talk.destroy();
+      this.#uns?.breakOff();
+    }
+  }
+
+  /** As far as the provider's id. @throws Refusal 106; LccError when the CP is gone */
+  async #hear(): Promise<void> {
+    const { limits } = this.#front;
+    const late = `no complete init in time: the limit is ${limitIn({ fe: limits }, 'fe.login_timeout_ms')}`;
+    this.#talk.limit(limits.loginTimeoutMs, () => new Refusal(106, late));
+    while (this.#words.id === undefined) {
+      const slice = await this.#talk.next(this.#reading);
+      if (slice === undefined) {
+        this.#words.end();
+        break;
+      }
+      await this.#reading.turn(slice.length);
+      this.#hello.push(slice);
+      this.#words.hear(slice);
+    }
+    this.#talk.unlimited();
+  }
+
+  /** The UNS that has the provider, once there is one, told all that the CP has said. @throws Refusal 102 */
+  async #reach(): Promise<Passage> {
+    const { routes, limits, clock, held } = this.#front;
+    const untilMs = clock.monotonicMs() + limits.waitMs;
+    held(1);
+    try {
+      for (;;) {
+        const to = await routes.find(this.#words.id ?? '');
+        const uns = to && (await this.#connect(to, untilMs - clock.monotonicMs()));
+        if (uns !== undefined) return uns;
+        const leftMs = untilMs - clock.monotonicMs();
+        if (leftMs <= 0) throw new Refusal(102);
+        await this.#talk.rest(Math.min(LOOK_MS, leftMs));
+      }
+    } finally {
+      held(-1);
+    }
+  }
+
+  /** @returns undefined where nobody answers in time */
+  async #connect(to: Endpoint, limitMs: number): Promise<Passage | undefined> {
+    const { clock, trust, routes, limits } = this.#front;
+    const name = formatEndpoint(to);
+    const lost = (why: string) => new LccError('peer.unavailable', `the UNS at ${name} ${why}`);
+    let isReady = false;
+    const { socket, breakOff } = dialToBreak(to, trust(), () => {
+      isReady = true;
+      talk.stir();
+    });
+    const talk = new Conversation(socket, name, clock);
+    socket.once(
+      'close',
+      routes.watch(to, () => talk.interrupt(lost('is no longer that of the owner'))),
+    );
+    this.#connection.socket.once('close', isBroken => void (isBroken && breakOff()));
+    try {
+      const patienceMs = Math.max(1, Math.min(CONNECT_MS, limitMs));
+      await talk.until(
+        () => isReady,
+        patienceMs,
+        () => lost('does not answer'),
+      );
+      socket.setTimeout(limits.idleTimeoutMs, () => talk.interrupt(lost('is silent')));
+      this.#uns = { talk, socket, breakOff };
+      await talk.write(Buffer.concat([Buffer.from(proxyLine(this.#connection)), ...this.#hello]));
+      this.#hello = [];
+      return this.#uns;
+    } catch (error) {
+      breakOff();
+      this.#uns = undefined;
+      if (!(error instanceof LccError)) throw error;
+      this.#front.log.debug('UNS not reached', { to: name, cause: error.message });
+      return undefined;
+    }
+  }
+
+  /** Passes on what both say until both have ended. @throws Refusal 102 when the UNS is lost before */
+  async #pass(uns: Passage): Promise<void> {
+    const saying = this.#say(uns);
+    const lost = await this.#passAnswers(uns);
+    if (lost === undefined) {
+      this.#connection.socket.end();
+      // It is gone when it has seen the end of the CP, or has waited for that long enough.
+      await uns.talk.until(() => false).catch(() => undefined);
+      return;
+    }
+    this.#talk.interrupt(lost);
+    await saying;
+    throw lost;
+  }
+
+  /** What the CP says, to its UNS. */
+  async #say({ talk, socket }: Passage): Promise<void> {
+    try {
+      for (let chunk; (chunk = await this.#talk.next(this.#reading)) !== undefined;) {
+        await this.#reading.turn(chunk.length);
+        this.#words.hear(chunk);
+        await talk.write(chunk);
+      }
+      socket.end();
+      this.#hasEnded = true;
+    } catch (error) {
+      if (!(error instanceof LccError || error instanceof Refusal)) throw error;
+    }
+  }
+
+  /** What its UNS answers, to the CP. @returns the reason where the UNS is lost @throws LccError when the CP is gone */
+  async #passAnswers({ talk }: Passage): Promise<Refusal | undefined> {
+    for (;;) {
+      let chunk: Buffer | undefined;
+      try {
+        chunk = await talk.next();
+      } catch (error) {
+        if (error instanceof Refusal) return error;
+        if (!(error instanceof LccError)) throw error;
+        return this.#lost(error.message);
+      }
+      if (chunk === undefined) return this.#isComplete ? undefined : this.#lost('it has ended');
+      await this.#talk.write(this.#answer.pass(chunk));
+      if (!this.#answer.isAdmitted || this.#reading.isKnown) continue;
+      this.#reading.known();
+      this.#place.known();
+    }
+  }
+
+  /** True if a UNS may end here: it has said all, or the CP has left without a set, or without a word. */
+  get #isComplete(): boolean {
+    if (this.#answer.isOver) return true;
+    const isOnlyLooking = this.#answer.isAdmitted || this.#talk.heardBytes === 0;
+    return this.#hasEnded && isOnlyLooking && !this.#answer.isInWord;
+  }
+
+  #lost(cause: string): Refusal {
+    const { log, counted } = this.#front;
+    counted('lost');
+    log.info('UNS lost', { peer: this.#connection.peer, claimed_id: this.#words.id, cause });
+    return new Refusal(102);
+  }
+
+  /** Says why it ends, unless a set may have been accepted. */
+  async #lastWord({ code, message }: Refusal): Promise<void> {
+    const word = this.#words.mayHaveEnded && this.#uns ? undefined : this.#answer.lastWord(code, message);
+    if (word === undefined) return;
+    this.#talk.calm();
+    this.#talk.say(word);
+    // Who has not even said who it is sends nothing that must not be cut off.
+    const { maxHelloBytes } = this.#front.xml;
+    const isNoise = this.#words.id === undefined || this.#words.id === '';
+    const maxBytes = isNoise ? maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes : Infinity;
+    await this.#talk.part(LINGER_MS, { reading: this.#reading, maxBytes });
+  }
+}
