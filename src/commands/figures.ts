@@ -1,6 +1,7 @@
 /** The figures of every kind of daemon, as lccstat needs them: reasons are given in this order of kinds. */
 import { BM_FIGURES } from '../bm/figures.js';
 import { BOT_FIGURES } from '../bot/figures.js';
+import { FE_FIGURES } from '../fe/figures.js';
 import { HARD_FIGURES, SOFT_FIGURES } from '../clear/figures.js';
 import { CU_FIGURES } from '../cu/server/figures.js';
 import { KEEP_FIGURES } from '../keep/figures.js';
@@ -21,6 +22,7 @@ export const FIGURES: FiguresByKind = {
   lccbot: BOT_FIGURES,
   'lccd-uns': UNS_FIGURES,
   'lccd-cu': CU_FIGURES,
+  'lccd-fe': FE_FIGURES,
   'lccd-rs': RS_FIGURES,
   'lccd-hard': HARD_FIGURES,
   'lccd-soft': SOFT_FIGURES,

@@ -80,12 +80,13 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-uns',
     phase: 'intake',
-    children: ({ settings: { uns, rs } }, socket) => [
+    children: ({ settings }, socket) => [
       [
-        ...uns.listen.map(endpoint => `--listen=${endpoint}`),
+        ...settings.uns.listen.map(endpoint => `--listen=${endpoint}`),
         `--qm=${socket('qm-uns.sock')}`,
         `--listen-spider=${socket('spider.sock')}`,
-        ...(rs.listen.length === 0
+        ...(settings.store.url === '' ? [] : doors('listen-fe', settings, 'front ends')),
+        ...(settings.rs.listen.length === 0
           ? []
           : [`--listen-door=${socket('uns-door.sock')}`, `--listen-push=${socket('uns-push.sock')}`]),
       ],
@@ -139,7 +140,7 @@ export const KINDS: readonly DaemonKind[] = [
 
 /** Daemons that lccd does not start: they may be anywhere, and a URL server ends when there is nothing left
  * to do. */
-export const ALONE: readonly string[] = ['lccspider', 'lccstored', 'lccurld'];
+export const ALONE: readonly string[] = ['lccd-fe', 'lccspider', 'lccstored', 'lccurld'];
 
 const namesOf = (phases: readonly string[]) =>
   phases.flatMap(phase => KINDS.filter(kind => kind.phase === phase).map(({ name }) => name));

@@ -157,7 +157,7 @@ describe('a conversation through a front end', () => {
   it('tells its UNS when the CP breaks off, so that errors it may not have read are shown again', async () => {
     const receiver = await newReceiver(behind.home);
     behind.home.sql(
-      `INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'x', ' curl="e" mimetype="text/html"')`,
+      `UPDATE pidb SET nurlerrs = 1 WHERE pid = 7; INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'x', ' curl="e" mimetype="text/html"')`,
     );
     const login = init(7, behind.passwords.get(7) ?? '');
     const cp = new Cp(front.port).send(login);

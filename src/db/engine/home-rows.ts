@@ -75,9 +75,13 @@ export class HomeRows {
     stop: AbortSignal,
   ): Promise<void> {
     await this.#lane.run(async session => {
-      const homes = await session.allSynced<{ shard: number; lcc: string; epoch: number; owner: string }>(
-        'SELECT shard, lcc, epoch, owner FROM home',
-      );
+      const homes = await session.allSynced<{
+        shard: number;
+        lcc: string;
+        epoch: number;
+        owner: string;
+        open: number;
+      }>('SELECT shard, lcc, epoch, owner, open FROM home');
       const there = homes.find(({ shard }) => shard === this.#shard);
       if (there !== undefined && !isAgain)
         throw new LccError(
@@ -89,7 +93,9 @@ export class HomeRows {
       const n = last === 0 ? 0 : last + AHEAD;
       const next = Math.max(seen.epoch, there?.epoch ?? 0) + 1;
       const lcc = homes[0]?.lcc ?? randomUUID();
-      await session.change('REPLACE INTO home VALUES (?, ?, ?, ?, 1)', this.#shard, lcc, next, machine);
+      // One that is added to others takes no new providers until lccmap add-shard.
+      const open = there?.open ?? (homes.length === 0 ? 1 : 0);
+      await session.change('REPLACE INTO home VALUES (?, ?, ?, ?, ?)', this.#shard, lcc, next, machine, open);
       await session.change('REPLACE INTO pulse VALUES (?, ?, 1)', this.#shard, next);
       for (const name of Object.keys(KEPT))
         await session.change("REPLACE INTO file VALUES (?, ?, ?, ?, 0, '', 0)", this.#shard, name, next, n);

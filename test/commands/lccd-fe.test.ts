@@ -1,0 +1,144 @@
+/** lccd-fe between CPs and two homes, which it finds in a real engine. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { makeTables } from '../../src/db/engine/home-rows.js';
+import { Engine as OurEngine } from '../../src/db/engine/engine.js';
+import { engineAccount } from '../../src/db/engine/nodes.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { Authority } from '../fetch/authority.js';
+import { runCommand } from '../support/command.js';
+import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { Engine, noEngine } from '../support/engine.js';
+import { freePort } from '../support/free-port.js';
+import { accepted, codeOf, Cp, init, newHome, set, type Home } from '../support/uns.js';
+import { until } from '../support/until.js';
+
+let engine: Engine;
+let authority: Authority;
+let net = '';
+let feHome: string;
+let fe: Daemon;
+const homes: { home: Home; password: string; owner: string; port: number; uns: Daemon }[] = [];
+
+/** Provider 7 + N, in home N. */
+async function startHome(shard: number): Promise<void> {
+  const home = newHome();
+  const port = await freePort();
+  home.configure(`${net}[cluster]\nshard = ${shard}\n`);
+  const password = home.addProvider(7 + shard);
+  const uns = await home.start({}, [`--listen-fe=tls:127.0.0.1:${port}`]);
+  homes.push({ home, password, port, uns, owner: `localhost:${port - 3}` });
+  await own(shard, `localhost:${port - 3}`);
+  await engine.node.query(`insert into lcc.pmdb values (${7 + shard}, ${shard}, 'served')`);
+}
+
+const own = (shard: number, owner: string) =>
+  engine.node.query(
+    `replace into lcc.home select ${shard}, 'u', coalesce(max(epoch), 0) + 1, '${owner}', 1 from lcc.home`,
+  );
+
+const status = () => statusOf(feHome, 'lccd-fe');
+const cp = (document: string, port = fe.port) => new Cp(port).send(document).reply;
+const wholeSet = (n: number) => init(7 + n, homes[n]?.password ?? '') + set('partial', 'a.html');
+
+describe('lccd-fe', { skip: noEngine }, () => {
+  before(async () => {
+    engine = await Engine.start();
+    const account = {
+      url: engine.url().replace('//lcc@', '//lcc_admin@'),
+      passwordFile: engine.passwordFile('lcc_admin'),
+    };
+    const ours = new OurEngine(engineAccount({ ...account, tlsCa: '', plain: false }), {
+      clock: systemClock,
+      log: silentLog,
+    });
+    await makeTables(ours, new AbortController().signal);
+    ours.close();
+    authority = new Authority();
+    const { certFile, keyFile } = authority.issue();
+    net = `[net]\npeer_ca = "${authority.caFile}"\npeer_cert = "${certFile}"\npeer_key = "${keyFile}"\n`;
+    for (const shard of [0, 1]) await startHome(shard);
+    feHome = mkdtempSync(join(tmpdir(), 'lcc-fe-'));
+    const store = `[store]\nurl = "${engine.url()}"\npassword_file = "${engine.passwordFile()}"\n`;
+    writeFileSync(join(feHome, 'lcc.toml'), `${net}${store}[fe]\nwait_ms = 1500\n`);
+    fe = startDaemon('lccd-fe', feHome, ['--listen=127.0.0.1:0', '-v'], { LCC_CONFIG: '' });
+    await fe.ready;
+    await until('it knows both homes', async () => (await status())['homes'] === 2);
+  });
+  after(async () => {
+    await fe?.stop();
+    await engine?.remove();
+    if (feHome) rmSync(feHome, { recursive: true, force: true });
+  });
+
+  it('passes each provider on to the home that has it, over connections of machines of the LCC', async () => {
+    for (const n of [0, 1]) assert.equal(accepted(await cp(wholeSet(n))), 1);
+    await until('sets are in the spools', () => homes.every(({ home }) => home.spooled().length === 1));
+    assert.equal((await status())['passed'], 2);
+  });
+
+  it('has a provider that no home has refused as its home refuses one', async () => {
+    const here = await cp(init(99, 'wrong'));
+    assert.equal(codeOf(here), 101);
+    assert.equal(here, await cp(init(99, 'wrong'), homes[0]?.uns.port));
+  });
+
+  it('is no machine that a home believes, without a certificate of the authority', async () => {
+    const port = homes[0]?.port ?? 0;
+    const plain = new Cp(port).send('PROXY TCP4 192.0.2.7 192.0.2.1 5 9000\r\n').send(wholeSet(0));
+    assert.equal(await plain.reply, '');
+  });
+
+  it('holds CPs of a home without owner, then says 102; and goes on with its next one', async () => {
+    await own(1, '');
+    await until('it has heard', async () => (await status())['homes_free'] === 1);
+    assert.match(runCommand(feHome, 'lccstat', []).stdout, /no machine has 1 home/);
+    assert.equal(codeOf(await cp(wholeSet(1))), 102);
+    const held = cp(wholeSet(1));
+    await until('it is held', async () => (await status())['held'] === 1);
+    await own(1, homes[1]?.owner ?? '');
+    assert.equal(accepted(await held), 1);
+  });
+
+  it('holds those of a provider that moves, and passes them on where it has come to', async () => {
+    await engine.node.query("update lcc.pmdb set state = 'moving' where pid = 7");
+    const held = cp(wholeSet(0));
+    await until('it is held', async () => (await status())['held'] === 1);
+    await engine.node.query("update lcc.pmdb set state = 'served' where pid = 7");
+    assert.equal(accepted(await held), 1);
+  });
+
+  it('goes on by what it knows while the engine is away', async () => {
+    await engine.node.stop();
+    try {
+      assert.equal(accepted(await cp(wholeSet(0))), 1);
+      // Nobody can say whether another home has it.
+      assert.equal(codeOf(await cp(init(99, 'wrong'))), 102);
+    } finally {
+      await engine.node.start();
+    }
+    await until('it has heard again', async () => Number((await status())['map_age_seconds']) < 1);
+    assert.equal(codeOf(await cp(init(99, 'wrong'))), 101);
+  });
+
+  it('ends with a word to those whose set is not whole, and leaves none without', async () => {
+    const open = new Cp(fe.port).send(init(7, homes[0]?.password ?? ''));
+    await open.hears('</lococa:init_accepted>');
+    assert.equal(await fe.stop(), 0);
+    assert.equal(codeOf(await open.reply), 102);
+  });
+});
+
+describe('lccd-fe without an engine', () => {
+  it('says what it lacks', () => {
+    const home = mkdtempSync(join(tmpdir(), 'lcc-fe-'));
+    const { status: code, stderr } = runCommand(home, 'lccd-fe', ['--listen=127.0.0.1:0']);
+    rmSync(home, { recursive: true });
+    assert.equal(code, 78);
+    assert.match(stderr, /store\.url is not set/);
+  });
+});
