@@ -39,6 +39,7 @@ import { failuresNow, retriesNow, waitingNow } from '../run/look/providers-now.j
 import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';
 import { CONFIG_OPTION, configOf, flagOf, numberOf } from './options.js';
+import { freeMapped, withFreeNumbers, withNumbers } from './provider-map.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import { sitesOf } from './pidb-sites.js';
 import { remove } from './pidb-remove.js';
@@ -124,6 +125,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const config = configOf(context);
   if (!chosen.write) await act(chosen, context, config);
   else await keptWork(config, context.clock, 'lcc', () => act(chosen, context, config));
+  if (words === 'rm') await freeMapped(config, context.clock, pidOf(context));
   return EXIT.ok;
 }
 
@@ -143,10 +145,10 @@ async function act({ write, action }: Act, context: CommandContext, config: Conf
   }
 }
 
-function add(db: Db, context: CommandContext, slots: Slots, config: Config): void {
+async function add(db: Db, context: CommandContext, slots: Slots, config: Config): Promise<void> {
   const firstPid = config.get('rs.first_pid');
   const { sites } = context.options;
-  if (typeof sites === 'string') return addList(db, context, slots, { sites, endPid: firstPid });
+  if (typeof sites === 'string') return addList(db, context, { slots, config, sites, endPid: firstPid });
   const pid = pidOf(context);
   if (pid >= firstPid) throw tooHigh('pid', pid, firstPid);
   if (context.options['pidFrom'] !== undefined)
@@ -156,7 +158,8 @@ function add(db: Db, context: CommandContext, slots: Slots, config: Config): voi
   const login = loginOf(context);
   // Nobody announces anything of a site that is crawled, until its owner does.
   const password = terms.spider === true ? undefined : generatePassword();
-  addProvider(db, pid, password === undefined ? NO_PASSWORD : hashPassword(password), terms, roots);
+  const hashed = password === undefined ? NO_PASSWORD : hashPassword(password);
+  await withNumbers(config, context.clock, [pid], () => addProvider(db, pid, hashed, terms, roots));
   if (typeof login === 'string') changeLogin(db, pid, login);
   warn(context, terms, slots, config);
   sayCrawlers(db, context, pid, roots);
@@ -177,12 +180,11 @@ function tooHigh(option: string, pid: number, firstPid: number): LccError {
 }
 
 /** @throws LccError `input.missing`, `usage` */
-function addList(
+async function addList(
   db: Db,
   context: CommandContext,
-  slots: Slots,
-  { sites, endPid }: { sites: string; endPid: number },
-): void {
+  { slots, config, sites, endPid }: { slots: Slots; config: Config; sites: string; endPid: number },
+): Promise<void> {
   for (const option of ['pid', 'root', 'loginfile']) {
     const given = context.options[option];
     if (given !== undefined && !(Array.isArray(given) && given.length === 0))
@@ -197,9 +199,11 @@ function addList(
     isInput ? readFileSync(0, 'utf8') : readList(sites),
     terms,
   );
-  const lines = addSites(db, list, { firstPid, endPid }).map(
-    ({ pid, root, isNew }) => `${pid}\t${root}\t${isNew ? 'new' : 'there'}\n`,
+  const range = { firstPid, endPid, most: list.length };
+  const added = await withFreeNumbers(config, context.clock, range, mayTake =>
+    addSites(db, list, { ...range, mayTake }),
   );
+  const lines = added.map(({ pid, root, isNew }) => `${pid}\t${root}\t${isNew ? 'new' : 'there'}\n`);
   context.print(lines.join(''));
 }
 

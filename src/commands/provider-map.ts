@@ -3,9 +3,11 @@ import type { Config } from '../config/load.js';
 import { Engine } from '../db/engine/engine.js';
 import { ProviderMap } from '../db/engine/map.js';
 import { engineAccount } from '../db/engine/nodes.js';
+import { readPids } from '../db/providers/pidb.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { silentLog } from '../lib/log.js';
+import { readLcc } from './lcc-db.js';
 
 /** Time for the engine to answer all that a command asks. */
 const LIMIT_MS = 60_000;
@@ -30,15 +32,15 @@ export async function withMap<T>(
 }
 
 /**
- * Has providers that `add` adds to this home be those of no other: their numbers are taken first, and given back
- * where nothing was added. Without an engine it is added, no more.
+ * Adds providers to this home whose numbers no other home has: they are taken first, and given back where nothing
+ * was added. Without an engine it is added, no more.
  * @throws LccError `usage` naming the home that has one
  */
-export async function addMapped<T>(
+export async function withNumbers<T>(
   config: Config,
   clock: Clock,
   pids: readonly number[],
-  add: () => Promise<T>,
+  add: () => T,
 ): Promise<T> {
   const { store, cluster } = config.settings;
   if (store.url === '') return add();
@@ -49,9 +51,9 @@ export async function addMapped<T>(
       if (other !== undefined)
         throw new LccError(
           'usage',
-          `home ${other[1]} has provider ${other[0]} already (lccmap where ${other[0]})`,
+          `home ${other[1]} has provider ${other[0]}; numbers are of one home of the LCC (lccmap list)`,
         );
-      return await add();
+      return add();
     } catch (error) {
       await map.free(taken, cluster.shard, stop);
       throw error;
@@ -59,8 +61,33 @@ export async function addMapped<T>(
   });
 }
 
-/** Gives back the number of a provider that this home has nothing of any more. */
+/** The same with numbers of a range, as many as may be needed; those that are not are given back. */
+export async function withFreeNumbers<T extends { pid: number }>(
+  config: Config,
+  clock: Clock,
+  { firstPid, endPid, most }: { firstPid: number; endPid: number; most: number },
+  add: (mayTake: (pid: number) => boolean) => T[],
+): Promise<T[]> {
+  const { store, cluster } = config.settings;
+  if (store.url === '') return add(() => true);
+  return withMap(config, clock, async (map, stop) => {
+    const free = await map.firstFree(firstPid, endPid, most, stop);
+    const unused = new Set((await map.take(free, cluster.shard, stop)).taken);
+    const mayTake = new Set(unused);
+    try {
+      const added = add(pid => mayTake.has(pid));
+      for (const { pid } of added) unused.delete(pid);
+      return added;
+    } finally {
+      await map.free([...unused], cluster.shard, stop);
+    }
+  });
+}
+
+/** Gives back the number of a provider, if this home has nothing of it any more. */
 export async function freeMapped(config: Config, clock: Clock, pid: number): Promise<void> {
   const { store, cluster } = config.settings;
-  if (store.url !== '') await withMap(config, clock, (map, stop) => map.free([pid], cluster.shard, stop));
+  if (store.url === '') return;
+  const isHere = readLcc(config.home.db, db => readPids(db).includes(pid));
+  if (!isHere) await withMap(config, clock, (map, stop) => map.free([pid], cluster.shard, stop));
 }

@@ -20,13 +20,18 @@ interface AddedSite {
 
 /**
  * Adds those that no provider has as a root, in one transaction: the same list again changes nothing.
- * @param firstPid the first number to be given @param endPid the first that is not
+ * @param firstPid the first number to be given @param endPid the first that is not @param mayTake whether the
+ * others homes of the LCC leave a number to this one
  * @throws LccError `usage` when there are no numbers left
  */
 export function addSites(
   db: Db,
   sites: readonly ListedSite[],
-  { firstPid, endPid }: { firstPid: number; endPid: number },
+  {
+    firstPid,
+    endPid,
+    mayTake = () => true,
+  }: { firstPid: number; endPid: number; mayTake?: (pid: number) => boolean },
 ): AddedSite[] {
   const sql = new Sql(db);
   const ofRoot = sql.value<[root: string], number>('SELECT min(pid) FROM proots WHERE root = ?');
@@ -36,7 +41,7 @@ export function addSites(
     sites.map(({ root, terms, password }): AddedSite => {
       const there = ofRoot(root);
       if (there !== undefined) return { pid: there, root, isNew: false };
-      while (isTaken(next)) next++;
+      while (next < endPid && (isTaken(next) || !mayTake(next))) next++;
       if (next >= endPid)
         throw new LccError(
           'usage',

@@ -2,6 +2,7 @@
 import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
 import { DeletionSpool } from '../deletion-spool.js';
+import { FreedNumbers } from '../freed-numbers.js';
 import { Housekeeping } from '../housekeeping.js';
 import { Audits } from '../housekeeping/audits.js';
 import { ContentAges } from '../housekeeping/content-ages.js';
@@ -46,6 +47,7 @@ export function upkeepOf(
     returned: onCommit,
     failed,
   });
+  const numbers = new FreedNumbers(services);
   const truthEffects = new TruthEffects({ store, clock, log, changed: pid => dispatcher.reload(pid) });
   const chores = [
     new OutsideChanges(db, () => {
@@ -61,7 +63,10 @@ export function upkeepOf(
       log,
       sliceUrls: settings.qm.sliceUrls,
       onCommit,
-      changed: pid => dispatcher.reload(pid),
+      changed(pid) {
+        dispatcher.reload(pid);
+        if (!store.providers.has(pid)) numbers.free(pid);
+      },
     }),
     new HeldRecount({ store, clock, log }),
     new Audits({
