@@ -1,5 +1,6 @@
 /** The map of an LCC that is several homes, for commands. */
 import type { Config } from '../config/load.js';
+import { keptWork } from '../daemon/open-kept.js';
 import { Engine } from '../db/engine/engine.js';
 import { ProviderMap } from '../db/engine/map.js';
 import { engineAccount } from '../db/engine/nodes.js';
@@ -84,10 +85,12 @@ export async function withFreeNumbers<T extends { pid: number }>(
   });
 }
 
-/** Gives back the number of a provider, if this home has nothing of it any more. */
+/** Gives back the number of a provider, if this home has nothing of it any more, and the engine has it so. */
 export async function freeMapped(config: Config, clock: Clock, pid: number): Promise<void> {
   const { store, cluster } = config.settings;
   if (store.url === '') return;
   const isHere = readLcc(config.home.db, db => readPids(db).includes(pid));
-  if (!isHere) await withMap(config, clock, (map, stop) => map.free([pid], cluster.shard, stop));
+  if (isHere) return;
+  await keptWork(config, clock, 'lcc', () => undefined);
+  await withMap(config, clock, (map, stop) => map.free([pid], cluster.shard, stop));
 }

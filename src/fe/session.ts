@@ -33,9 +33,9 @@ export interface FrontEnd {
   share: FairShare;
   clock: Clock;
   log: Log;
-  counted(what: 'passed' | 'refused' | 'lost'): void;
+  counted: (what: 'passed' | 'refused' | 'lost') => void;
   /** One more is held, or one less. */
-  held(by: 1 | -1): void;
+  held: (by: 1 | -1) => void;
 }
 
 /** How often it is looked again where a CP belongs that is held. */

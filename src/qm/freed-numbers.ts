@@ -14,18 +14,19 @@ export class FreedNumbers {
   }
 
   free(pid: number): void {
-    const { settings, log, fail } = this.#services;
-    if (settings.store.url === '') return;
+    const services = this.#services;
+    if (services.settings.store.url === '') return;
     this.#free(pid).catch(error => {
-      if (!(error instanceof LccError)) return fail(error);
+      if (!(error instanceof LccError)) return services.fail(error);
       // It stays with this home, where it can be added again.
-      log.warn('number of a provider not given back', { pid, reason: error.message });
+      services.log.warn('number of a provider not given back', { pid, reason: error.message });
     });
   }
 
   async #free(pid: number): Promise<void> {
-    const { settings, kept, clock, log, told } = this.#services;
-    await kept().shipped('lcc');
+    const services = this.#services;
+    const { settings, clock, log, told } = services;
+    await services.kept().shipped('lcc');
     const engine = new Engine(engineAccount(settings.store), { clock, log });
     await new ProviderMap(engine).free([pid], settings.cluster.shard, told).finally(() => engine.close());
   }
