@@ -23,6 +23,6 @@ export function addHelp(
 /** Daemons, robots and what administers them are in section 8, as everywhere; from a clone man(1) needs the
  * file. */
 function manualLine(name: string): string {
-  const section = /^lcc(d|bot|pidb|ctl|fsck|rail|rs$|keep|urld|spider|stored)/.test(name) ? 8 : 1;
+  const section = /^lcc(d|bot|pidb|map|ctl|fsck|rail|rs$|keep|urld|spider|stored)/.test(name) ? 8 : 1;
   return `The manual: man ${name} (in a clone: man -l man/${name}.${section})`;
 }

@@ -2,7 +2,7 @@
 import { amount } from '../config/words.js';
 import type { Config } from '../config/load.js';
 import type { MappedHome, ProviderMap } from '../db/engine/map.js';
-import { readPids } from '../db/providers/pidb.js';
+import { readPids } from '../db/providers/listing.js';
 import { keptOf } from '../daemon/open-kept.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { actionOf } from './actions.js';

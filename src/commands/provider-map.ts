@@ -1,10 +1,9 @@
 /** The map of an LCC that is several homes, for commands. */
 import type { Config } from '../config/load.js';
-import { keptWork } from '../daemon/open-kept.js';
 import { Engine } from '../db/engine/engine.js';
 import { ProviderMap } from '../db/engine/map.js';
 import { engineAccount } from '../db/engine/nodes.js';
-import { readPids } from '../db/providers/pidb.js';
+import { readPids } from '../db/providers/listing.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { silentLog } from '../lib/log.js';
@@ -33,8 +32,8 @@ export async function withMap<T>(
 }
 
 /**
- * Adds providers to this home whose numbers no other home has: they are taken first, and given back where nothing
- * was added. Without an engine it is added, no more.
+ * Adds providers to this home whose numbers no other home has: they are taken first, and given back where
+ * nothing was added. Without an engine it is added, no more.
  * @throws LccError `usage` naming the home that has one
  */
 export async function withNumbers<T>(
@@ -85,12 +84,11 @@ export async function withFreeNumbers<T extends { pid: number }>(
   });
 }
 
-/** Gives back the number of a provider, if this home has nothing of it any more, and the engine has it so. */
+/** Gives back the number of a provider, if this home has nothing of it any more: the engine has it so by now. */
 export async function freeMapped(config: Config, clock: Clock, pid: number): Promise<void> {
   const { store, cluster } = config.settings;
   if (store.url === '') return;
   const isHere = readLcc(config.home.db, db => readPids(db).includes(pid));
   if (isHere) return;
-  await keptWork(config, clock, 'lcc', () => undefined);
   await withMap(config, clock, (map, stop) => map.free([pid], cluster.shard, stop));
 }

@@ -2,7 +2,7 @@
 
 /** The highest number of a shard: numbers of rows keep 15 digits. */
 export const MAX_SHARD = 899;
-/** Shard N gives out the numbers above N × this, up to and without those of N + 1: rows of all homes differ. */
+/** Shard N gives out the numbers above N × this, below those of N + 1: rows of all homes differ. */
 export const SHARD_NUMBERS = 2 ** 40;
 
 /** The number before the first of the home that has given out `number`. */

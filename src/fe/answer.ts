@@ -1,6 +1,6 @@
 /**
- * What a UNS answers, passed on so that a front end can say the last word in good order at any time, though the
- * UNS is lost: what is one word to a CP is passed on as a whole.
+ * The answer of a UNS, passed on so that a front end can say the last word in good order at any time, though
+ * the UNS is lost: a part that is one word to a CP is passed on as a whole.
  *
  *     silent ──init_accepted──▶ admitted ──set_result, errors──▶ result ──/errors, set_accepted──▶ over
  *        ╰──init_rejected──▶ over   ╰──set_result, set_rejected──▶ over
@@ -39,7 +39,7 @@ const LOOK_BYTES = 64;
 const MAX_HELD_BYTES = 1 << 20;
 const NEWLINE = 0x0a;
 
-export class Answer {
+export class UnsAnswer {
   #stage: Stage = 'silent';
   #held: Buffer = Buffer.alloc(0);
   /** Lines of the held bytes that have been looked at end here. */

@@ -8,7 +8,7 @@
  * take it as it takes the loss of a UNS: it does not know.
  */
 import type { Socket } from 'node:net';
-import { limitIn, type Settings } from '../config/settings/index.js';
+import { limitText, type Settings } from '../config/settings/index.js';
 import { proxyLine } from '../daemon/proxied.js';
 import type { Connection, Place } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
@@ -20,12 +20,14 @@ import { STRANGER_REST_BYTES, type FairShare, type PeerReading } from '../lib/fa
 import type { Log } from '../lib/log.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { Refusal } from '../wire/refusal.js';
-import { Answer } from './answer.js';
+import { UnsAnswer } from './answer.js';
 import type { Routes } from './routes.js';
 import { CpWords } from './words.js';
 
 export interface FrontEnd {
-  limits: Settings['fe'];
+  limits: Pick<Settings['uns'], 'loginTimeoutMs'>;
+  /** How long a CP is held while nobody has its provider. */
+  waitMs: number;
   xml: XmlLimits & { maxHelloBytes: number };
   routes: Routes;
   /** Certificates of connections to UNSes; files are read each time. */
@@ -42,6 +44,8 @@ export interface FrontEnd {
 const LOOK_MS = 250;
 /** Time for a UNS to be reached; then it is looked again. */
 const CONNECT_MS = 3000;
+/** Silence of a UNS that is cut: longer than any that it permits a CP. */
+const IDLE_MS = 600_000;
 /** Time a CP has to read the last word. */
 const LINGER_MS = 5000;
 
@@ -59,8 +63,8 @@ export class CpPassage {
   readonly #talk: Conversation;
   readonly #reading: PeerReading;
   readonly #words: CpWords;
-  readonly #answer = new Answer();
-  /** What it said before its UNS was reached. */
+  readonly #answer = new UnsAnswer();
+  /** All that it said before its UNS was reached. */
   #hello: Buffer[] = [];
   #uns: Passage | undefined;
   /** The CP has ended its side, and its UNS has been told. */
@@ -112,9 +116,9 @@ export class CpPassage {
 
   /** As far as the provider's id. @throws Refusal 106; LccError when the CP is gone */
   async #hear(): Promise<void> {
-    const { limits } = this.#front;
-    const late = `no complete init in time: the limit is ${limitIn({ fe: limits }, 'fe.login_timeout_ms')}`;
-    this.#talk.limit(limits.loginTimeoutMs, () => new Refusal(106, late));
+    const { loginTimeoutMs } = this.#front.limits;
+    const late = `no complete init in time: the limit is ${limitText('uns.login_timeout_ms', loginTimeoutMs)}`;
+    this.#talk.limit(loginTimeoutMs, () => new Refusal(106, late));
     while (this.#words.id === undefined) {
       const slice = await this.#talk.next(this.#reading);
       if (slice === undefined) {
@@ -130,8 +134,8 @@ export class CpPassage {
 
   /** The UNS that has the provider, once there is one, told all that the CP has said. @throws Refusal 102 */
   async #reach(): Promise<Passage> {
-    const { routes, limits, clock, held } = this.#front;
-    const untilMs = clock.monotonicMs() + limits.waitMs;
+    const { routes, waitMs, clock, held } = this.#front;
+    const untilMs = clock.monotonicMs() + waitMs;
     held(1);
     try {
       for (;;) {
@@ -149,7 +153,7 @@ export class CpPassage {
 
   /** @returns undefined where nobody answers in time */
   async #connect(to: Endpoint, limitMs: number): Promise<Passage | undefined> {
-    const { clock, trust, routes, limits } = this.#front;
+    const { clock, trust, routes } = this.#front;
     const name = formatEndpoint(to);
     const lost = (why: string) => new LccError('peer.unavailable', `the UNS at ${name} ${why}`);
     let isReady = false;
@@ -170,7 +174,7 @@ export class CpPassage {
         patienceMs,
         () => lost('does not answer'),
       );
-      socket.setTimeout(limits.idleTimeoutMs, () => talk.interrupt(lost('is silent')));
+      socket.setTimeout(IDLE_MS, () => talk.interrupt(lost('is silent')));
       this.#uns = { talk, socket, breakOff };
       await talk.write(Buffer.concat([Buffer.from(proxyLine(this.#connection)), ...this.#hello]));
       this.#hello = [];
@@ -190,7 +194,7 @@ export class CpPassage {
     const lost = await this.#passAnswers(uns);
     if (lost === undefined) {
       this.#connection.socket.end();
-      // It is gone when it has seen the end of the CP, or has waited for that long enough.
+      // A UNS is gone when it has seen the end of the CP, or has waited for that long enough.
       await uns.talk.until(() => false).catch(() => undefined);
       return;
     }
@@ -199,7 +203,7 @@ export class CpPassage {
     throw lost;
   }
 
-  /** What the CP says, to its UNS. */
+  /** All that the CP says, to its UNS. */
   async #say({ talk, socket }: Passage): Promise<void> {
     try {
       for (let chunk; (chunk = await this.#talk.next(this.#reading)) !== undefined;) {
@@ -214,7 +218,8 @@ export class CpPassage {
     }
   }
 
-  /** What its UNS answers, to the CP. @returns the reason where the UNS is lost @throws LccError when the CP is gone */
+  /** The answers of its UNS, to the CP. @returns the reason where the UNS is lost @throws LccError when the
+   * CP is gone */
   async #passAnswers({ talk }: Passage): Promise<Refusal | undefined> {
     for (;;) {
       let chunk: Buffer | undefined;

@@ -25,7 +25,8 @@ export async function startFrontEnd(
   let held = 0;
   const open = new Map<Connection['socket'], { passage: CpPassage; ended: Promise<void> }>();
   const front: FrontEnd = {
-    limits: settings.fe,
+    limits: settings.uns,
+    waitMs: settings.fe.waitMs,
     xml: { ...xmlLimitsOf(settings.xml), maxHelloBytes: settings.wire.maxHelloBytes },
     routes,
     trust: () => trustOf(settings.net),
@@ -36,8 +37,8 @@ export async function startFrontEnd(
     held: by => void (held += by),
   };
   const places: Bound = {
-    key: 'fe.max_connections',
-    ofAddress: { key: 'fe.max_connections_per_address' },
+    key: 'uns.max_connections',
+    ofAddress: { key: 'uns.max_connections_per_address' },
     whose: 'CPs',
     say: ({ message }) => initRejected(102, message),
     evict: {
@@ -62,7 +63,7 @@ export async function startFrontEnd(
     status: (): FeStatus & { idle: boolean } => ({
       idle: open.size === 0,
       connections: open.size,
-      max_connections: settings.fe.maxConnections,
+      max_connections: settings.uns.maxConnections,
       held,
       ...map(),
       ...counts,

@@ -1,6 +1,6 @@
 /**
- * What a front end hears of a CP: whose it is, and whether a whole set may have been passed on. From there on
- * nobody but its UNS knows what became of the set.
+ * The words of a CP, as far as a front end hears them: whose it is, and whether a whole set may have been
+ * passed on. From there on nobody but its UNS knows what became of the set.
  */
 import type { XmlLimits } from '../lib/xml/types.js';
 import { CpReader } from '../wire/cp-uns/server.js';
@@ -46,13 +46,13 @@ export class CpWords {
     }
   }
 
-  /** It says no more. */
+  /** The CP says no more. */
   end(): void {
     this.#isStrange = true;
   }
 }
 
-/** Whether an end tag of a set has come, as far as bytes tell, however they are cut: `</set`, `</lococa:set`. */
+/** End tags of sets, found by their bytes, however these are cut: `</set`, `</lococa:set`. */
 class EndTags {
   hasSet = false;
   #isAfterLess = false;

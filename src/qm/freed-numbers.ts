@@ -18,7 +18,7 @@ export class FreedNumbers {
     if (services.settings.store.url === '') return;
     this.#free(pid).catch(error => {
       if (!(error instanceof LccError)) return services.fail(error);
-      // It stays with this home, where it can be added again.
+      // The number stays with this home, where it can be added again.
       services.log.warn('number of a provider not given back', { pid, reason: error.message });
     });
   }

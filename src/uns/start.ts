@@ -37,9 +37,11 @@ const DOOR_PLACES: Bound = {
 /** Front ends say whose a connection is that they pass on, which counts as if the CP had made it. */
 const FRONT_ENDS: Entrance = { machines: true, say: ({ message }) => initRejected(102, message) };
 
-/** @param doors where daemons in front connect, and where what delivers urls that their owners did not
- * announce does: Unix sockets; at `push` pushes alone, at `cps` front ends with CPs @param qm where the Queue Manager listens; undefined:
- * sets stay in the spool */
+/**
+ * @param doors where daemons in front connect, and where what delivers urls that their owners did not
+ *   announce does: Unix sockets; at `push` pushes alone, at `cps` front ends with CPs
+ * @param qm where the Queue Manager listens; undefined: sets stay in the spool
+ */
 export async function startUns(
   services: Services,
   qm: Endpoint | undefined,

@@ -257,10 +257,10 @@ describe('a provider that nobody has at the moment', () => {
     });
 
   it('says too late which it is: 106, naming the limit', async () => {
-    const held = await newFront(behind.endpoint, { loginTimeoutMs: 200 });
+    const held = await newFront(behind.endpoint, { limits: { loginTimeoutMs: 200 } });
     const reply = await new Cp(held.port).send('<lococa:init>').reply;
     assert.equal(codeOf(reply), 106);
-    assert.match(reply, /200 ms \(fe\.login_timeout_ms\)/);
+    assert.match(reply, /200 ms \(uns\.login_timeout_ms\)/);
   });
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { Answer } from '../../src/fe/answer.js';
+import { UnsAnswer } from '../../src/fe/answer.js';
 import { CpWords } from '../../src/fe/words.js';
 import { UnsReader, type UnsEvent } from '../../src/wire/cp-uns/client.js';
 import {
@@ -89,7 +89,7 @@ describe('what a UNS answers', () => {
 
     it(`is passed on whole, however it is cut: ${name}`, () => {
       for (const size of [1, 2, 7, 64, bytes.length]) {
-        const gate = new Answer();
+        const gate = new UnsAnswer();
         const passed: Buffer[] = [];
         for (let i = 0; i < bytes.length; i += size) passed.push(gate.pass(bytes.subarray(i, i + size)));
         assert.equal(Buffer.concat(passed).toString(), answer);
@@ -100,7 +100,7 @@ describe('what a UNS answers', () => {
 
     it(`can be ended in good order after each of its bytes: ${name}`, () => {
       for (let cut = 0; cut < bytes.length; cut++) {
-        const gate = new Answer();
+        const gate = new UnsAnswer();
         const passed = gate.pass(bytes.subarray(0, cut)).toString();
         const word = gate.lastWord(102, 'later');
         if (word === undefined) {
@@ -120,7 +120,7 @@ describe('what a UNS answers', () => {
   }
 
   it('is not kept back where one word is too long to be held', () => {
-    const gate = new Answer();
+    const gate = new UnsAnswer();
     const passed = gate.pass(Buffer.from(`<lococa:init_accepted>\n${'x'.repeat(2 << 20)}`));
     assert.ok(passed.length > 2 << 20);
     assert.equal(gate.lastWord(102, 'x'), undefined);

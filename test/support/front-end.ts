@@ -22,10 +22,11 @@ export class TestFrontEnd {
   readonly #watching = new Set<() => void>();
   readonly #server: Server;
 
-  private constructor(limits: Partial<FrontEnd['limits']>, trust: FrontEnd['trust']) {
-    const { fe, xml, wire } = configOf({}).settings;
+  private constructor(more: Partial<FrontEnd>) {
+    const { uns, fe, xml, wire } = configOf({}).settings;
     const front: FrontEnd = {
-      limits: { ...fe, ...limits },
+      limits: uns,
+      waitMs: fe.waitMs,
       xml: { ...xmlLimitsOf(xml), maxHelloBytes: wire.maxHelloBytes },
       routes: {
         find: id => {
@@ -37,12 +38,13 @@ export class TestFrontEnd {
           return () => void this.#watching.delete(lost);
         },
       },
-      trust,
+      trust: () => ({}),
       share: new FairShare(),
       clock: systemClock,
       log: silentLog,
       counted: what => void this.counts[what]++,
       held: by => void (this.held += by),
+      ...more,
     };
     this.#server = createServer(socket => {
       socket.on('error', () => undefined);
@@ -53,12 +55,8 @@ export class TestFrontEnd {
     });
   }
 
-  static async listen(
-    to?: Endpoint,
-    limits: Partial<FrontEnd['limits']> = {},
-    trust: FrontEnd['trust'] = () => ({}),
-  ): Promise<TestFrontEnd> {
-    const front = new TestFrontEnd(limits, trust);
+  static async listen(to?: Endpoint, more: Partial<FrontEnd> = {}): Promise<TestFrontEnd> {
+    const front = new TestFrontEnd(more);
     front.to = to;
     front.#server.listen(0, '127.0.0.1');
     await once(front.#server, 'listening');

@@ -61,7 +61,7 @@ export class CacheReader {
     return this.#highWater;
   }
 
-  /** The place in the change sequence from which a reading begins: a home's own numbers may begin far above 0. */
+  /** The place from which a reading of the change sequence begins: a home's numbers may begin far above 0. */
   startOf({ sinceSeq = 0 }: Pick<Selection, 'sinceSeq'>): number {
     return Math.max(sinceSeq, beforeFirst(this.#highWater));
   }

@@ -5,12 +5,12 @@
 import type { Engine, EngineLane } from './engine.js';
 import type { EngineSession } from './session.js';
 
-export type ProviderState = 'served' | 'moving';
+export type LocatedState = 'served' | 'moving';
 
 /** Where a provider is. */
 export interface Located {
   shard: number;
-  state: ProviderState;
+  state: LocatedState;
 }
 
 /** A home, as front ends need it. */
@@ -23,7 +23,7 @@ export interface OwnedHome {
 
 /** A home, as `lccmap list` shows it. */
 export interface MappedHome extends OwnedHome {
-  /** Whether it takes new providers. */
+  /** True if it takes new providers. */
   isOpen: boolean;
   providers: number;
   moving: number;

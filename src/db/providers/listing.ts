@@ -1,6 +1,7 @@
 /** Providers as operators list them: a page of those that match, and the ones to look at. */
 import { MAX_SETS_SHOWN, type RsProviderPage, type RsProviderRow } from '../../wire/rs-looks.js';
 import type { Db } from '../sqlite/open.js';
+import { Sql } from '../sqlite/sql-store.js';
 import { takenSetsIn } from './taken-sets.js';
 
 interface Row extends Omit<RsProviderRow, 'enabled' | 'paused' | 'crawled' | 'sets'> {
@@ -14,6 +15,11 @@ const COLUMNS = `pid, origin, enabled, paused, coalesce((SELECT min(root) FROM p
   (SELECT count(*) FROM proots WHERE proots.pid = pidb.pid) AS roots, nurlproc AS waiting, nurlerrs AS errors,
   filesused AS files, spaceused AS bytes, fullsetwanted AS full_set_wanted, lastconntime * 1000 AS connected_ms,
   ${HEARD} * 1000 AS heard_ms, spider AS crawled, backoffuntil * 1000 AS left_alone_until_ms`;
+
+/** The numbers of all providers, ascending. */
+export function readPids(db: Db): number[] {
+  return new Sql(db).values<[], number>('SELECT pid FROM pidb ORDER BY pid')();
+}
 
 /** @param search part of a number or of a root; '': all of them */
 export function readProviderPage(db: Db, search: string, after: number, limit: number): RsProviderPage {

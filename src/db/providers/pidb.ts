@@ -245,11 +245,6 @@ export function readProviders(db: Db): Provider[] {
   return db.prepare<[], unknown[]>(`${PROVIDERS} ORDER BY pid`).raw().all().map(providerOf);
 }
 
-/** Their numbers, ascending. */
-export function readPids(db: Db): number[] {
-  return new Sql(db).values<[], number>('SELECT pid FROM pidb ORDER BY pid')();
-}
-
 /** @throws as SQLite for damage, for a row whose values are not of their columns' types */
 export function providerOf(row: unknown[]): Provider {
   const fields: Record<string, unknown> = { ...TEMPLATE };

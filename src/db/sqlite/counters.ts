@@ -9,8 +9,8 @@ type CounterName = 'seq' | 'pos' | 'psetid';
 
 /** The highest number of a shard given out of each, as far as the tables tell: a few look-ups. */
 const GIVEN = {
-  // An id is the number of its row's first change, in whichever shard that was; one that damage has raised must
-  // not be given out again.
+  // An id is the number of its row's first change, in whichever shard that was; one that damage has raised
+  // must not be given out again.
   seq: highest('lccurl.seq', 'lccurl.id', 'tombstone.seq', 'oldpath.seq', 'store.syncedseq'),
   pos: highest('qdb.pos', 'absorbed.lastpos'),
   psetid: highest('absorbed.psetid', 'qpsdb.psetid'),
@@ -29,8 +29,9 @@ function highest(...columns: readonly string[]): string {
 /**
  * Raises counters that are lower than the last number given out; of a home without one, to where its shard
  * begins.
- * @returns those that lacked some @throws as SQLite for damage, where nothing can be counted on from a number;
- * LccError `config` where all numbers are another shard's
+ * @returns those that lacked some
+ * @throws as SQLite for damage, where nothing can be counted on from a number; LccError `config` where all
+ *   numbers are another shard's
  */
 export function raiseCounters(db: Db, shard = 0): CounterName[] {
   const before = shard * SHARD_NUMBERS;
