@@ -1,4 +1,4 @@
-/** `[fe]`: front ends of an LCC that is several homes (lcc-cluster(7)); limits of CPs are those of `[uns]`. */
+/** `[fe]`: front ends of an LCC that is several homes (lcc-cluster(7)); CPs have the limits of `[uns]`. */
 import { MINUTE, SECOND } from '../amounts.js';
 import { METRICS_ENDPOINT } from '../forms.js';
 import { list, ms, text, type Section } from './rows.js';
