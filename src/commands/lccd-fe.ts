@@ -36,7 +36,7 @@ export const command: CommandSpec = {
           );
         const { clock, log } = services;
         const engine = new Engine(engineAccount(store), { clock, log });
-        // Who owns a home does not wait for where providers are.
+        // Looks for owners do not wait for those for providers.
         const [owners, providers] = [new ProviderMap(engine), new ProviderMap(engine)];
         const routes = new MapRoutes({
           map: {

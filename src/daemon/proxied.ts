@@ -1,5 +1,5 @@
 /**
- * Who a connection is of that a front end passes on: its first line says so, in version 1 of the PROXY
+ * The peer of a connection that a front end passes on: its first line names it, in version 1 of the PROXY
  * protocol. Believed of machines of this LCC alone.
  *
  *     PROXY TCP4 192.0.2.7 192.0.2.1 51234 9000       PROXY UNKNOWN, of one over a Unix socket

@@ -258,7 +258,7 @@ export class CpPassage {
     if (word === undefined) return;
     this.#talk.calm();
     this.#talk.say(word);
-    // Who has not even said who it is sends nothing that must not be cut off.
+    // A peer that has not said its number sends nothing that must not be cut off.
     const { maxHelloBytes } = this.#front.xml;
     const isNoise = this.#words.id === undefined || this.#words.id === '';
     const maxBytes = isNoise ? maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes : Infinity;
