@@ -84,7 +84,7 @@ export async function withFreeNumbers<T extends { pid: number }>(
   });
 }
 
-/** Gives back the number of a provider that this home has nothing of any more; the engine has it so by now. */
+/** Gives back the number of a provider that this home has nothing of any more, in the engine either. */
 export async function freeMapped(config: Config, clock: Clock, pid: number): Promise<void> {
   const { store, cluster } = config.settings;
   if (store.url === '') return;
