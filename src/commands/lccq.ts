@@ -2,12 +2,13 @@
 import { LEAST_CHUNK_SIZE, MOST_CHUNK_SIZE } from '../text/chunks.js';
 import { Converter } from '../text/convert/converter.js';
 import type { TextWanted } from '../text/html.js';
-import { beginCursor } from '../cu/cursor-now.js';
-import { commitNext, selectionText } from '../cu/cursor.js';
+import { commitNext } from '../cu/cursor.js';
 import { deliver } from '../cu/deliver.js';
+import { commitAll, deliverAll } from '../cu/shards.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer, ConsumerCall } from '../cu/consumer.js';
+import type { DeliveryTalk } from '../cu/cursor-move.js';
 import { whenShipped } from '../daemon/when-shipped.js';
 import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
@@ -19,9 +20,10 @@ import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
 import { parseWhen } from '../lib/when.js';
 import type { Config } from '../config/load.js';
-import type { RemoteOptions } from '../cu/remote/link.js';
 import { askedOf, FROM_OPTIONS, peersAsked } from './from-options.js';
+import { fromNow } from './lccq-from-now.js';
 import { configOf, numberOf, textOf } from './options.js';
+import { checkShards, SHARD_OPTIONS, shardsOf } from './shard-options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -85,6 +87,7 @@ export const command: CommandSpec = {
       help: 'with -- CMD and --follow or --batch: run it once; it answers each batch with the line ok (xml, jsonl, chunks)',
     },
     ...FROM_OPTIONS,
+    ...SHARD_OPTIONS,
     {
       flags: '--skip-away',
       help: 'leave out rows whose content is on a machine that does not answer, instead of ending with 75',
@@ -103,28 +106,35 @@ async function run(context: CommandContext): Promise<number> {
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
   if (options['fromNow'] === true) return fromNow(context);
   const config = configOf(context);
-  const from = await askedOf(context, config);
-  const delivery = deliveryOf(context, config, from, await peersAsked(context, config));
+  const shards = await shardsOf(context, config);
+  const from = shards === undefined ? await askedOf(context, config) : undefined;
+  const isElsewhere = from !== undefined || shards !== undefined;
+  const peers = isElsewhere ? undefined : await peersAsked(context, config);
+  const delivery = { ...deliveryOf(context, config, isElsewhere), from, peers };
   const { follows } = delivery;
+  if (shards !== undefined) checkShards(delivery);
   const signals = new Signals(delivery, context);
   if (follows && delivery.consumer === undefined) endWithReader(context);
-  const delivered = deliver(
-    delivery,
-    follows ? laterOutput(context.stdout) : new Output(context.stdout),
-    {
-      reject: message => context.complain(message),
-      namesAll: context.verbose,
-      note: message => context.say(message),
-      explain: message => void (context.verbose && context.say(message)),
-      advance: context.progress('records', context.afterDashes === undefined),
-      started: consumer => (signals.consumer = consumer),
-      ended: () => (signals.consumer = undefined),
-    },
-    { clock: context.clock, stop: signals.stop },
-  );
-  return delivered.catch((error: unknown) => {
+  const stdout = follows ? laterOutput(context.stdout) : new Output(context.stdout);
+  const talk: DeliveryTalk = {
+    reject: message => context.complain(message),
+    namesAll: context.verbose,
+    note: message => context.say(message),
+    explain: message => void (context.verbose && context.say(message)),
+    advance: context.progress('records', context.afterDashes === undefined),
+    started: consumer => (signals.consumer = consumer),
+    ended: () => (signals.consumer = undefined),
+  };
+  const following = { clock: context.clock, stop: signals.stop };
+  try {
+    return shards === undefined
+      ? await deliver(delivery, stdout, talk, following)
+      : await deliverAll(delivery, shards.list, stdout, talk, following);
+  } catch (error) {
     throw readingError(delivery.dbPath, error);
-  });
+  } finally {
+    shards?.close();
+  }
 }
 
 /** Standard output with --follow: a reader that dawdles must not keep signals away. */
@@ -191,54 +201,18 @@ function dieOf(signal: NodeJS.Signals): void {
 
 function commit(context: CommandContext, file: string): number {
   const others = Object.keys(context.options).filter(
-    name => !['commit', 'quiet', 'verbose', 'format', 'deleted'].includes(name),
+    name => !['commit', 'all', 'quiet', 'verbose', 'format', 'deleted'].includes(name),
   );
   if (others.length > 0 || context.afterDashes !== undefined)
-    throw new LccError('usage', '--commit moves a cursor on and takes no other option');
-  const { seq } = commitNext(file);
-  if (context.verbose) context.say(`${file} moved to change ${seq}`);
+    throw new LccError('usage', '--commit moves a cursor on and takes no other option but --all');
+  const moved =
+    context.options['all'] === true ? commitAll(file) : [`${file} moved to change ${commitNext(file).seq}`];
+  if (context.verbose) for (const each of moved) context.say(each);
   return EXIT.ok;
 }
 
-/** @throws LccError `usage`; as `beginCursor` */
-async function fromNow(context: CommandContext): Promise<number> {
-  const { options } = context;
-  const own =
-    'fromNow cursor pid prefix mime from reader pwdfile cafile config quiet verbose format deleted'.split(
-      ' ',
-    );
-  const file = textOf(options, 'cursor');
-  if (
-    file === undefined ||
-    Object.keys(options).some(name => !own.includes(name)) ||
-    context.afterDashes !== undefined
-  )
-    throw new LccError(
-      'usage',
-      '--from-now makes the cursor of --cursor=FILE, and takes --pid, --prefix, --mime and --from alone',
-    );
-  const pid = numberOf(options, 'pid', 'give a number from 1');
-  const of = selectionText({ pid, prefix: textOf(options, 'prefix'), mime: textOf(options, 'mime') });
-  const config = configOf(context);
-  const { db } = config.home;
-  try {
-    const from = await askedOf(context, config);
-    const shipped = from === undefined ? whenShipped(config, context.clock) : undefined;
-    const { seq } = await beginCursor({ dbPath: db, from, shipped }, { file, of });
-    context.say(`${file} begins after change ${seq}`);
-    return EXIT.ok;
-  } catch (error) {
-    throw readingError(db, error);
-  }
-}
-
 /** @throws LccError `usage` for options that contradict each other */
-function deliveryOf(
-  context: CommandContext,
-  config: Config,
-  from: RemoteOptions | undefined,
-  peers: Delivery['peers'],
-): Delivery {
+function deliveryOf(context: CommandContext, config: Config, isElsewhere: boolean): Delivery {
   const text = (name: string) => textOf(context.options, name);
   const number = (name: string) => numberOf(context.options, name, 'give a number from 1');
   const cursor = text('cursor');
@@ -295,17 +269,18 @@ function deliveryOf(
     const value = text(name);
     return value === undefined ? undefined : parseWhen(value, nowMs);
   };
-  if (from !== undefined && (format.ofOldPaths === true || format.local === true))
+  if (isElsewhere && (format.ofOldPaths === true || format.local === true))
     throw new LccError(
       'usage',
-      `--format=${text('format')} names files of the other machine; leave out --from, or take tar or jsonl --content`,
+      `--format=${text('format')} names files of the other machine; leave out --from and --all, or take tar or jsonl --content`,
     );
   const named = fields === undefined ? undefined : parseFields(fields);
-  if (from !== undefined && named?.includes('file') === true)
-    throw new LccError('usage', '--fields: file is one of the other machine; leave it out with --from');
+  if (isElsewhere && named?.includes('file') === true)
+    throw new LccError(
+      'usage',
+      '--fields: file is one of the other machine; leave it out with --from and --all',
+    );
   return {
-    from,
-    peers,
     dbPath: config.home.db,
     machineId: config.get('bm.machine_id'),
     query: {
@@ -330,7 +305,7 @@ function deliveryOf(
       nowMs,
     },
     cursor,
-    shipped: cursor === undefined || from !== undefined ? undefined : whenShipped(config, context.clock),
+    shipped: cursor === undefined || isElsewhere ? undefined : whenShipped(config, context.clock),
     consumer: consumerOf(context),
     follows,
     stays,

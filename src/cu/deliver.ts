@@ -27,8 +27,23 @@ export async function deliver(
   talk: DeliveryTalk,
   following: Following,
 ): Promise<number> {
-  const file = delivery.cursor;
   const source = await openSource(delivery);
+  try {
+    return await deliverFrom(source, delivery, stdout, talk, following);
+  } finally {
+    source.close();
+  }
+}
+
+/** The same from a source that is open, and stays so. */
+export async function deliverFrom(
+  source: Source,
+  delivery: Delivery,
+  stdout: StandardOutput,
+  talk: DeliveryTalk,
+  following: Following,
+): Promise<number> {
+  const file = delivery.cursor;
   let lock: Lock | undefined;
   try {
     // To count moves no cursor.
@@ -56,7 +71,6 @@ export async function deliver(
       return await inBatches(source, query, { ...placed, consumer }, talk, following);
     return await once(source, query, placed, stdout, talk, following.stop);
   } finally {
-    source.close();
     lock?.release();
   }
 }

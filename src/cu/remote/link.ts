@@ -22,6 +22,8 @@ export interface RemoteOptions {
   trust: () => Trust;
   /** Rows with content on a machine that does not answer are left out; otherwise they end the stream. */
   skipsAway?: boolean | undefined;
+  /** For which it may be away before others get their turn; undefined: an hour. */
+  patienceMs?: number | undefined;
   clock: Clock;
   /** Told of a connection that broke. */
   note: (message: string) => void;
@@ -111,8 +113,11 @@ export class CuLink {
   }
 
   async #within<T>(event: Promise<T>): Promise<T> {
-    const cancel = this.#options.clock.after(SILENCE_MS, () =>
-      this.#socket?.destroy(broken(this.where, `silent for ${SILENCE_MS / SECOND} s`)),
+    const { clock, patienceMs = SILENCE_MS } = this.#options;
+    // Once it has answered, a selection of little may take its time.
+    const silenceMs = this.#isKnown ? SILENCE_MS : Math.min(SILENCE_MS, patienceMs);
+    const cancel = clock.after(silenceMs, () =>
+      this.#socket?.destroy(broken(this.where, `silent for ${silenceMs / SECOND} s`)),
     );
     try {
       return await event;

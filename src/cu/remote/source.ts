@@ -7,6 +7,7 @@
  *       ╰────its time────╯
  */
 import { HOUR, MINUTE, SECOND } from '../../config/amounts.js';
+import { formatDuration } from '../../config/words.js';
 import { COLUMNS, type ColumnName, type ColumnValue } from '../../db/cache/fields.js';
 import { columnsOf, piecesOf, type LineTemplate } from '../../db/cache/template.js';
 import { backoffMs } from '../../lib/backoff.js';
@@ -238,9 +239,12 @@ class Failures {
   /** Waits, where that may help. @throws the error where not, `try.later` once it has lasted for too long */
   async wait(error: unknown, stop: AbortSignal): Promise<void> {
     if (!(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
-    const { clock, note, endpoints } = this.#options;
-    if (clock.monotonicMs() - this.#sinceMs > GIVE_UP_MS)
-      throw new LccError('try.later', `${error.message}; given up after an hour, run again`);
+    const { clock, note, endpoints, patienceMs = GIVE_UP_MS } = this.#options;
+    if (clock.monotonicMs() - this.#sinceMs > patienceMs)
+      throw new LccError(
+        'try.later',
+        `${error.message}; given up after ${formatDuration(patienceMs / SECOND)}, run again`,
+      );
     if (this.#count++ === 0)
       note(`${error.message}; goes on when ${endpoints.map(formatEndpoint).join(' or ')} answers`);
     // Most connections break for no reason that lasts, and the next may be there.
