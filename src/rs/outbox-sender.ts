@@ -27,7 +27,15 @@ export interface OutboxSenderOptions {
   leaves: () => Promise<void>;
   /** An operation has its answer. */
   answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
+  /** Of an LCC that is several homes: which of these go to the one that is connected; undefined: all. */
+  ours?: (operations: readonly WaitingOperation[]) => Promise<Ours>;
   fail: (error: unknown) => void;
+}
+
+export interface Ours {
+  pids: ReadonlySet<number>;
+  /** Why some have to wait, wherever they go. */
+  later: string | undefined;
 }
 
 export class OutboxSender {
@@ -108,27 +116,43 @@ export class OutboxSender {
 
   async #sendAll(link: QmRsLink): Promise<void> {
     const { db, log, leaves, answered } = this.#options;
-    /** Providers with an operation that has to wait. */
+    /** Providers with an operation that has to wait, or goes elsewhere. */
     const held = new Set<number>();
+    let later: string | undefined;
     for (;;) {
       const window = db.outbox.waiting(WINDOW, held);
       // safeguard: operations waiting for the engine
       if (window.length > 0) await leaves();
+      const ours = await this.#ours(window);
+      later ??= ours?.later;
       for (const operation of window) {
         const { id, change } = operation;
+        if (ours?.pids.has(change.pid) === false) held.add(change.pid);
         if (held.has(change.pid)) continue;
         const answer = await link.ask(formatRsAsk(change, id));
         if ('later' in answer) {
           held.add(change.pid);
           if (this.#later !== answer.later)
             log.warn('operation has to wait', { op: change.op, pid: change.pid, reason: answer.later });
-          this.#later = answer.later;
+          this.#later = later = answer.later;
         } else answered(operation, answer);
       }
       if (window.length === 0 || held.size >= MAX_HELD) break;
     }
     if (held.size > 0) this.#again();
-    else this.#later = undefined;
+    this.#later = later;
+  }
+
+  /** While nobody can say where they go, all wait. */
+  async #ours(window: readonly WaitingOperation[]): Promise<Ours | undefined> {
+    const { ours } = this.#options;
+    if (ours === undefined || window.length === 0) return undefined;
+    try {
+      return await ours(window);
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      return { pids: new Set(), later: messageOf(error) };
+    }
   }
 
   #again(): void {

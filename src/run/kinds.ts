@@ -52,6 +52,7 @@ export const KINDS: readonly DaemonKind[] = [
         `--listen-bm=${socket('qm-bm.sock')}`,
         ...doors('listen-bm', settings, 'managers'),
         ...(settings.rs.listen.length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
+        ...(settings.store.url === '' ? [] : doors('listen-rs', settings, 'registration')),
       ],
     ],
   },

@@ -14,7 +14,9 @@ import { operatorActions } from './actions.js';
 import { OperatorLogins, operatorsOf } from './operators.js';
 import { operatorPages } from './pages.js';
 import { termsOf } from './provider-page.js';
-import { QmLooks } from './qm-looks.js';
+import { HomeLooks } from '../homes/looks.js';
+import type { HomePeers } from '../homes/peers.js';
+import { QmLooks, type QmLooksOptions } from './qm-looks.js';
 import { SeriesRecorder } from './recorder.js';
 import { OperatorViews } from './views.js';
 
@@ -25,6 +27,8 @@ export interface OperatorDoorOptions {
   sessions: WebSessions;
   transitions: Transitions;
   health: Health;
+  /** The other homes of the LCC. */
+  homes: HomePeers | undefined;
   maxBodyBytes: number;
   /** There is something for the Queue Manager. */
   applied: () => void;
@@ -36,12 +40,12 @@ export interface OperatorDoorOptions {
 
 export function operatorDoor(parts: OperatorDoorOptions) {
   const { services, options, db, sessions, transitions, health } = parts;
-  const { maxBodyBytes, applied, ask, mailTrouble, failed } = parts;
+  const { homes, maxBodyBytes, applied, ask, mailTrouble, failed } = parts;
   const { home, clock, log } = services;
   const nowMs = () => clock.nowMs();
   const { url, series: times } = options.operator;
   const recorder = new SeriesRecorder(db, times);
-  const looks = new QmLooks({
+  const looking: QmLooksOptions = {
     clock,
     timeoutMs: options.qm.timeoutMs,
     intervalMs: times.fineMs,
@@ -54,7 +58,8 @@ export function operatorDoor(parts: OperatorDoorOptions) {
       }
     },
     fail: error => services.fail(error),
-  });
+  };
+  const looks = homes === undefined ? new QmLooks(looking) : new HomeLooks(looking, homes);
   const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble, nowMs });
   const logins = new OperatorLogins({ accounts: operatorsOf(home), clock });
   const { most, first } = options;

@@ -9,7 +9,7 @@ import type {
   RsProviderRow,
 } from '../../wire/rs-looks.js';
 import type { UrlLife } from '../../wire/url-life.js';
-import { fieldOf, type Markup } from '../pages/layout.js';
+import { capital, fieldOf, type Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
 import { livesBody } from '../pages/url-life.js';
 import { auditTable, freshness, numberCell, tableOf, type Column } from './markup.js';
@@ -58,7 +58,7 @@ function ageHead(minutes: readonly number[], i: number): string {
 
 /** @param register where sites register; '' where they cannot */
 export function providersPage(
-  page: RsProviderPage,
+  page: RsProviderPage & { problem: string | null },
   search: string,
   base: string,
   register: string,
@@ -71,6 +71,7 @@ export function providersPage(
   ];
   const none = search === '' ? '' : html`<div class="empty"><p>None has "${search}".</p></div>`;
   return html`<h1>Providers</h1>
+    ${page.problem === null ? '' : html`<div class="note bad" role="status"><p>${capital(page.problem)}.</p></div>`}
     <form class="filter" method="get" action="${base}/providers" role="search">
       ${fieldOf({ name: 'search', label: 'Number, or part of an address', value: search, isRequired: true })}
       <button>Search</button>

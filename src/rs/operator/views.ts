@@ -202,11 +202,12 @@ export class OperatorViews {
     return { ...this.#freshness(), daemons, machines };
   }
 
-  /** @throws RsRequestRefused 503 */
-  async providers(search: string, after: number): Promise<RsProviderPage> {
-    const page = await this.#options.looks.providers(search, after);
+  /** Of several homes those of the ones that answer; `problem` names the others. @throws RsRequestRefused 503 */
+  async providers(search: string, after: number): Promise<RsProviderPage & { problem: string | null }> {
+    const { looks } = this.#options;
+    const page = await looks.providers(search, after);
     if (page === undefined) throw this.#away();
-    return page;
+    return { ...page, problem: looks.problem ?? null };
   }
 
   /**

@@ -13,7 +13,8 @@ import { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
 import { lookAtKey } from '../indexnow/key-file.js';
 import { Keys } from '../indexnow/keys.js';
-import { OutboxSender } from '../outbox-sender.js';
+import { HomeSenders } from '../homes/senders.js';
+import { OutboxSender, type OutboxSenderOptions } from '../outbox-sender.js';
 import { PushDelivery } from '../push/delivery.js';
 import { PushRefusals } from '../push/refusals.js';
 import { PushTargets } from '../push/targets.js';
@@ -21,6 +22,7 @@ import { Registrar } from '../registrar.js';
 import { WebSessions } from '../sessions.js';
 import { Transitions } from '../transitions.js';
 import { UnsDoor } from '../uns-door.js';
+import { homesOf } from './homes.js';
 
 /** A request waits so long for an answer of the Queue Manager. */
 const PATIENCE_MS = 3000;
@@ -34,7 +36,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
   const nowMs = () => clock.nowMs();
   const transitions = new Transitions(db, nowMs, options.slots);
   transitions.putBack();
-  const sender = new OutboxSender({
+  const sending: OutboxSenderOptions = {
     db,
     clock,
     log,
@@ -46,7 +48,9 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
       mail.stir();
     },
     fail,
-  });
+  };
+  const homes = homesOf(services);
+  const sender = homes === undefined ? new OutboxSender(sending) : new HomeSenders(sending, homes);
   const ask = (question: RsQuestion) => sender.ask(question);
   const show = async (pid: number) => {
     const told = await ask({ op: 'show', pid });
@@ -111,6 +115,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     db,
     gate,
     transitions,
+    homes,
     sender,
     ask,
     applied,

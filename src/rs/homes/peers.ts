@@ -1,0 +1,131 @@
+/** The homes of an LCC that is several (lcc-cluster(7)), for its Registration Server: where each provider is, and
+ * connections to the Queue Managers of the others, at whichever machine owns them. */
+import type { Connection, Peer } from '../../daemon/types.js';
+import type { Located, OwnedHome, ProviderMap } from '../../db/engine/map.js';
+import { pause, type Clock } from '../../lib/clock.js';
+import type { Endpoint } from '../../lib/endpoint.js';
+import { LccError, messageOf } from '../../lib/errors.js';
+import type { Log } from '../../lib/log.js';
+
+/** Between two looks at who owns which home; and for an answer of the engine. */
+const LOOK_MS = 500;
+const ANSWER_MS = 3000;
+
+export interface HomePeersOptions {
+  map: Pick<ProviderMap, 'homes' | 'find' | 'list' | 'take' | 'free'>;
+  /** The home whose Registration Server this is. */
+  own: number;
+  /** Where the owner of a home takes Registration Servers. */
+  doorOf: (owner: string, shard: number) => Endpoint;
+  connect: (endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string) => Peer;
+  clock: Clock;
+  log: Log;
+  fail: (error: unknown) => void;
+  /** Nothing is asked of the map any more. */
+  closed: () => void;
+}
+
+type Serve = (shard: number, connection: Connection) => void;
+
+export class HomePeers {
+  readonly #options: HomePeersOptions;
+  readonly #stop = new AbortController();
+  /** The others, as the engine last had them. */
+  #homes: readonly OwnedHome[] = [];
+  readonly #users = new Map<Serve, { role: string; peers: Map<number, { owner: string; peer: Peer }> }>();
+
+  constructor(options: HomePeersOptions) {
+    this.#options = options;
+    void this.#lookOn().catch(options.fail);
+  }
+
+  get own(): number {
+    return this.#options.own;
+  }
+
+  /** Numbers of the other homes, ascending. */
+  get others(): number[] {
+    return this.#homes.map(({ shard }) => shard);
+  }
+
+  /** Serves a connection to each other home, made again when it is lost, or its owner is another. @returns
+   * ends that */
+  keep(serve: Serve, role: string): () => void {
+    this.#users.set(serve, { role, peers: new Map() });
+    this.#connectAll();
+    return () => {
+      for (const { peer } of this.#users.get(serve)?.peers.values() ?? []) peer.close();
+      this.#users.delete(serve);
+    };
+  }
+
+  /** Where providers are; those that no home has are missing. @throws LccError `try.later` */
+  find(pids: readonly number[]): Promise<Map<number, Located>> {
+    return this.#options.map.find(pids, this.#soon());
+  }
+
+  /** Takes numbers of new providers for the open home that has the fewest, and an owner. @returns false: there
+   * is no such home @throws LccError `try.later` */
+  async place(pids: readonly number[]): Promise<boolean> {
+    const { map } = this.#options;
+    const open = (await map.list(this.#soon())).filter(({ isOpen, owner }) => isOpen && owner !== '');
+    for (const pid of pids) {
+      const [fewest] = open.sort((a, b) => a.providers - b.providers);
+      if (fewest === undefined) return false;
+      await map.take([pid], fewest.shard, this.#soon());
+      fewest.providers++;
+    }
+    return true;
+  }
+
+  /** Gives back the number of one that no home has taken. */
+  async free(pid: number): Promise<void> {
+    const { map, log } = this.#options;
+    try {
+      const at = (await this.find([pid])).get(pid);
+      if (at !== undefined) await map.free([pid], at.shard, this.#soon());
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      log.warn('number of a provider not given back', { pid, reason: messageOf(error) });
+    }
+  }
+
+  close(): void {
+    this.#stop.abort();
+    for (const { peers } of this.#users.values()) for (const { peer } of peers.values()) peer.close();
+    this.#options.closed();
+  }
+
+  #soon(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ANSWER_MS)]);
+  }
+
+  async #lookOn(): Promise<void> {
+    const { map, own, clock, log } = this.#options;
+    let isTold = false;
+    while (!this.#stop.signal.aborted) {
+      try {
+        this.#homes = (await map.homes(this.#soon())).filter(({ shard }) => shard !== own);
+        isTold = false;
+        this.#connectAll();
+      } catch (error) {
+        if (!(error instanceof LccError)) throw error;
+        if (!isTold && !this.#stop.signal.aborted)
+          log.warn('owners of homes not known; as they were', { reason: messageOf(error) });
+        isTold = true;
+      }
+      await pause(clock, LOOK_MS, this.#stop.signal);
+    }
+  }
+
+  #connectAll(): void {
+    const { doorOf, connect } = this.#options;
+    for (const [serve, { role, peers }] of this.#users)
+      for (const { shard, owner } of this.#homes) {
+        if (peers.get(shard)?.owner === owner || owner === '') continue;
+        peers.get(shard)?.peer.close();
+        const peer = connect(doorOf(owner, shard), each => serve(shard, each), `${role} of home ${shard}`);
+        peers.set(shard, { owner, peer });
+      }
+  }
+}

@@ -1,0 +1,143 @@
+/** A site registers with an LCC of two homes, and is fetched by the second: real lccd, lccd-fe, nginx and MariaDB (acceptance 28). */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { stringify } from 'smol-toml';
+import { Authority } from '../fetch/authority.js';
+import type { Daemon } from '../support/daemon.js';
+import { Engine, noEngine } from '../support/engine.js';
+import { freePort, freePorts } from '../support/free-port.js';
+import { Lcc } from '../support/lcc.js';
+import { killAt } from '../support/kills.js';
+import { noNginx, startDocs, type DocsSite } from '../support/nginx.js';
+import { until } from '../support/until.js';
+
+describe('registration with an LCC of two homes', { skip: noEngine || noNginx }, () => {
+  let engine: Engine;
+  let site: DocsSite;
+  let server = '';
+  let operators = '';
+  const homes: Lcc[] = [];
+  /** Dies when it has taken a number in the map, before anything is sent. */
+  const kill = killAt('rs.home.taken');
+  let front: Daemon | undefined;
+  const home = (n: number): Lcc => homes[n] as Lcc;
+  const asked = async (path: string, said?: object) => {
+    const authorization = `Basic ${Buffer.from(`ops:${password}`).toString('base64')}`;
+    const body = said && { method: 'POST', body: JSON.stringify(said) };
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await fetch(`${operators}api/v1/op${path}`, { headers, ...body });
+    return (await answer.json()) as Record<string, unknown>;
+  };
+  let password = '';
+
+  before(async () => {
+    [engine, site] = await Promise.all([Engine.start(), startDocs()]);
+    const [rs, op, fe] = [await freePort(), await freePort(), await freePort()];
+    server = `http://127.0.0.1:${rs}/`;
+    operators = `http://127.0.0.1:${op}/`;
+    const authority = new Authority();
+    const { certFile, keyFile } = authority.issue();
+    for (const shard of [0, 1]) {
+      const name = `localhost:${await freePorts(5)}`;
+      const registration = {
+        listen: [`127.0.0.1:${rs}`],
+        url: server,
+        operator_listen: [`127.0.0.1:${op}`],
+        uns: `127.0.0.1:${fe}`,
+        ports: [String(site.port)],
+        mode: 'open',
+        retry_ms: 50,
+        check_interval_ms: 0,
+        series_ms: 1000,
+      };
+      const toml = {
+        net: { peer_ca: authority.caFile, peer_cert: certFile, peer_key: keyFile },
+        store: { url: engine.url(), password_file: engine.passwordFile() },
+        cluster: { machine: name, machines: [name], shard },
+        wire: { ping_interval_ms: 1000 },
+        ...(shard === 0 && { rs: registration, fe: { listen: [`127.0.0.1:${fe}`] } }),
+      };
+      homes.push(new Lcc(site.url, stringify(toml)));
+      const admin = `--user=lcc_admin --password-file=${engine.passwordFile('lcc_admin')}`;
+      await home(shard).run(`lcckeep init ${admin}`);
+    }
+    await Promise.all(homes.map((lcc, shard) => lcc.start(shard === 0 ? kill.env : {})));
+    for (const lcc of homes) await until('a home serves', async () => (await lcc.sh('lccstat')).status === 0);
+    await home(0).run('lccmap add-shard 1');
+    password = (await home(0).run('lccrs operator add ops')).trim().split(/\s/).at(-1) ?? '';
+    front = home(0).startDaemon('lccd-fe');
+    await front.ready;
+  });
+  after(async () => {
+    await front?.stop();
+    for (const lcc of homes) await lcc.remove();
+    await site.stop();
+    await engine.remove();
+  });
+
+  const pmdb = async () =>
+    Object.fromEntries(
+      (await engine.node.query('select pid, shard from lcc.pmdb')).map(({ pid, shard }) => [pid, shard]),
+    );
+  const register = (n: number) =>
+    home(0).sh(
+      `lccregister new --server=${server} --url=${site.url}${n}/ --docroot=${site.docroot}/${n} --pwdfile=${home(0).dir}/password${n} --wait=60`,
+    );
+
+  it('takes a new provider to the home with the fewest, also when killed between map and home, where it is fetched', async () => {
+    await home(0).run('lccpidb add --pid=1 --root=http://elsewhere.example.org/');
+    await home(0).run(`mkdir -p ${site.docroot}/1 ${site.docroot}/2`);
+    writeFileSync(join(site.docroot, '1/index.html'), '<p>registered');
+    // The Registration Server is killed meanwhile: to be run again, says lccregister then.
+    const { stdout } = await until('the site is registered', async () => {
+      const done = await register(1);
+      assert.ok(done.status === 0 || done.status === 75, done.stderr);
+      return done.status === 0 && done;
+    });
+    assert.ok(kill.happened());
+    assert.deepEqual(await pmdb(), { 1: 0, 100000: 1 });
+    const [, line = ''] = /^\*\/15 \* \* \* \* (.+)\n$/.exec(stdout) ?? [];
+    const delivered = await home(0).sh(line.replaceAll('\\%', '%'));
+    assert.equal(delivered.status, 0, delivered.stderr);
+    const held = () => home(1).sh('lccq --format=urls');
+    await until('home 1 has the page', async () => (await held()).stdout.includes('/1/index.html'));
+    assert.equal((await home(0).run('lccq --format=urls')).trim(), '');
+    const all = await home(0).run('lccq --all --format=urls');
+    assert.equal(all.trim(), `${site.url}1/index.html`);
+  });
+
+  it('shows operators the providers of both homes, and does what they say where a provider is', async () => {
+    const { providers } = (await asked('/providers')) as { providers: { pid: number }[] };
+    assert.deepEqual(
+      providers.map(({ pid }) => pid),
+      [1, 100000],
+    );
+    const overview = await until('an overview of both', async () => {
+      const seen = await asked('/');
+      return seen['providers'] === 2 && seen['problem'] === null && seen;
+    });
+    assert.match(String(overview['summary']), /; home 1: /);
+    const { daemons } = (await asked('/daemons')) as { daemons: { name: string }[] };
+    assert.ok(daemons.some(({ name }) => name === '1/lccd-qm'));
+    const pause = await asked('/providers/100000/pause', { reason: 'a test' });
+    assert.deepEqual(pause, { pid: 100000, op: 'pause' });
+    await home(1).shows('lccpidb show --pid=100000', /paused/);
+  });
+
+  it('names a home that does not answer, and goes on with the others', async () => {
+    await home(1).stop();
+    const seen = await until('the overview names it', async () => {
+      const overview = await asked('/');
+      return overview['problem'] !== null && overview;
+    });
+    assert.match(String(seen['problem']), /home 1 does not answer/);
+    const page = await asked('/providers');
+    assert.match(String(page['problem']), /home 1 does not answer/);
+    assert.deepEqual(
+      (page['providers'] as { pid: number }[]).map(({ pid }) => pid),
+      [1],
+    );
+  });
+});
