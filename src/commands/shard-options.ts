@@ -55,7 +55,7 @@ export async function shardsOf(context: CommandContext, config: Config): Promise
       homes = await map.homes(AbortSignal.any([stop, AbortSignal.timeout(PATIENCE_MS)]));
     } catch (error) {
       if (!(error instanceof LccError) || error.code !== 'try.later') throw error;
-      // As it last had them: it alone is away.
+      // Homes as it last had them: the engine alone is away.
       if (homes === undefined)
         throw new LccError(
           'try.later',

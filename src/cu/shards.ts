@@ -60,7 +60,7 @@ export function shardCursor(file: string, shard: number): string {
 }
 
 /**
- * Does something for each home. @param work gives its status @param failed told of each that failed
+ * Does something for each home. @param work gives its status @param failed hears of each that failed
  * @returns 75 where one did not answer, else the status of a failure, else 1 where one gave that
  */
 export async function forEachShard(
@@ -91,10 +91,10 @@ export async function deliverAll(
 ): Promise<number> {
   const { clock, stop } = following;
   const { cursor: file, consumer, follows } = delivery;
-  // What an earlier run left to be committed is not of this one, whoever answers.
+  // Cursors that an earlier run left to be committed are not of this one.
   if (file !== undefined && consumer === undefined && !delivery.count)
     for (const shard of shardsBeside(file)) dropNext(shardCursor(file, shard));
-  const rounds = new Rounds(delivery, stdout, talk, following);
+  const rounds = new ShardRounds(delivery, stdout, talk, following);
   try {
     for (;;) {
       const status = await rounds.one(await list(stop));
@@ -110,14 +110,14 @@ export async function deliverAll(
   }
 }
 
-class Rounds {
+class ShardRounds {
   readonly #delivery: Delivery;
   readonly #stdout: StandardOutput;
   readonly #talk: DeliveryTalk;
   readonly #following: Following;
   /** Connections that are kept from round to round. */
   readonly #sources = new Map<number, { from: RemoteOptions; source: Source }>();
-  /** Of homes that did not answer: how often in a row, and when they are asked again. */
+  /** Homes that did not answer: how often in a row, and when they are asked again. */
   readonly #away = new Map<number, { count: number; againMs: number }>();
 
   constructor(delivery: Delivery, stdout: StandardOutput, talk: DeliveryTalk, following: Following) {
@@ -180,7 +180,7 @@ class Rounds {
       status = await deliverFrom(source, one, stdout, this.#talk, this.#following);
     } catch (error) {
       if (!isBegun || !(error instanceof LccError) || !OF_ONE.includes(error.code)) throw error;
-      // What came after half a stream would be taken for the rest of it.
+      // A further stream would be taken for the rest of this one.
       this.#talk.reject(`shard ${shard}: ${error.message}`);
       throw new Over(EXIT.tempfail);
     }
@@ -220,7 +220,7 @@ export function commitAll(file: string): string[] {
     try {
       moved.push(`${cursor} moved to change ${commitNext(cursor).seq}`);
     } catch (error) {
-      // Its home did not answer.
+      // A home that did not answer has none.
       if (!(error instanceof LccError) || error.code !== 'input.missing') throw error;
     }
   }

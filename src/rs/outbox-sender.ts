@@ -27,7 +27,7 @@ export interface OutboxSenderOptions {
   leaves: () => Promise<void>;
   /** An operation has its answer. */
   answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
-  /** Of an LCC that is several homes: which of these go to the one that is connected; undefined: all. */
+  /** Operations for the home that is connected, where the LCC is several; undefined: all. */
   ours?: (operations: readonly WaitingOperation[]) => Promise<Ours>;
   fail: (error: unknown) => void;
 }

@@ -15,7 +15,7 @@ export interface HomePeersOptions {
   map: Pick<ProviderMap, 'homes' | 'find' | 'list' | 'take' | 'free'>;
   /** The home whose Registration Server this is. */
   own: number;
-  /** Where the owner of a home takes Registration Servers. */
+  /** The place at which the owner of a home takes Registration Servers. */
   doorOf: (owner: string, shard: number) => Endpoint;
   connect: (endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string) => Peer;
   clock: Clock;
@@ -59,7 +59,7 @@ export class HomePeers {
     };
   }
 
-  /** Where providers are; those that no home has are missing. @throws LccError `try.later` */
+  /** Homes of providers; those that no home has are missing. @throws LccError `try.later` */
   find(pids: readonly number[]): Promise<Map<number, Located>> {
     return this.#options.map.find(pids, this.#soon());
   }

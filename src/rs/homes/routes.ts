@@ -22,7 +22,7 @@ export class HomeRoutes {
     this.#peers = peers;
   }
 
-  /** Where a provider is, or was when the map was last asked: one that it does not have is of the home here.
+  /** The home of a provider, or its last one that is known: one without a row is of the home here.
    * Undefined while nobody can say: another home would say that there is none. */
   async homeOf(pid: number): Promise<number | undefined> {
     try {
@@ -35,7 +35,7 @@ export class HomeRoutes {
     }
   }
 
-  /** Of operations those that go to one home. @throws LccError `try.later` while the map is away */
+  /** Providers whose operations go to one home. @throws LccError `try.later` while the map is away */
   async ours(shard: number, operations: readonly WaitingOperation[]): Promise<Ours> {
     const pids = [...new Set(operations.map(({ change }) => change.pid))];
     const before = await this.#peers.find(pids);

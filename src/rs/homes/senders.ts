@@ -1,11 +1,11 @@
-/** What waits in the outbox goes to the home that has its provider, over a connection to each: one that is away
+/** Operations of the outbox go to the home that has its provider, over a connection to each: one that is away
  * keeps its own waiting, and no others. */
 import type { Connection } from '../../daemon/types.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { OutboxSender, type OutboxSenderOptions } from '../outbox-sender.js';
 import type { HomePeers } from './peers.js';
 import { HomeRoutes } from './routes.js';
-import { together, type Told } from './together.js';
+import { together, type HomesAnswer } from './together.js';
 
 export class HomeSenders {
   readonly #options: OutboxSenderOptions;
@@ -21,7 +21,7 @@ export class HomeSenders {
     this.#end = peers.keep((shard, each) => this.#at(shard).serve(each), 'Queue Manager');
   }
 
-  /** That of the home here. */
+  /** The connection to the home here. */
   get isConnected(): boolean {
     return this.#at(this.#peers.own).isConnected;
   }
@@ -39,7 +39,7 @@ export class HomeSenders {
   }
 
   /** Asks the home of a provider, or all; undefined when there is no answer to be had in time. */
-  async ask(question: RsQuestion): Promise<Told> {
+  async ask(question: RsQuestion): Promise<HomesAnswer> {
     const { own, others } = this.#peers;
     // Pushes go to the UNS here.
     if (question.op === 'push') return this.#at(own).ask(question);

@@ -2,17 +2,17 @@
 import type { RsOverview, RsProviderPage } from '../../wire/rs-looks.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 
-export type Told = Readonly<Record<string, unknown>> | undefined;
+export type HomesAnswer = Readonly<Record<string, unknown>> | undefined;
 
 /**
  * The answer of all homes to a question about no provider. @param told that of the home here first
  * @returns undefined where one that is needed did not answer: what it has would be missing
  */
-export function together(op: RsQuestion['op'], told: readonly Told[]): Told {
+export function together(op: RsQuestion['op'], told: readonly HomesAnswer[]): HomesAnswer {
   const [own] = told;
   if (own === undefined) return undefined;
   const answers = told.filter(each => each !== undefined);
-  // This one asks who is there.
+  // A status is asked to find out who is there.
   if (op !== 'status' && answers.length < told.length) return undefined;
   const all: Record<string, unknown> = {};
   for (const answer of answers)
@@ -59,7 +59,7 @@ export function overviewTogether(
   return all;
 }
 
-/** A page of the providers of all homes: up to where each has told of them. */
+/** A page of the providers of all homes: as far as each of them has come. */
 export function pageTogether(pages: readonly RsProviderPage[]): RsProviderPage {
   const ends = pages.map(({ next }) => next).filter(next => next !== null);
   const next = ends.length === 0 ? null : Math.min(...ends);
