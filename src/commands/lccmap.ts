@@ -2,17 +2,20 @@
 import { amount } from '../config/words.js';
 import type { Config } from '../config/load.js';
 import type { MappedHome, ProviderMap } from '../db/engine/map.js';
+import type { Engine } from '../db/engine/engine.js';
 import { readPids } from '../db/providers/listing.js';
 import { keptOf } from '../daemon/open-kept.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
+import { move, moveLines } from './map-moves.js';
 import { CONFIG_OPTION, configOf } from './options.js';
 import { withMap } from './provider-map.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Given {
   map: ProviderMap;
+  engine: Engine;
   stop: AbortSignal;
   context: CommandContext;
   config: Config;
@@ -31,13 +34,21 @@ const ACTIONS: Record<
   'open-shard': { number: 'N', action: given => setOpen(given, true) },
   list: { number: '', action: list },
   where: { number: 'PID', action: where },
+  move: { number: '', action: ({ engine, context, stop }) => move(engine, context, stop) },
 };
 
 export const command: CommandSpec = {
   name: 'lccmap',
-  summary: 'Homes of one LCC and their providers: join, add-shard, close-shard, open-shard, list, where.',
-  operands: 'join|list|add-shard N|close-shard N|open-shard N|where PID',
-  options: [{ flags: '--json', help: 'list, where: one JSON object a line' }, CONFIG_OPTION],
+  summary:
+    'Homes of one LCC and their providers: join, add-shard, close-shard, open-shard, list, where, move.',
+  operands: 'join|list|add-shard N|close-shard N|open-shard N|where PID|move',
+  options: [
+    { flags: '--json', help: 'list, where: one JSON object a line' },
+    { flags: '--pid <PID>', help: 'move: the provider' },
+    { flags: '--to <N>', help: 'move: the home that it goes to' },
+    { flags: '--cancel', help: 'move: it stays, if it has not moved yet' },
+    CONFIG_OPTION,
+  ],
   example: 'lccmap list',
   async run(context) {
     const [word = '', ...more] = context.operands;
@@ -52,7 +63,11 @@ export const command: CommandSpec = {
         'store.url is not set: an LCC without an engine is one home, and has no map',
       );
     const given = { context, config, number: Number(text) };
-    return (await withMap(config, context.clock, (map, stop) => action({ ...given, map, stop }))) ?? EXIT.ok;
+    return (
+      (await withMap(config, context.clock, (map, stop, engine) =>
+        action({ ...given, map, stop, engine }),
+      )) ?? EXIT.ok
+    );
   },
 };
 
@@ -99,13 +114,15 @@ async function setOpen({ number, map, stop, context }: Given, isOpen: boolean): 
   );
 }
 
-async function list({ map, stop, context }: Given): Promise<void> {
+async function list({ map, engine, stop, context }: Given): Promise<void> {
   const homes = await map.list(stop);
-  if (context.options['json'] === true) return print(context, homes.map(jsonOf));
+  const isJson = context.options['json'] === true;
+  const moves = await moveLines(engine, isJson, stop);
+  if (isJson) return print(context, [...homes.map(jsonOf), ...moves]);
   const lines = homes.map(({ shard, owner, isOpen, providers, moving }) =>
     [shard, owner === '' ? '-' : owner, providers, moving, isOpen ? 'yes' : 'no'].join('\t'),
   );
-  print(context, ['HOME\tOWNER\tPROVIDERS\tMOVING\tNEW', ...lines]);
+  print(context, ['HOME\tOWNER\tPROVIDERS\tMOVING\tNEW', ...lines, ...moves]);
 }
 
 const jsonOf = ({ shard, owner, epoch, isOpen, providers, moving }: MappedHome) =>

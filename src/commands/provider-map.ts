@@ -16,12 +16,12 @@ const LIMIT_MS = 60_000;
 export async function withMap<T>(
   { settings }: Config,
   clock: Clock,
-  work: (map: ProviderMap, stop: AbortSignal) => Promise<T>,
+  work: (map: ProviderMap, stop: AbortSignal, engine: Engine) => Promise<T>,
 ): Promise<T> {
   const engine = new Engine(engineAccount(settings.store), { clock, log: silentLog });
   const stop = AbortSignal.timeout(LIMIT_MS);
   try {
-    return await work(new ProviderMap(engine), stop);
+    return await work(new ProviderMap(engine), stop, engine);
   } catch (error) {
     if (!stop.aborted) throw error;
     const why = engine.away === undefined ? '' : `: ${engine.away.reason}`;

@@ -174,10 +174,36 @@ describe('lccmap', () => {
     const home = mkdtempSync(join(tmpdir(), 'lcc-map-'));
     try {
       assert.equal(runCommand(home, 'lccmap', ['list']).status, 78);
-      for (const words of [[], ['move'], ['where'], ['list', '3'], ['where', 'x']])
+      for (const words of [[], ['away'], ['where'], ['list', '3'], ['where', 'x']])
         assert.equal(runCommand(home, 'lccmap', words).status, 64, words.join(' '));
     } finally {
       rmSync(home, { recursive: true });
     }
+  });
+
+  it('asks the homes to move a provider, says how far that has come, and takes it back', async () => {
+    await engine.node.query('delete from lcc.pmdb');
+    await engine.node.query("insert into lcc.pmdb values (70, 0, 'served')");
+    const asked = await run(0, 'lccmap', 'move', '--pid=70', '--to=1');
+    assert.match(asked.stderr, /provider 70 moves from home 0 to home 1/);
+    assert.match(
+      (await run(1, 'lccmap', 'list')).stdout,
+      /^provider 70 moves from home 0 to home 1: asked$/m,
+    );
+    assert.match(
+      (await run(1, 'lccmap', 'list', '--json')).stdout,
+      /"pid":70,"src":0,"dst":1,"stage":"asked"/,
+    );
+    assert.match(
+      (await run(0, 'lccmap', 'move', '--pid=70', '--to=0')).stderr,
+      /provider 70 moves from home 0 to home 1 already/,
+    );
+    assert.match(
+      (await run(0, 'lccmap', 'move', '--pid=70', '--cancel')).stderr,
+      /provider 70 stays with home 0/,
+    );
+    assert.match((await run(1, 'lccmap', 'list')).stdout, /cancelled$/m);
+    assert.equal((await run(0, 'lccmap', 'move', '--pid=70')).status, 64);
+    await engine.node.query('delete from lcc.move');
   });
 });
