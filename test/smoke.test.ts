@@ -159,6 +159,9 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   async lccrec() {
     assert.match(await lcc.run('lccrec --store=records'), /"url":"[^"]*\/a\.html"/);
   },
+  // This LCC has no engine: what both do with one is shown by commands/lccd-keep.
+  'lccd-keep': () => withoutEngine('lccd-keep'),
+  lcckeep: () => withoutEngine('lcckeep status'),
   'lccd-hard': () => statusOf('lccd-hard'),
   'lccd-soft': () => statusOf('lccd-soft'),
   async lccfsck() {
@@ -166,6 +169,12 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
     await lcc.run('lccfsck');
   },
 };
+
+async function withoutEngine(command: string): Promise<void> {
+  const { status, stderr } = await lcc.sh(command);
+  assert.equal(status, 78, stderr);
+  assert.match(stderr, /store\.url is not set/);
+}
 
 async function statusOf(daemon: string): Promise<void> {
   const socket = createConnection(join(lcc.home, 'run', `${daemon}.ctl.sock`));

@@ -14,6 +14,9 @@ import type { ChildSpec } from '../../src/run/child.js';
 import { Supervisor, type SupervisorOptions } from '../../src/run/supervisor.js';
 import { until } from '../support/until.js';
 
+/** A shell that lives, and hears signals soon. */
+const LASTS = 'while :; do sleep 0.05; done';
+
 const echoDaemon = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
 const supervise = fileURLToPath(new URL('../fixtures/supervise.js', import.meta.url));
 let home: string;
@@ -100,7 +103,7 @@ describe('a supervisor', () => {
 
   it('runs those of the owner of a kept home only while this machine owns it, and kills them at once when not', async () => {
     const ofOwner: ChildSpec = {
-      ...script('work', 'trap "" TERM; echo $$ >>$HOME_DIR/pids; touch $READY; while :; do sleep 0.05; done'),
+      ...script('work', `trap "" TERM; echo $$ >>$HOME_DIR/pids; touch $READY; ${LASTS}`),
       isOfOwner: true,
     };
     const supervisor = supervisorOf([echo('keep'), ofOwner], { stopTimeoutMs: 100 });
@@ -122,10 +125,7 @@ describe('a supervisor', () => {
 
   it('stops those of the owner in their order when the home is handed over, and leaves the others alone', async () => {
     const late = (name: string): ChildSpec => ({
-      ...script(
-        name,
-        `trap "echo ${name} >>$HOME_DIR/ended; exit" TERM; touch $READY; while :; do sleep 0.05; done`,
-      ),
+      ...script(name, `trap "echo ${name} >>$HOME_DIR/ended; exit" TERM; touch $READY; ${LASTS}`),
       isOfOwner: true,
     });
     const supervisor = supervisorOf([echo('keep'), late('queue'), late('intake')], {
@@ -153,10 +153,10 @@ describe('a supervisor', () => {
 
   it('passes SIGHUP on to children that are ready, and to one that is starting when it is ready: it would die of it', async () => {
     const supervisor = supervisorOf([
-      script('one', 'trap "echo one >>$HOME_DIR/heard" HUP; touch $READY; while :; do sleep 0.05; done'),
+      script('one', `trap "echo one >>$HOME_DIR/heard" HUP; touch $READY; ${LASTS}`),
       script(
         'two',
-        'touch $HOME_DIR/up; while [ ! -e $HOME_DIR/go ]; do sleep 0.05; done; trap "echo two >>$HOME_DIR/later" HUP; touch $READY; while :; do sleep 0.05; done',
+        `touch $HOME_DIR/up; while [ ! -e $HOME_DIR/go ]; do sleep 0.05; done; trap "echo two >>$HOME_DIR/later" HUP; touch $READY; ${LASTS}`,
       ),
     ]);
     const up = supervisor.start();
@@ -193,10 +193,7 @@ describe('a supervisor', () => {
 
   it('stops its children in the order given, each after the one before has gone', async () => {
     const slow = (name: string) =>
-      script(
-        name,
-        `trap 'sleep 0.2; echo ${name} >>$HOME_DIR/order; exit 0' TERM; touch $READY; while :; do sleep 0.05; done`,
-      );
+      script(name, `trap 'sleep 0.2; echo ${name} >>$HOME_DIR/order; exit 0' TERM; touch $READY; ${LASTS}`);
     const supervisor = supervisorOf([slow('qm'), slow('bot-1'), slow('bot-2'), slow('uns')], {
       stopOrder: ['uns', 'qm', 'bot'],
     });
@@ -213,12 +210,9 @@ describe('a supervisor', () => {
   });
 
   it('kills a child that does not stop in time', async () => {
-    const supervisor = supervisorOf(
-      [script('deaf', "trap '' TERM; touch $READY; while :; do sleep 0.05; done")],
-      {
-        stopTimeoutMs: 200,
-      },
-    );
+    const supervisor = supervisorOf([script('deaf', `trap '' TERM; touch $READY; ${LASTS}`)], {
+      stopTimeoutMs: 200,
+    });
     await supervisor.start();
     const pid = supervisor.status().children[0]?.pid ?? 0;
     await supervisor.stop();
