@@ -1,6 +1,6 @@
 /**
  * Content of this store for the other machines of the LCC: `GET /FILEID` is a file of it, as it is, and `GET
- * /` says whose store it is. Who reads a content takes its md5: nothing is checked here but the name.
+ * /` says whose store it is. The reader of a content takes its md5: only the name is checked here.
  */
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';

@@ -79,7 +79,7 @@ export class KeeperLink implements Kept {
     return () => void this.#watchers.delete(changed);
   }
 
-  /** Whoever still waits is told nothing. */
+  /** Questions that still wait have no answer. */
   close(): void {
     this.#peer.close();
     this.#talk?.destroy();

@@ -166,7 +166,7 @@ export class Shipper {
     this.close();
   }
 
-  /** Lets go of the database; who still asks is refused. */
+  /** Lets go of the database; questions after it are refused. */
   close(): void {
     for (const { reject } of [...this.#served.splice(0), ...this.#asked.splice(0)])
       reject(new LccError('try.later', `${this.#options.path}: the keeper has ended`));

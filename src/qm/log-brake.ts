@@ -1,5 +1,5 @@
 /**
- * The log of a kept database begins anew only when all of it is in the engine and in the database, and the
+ * The log of a kept database begins again only when all of it is in the engine and in the database, and the
  * keeper has its guard out of it (docs/design/keeping.md). A busy one never came to that by itself: at a
  * length nothing is committed until it has, for a short time at most, because a reader may hold the log as
  * well; and as long as the engine has not taken what was committed by then.

@@ -2,7 +2,7 @@
  * The right to send anything to Bot Managers: without an engine always, in a kept home as long as the lease
  * is surely held. What was told last has a time; a process that was stopped finds it over when it wakes.
  *
- *     held ──its time is over──▶ lapsed: all that is on its way is called back ──told of a later time──▶ held
+ *     held ──its time is over──▶ lapsed: all that is on its way is called back ──hears a later time──▶ held
  */
 import type { Kept } from '../daemon/kept.js';
 import type { Clock } from '../lib/clock.js';

@@ -33,7 +33,7 @@ export interface ReceiverOptions extends Pick<EngineOptions, 'allowAddresses' | 
   clock: Clock;
   /** 0 to 1. */
   random: () => number;
-  /** Told of each try that failed, and of the one that ends that. */
+  /** Called for each try that failed, and of the one that ends that. */
   note: (message: string) => void;
 }
 

@@ -34,7 +34,7 @@ export class Bringer {
     this.#skipsAway = skipsAway;
   }
 
-  /** The content brought for the row now, once; undefined where none was to be. */
+  /** The content brought for the row now, once; undefined where the row has none. */
   take(): BroughtRow | undefined {
     const row = this.#row;
     this.#row = undefined;

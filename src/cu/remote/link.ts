@@ -25,7 +25,7 @@ export interface RemoteOptions {
   /** For which it may be away before others get their turn; undefined: an hour. */
   patienceMs?: number | undefined;
   clock: Clock;
-  /** Told of a connection that broke. */
+  /** Called after a connection broke. */
   note: (message: string) => void;
 }
 
@@ -60,7 +60,7 @@ export class CuLink {
   }
 
   /**
-   * Asks, over the connection there is, or a new one; each event is to be taken before the next comes.
+   * Asks, over the connection there is, or a new one; each event must be taken before the next comes.
    * @throws LccError `peer.unavailable` where the connection broke or is refused for now, which passes;
    *   `auth.refused`, `data.refused` (the cursor), `peer.rejected`, `peer.protocol`
    */

@@ -14,7 +14,7 @@ const WAIT = { minMs: 50, maxMs: 1000 };
 /** Access denied, no such database or table: another try makes no difference. */
 const FOR_GOOD: readonly number[] = [1044, 1045, 1049, 1054, 1064, 1142, 1143, 1146, 1698];
 
-/** The node that was asked lags behind the others: again. */
+/** The node that was asked lags: again. */
 export class Lagging extends Error {
   readonly errno = 0;
 }

@@ -38,7 +38,7 @@ export type Shipped = 'done' | 'lost';
 export interface Ledger {
   /** undefined: the engine has nothing of this database. */
   state(name: KeptName, stop: AbortSignal): Promise<FileState | undefined>;
-  /** Puts shipment n behind shipment n - 1; sent again after a lost answer it is there once. One that was
+  /** Puts shipment n after shipment n - 1; sent again after a lost answer it is there once. One that was
    * given up (`stop`) may be there as well: `state` says so. */
   ship(shipment: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped>;
   /** Writes one block (MiB i, deflated) of the base that is being made, number `base`. */

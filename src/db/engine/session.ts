@@ -185,7 +185,7 @@ export class EngineSession {
     }
   }
 
-  /** Any answer begins the silence anew. */
+  /** Any answer begins the silence again. */
   #listen(): void {
     this.#cancelSilence();
     if (this.#awaited > 0)

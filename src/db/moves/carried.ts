@@ -13,7 +13,7 @@ export interface Carried {
   /** Columns that name a set, and those that name a place; 0 and NULL name none. */
   sets?: readonly string[];
   places?: readonly string[];
-  /** Columns left out, for whoever puts the rows in gives them numbers. */
+  /** Columns left out, for the home that takes the rows gives them numbers. */
   renumbered?: readonly string[];
   /** Columns that have another value in a parcel. */
   instead?: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * All rows of a provider that another shard has go, and nobody is told of a deletion: tombstones first, for
- * one without the rows that came after it would tell of urls that are there. Content that goes leaves its
+ * All rows of a provider that another shard has go, and no deletion is reported: tombstones first, for
+ * one without the rows that came after it would report urls that are there. Content that goes leaves its
  * path and frees its file. Runs inside the caller's transactions, a slice in each; cut off anywhere it
  * begins again and finds less.
  */
@@ -11,7 +11,7 @@ import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { CARRIED } from './carried.js';
 
-/** Tombstones are not found by their provider: so many of all are looked at in a slice. */
+/** Tombstones are not found by their provider: this number of all is looked at in a slice. */
 const LOOKED_AT = 4000;
 /** Tables that are cleared in ways of their own. */
 const APART = new Set(['tombstone', 'visit', 'lccurl', 'pidb']);

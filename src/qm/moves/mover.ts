@@ -1,6 +1,6 @@
 /**
  * Moves of providers from this home and to it (docs/design/moves.md). The stage of each is in the engine;
- * what is to be done in it is done by one of the two homes, and begun again by its next owner:
+ * the work in it is done by one of the two homes, and begun again by its next owner:
  *
  *     asked ──source: nothing is taken, fetched, changed──▶ closed
  *     closed ──destination: rows and content come──▶ copied ─▶ moved
