@@ -159,9 +159,11 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   async lccrec() {
     assert.match(await lcc.run('lccrec --store=records'), /"url":"[^"]*\/a\.html"/);
   },
-  // This LCC has no engine: what both do with one is shown by commands/lccd-keep.
+  // This LCC has no engine: what both do with one is shown by commands/lccd-keep and fe/.
   'lccd-keep': () => withoutEngine('lccd-keep'),
   lcckeep: () => withoutEngine('lcckeep status'),
+  'lccd-fe': () => withoutEngine('lccd-fe --listen=127.0.0.1:0'),
+  lccmap: () => withoutEngine('lccmap list'),
   'lccd-hard': () => statusOf('lccd-hard'),
   'lccd-soft': () => statusOf('lccd-soft'),
   async lccfsck() {

@@ -1,5 +1,4 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
-import { readFileSync } from 'node:fs';
 import type { Slots } from '../config/hours.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
@@ -41,7 +40,7 @@ import { actionOf } from './actions.js';
 import { CONFIG_OPTION, configOf, flagOf, numberOf } from './options.js';
 import { freeMapped, withFreeNumbers, withNumbers } from './provider-map.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
-import { sitesOf } from './pidb-sites.js';
+import { readSites } from './pidb-sites.js';
 import { remove } from './pidb-remove.js';
 import { providerLine, providerText } from './pidb-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -193,26 +192,13 @@ async function addList(
   const firstPid = pidOf(context, 'pidFrom');
   if (firstPid >= endPid) throw tooHigh('pid-from', firstPid, endPid);
   const terms = termsOf(context.options, slots);
-  const isInput = sites === '-';
-  const list = sitesOf(
-    isInput ? 'standard input' : sites,
-    isInput ? readFileSync(0, 'utf8') : readList(sites),
-    terms,
-  );
+  const list = readSites(sites, terms);
   const range = { firstPid, endPid, most: list.length };
   const added = await withFreeNumbers(config, context.clock, range, mayTake =>
     addSites(db, list, { ...range, mayTake }),
   );
   const lines = added.map(({ pid, root, isNew }) => `${pid}\t${root}\t${isNew ? 'new' : 'there'}\n`);
   context.print(lines.join(''));
-}
-
-function readList(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new LccError('input.missing', `--sites=${path}: ${reasonOf(error)}`, { cause: error });
-  }
 }
 
 function set(db: Db, context: CommandContext, slots: Slots, config: Config): void {
