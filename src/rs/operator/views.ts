@@ -202,7 +202,7 @@ export class OperatorViews {
     return { ...this.#freshness(), daemons, machines };
   }
 
-  /** Of several homes those of the ones that answer; `problem` names the others. @throws RsRequestRefused 503 */
+  /** Several homes: rows of those that answer; `problem` names the others. @throws RsRequestRefused 503 */
   async providers(search: string, after: number): Promise<RsProviderPage & { problem: string | null }> {
     const { looks } = this.#options;
     const page = await looks.providers(search, after);
