@@ -56,7 +56,8 @@ export class HomeRows {
         of('*, CAST(UNIX_TIMESTAMP() AS SIGNED) - CAST(at AS SIGNED) AS age', 'standby'),
         this.#shard,
       );
-      return { home, files, standbys };
+      // The row of a machine that has taken over is of before.
+      return { home, files, standbys: standbys.filter(({ machine }) => machine !== home?.owner) };
     }, stop);
   }
 
