@@ -8,9 +8,9 @@ import { Bench } from '../../qm/support.js';
 const LARGE = /\b(SCAN (qdb|lccurl|qpsdb|absorbed|helddelete)\b(?! USING INDEX absorbed_open)|TEMP B-TREE)/;
 /** They begin at a place without saying where they end, and end at the limit only where that is in reach. */
 const OPEN = /SEARCH (qdb|lccurl) USING INTEGER PRIMARY KEY \(rowid>\?\)/;
-/** Rows of a page only; all rows, when a machine comes with a store for the first time, or a provider has left. */
+/** Rows of a page only; all rows, when a machine comes with a store for the first time, or a provider has left or moved. */
 const ON_PURPOSE =
-  /^SELECT DISTINCT pid FROM lccurl|WHERE fetched_machineid = \?|^DELETE FROM qpsdb WHERE pid = \?$/;
+  /^SELECT DISTINCT pid FROM lccurl|WHERE fetched_machineid = \?|^DELETE FROM qpsdb WHERE (pid = \?|\(psetid, starttimeslot\) IN \(SELECT psetid, starttimeslot FROM qpsdb WHERE pid = \? LIMIT \?\))$/;
 
 test('no statement reads more of the queue or of the content than it asks for', t => {
   const bench = new Bench();
