@@ -1,7 +1,7 @@
 /**
- * Several homes of one LCC, asked one after the other (`lccq --all`): each snapshot is taken when its turn has
- * come, each home has a cursor and a whole stream of its own. One that does not answer keeps its cursor, and
- * the others move.
+ * Several homes of one LCC, asked one after the other (`lccq --all`): each snapshot is taken when its turn
+ * has come, each home has a cursor and a whole stream of its own. A home that does not answer keeps its
+ * cursor, and the others move.
  */
 import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';

@@ -1,5 +1,5 @@
-/** The homes of an LCC that is several (lcc-cluster(7)), for its Registration Server: where each provider is, and
- * connections to the Queue Managers of the others, at whichever machine owns them. */
+/** The homes of an LCC that is several (lcc-cluster(7)), for its Registration Server: where each provider
+ * is, and connections to the Queue Managers of the others, at whichever machine owns them. */
 import type { Connection, Peer } from '../../daemon/types.js';
 import type { Located, OwnedHome, ProviderMap } from '../../db/engine/map.js';
 import { pause, type Clock } from '../../lib/clock.js';
@@ -64,8 +64,8 @@ export class HomePeers {
     return this.#options.map.find(pids, this.#soon());
   }
 
-  /** Takes numbers of new providers for the open home that has the fewest, and an owner. @returns false: there
-   * is no such home @throws LccError `try.later` */
+  /** Takes numbers of new providers for the open home that has the fewest, and an owner. @returns false:
+   * there is no such home @throws LccError `try.later` */
   async place(pids: readonly number[]): Promise<boolean> {
     const { map } = this.#options;
     const open = (await map.list(this.#soon())).filter(({ isOpen, owner }) => isOpen && owner !== '');

@@ -7,7 +7,7 @@ import { engineAccount } from '../../db/engine/nodes.js';
 import { LccError } from '../../lib/errors.js';
 import { HomePeers } from '../homes/peers.js';
 
-/** Undefined: this home is the whole LCC. @throws LccError `config` where another home has the registration */
+/** Undefined: this home is the whole LCC. @throws LccError `config` where another home registers */
 export function homesOf(services: Services): HomePeers | undefined {
   const { clock, log } = services;
   const { store, cluster } = services.settings;
