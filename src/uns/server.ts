@@ -5,7 +5,7 @@ import { Places, type Evict } from '../daemon/places.js';
 import type { Connection } from '../daemon/types.js';
 import { PidbReader } from '../db/providers/pidb-reader.js';
 import { SessionStore } from '../db/spools/sessions.js';
-import type { Clock } from '../lib/clock.js';
+import { within, type Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { Counts } from '../lib/counts.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -41,6 +41,9 @@ interface UnsParts {
   /** Called when the process must end: a sync has failed. */
   fail: (error: unknown) => void;
 }
+
+/** How long sessions of a kept home may go on at a stop. */
+const LAST_SETS_MS = 3000;
 
 export class UnsServer {
   readonly #parts: UnsParts;
@@ -193,9 +196,12 @@ export class UnsServer {
     };
   }
 
-  /** Sends CPs away; sets that are becoming durable are finished and acknowledged first. */
+  /** Sends CPs away; sets that are becoming durable are finished and acknowledged first, in a kept home those
+   * that have begun as well: another machine is about to take over. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    const { options, clock } = this.#parts;
+    if (options.isKept) await within(clock, Promise.allSettled([...this.#open.values()]), LAST_SETS_MS);
     for (const session of this.#open.keys())
       session.refuse(new Refusal(102, 'temporarily off-line, try again later: the UNS stops'));
     await Promise.allSettled([...this.#open.values(), this.#spiderDoor.stop()]);
