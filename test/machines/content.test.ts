@@ -74,15 +74,24 @@ ${more}`,
   );
 }
 
-async function startManager(machine: string): Promise<void> {
+async function startManager(machine: string, id = machine): Promise<void> {
   const daemon = daemons.start('lccd-bm', homeOf(machine), [
     '--source=unix:/nowhere/qm.sock',
     `--listen=unix:${homeOf(machine)}/bm.sock`,
-    `--machineid=${machine}`,
+    `--machineid=${id}`,
     `--listen-content=tls:127.0.0.1:${(ports[Number(machine.slice(1)) - 1] ?? 0) + 1}`,
   ]);
   managers.set(machine, daemon);
   await daemon.ready;
+}
+
+async function startCu(): Promise<void> {
+  cu = daemons.start('lccd-cu', cache.home, [
+    `--listen=unix:${cache.home}/cu.sock`,
+    `--http-listen=unix:${cache.home}/http.sock`,
+    `--listen-machines=tls:127.0.0.1:${(ports[0] ?? 0) + 2}`,
+  ]);
+  await cu.ready;
 }
 
 /** Without what rows say of the place of their content, and archives of the moment in which they were made. */
@@ -129,13 +138,8 @@ before(async () => {
     files.get(curl)!.file = to;
     move.run(machine, curl);
   }
-  await Promise.all(['m2', 'm3'].map(startManager));
-  cu = daemons.start('lccd-cu', cache.home, [
-    `--listen=unix:${cache.home}/cu.sock`,
-    `--http-listen=unix:${cache.home}/http.sock`,
-    `--listen-machines=tls:127.0.0.1:${(ports[0] ?? 0) + 2}`,
-  ]);
-  await cu.ready;
+  await Promise.all(['m2', 'm3'].map(each => startManager(each)));
+  await startCu();
 });
 after(async () => {
   await daemons.end();
@@ -324,19 +328,15 @@ describe('a machine that does not answer', () => {
     const mark = join(homeOf('m3'), 'store', 'machine-id');
     const text = readFileSync(mark, 'utf8');
     writeFileSync(mark, text.replace('m3', 'm9'));
-    const manager = daemons.start('lccd-bm', homeOf('m3'), [
-      '--source=unix:/nowhere/qm.sock',
-      `--listen=unix:${homeOf('m3')}/bm.sock`,
-      '--machineid=m9',
-      `--listen-content=tls:127.0.0.1:${(ports[2] ?? 0) + 1}`,
-    ]);
-    await manager.ready;
+    await startManager('m3', 'm9');
     const { status, stderr } = lccqSays(cache, ['--format=jsonl', '--content']);
     assert.equal(status, 1);
     assert.match(stderr, /its content is on machine m3, not on this one/);
-    await manager.stop();
+    await managers.get('m3')?.stop();
     writeFileSync(mark, text);
     await startManager('m3');
+    await cu.stop(); // which rests from asking m3
+    await startCu();
   });
 });
 
