@@ -201,7 +201,7 @@ export class UnsServer {
   async stop(): Promise<void> {
     this.#stopping = true;
     const { options, clock } = this.#parts;
-    if (options.isKept) await within(clock, Promise.allSettled([...this.#open.values()]), LAST_SETS_MS);
+    if (options.isKept) await within(clock, Promise.allSettled(this.#open.values()), LAST_SETS_MS);
     for (const session of this.#open.keys())
       session.refuse(new Refusal(102, 'temporarily off-line, try again later: the UNS stops'));
     await Promise.allSettled([...this.#open.values(), this.#spiderDoor.stop()]);

@@ -45,7 +45,7 @@ sandbox = "required"
       assert.equal(status, 1, stderr);
       assert.match(stderr, /h\/3: left without text: convert: python3 exited with 3/);
       assert.match(stderr, /h\/5: left without text: convert: pdftotext exited with/);
-      assert.deepEqual(stdout, answers[0]?.stdout);
+      assert.deepEqual(stdout, answers[0]?.stdout, stderr);
     }
     const lines = answers[0]?.stdout.toString().trim().split('\n') ?? [];
     const pieces = lines
