@@ -4,6 +4,7 @@ import { spawn, type StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import { systemClock } from '../lib/clock.js';
 import { errnoOf } from '../lib/errors.js';
+import { closeOutput } from '../lib/process-group.js';
 import type { StreamSink } from './sink.js';
 
 export interface Consumer extends StreamSink {
@@ -64,9 +65,6 @@ export function runForEach(call: ConsumerCall): ConsumerProgram {
   return { name: call.name, start: () => startConsumer(call) };
 }
 
-/** After its end, until what it has written must be here. */
-const LEFT_BEHIND_MS = 1000;
-
 /**
  * Starts a program with a pipe as its standard input.
  * @param output is given what it writes to its standard output, in place of `stdout`
@@ -90,18 +88,14 @@ export function startConsumer(
   };
   const over = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
     child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
-    // Not before all that it said was read; but a program that it has left behind may hold the other ends for
-    // ever.
+    // Not before all that it said was read.
     const ended = (status: number | null, signal: NodeJS.Signals | null) => resolve(endOf(status, signal));
     child.on('close', ended);
     child.on('exit', (status, signal) => {
       hasExited = true;
       if (stdin.writableLength > 0) cutOff();
       if (output === undefined) return ended(status, signal);
-      systemClock.after(LEFT_BEHIND_MS, () => {
-        child.stdout?.destroy();
-        ended(status, signal);
-      });
+      closeOutput(child.stdout, systemClock, () => ended(status, signal));
     });
   });
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));

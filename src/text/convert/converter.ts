@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
-import { killGroup } from '../../lib/process-group.js';
+import { closeOutput, killGroup } from '../../lib/process-group.js';
 import { parseRules, type ConvertRule } from './rules.js';
 import { commandOf, ENVIRONMENT, whyNotApart, type ConvertLimits } from './sandbox.js';
 
@@ -23,9 +23,6 @@ interface ConvertOptions extends ConvertLimits {
 }
 
 export type Converted = { bytes: Buffer; mimetype: string } | { problem: string };
-
-/** After its end, until what it has written must be here. */
-const LEFT_BEHIND_MS = 1000;
 
 export class Converter {
   readonly #options: ConvertOptions;
@@ -124,9 +121,8 @@ export class Converter {
         resolve(errnoOf(error) === 'ENOENT' ? 'cannot be run: prlimit is missing' : error.message),
       );
       child.on('exit', (status, signal) => {
-        // A process that the program has left may hold the other end for ever.
         killGroup(child.pid);
-        clock.after(LEFT_BEHIND_MS, () => child.stdout?.destroy());
+        closeOutput(child.stdout, clock);
         const how = signal === null ? exited(status) : `was killed by ${signal}`;
         child.on('close', () => resolve(status === 0 ? undefined : how));
       });
