@@ -19,13 +19,20 @@ const PARTS = ['-wal', '-shm', ''];
 
 const noteOf = (path: string) => `${path}.leaving`;
 
+/** A name that nothing has, with the time in it. */
+export function asideName(path: string, why: 'damaged' | 'replaced', nowMs: number): string {
+  const name = `${path}.${why}-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`;
+  if (!existsSync(name)) return name;
+  for (let n = 2; ; n++) if (!existsSync(`${name}-${n}`)) return `${name}-${n}`;
+}
+
 /** True if one was leaving when its process ended. */
 export function isLeaving(path: string): boolean {
   return existsSync(noteOf(path));
 }
 
 /**
- * From here on it leaves, whatever happens: `aside` is a name that nothing has, in the same folder.
+ * From here on it leaves, whatever happens: `aside` is a name of `asideName`.
  * `finishLeaving` and `endLeaving` must follow.
  */
 export function beginLeaving(path: string, aside: string): void {

@@ -14,7 +14,7 @@ import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import { openSqlite } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
-import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
+import { asideName, beginLeaving, endLeaving, finishLeaving } from './aside.js';
 import { SHARD_NUMBERS } from '../../config/shards.js';
 import { raiseCounters } from './counters.js';
 import { forgetMarks } from './marks.js';
@@ -31,6 +31,7 @@ export const SALVAGED_TABLES = [
   'proots',
   'givenroot',
   'sitelogin',
+  'moving',
   'rsop',
   'lccurl',
   'tombstone',
@@ -81,7 +82,7 @@ export function openOrSalvage(
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     log.error('database damaged', { path, error: messageOf(error.cause) });
   }
-  const aside = asideOf(path, nowMs);
+  const aside = asideName(path, 'damaged', nowMs);
   const copied = buildNew(path, { log, shard, fromNothing });
   step('db.salvage.built');
   beginLeaving(path, aside);
@@ -282,18 +283,6 @@ function repair(db: Db, shard: number): void {
       nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
       nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);
   `);
-}
-
-/** The name that a damaged database is set aside under. */
-function asideOf(path: string, nowMs: number): string {
-  return freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
-}
-
-function freeName(path: string): string {
-  for (let n = 1; ; n++) {
-    const name = n === 1 ? path : `${path}-${n}`;
-    if (!existsSync(name)) return name;
-  }
 }
 
 /** Where the new database is made that takes the place of a damaged one. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openDatabase, openReadOnly, SCHEMA_VERSION } from '../../../src/db/sqlite/open.js';
+import { SALVAGED_TABLES } from '../../../src/db/sqlite/salvage.js';
 import { upgrade } from '../../../src/db/sqlite/schema-version.js';
 import { LccError } from '../../../src/lib/errors.js';
 import { openSqlite } from '../../../src/lib/sqlite.js';
@@ -106,4 +107,12 @@ test('what is no database is called damaged', () => {
 
 test('a directory that is not there is an error that names the path', () => {
   assert.throws(() => openDatabase(join(dir, 'no/lcc.db')), refused('input.missing', /no\/lcc\.db/));
+});
+
+test('no table is forgotten when a damaged database is replaced', () => {
+  const db = openDatabase(join(dir, 'lcc.db'));
+  const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+  const known = db.prepare<[], string>(tables).pluck().all();
+  db.close();
+  assert.deepEqual(known.filter(name => name !== 'meta').toSorted(), [...SALVAGED_TABLES].toSorted());
 });

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openDatabase, openReadOnly } from '../../../src/db/sqlite/open.js';
-import { openOrSalvage, SALVAGED_TABLES } from '../../../src/db/sqlite/salvage.js';
+import { openOrSalvage } from '../../../src/db/sqlite/salvage.js';
 import { noteFailure, suspectDatabase } from '../../../src/db/sqlite/suspicion.js';
 import type { LccError } from '../../../src/lib/errors.js';
 import { silentLog, type LogFields } from '../../../src/lib/log.js';
@@ -370,18 +370,4 @@ test('a database suspected again after the check found nothing is not believed',
   assert.equal(readdirSync(bench.dir).filter(name => /\.damaged-\d+$/.test(name)).length, 1);
   bench.reopen();
   assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
-});
-
-test('no table is forgotten', () => {
-  bench.reopen();
-  const known = bench.all<{ name: string }>(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-  );
-  assert.deepEqual(
-    known
-      .map(({ name }) => name)
-      .filter(name => name !== 'meta')
-      .toSorted(),
-    [...SALVAGED_TABLES].toSorted(),
-  );
 });
