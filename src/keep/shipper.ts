@@ -29,10 +29,8 @@ import { BEGINNING, fileMark, readPosition, textOfPosition, type ShippedPosition
 import { continues, type HomeStanding } from './standing.js';
 
 const POLL_MS = 250;
-/** Bytes of a log that goes into the database when all is shipped, … */
+/** Bytes of a log that goes into the database when all is shipped. */
 const SHORT_BYTES = 4 << 20;
-/** … and of one at which the Queue Manager waits for that. */
-const LONG_BYTES = 256 << 20;
 /** Frames that are left for the keeper itself to move, … */
 const FEW_FRAMES = 256;
 /** … or for the thread, once more, while all the time something is committed. */
@@ -136,12 +134,6 @@ export class Shipper {
   get unshippedBytes(): number {
     const look = this.#look();
     return look === undefined ? 0 : bytesOf(look.header, Math.max(0, look.frames - look.before));
-  }
-
-  /** The log is so long that nothing should be committed until it has begun again. */
-  get isLong(): boolean {
-    const look = this.#look();
-    return look !== undefined && bytesOf(look.header, look.frames) >= LONG_BYTES;
   }
 
   /** The engine has all of the database. */

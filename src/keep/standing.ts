@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { FileState } from '../db/engine/ledger.js';
-import { beginLeaving, endLeaving, finishLeaving, isLeaving } from '../db/sqlite/aside.js';
+import { asideName, beginLeaving, endLeaving, finishLeaving, isLeaving } from '../db/sqlite/aside.js';
 import { syncDirectory } from '../lib/durable.js';
 import { step } from '../lib/steps.js';
 import { copiedUpTo } from './copy-note.js';
@@ -42,11 +42,9 @@ export function continues(
 
 /** Gets a database that is not the engine's out of the way, durably; the one before it is removed. */
 export function setAside(path: string, nowMs: number): void {
-  const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
-  const name = `${basename(path)}.replaced-${time}`;
   if (!isLeaving(path)) {
     if (!existsSync(path)) return;
-    beginLeaving(path, join(dirname(path), name));
+    beginLeaving(path, asideName(path, 'replaced', nowMs));
   }
   const kept = basename(finishLeaving(path) ?? path);
   endLeaving(path);

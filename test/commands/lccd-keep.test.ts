@@ -176,7 +176,7 @@ describe('A kept home', { skip: noEngine }, () => {
       opened.close();
       return found.join(' ');
     };
-    const replaced = () => readdirSync(lcc.home).filter(name => /^lcc\.db\.replaced-\w+$/.test(name));
+    const replaced = () => readdirSync(lcc.home).filter(name => /^lcc\.db\.replaced-\d+(-\d+)?$/.test(name));
     /** A connection that keeps the log, as daemons do. */
     const held = (text: string) => {
       const opened = db();

@@ -103,11 +103,11 @@ it('a home that stands aside is kept until the next one does', async () => {
   const names = () => readdirSync(dirname(home.path)).sort();
   setAside(home.path, Date.UTC(2026, 10, 27));
   assert.deepEqual(names(), []);
-  for (const day of [28, 29]) {
+  for (const day of [28, 29, 29]) {
     for (const part of ['', '-wal']) writeFileSync(home.path + part, String(day));
     setAside(home.path, Date.UTC(2026, 10, day));
   }
-  const name = 'lcc.db.replaced-20261129T000000Z';
+  const name = 'lcc.db.replaced-20261129000000-2';
   assert.deepEqual(names(), [name, `${name}-wal`]);
   await home.close();
 });

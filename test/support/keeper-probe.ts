@@ -12,7 +12,6 @@ const name: KeptName = 'lcc';
 const LOSSES = Number(process.env['LCC_TEST_LOSSES'] ?? 0);
 
 export interface KeeperFigures {
-  isLong: boolean;
   unshippedBytes: number;
   isComplete: boolean;
   shippedBytes: number;
@@ -66,8 +65,8 @@ process.on('disconnect', () => process.exit(1));
 
 async function answer(told: ToKeeper): Promise<void> {
   if (told === 'figures') {
-    const { isLong, unshippedBytes, isComplete, figures } = shipper;
-    say({ figures: { isLong, unshippedBytes, isComplete, ...figures } });
+    const { unshippedBytes, isComplete, figures } = shipper;
+    say({ figures: { unshippedBytes, isComplete, ...figures } });
   } else if (told === 'end') {
     stop.abort();
     await running;
