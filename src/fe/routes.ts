@@ -86,7 +86,7 @@ export class MapRoutes implements Routes {
     if (pid > 0) {
       const found = await within(this.#parts.clock, this.#ask(pid), ANSWER_MS);
       const located = found === undefined ? this.#known.get(pid) : found.get(pid);
-      // Whose it is that the engine did not tell, no home may say that it is nobody's.
+      // While the engine does not say whose it is, no home may say that it is nobody's.
       if (located !== undefined || found === undefined) return located;
     }
     const homes = this.#homes ?? [];

@@ -4,8 +4,8 @@
  *     connected ──provider's id──▶ held ──owner's UNS reached──▶ passed ──both have ended──▶ over
  *         ╰── late: 106 ──▶          ╰── fe.wait_ms: 102 ──▶        ╰── UNS lost: 102, or no word ──▶
  *
- * A UNS that is lost may have accepted a set whose end was passed on. Then no word is said, for the CP is to
- * take it as it takes the loss of a UNS: it does not know.
+ * A UNS that is lost may have accepted a set whose end was passed on. Then no word is said, and the CP
+ * takes it as the loss of a UNS: it does not know.
  */
 import type { Socket } from 'node:net';
 import { limitText, type Settings } from '../config/settings/index.js';

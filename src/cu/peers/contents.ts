@@ -18,7 +18,7 @@ import { ArrivingContent } from '../arriving-content.js';
 import type { StoredContent } from '../stored-content.js';
 import { askPeer } from './ask.js';
 
-/** For so long a machine that was away is not asked again, nor one looked for that none of them was. */
+/** Time until a machine that was away is asked again, and one looked for that none of them was. */
 const REST_MS = 10 * SECOND;
 
 export interface PeersOptions {

@@ -61,7 +61,7 @@ export function* rowElements(
           .typesUnder(selection, String(burl))
           .filter(type => type !== mimetype)
           .join(' ');
-      // Whoever writes the pieces waits for one that is promised.
+      // The writer of the pieces waits for one that is promised.
       const coming = bringer?.bring(content, values.slice(-BRING_COLUMNS.length));
       if (coming !== undefined) yield coming.then(() => '');
       if (isWanted(content, String(mimetype)) && op !== 'delete')

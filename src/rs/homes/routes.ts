@@ -1,5 +1,5 @@
 /**
- * Which home hears of a provider. A new one has its row in the map before its operation is sent.
+ * Homes that operations of providers go to. A new one has its row in the map before its operation is sent.
  *
  *     register ──no row──▶ placed: the open home with the fewest ──▶ sent there     ──refused──▶ row freed
  *     others ──row──▶ sent there     moving ──▶ waits     no row: of the home here
