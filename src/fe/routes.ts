@@ -5,6 +5,7 @@ import { pause, within, type Clock } from '../lib/clock.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { setNewest } from '../lib/newest.js';
 
 export interface Routes {
   /**
@@ -101,7 +102,7 @@ export class MapRoutes implements Routes {
       const answer = this.#asking.then(async () => {
         this.#next = undefined;
         const found = await this.#parts.map.find([...pids], this.#stop.signal);
-        for (const each of pids) this.#know(each, found.get(each));
+        for (const pid of pids) this.#know(pid, found.get(pid));
         return found;
       });
       this.#asking = answer.catch(() => undefined);
@@ -112,11 +113,8 @@ export class MapRoutes implements Routes {
   }
 
   #know(pid: number, located: Located | undefined): void {
-    this.#known.delete(pid);
-    if (located === undefined) return;
-    this.#known.set(pid, located);
-    const [first] = this.#known.keys();
-    if (this.#known.size > MOST_KNOWN && first !== undefined) this.#known.delete(first);
+    if (located === undefined) this.#known.delete(pid);
+    else setNewest(this.#known, pid, located, MOST_KNOWN);
   }
 
   async #lookOn(): Promise<void> {
