@@ -1,9 +1,9 @@
 /** Where the CPs of a provider belong, for a front end. */
 import { createHash } from 'node:crypto';
 import type { Located, OwnedHome, ProviderMap } from '../db/engine/map.js';
-import { pause, within, type Clock } from '../lib/clock.js';
+import { watchOwners } from '../db/engine/owners.js';
+import { within, type Clock } from '../lib/clock.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { setNewest } from '../lib/newest.js';
 
@@ -48,7 +48,10 @@ export class MapRoutes implements Routes {
   constructor(parts: RouteParts) {
     this.#parts = parts;
     this.#heardMs = parts.clock.monotonicMs();
-    void this.#lookOn();
+    const { map, clock, log } = parts;
+    const { signal: stop } = this.#stop;
+    const homes = () => map.homes(stop);
+    void watchOwners({ homes, everyMs: LOOK_MS, stop, clock, log }, found => this.#heard(found));
   }
 
   get figures() {
@@ -115,19 +118,6 @@ export class MapRoutes implements Routes {
   #know(pid: number, located: Located | undefined): void {
     if (located === undefined) this.#known.delete(pid);
     else setNewest(this.#known, pid, located, MOST_KNOWN);
-  }
-
-  async #lookOn(): Promise<void> {
-    const { map, clock, log } = this.#parts;
-    while (!this.#stop.signal.aborted) {
-      try {
-        this.#heard(await map.homes(this.#stop.signal));
-      } catch (error) {
-        if (!(error instanceof LccError)) throw error;
-        if (!this.#stop.signal.aborted) log.error('owners not known', { reason: messageOf(error) });
-      }
-      await pause(clock, LOOK_MS, this.#stop.signal);
-    }
   }
 
   #heard(homes: readonly OwnedHome[]): void {
