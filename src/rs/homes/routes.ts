@@ -50,11 +50,8 @@ export class HomeRoutes {
       located.get(pid) ?? (fresh.has(pid) ? undefined : { shard: this.#peers.own, state: 'served' });
     const ours = pids.filter(pid => at(pid)?.shard === shard && at(pid)?.state === 'served');
     const moving = pids.find(pid => at(pid)?.state === 'moving');
-    const later = pids.some(pid => at(pid) === undefined)
-      ? 'no home takes new providers; lccmap open-shard N'
-      : moving === undefined
-        ? undefined
-        : `provider ${moving} is being moved to another home`;
+    let later = moving === undefined ? undefined : `provider ${moving} is being moved to another home`;
+    if (pids.some(pid => at(pid) === undefined)) later = 'no home takes new providers; lccmap open-shard N';
     return { pids: new Set(ours), later };
   }
 }
