@@ -19,10 +19,12 @@ class Map3 {
     [9, { shard: 5, state: 'served' }],
   ]);
   isAway = false;
+  refusal: LccError | undefined;
   /** Providers of each question. */
   readonly asked: (readonly number[])[] = [];
 
   homes(): Promise<OwnedHome[]> {
+    if (this.refusal !== undefined) return Promise.reject(this.refusal);
     return this.isAway ? new Promise(() => undefined) : Promise.resolve(structuredClone(this.homes_));
   }
 
@@ -128,15 +130,13 @@ describe('routes', () => {
       clock.advance(250);
       await turn();
     };
-    const { homes } = map;
-    const refusing = () => Promise.reject(new LccError('config', 'no tables'));
-    map.homes = refusing;
+    map.refusal = new LccError('config', 'no tables');
     for (let n = 0; n < 4; n++) await look();
     assert.deepEqual(await routes.find('7'), at('h1', 9023));
     assert.deepEqual(said, ['no tables']);
-    map.homes = homes;
+    map.refusal = undefined;
     await look();
-    map.homes = refusing;
+    map.refusal = new LccError('config', 'no tables');
     await look();
     assert.deepEqual(said, ['no tables', 'no tables']);
   });
