@@ -13,7 +13,7 @@ interface OwnersOptions {
   log: Log;
 }
 
-/** Passes on each answer. Ends with `stop`; an engine that refuses is asked again, and the log has that once. */
+/** Passes on each answer. Ends with `stop`; an engine that refuses is asked again, and is in the log once. */
 export async function watchOwners(
   { homes, everyMs, stop, clock, log }: OwnersOptions,
   heard: (homes: readonly OwnedHome[]) => void,

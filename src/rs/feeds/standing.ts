@@ -79,8 +79,8 @@ export function requestEnded(
   delete standing.backoffMs;
 }
 
-/** A prompt stays due, and one that has shortened the back-off makes none longer: pings keep no feed from being
- * asked. @param waitMs as the site wishes */
+/** A prompt stays due, and one that has shortened the back-off makes none longer: no feed is left unasked by
+ * pings. @param waitMs as the site wishes */
 export function requestFailed(
   standing: FeedStanding,
   why: string,
