@@ -5,7 +5,7 @@
  *
  *     spooled ──absorbed──▶ accepted
  *        │ ╰──refused, damaged──▶ told so
- *        ╰──uns.absorb_wait_ms──▶ 102
+ *        ╰──uns.absorb_wait_ms, the UNS stops──▶ 102
  */
 import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
@@ -23,6 +23,7 @@ export class Absorptions {
   readonly #limitMs: number;
   readonly #giveUp: (id: string) => Promise<void>;
   readonly #waiting = new Map<string, Waiting>();
+  #over: Refusal | undefined;
 
   /** @param giveUp takes an entry out of the spool, unless it is being sent */
   constructor(clock: Clock, limitMs: number, giveUp: (id: string) => Promise<void>) {
@@ -36,6 +37,7 @@ export class Absorptions {
     let cancel = () => {};
     try {
       await new Promise<void>((absorbed, refused) => {
+        if (this.#over !== undefined) return refused(this.#over);
         this.#waiting.set(id, { absorbed, refused });
         cancel = this.#clock.after(this.#limitMs, () => {
           const limit = limitText('uns.absorb_wait_ms', this.#limitMs);
@@ -59,8 +61,15 @@ export class Absorptions {
     this.#waiting.get(id)?.absorbed();
   }
 
-  /** The Queue Manager never will. */
-  refused(id: string, why: Refusal): void {
+  /** The Queue Manager has not. @returns false: no CP waits to hear that */
+  refused(id: string, why: Refusal): boolean {
     this.#waiting.get(id)?.refused(why);
+    return this.#waiting.has(id);
+  }
+
+  /** No CP waits from now on. */
+  end(why: Refusal): void {
+    this.#over = why;
+    for (const { refused } of this.#waiting.values()) refused(why);
   }
 }

@@ -4,7 +4,8 @@
  * all others with all of them.
  *
  *     waiting ──take──▶ being sent ──done──▶ gone: its provider's next one waits, after those of others
- *                          ╰──back──▶ waiting
+ *                          ├──back──▶ waiting
+ *                          ╰──rest──▶ resting ──again──▶ waiting
  */
 import type { SpoolEntry } from '../lib/spool-frames.js';
 import { LARGE_SET_URLS } from '../wire/uns-qm.js';
@@ -104,11 +105,21 @@ export class Backlog {
 
   /** A set that was taken has not been sent: it is the first of all. */
   back(set: SpooledSet): void {
-    if (set.isLarge) this.#isLargeSent = false;
+    this.rest(set);
     const line = this.#lineOf(set);
     const others = [...line];
     line.clear();
     for (const owner of [ownerOf(set), ...others]) line.add(owner);
+  }
+
+  /** A set that was taken is not wanted for now: its provider has no turn until `again`. */
+  rest({ isLarge }: SpooledSet): void {
+    if (isLarge) this.#isLargeSent = false;
+  }
+
+  /** A set that has rested is the last of all. */
+  again(set: SpooledSet): void {
+    this.#lineOf(set).add(ownerOf(set));
   }
 
   #lineOf({ isLarge }: SpooledSet): Set<Owner> {

@@ -5,7 +5,7 @@
  * same time together.
  *
  *     idle ──an entry──▶ verified ──▶ sent ──absorbed──▶ removed
- *                           │           ├──refused──▶ set aside
+ *                           │           ├──refused──▶ set aside; for now: removed, or sent again later
  *                           │           ╰──connection lost: sent again, from its beginning
  *                           ╰──damaged──▶ QM told ──noted──▶ set aside
  *
@@ -32,6 +32,10 @@ import { Backlog, type SpooledSet, type WaitingSets } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
 
+/** Code of what is refused for now, such as all sets of a provider that moves … */
+const LATER = 102;
+/** … and the time until such a set is sent again. */
+const LATER_MS = 10_000;
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
 
@@ -239,16 +243,7 @@ export class Forwarder {
     }
     const answer = await link.ask(last, 'absorbed', 'refused');
     step('uns.forwarded');
-    if (answer.kind === 'refused') {
-      log.error('set refused by the Queue Manager: moved to bad/', {
-        entry: entry.id,
-        pid: head.pid,
-        code: answer.code,
-        reason: answer.reason,
-      });
-      this.awaiting?.refused(entry.id, new Refusal(isCode(answer.code) ? answer.code : 102, answer.reason));
-      return this.#done(spooled, 'setAside');
-    }
+    if (answer.kind === 'refused') return this.#refused(spooled, answer);
     if (answer.kind !== 'absorbed' || answer.entry !== entry.id) {
       throw new LccError('peer.protocol', `Queue Manager: answered another set than ${entry.id}`);
     }
@@ -258,6 +253,26 @@ export class Forwarder {
     const { queued, duplicate, unchanged, deleted } = answer;
     await this.#done(spooled, 'remove');
     log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
+  }
+
+  /** A set refused for now goes where its CP hears that; another may have been accepted, and stays. */
+  async #refused(spooled: SpooledSet, { code, reason }: { code: number; reason: string }): Promise<void> {
+    const { log, clock } = this.#parts;
+    const { entry, label } = spooled;
+    const fields = { entry: entry.id, pid: label?.pid, code, reason };
+    const why = new Refusal(isCode(code) ? code : LATER, reason);
+    const isTold = this.awaiting?.refused(entry.id, why) === true;
+    if (code !== LATER) {
+      log.error('set refused by the Queue Manager: moved to bad/', fields);
+      return this.#done(spooled, 'setAside');
+    }
+    log.info('set refused by the Queue Manager for now', fields);
+    if (isTold) return this.#done(spooled, 'remove');
+    this.#backlog.rest(spooled);
+    clock.after(LATER_MS, () => {
+      this.#backlog.again(spooled);
+      this.wake();
+    });
   }
 
   /** Reads a large entry once before anything of it is sent. */

@@ -56,6 +56,8 @@ export class UnsServer {
   readonly #spiderDoor: SpiderDoor;
   readonly #places: Places;
   readonly #forwarder: Forwarder;
+  /** There in a kept home. */
+  readonly #absorptions: Absorptions | undefined;
   readonly #sessionParts: SessionParts;
   readonly #open = new Map<CpSession, Promise<void>>();
   readonly #counts = { accepted: 0, refused: 0, urls: 0 };
@@ -87,10 +89,10 @@ export class UnsServer {
       clock,
       log,
     });
-    const absorptions = options.isKept
+    this.#absorptions = options.isKept
       ? new Absorptions(clock, options.limits.absorbWaitMs, id => this.#forwarder.withdraw(id))
       : undefined;
-    this.#forwarder.awaiting = absorptions;
+    this.#forwarder.awaiting = this.#absorptions;
     const intake = new SpoolIntake(
       {
         spool: this.#spool,
@@ -118,7 +120,7 @@ export class UnsServer {
       intake,
       rations,
       pidb: this.#pidb,
-      absorptions,
+      absorptions: this.#absorptions,
       layouts: new SharedLayouts(),
       share,
       duty,
@@ -197,13 +199,14 @@ export class UnsServer {
   }
 
   /** Sends CPs away; sets that are becoming durable are finished and acknowledged first, in a kept home those
-   * that have begun as well: another machine is about to take over. */
+   * that have begun as well, in a time: another machine is about to take over. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const { options, clock } = this.#parts;
     if (options.isKept) await within(clock, Promise.allSettled(this.#open.values()), LAST_SETS_MS);
-    for (const session of this.#open.keys())
-      session.refuse(new Refusal(102, 'temporarily off-line, try again later: the UNS stops'));
+    const why = new Refusal(102, 'temporarily off-line, try again later: the UNS stops');
+    this.#absorptions?.end(why);
+    for (const session of this.#open.keys()) session.refuse(why);
     await Promise.allSettled([...this.#open.values(), this.#spiderDoor.stop()]);
   }
 

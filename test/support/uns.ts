@@ -172,8 +172,8 @@ export class Receiver {
   readonly all: Received[] = [];
   readonly sessions: SessionNote[] = [];
   readonly damaged: DamageNote[] = [];
-  /** What to answer to a set; `hang` answers nothing. */
-  answer: (set: Received) => 'absorbed' | 'refused' | 'hang' = () => 'absorbed';
+  /** What to answer to a set; `moves` refuses it for now, `hang` answers nothing. */
+  answer: (set: Received) => 'absorbed' | 'refused' | 'moves' | 'hang' = () => 'absorbed';
   #server: Server | undefined;
   readonly #sockets = new Set<Socket>();
   #check: () => void = () => undefined;
@@ -223,7 +223,13 @@ export class Receiver {
           this.sets.push(set);
           this.all.push(set);
           const answer = this.answer(set);
-          if (answer === 'refused') say({ kind: 'refused', entry, code: 104, reason: 'as the test wants' });
+          if (answer === 'refused' || answer === 'moves')
+            say({
+              kind: 'refused',
+              entry,
+              code: answer === 'moves' ? 102 : 104,
+              reason: 'as the test wants',
+            });
           if (answer === 'absorbed')
             say({ kind: 'absorbed', entry, queued: received, duplicate: 0, unchanged: 0, deleted: 0 });
           this.#check();

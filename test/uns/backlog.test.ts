@@ -108,6 +108,21 @@ describe('the backlog', () => {
     assert.deepEqual(backlog.waiting(1), { sets: 0, urls: 0, fullSets: 0 });
   });
 
+  it('gives no set of a provider while its oldest one rests, and lets large ones of others go', () => {
+    arrives(1, LARGE);
+    arrives(1);
+    arrives(2, LARGE);
+    const resting = take();
+    backlog.rest(resting);
+    const other = take();
+    assert.deepEqual(pids([other]), [2]);
+    assert.equal(backlog.take(), undefined);
+    backlog.again(resting);
+    assert.equal(backlog.take(), undefined, 'a large one is being sent');
+    done(other);
+    assert.equal(take(), resting);
+  });
+
   it('gives entries whose names say nothing, each on its own', () => {
     named('strange');
     named('strange');

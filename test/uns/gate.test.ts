@@ -34,7 +34,7 @@ afterEach(async () => {
 
 async function stage(home: Home, epoch = 1): Promise<Stage> {
   const clock = new ManualClock();
-  writeFileSync(join(home.dir, 'lcc.toml'), KEPT_HOME);
+  writeFileSync(join(home.dir, 'lcc.toml'), epoch === 0 ? '' : KEPT_HOME);
   const config = loadConfig({ env: { LCC_HOME: home.dir } });
   const uns = new UnsServer({
     options: unsOptions(config, Infinity),
@@ -137,6 +137,84 @@ describe('a set in a kept home', () => {
     connectQm();
     const cp = new Cp(port).send(init(1, password) + set('partial', 'a'));
     assert.match(await cp.reply, /set_rejected code="1\d\d"/);
+  });
+
+  it('of a provider that moves is refused to its CP with 102, and nothing of it is left', async () => {
+    const home = newHome();
+    const password = home.addProvider(1);
+    const { port, connectQm } = await stage(home);
+    const receiver = await receiverOf(home);
+    receiver.answer = () => 'moves';
+    connectQm();
+    const cp = new Cp(port).send(init(1, password) + set('partial', 'a'));
+    assert.match(await cp.reply, /set_rejected code="102"/);
+    await until('the spool has let it go', () => home.spooled().length === 0);
+    assert.deepEqual(home.spooled('bad'), []);
+  });
+
+  it('that was accepted before there was an engine stays while its provider moves, and is sent again', async () => {
+    const home = newHome();
+    const password = home.addProvider(1);
+    const { port } = await stage(home, 0);
+    assert.match(await new Cp(port).send(init(1, password) + set('partial', 'a')).reply, /set_accepted/);
+    for (const end of ends.splice(0)) await end();
+    const { clock, connectQm } = await stage(home, 1);
+    const receiver = await receiverOf(home);
+    receiver.answer = ({ head }) => (head.pid === 1 ? 'moves' : 'absorbed');
+    connectQm();
+    await receiver.until(({ sets }) => sets.length === 1);
+    await settle();
+    assert.deepEqual([home.spooled().length, home.spooled('bad')], [1, []]);
+    receiver.answer = () => 'absorbed';
+    await until('it is sent again', () => {
+      clock.advance(1000);
+      return receiver.sets.length === 2;
+    });
+    await until('the spool has let it go', () => home.spooled().length === 0);
+    assert.deepEqual(home.spooled('bad'), []);
+  });
+});
+
+describe('a UNS in a kept home that stops', () => {
+  it('takes sets that have begun to their end, and their CPs hear that they are accepted', async () => {
+    const home = newHome();
+    const password = home.addProvider(1);
+    const { uns, port, connectQm } = await stage(home);
+    const receiver = await receiverOf(home);
+    connectQm();
+    const whole = set('partial', 'a', 'b');
+    const cp = new Cp(port).send(init(1, password) + whole.slice(0, whole.indexOf('b')));
+    await cp.hears('init_accepted');
+    const stopped = uns.stop();
+    await settle();
+    assert.doesNotMatch(cp.heard, /rejected/);
+    cp.send(whole.slice(whole.indexOf('b')));
+    assert.match(await cp.reply, /set_accepted received="2"/);
+    await stopped;
+    assert.equal(receiver.sets.length, 1);
+  });
+
+  it('refuses those that are not at their end, or not absorbed, after three seconds, and keeps none', async () => {
+    const home = newHome();
+    const password = home.addProvider(1);
+    const other = home.addProvider(2);
+    const { uns, port, clock } = await stage(home);
+    const whole = set('partial', 'a', 'b');
+    const slow = new Cp(port).send(init(1, password) + whole.slice(0, whole.indexOf('b')));
+    await slow.hears('init_accepted');
+    const waits = new Cp(port).send(init(2, other) + whole);
+    await until('one lies in the spool', () => home.spooled().length === 1);
+    let isStopped = false;
+    const stopped = uns.stop().then(() => (isStopped = true));
+    await settle();
+    clock.advance(2999);
+    await settle();
+    assert.equal(isStopped, false);
+    clock.advance(1);
+    for (const { reply } of [slow, waits])
+      assert.match(await reply, /set_rejected code="102"[^]*the UNS stops/);
+    await stopped;
+    assert.deepEqual([home.spooled(), home.spooled('tmp'), home.spooled('bad')], [[], [], []]);
   });
 });
 

@@ -3,7 +3,6 @@
  * at once. Of one reader of rows, which brings for one row after the other.
  */
 import type { ColumnName, ColumnValue } from '../../db/cache/fields.js';
-import type { CacheReader } from '../../db/cache/read.js';
 import { LccError } from '../../lib/errors.js';
 import { isWanted } from '../content-wanted.js';
 import type { StoredContent } from '../stored-content.js';
@@ -22,14 +21,7 @@ export const BRING_COLUMNS = [
 const AHEAD = 4;
 
 /** The content of a row: here now, or why not. */
-type BroughtRow = (Brought | { why: LccError }) & { machineId: string; fileId: string };
-
-/**
- * The same, for a writer of records. `isReplaced`: the row has another content by now; a string: missing or
- * altered; undefined: no machine is known that has it.
- */
-export type FoundThere =
-  { content: StoredContent } | { why: string | LccError | undefined; isReplaced?: boolean };
+export type BroughtRow = (Brought | { why: LccError }) & { machineId: string; fileId: string };
 
 export class Bringer {
   readonly #peers: PeerContents;
@@ -42,13 +34,11 @@ export class Bringer {
     this.#skipsAway = skipsAway;
   }
 
-  /** The content brought for the row now, once. @param reader of the row */
-  take(reader: Pick<CacheReader, 'isHeldNow'>): FoundThere {
+  /** The content brought for the row now, once; undefined where the row has none. */
+  take(): BroughtRow | undefined {
     const row = this.#row;
     this.#row = undefined;
-    if (row === undefined) return { why: undefined };
-    if ('content' in row || typeof row.why !== 'string') return row;
-    return { why: row.why, isReplaced: !reader.isHeldNow(row.fileId, row.machineId) };
+    return row;
   }
 
   /**
@@ -64,8 +54,8 @@ export class Bringer {
 
   /** Lets go of a content that nobody took. */
   drop(): void {
-    if (this.#row !== undefined) closeOf(this.#row);
-    this.#row = undefined;
+    const row = this.take();
+    if (row !== undefined && 'content' in row) row.content.close();
   }
 
   /** Rows in their order, each when its content is here; that of the next few is on its way. @param rows each
@@ -110,5 +100,6 @@ export class Bringer {
 }
 
 function closeOf(row: BroughtRow): void {
-  if ('content' in row) row.content.close();
+  const content: StoredContent | undefined = 'content' in row ? row.content : undefined;
+  content?.close();
 }
