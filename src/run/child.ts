@@ -78,6 +78,8 @@ export class Child {
   #state: ChildState = 'starting';
   #process: Running | undefined;
   #isToReload = false;
+  /** It ended by itself, and no other start would have mended it. */
+  #isDown = false;
   #restarts = 0;
   #startedAtMs = 0;
   readonly #restartDelay: RestartDelay;
@@ -140,7 +142,7 @@ export class Child {
     const startedAtMs = clock.monotonicMs();
     this.#startedAtMs = clock.nowMs();
     this.#state = 'starting';
-    this.#isToReload = false;
+    this.#isToReload = this.#isDown = false;
     const child = execa(file, args, {
       env: { ...env, LCC_PARENT_FD: String(PARENT_FD) },
       extendEnv: false,
@@ -164,11 +166,11 @@ export class Child {
   }
 
   /** Passes SIGHUP on; to one that is only starting, which may have read its files and listens to no signal
-   * yet, when it is ready. One that stayed down is started: what it lacked may be there now. */
+   * yet, when it is ready. One that stayed down by itself is started: what it lacked may be there now. */
   reload(): void {
     if (this.#state === 'ready') this.#process?.kill('SIGHUP');
     else if (this.#state === 'starting') this.#isToReload = true;
-    else if (this.#state === 'stopped' && this.isBeside) this.#again();
+    else if (this.#isDown && this.isBeside) this.#again();
   }
 
   /** Asks it to stop and waits; kills it when `deadlineMs` (monotonic) has passed. */
@@ -189,6 +191,7 @@ export class Child {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     this.#cancelRestart?.();
+    this.#isDown = false;
     if (this.#process === undefined || this.#state === 'stopped') {
       this.#state = 'stopped';
       return;
@@ -225,6 +228,7 @@ export class Child {
     }
     if (!this.#context.died()) {
       this.#state = 'stopped';
+      this.#isDown = true;
       const fields = { child: this.name, what };
       if (this.isBeside) log.error('child stays down: mend what it says, then reload lccd', fields);
       else log.warn('child died, not restarted: a restart would not help', fields);

@@ -140,6 +140,24 @@ describe('a supervisor', () => {
     assert.equal(await pidOf('echo-keep'), keeper);
   });
 
+  it('starts none of those of the owner when it is reloaded before, or while the home is handed over', async () => {
+    const cu: ChildSpec = {
+      ...script('cu', `touch $READY; ${LASTS}`),
+      isOfOwner: true,
+      isBeside: true,
+    };
+    const supervisor = supervisorOf([echo('keep'), cu]);
+    const own = () => supervisor.status().children[1];
+    await supervisor.start();
+    supervisor.reload();
+    await supervisor.serve(true);
+    await until('it is ready', () => own()?.state === 'ready');
+    assert.equal(own()?.restarts, 0);
+    await supervisor.retire();
+    supervisor.reload();
+    assert.equal(own()?.state, 'stopped');
+  });
+
   it('starts a killed child again, and is not idle until it answers', async () => {
     const supervisor = supervisorOf([echo('a')]);
     await supervisor.start();
