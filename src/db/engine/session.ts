@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { EngineAccount, EngineNode } from './nodes.js';
 
-/** A node that answers nothing for so long while it is waited for is given up. */
+/** A node that answers nothing for this time while it is waited for is given up. */
 export const SILENCE_MS = 1500;
 const MIN_PACKET_BYTES = 16 * 1024 * 1024;
 
