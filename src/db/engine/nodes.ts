@@ -1,8 +1,9 @@
 /** `[store]` as read: nodes of the engine, and how they may be spoken to. */
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import type { Settings } from '../../config/settings/index.js';
+import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { parseEndpoint } from '../../lib/endpoint.js';
-import { LccError, reasonOf } from '../../lib/errors.js';
+import { LccError } from '../../lib/errors.js';
 import { firstLineOf } from '../../lib/first-line.js';
 
 export interface EngineNode {
@@ -50,7 +51,7 @@ export function engineAccount(
     user: other ?? user,
     database,
     password: passwordFile === '' ? '' : readPassword(passwordFile),
-    ca: tlsCa === '' ? undefined : readFile('store.tls_ca', tlsCa),
+    ca: tlsCa === '' ? undefined : readAuthorities('store.tls_ca', tlsCa),
   };
 }
 
@@ -69,31 +70,19 @@ function isLoopback(host: string): boolean {
 }
 
 function readPassword(file: string): string {
-  const line = readFile('store.password_file', file, fd => {
-    if ((fstatSync(fd).mode & 0o077) !== 0)
-      throw refused('store.password_file', `others may read or write ${file}; chmod 600 ${file}`);
-    return firstLineOf(fd);
+  const line = readSetting('store.password_file', file, () => {
+    const fd = openSync(file, 'r');
+    try {
+      if ((fstatSync(fd).mode & 0o077) !== 0)
+        throw refused('store.password_file', `others may read or write ${file}; chmod 600 ${file}`);
+      return firstLineOf(fd);
+    } finally {
+      closeSync(fd);
+    }
   });
   if (line === undefined || line === '')
     throw refused('store.password_file', `the first line of ${file} is no password; write it there`);
   return line;
-}
-
-function readFile<T = Buffer>(
-  setting: string,
-  file: string,
-  read: (fd: number) => T = fd => readFileSync(fd) as T,
-): T {
-  let fd: number | undefined;
-  try {
-    fd = openSync(file, 'r');
-    return read(fd);
-  } catch (error) {
-    if (error instanceof LccError) throw error;
-    throw refused(setting, `${file}: ${reasonOf(error)}`);
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
 }
 
 function refused(setting: string, why: string): LccError {

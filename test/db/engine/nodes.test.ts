@@ -35,8 +35,9 @@ it('reads the nodes of store.url in their order, with the port of MariaDB where 
 it('speaks plain text to loopback, and beyond it with an authority, or where that is allowed', () => {
   for (const host of ['127.0.0.1', '127.8.9.10:3307', 'localhost', '[::1]'])
     assert.equal(read({ url: `mariadb://lcc@${host}/lcc` }).ca, undefined);
-  const tlsCa = file('ca.pem', 'PEM');
-  assert.equal(read({ url: 'mariadb://lcc@h1/lcc', tlsCa }).ca?.toString(), 'PEM');
+  const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+  const tlsCa = file('ca.pem', pem);
+  assert.equal(read({ url: 'mariadb://lcc@h1/lcc', tlsCa }).ca?.toString(), pem);
   for (const host of ['h1', '192.0.2.1', '127.0.0.1,h2', '127.example.org'])
     assert.throws(() => read({ url: `mariadb://lcc@${host}/lcc` }), {
       code: 'config',
@@ -79,6 +80,13 @@ it('refuses what is no list of nodes', () => {
   assert.throws(() => read({ url: `mariadb://lcc@${many}/lcc` }), /more than 9 nodes/);
 });
 
+it('refuses a file of authorities that has no certificate, or is not there', () => {
+  const refused = (tlsCa: string, message: RegExp) =>
+    assert.throws(() => read({ tlsCa }), { code: 'config', message });
+  refused(file('no.pem', 'PEM'), /^store\.tls_ca: .+ holds no certificate \(PEM\)$/);
+  refused(join(dir, 'none'), /^store\.tls_ca: .+none: there is no such file/);
+});
+
 it('refuses a file of the password that others may read, is empty or not there', () => {
   const refused = (path: string, message: RegExp) =>
     assert.throws(() => read({ passwordFile: path }), { code: 'config', message });
@@ -89,5 +97,4 @@ it('refuses a file of the password that others may read, is empty or not there',
     );
   refused(file('empty', '\nx\n'), /the first line of .+ is no password/);
   refused(join(dir, 'none'), /^store\.password_file: .+none: there is no such file/);
-  assert.throws(() => read({ tlsCa: join(dir, 'none') }), { code: 'config', message: /^store\.tls_ca: / });
 });
