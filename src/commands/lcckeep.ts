@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ownName } from '../config/cluster.js';
-import { KEPT, type KeptName } from '../config/kept.js';
+import { isKeptName, KEPT_NAMES, keptPath } from '../config/kept.js';
 import type { Config } from '../config/types.js';
 import { controlSocket, tell } from '../daemon/ask.js';
 import { keptOf } from '../daemon/open-kept.js';
@@ -188,8 +188,8 @@ async function verifyAll({ context, config, engine, stop }: Call): Promise<ExitS
   const kept = isLocked(join(home.run, KEEPER_LOCK)) ? await keptOf(config, clock) : undefined;
   let isSame = true;
   try {
-    for (const name of Object.keys(KEPT) as KeptName[]) {
-      const path = name === 'lcc' ? home.db : join(home.dir, KEPT[name]);
+    for (const name of KEPT_NAMES) {
+      const path = keptPath(home.dir, name);
       if (!existsSync(path)) continue;
       const state = await ledger.state(name, stop);
       if (state === undefined || state.base === 0) continue;
@@ -211,12 +211,12 @@ async function verifyAll({ context, config, engine, stop }: Call): Promise<ExitS
 
 async function restore({ context, config, engine, operands, stop }: Call): Promise<ExitStatus> {
   const [name = '', file = ''] = operands;
-  if (!Object.hasOwn(KEPT, name))
-    throw new LccError('usage', `"${name}" is no database; give one of ${Object.keys(KEPT).join(', ')}`);
+  if (!isKeptName(name))
+    throw new LccError('usage', `"${name}" is no database; give one of ${KEPT_NAMES.join(', ')}`);
   const path = resolve(file);
   if (existsSync(path)) throw new LccError('output.create', `${file}: is there already; name another file`);
   const ledger = new EngineLedger(engine, config.settings.cluster.shard);
-  await new HomeCopy({ name: name as KeptName, path, ledger, clock: context.clock }).finish(stop);
+  await new HomeCopy({ name, path, ledger, clock: context.clock }).finish(stop);
   rmSync(noteOf(path), { force: true });
   return EXIT.ok;
 }

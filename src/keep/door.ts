@@ -1,5 +1,5 @@
 /** `run/keep.sock`: daemons and commands of this machine ask what is in the engine, and hear of the lease. */
-import { KEPT, type KeptName } from '../config/kept.js';
+import { isKeptName, type KeptName } from '../config/kept.js';
 import {
   formatKeepWord,
   KEEP_SOCKET,
@@ -87,14 +87,14 @@ export class Door {
       return;
     }
     const { name, id } = question;
-    if (!Object.hasOwn(KEPT, name)) throw new LccError('peer.protocol', `no database "${name}" is kept`);
+    if (!isKeptName(name)) throw new LccError('peer.protocol', `no database "${name}" is kept`);
     if (++asked.count > MAX_QUESTIONS)
       throw new LccError('peer.protocol', `more than ${MAX_QUESTIONS} questions at a time`);
     const answer = (word: KeepWord) => {
       asked.count--;
       say(talk, word);
     };
-    this.#parts.shipped(name as KeptName).then(
+    this.#parts.shipped(name).then(
       () => answer({ word: 'shipped', id }),
       (error: unknown) => answer({ word: 'unshipped', id, reason: messageOf(error) }),
     );

@@ -7,7 +7,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { KEPT, type KeptName } from '../config/kept.js';
+import { KEPT_NAMES, keptPath, type KeptName } from '../config/kept.js';
 import type { Home } from '../config/home.js';
 import { machineMs, type KeepWord } from '../daemon/keep-lines.js';
 import { ownedBy } from '../daemon/keeper-link.js';
@@ -51,7 +51,6 @@ const become = transitions<Phase>('keeper', {
   released: [],
 });
 
-const NAMES = Object.keys(KEPT) as KeptName[];
 const NOTE_MS = 1000;
 const TOLD_MS = 2000;
 /** A standby that has said nothing for so long is away. */
@@ -175,10 +174,6 @@ export class HomeKeeper {
     for (const shipper of this.#shippers.values()) await shipper.end(stop);
   }
 
-  #path(name: KeptName): string {
-    return name === 'lcc' ? this.#parts.home.db : join(this.#parts.home.dir, KEPT[name]);
-  }
-
   #enter(phase: Phase): void {
     this.#phase = become(this.#phase, phase);
     this.#parts.log.info(phase === 'lost' ? 'another machine has the home' : phase, {
@@ -201,8 +196,8 @@ export class HomeKeeper {
 
   async #follow(stop: AbortSignal): Promise<void> {
     const { ledger } = this;
-    const { clock, log } = this.#parts;
-    this.#standby = new StandbyCopies({ ledger, clock, log, pathOf: name => this.#path(name) });
+    const { home, clock, log } = this.#parts;
+    this.#standby = new StandbyCopies({ ledger, clock, log, pathOf: name => keptPath(home.dir, name) });
     this.#enter('standby');
     const won = new AbortController();
     const following = this.#standby.follow(AbortSignal.any([stop, won.signal]));
@@ -213,7 +208,7 @@ export class HomeKeeper {
 
   /** @param isTakenOver from another machine, or from none */
   async #own(isTakenOver: boolean, stop: AbortSignal): Promise<void> {
-    for (const name of NAMES) this.#shippers.set(name, await this.#open(name, isTakenOver, stop));
+    for (const name of KEPT_NAMES) this.#shippers.set(name, await this.#open(name, isTakenOver, stop));
     this.#standby = undefined;
     this.#parts.log.info('the home is served here', { epoch: this.lease.epoch });
     this.#enter('owner');
@@ -225,8 +220,8 @@ export class HomeKeeper {
   /** A database of the home as the engine has it, or as it goes on from there. */
   async #open(name: KeptName, isTakenOver: boolean, stop: AbortSignal): Promise<Shipper> {
     const { ledger } = this;
-    const { clock, log, machine } = this.#parts;
-    const path = this.#path(name);
+    const { home, clock, log, machine } = this.#parts;
+    const path = keptPath(home.dir, name);
     const { epoch } = this.lease;
     const options = { name, path, ledger, epoch, machine, clock, log };
     const state = await ledger.take(name, epoch, stop);

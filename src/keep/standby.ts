@@ -1,6 +1,6 @@
 /** The copies of a standby: all databases of the home, as the engine has them, in files beside them. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { KEPT, type KeptName } from '../config/kept.js';
+import { KEPT_NAMES, type KeptName } from '../config/kept.js';
 import { CLEAR_KIND } from '../db/clear/open.js';
 import type { EngineLedger } from '../db/engine/engine-ledger.js';
 import type { FileState } from '../db/engine/ledger.js';
@@ -39,7 +39,7 @@ export class StandbyCopies {
 
   constructor(parts: StandbyParts) {
     this.#parts = parts;
-    this.#all = (Object.keys(KEPT) as KeptName[]).map(name => {
+    this.#all = KEPT_NAMES.map(name => {
       const { ledger, clock, pathOf } = parts;
       return { name, copy: new HomeCopy({ name, path: pathOf(name), ledger, clock }), state: undefined };
     });
