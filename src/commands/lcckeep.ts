@@ -10,7 +10,7 @@ import { Engine } from '../db/engine/engine.js';
 import { EngineLedger } from '../db/engine/engine-ledger.js';
 import { HomeRows, makeTables, type HomeState } from '../db/engine/home-rows.js';
 import { engineAccount } from '../db/engine/nodes.js';
-import { readKeepNote } from '../keep/note.js';
+import { keepNoteOf, readKeepNote } from '../keep/note.js';
 import { HomeCopy } from '../keep/copy.js';
 import { noteOf } from '../keep/copy-note.js';
 import { differingPages } from '../keep/verify.js';
@@ -102,8 +102,6 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   }
 }
 
-const keepNote = ({ home }: Config) => join(home.dir, 'keep.note');
-
 async function init({ context, config, rows, engines, stop }: Call): Promise<ExitStatus> {
   const { options, clock } = context;
   const { store, cluster } = config.settings;
@@ -115,11 +113,12 @@ async function init({ context, config, rows, engines, stop }: Call): Promise<Exi
   const maker = new Engine(account, { clock, log: silentLog });
   engines.push(maker);
   await makeTables(maker, stop).finally(() => maker.close());
-  const note = readKeepNote(keepNote(config));
+  const noteFile = keepNoteOf(config.home.dir);
+  const note = readKeepNote(noteFile);
   const seen = { epoch: note?.epoch ?? 0, n: Math.max(0, ...(note?.n.values() ?? [])) };
   const machine = ownName(cluster);
   await rows.record(machine, options['again'] === true, seen, stop);
-  rmSync(keepNote(config), { force: true });
+  rmSync(noteFile, { force: true });
   context.say(
     `shard ${cluster.shard} is the home of ${machine}; start lccd, or restart it: it is kept once lcckeep status shows a base of lcc`,
   );
@@ -232,7 +231,7 @@ async function leave({ context, config, rows, stop }: Call): Promise<ExitStatus>
       `${home.owner === '' ? 'no machine' : home.owner} owns the home; this one, ${machine}, has no complete one: do it there`,
     );
   await rows.remove(stop);
-  rmSync(keepNote(config), { force: true });
+  rmSync(keepNoteOf(config.home.dir), { force: true });
   context.say(
     'the engine has nothing of this home any more; remove store.url from lcc.toml, then start lccd',
   );

@@ -6,7 +6,6 @@
  *     opening, owner ──another has it──▶ lost      owner ──release()──▶ released      (the process ends)
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { KEPT_NAMES, keptPath, type KeptName } from '../config/kept.js';
 import type { Home } from '../config/home.js';
 import { machineMs, type KeepWord } from '../daemon/keep-lines.js';
@@ -21,7 +20,7 @@ import type { Log } from '../lib/log.js';
 import { transitions } from '../lib/states.js';
 import { HomeCopy } from './copy.js';
 import { HomeLease } from './lease.js';
-import { readKeepNote, requireHome, shipmentsOf, writeKeepNote } from './note.js';
+import { keepNoteOf, readKeepNote, requireHome, writeKeepNote } from './note.js';
 import { Shipper } from './shipper.js';
 import { setAside, standingOf } from './standing.js';
 import { StandbyCopies } from './standby.js';
@@ -109,7 +108,7 @@ export class HomeKeeper {
    */
   async run(stop: AbortSignal): Promise<void> {
     const { machine, shard, home } = this.#parts;
-    const noteFile = join(home.dir, 'keep.note');
+    const noteFile = keepNoteOf(home.dir);
     const state = await this.#rows.state(stop);
     const { lcc, ...look } = requireHome(state, readKeepNote(noteFile), shard);
     const isMine = look.owner === machine && (await this.lease.resume({ lcc, ...look }, stop));
@@ -246,7 +245,7 @@ export class HomeKeeper {
     while (!stop.aborted) {
       await pause(this.#parts.clock, NOTE_MS, stop);
       const shipped = [...this.#shippers].map(([name, { n }]) => [name, n] as const);
-      const n = shipmentsOf(this.#phase === 'owner' ? shipped : (this.#standby?.seen ?? []));
+      const n = new Map(this.#phase === 'owner' ? shipped : this.#standby?.seen);
       if (n.size === 0 || this.lease.epoch === 0) continue;
       const note = { lcc, epoch: this.lease.epoch, n };
       const text = JSON.stringify([note.epoch, ...n]);

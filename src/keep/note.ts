@@ -2,7 +2,7 @@
  * `keep.note`, beside the home: how far the engine had come, once a second. An engine that has less was put
  * back from a backup, or is another one.
  */
-import type { KeptName } from '../config/kept.js';
+import { join } from 'node:path';
 import type { HomeState } from '../db/engine/home-rows.js';
 import { writeFileDurably } from '../lib/durable.js';
 import { LccError } from '../lib/errors.js';
@@ -15,6 +15,9 @@ export interface KeepNote {
   /** The last shipment of each database. */
   n: ReadonlyMap<string, number>;
 }
+
+/** @param dir of the home */
+export const keepNoteOf = (dir: string) => join(dir, 'keep.note');
 
 /** undefined: nothing is noted. */
 export function readKeepNote(path: string): KeepNote | undefined {
@@ -52,9 +55,4 @@ export function requireHome({ home, files }: HomeState, note: KeepNote | undefin
       `store.url: an older or another engine: it ${why}; lcckeep init --again has this home take its place`,
     );
   return home;
-}
-
-/** The names of a state, with the last shipment of each. */
-export function shipmentsOf(files: Iterable<readonly [KeptName, number | undefined]>): Map<string, number> {
-  return new Map([...files].map(([name, n]) => [name, n ?? 0]));
 }
