@@ -110,11 +110,11 @@ export class HomeKeeper {
     const { machine, shard, home } = this.#parts;
     const noteFile = keepNoteOf(home.dir);
     const state = await this.#rows.state(stop);
-    const { lcc, ...look } = requireHome(state, readKeepNote(noteFile), shard);
-    const isMine = look.owner === machine && (await this.lease.resume({ lcc, ...look }, stop));
+    const look = requireHome(state, readKeepNote(noteFile), shard);
+    const isMine = look.owner === machine && (await this.lease.resume(look, stop));
     const over = new AbortController();
     const all = AbortSignal.any([stop, over.signal]);
-    const beside = [this.#note(noteFile, lcc, all), this.#watchStandbys(all)];
+    const beside = [this.#note(noteFile, look.lcc, all), this.#watchStandbys(all)];
     try {
       if (!isMine) await this.#follow(stop);
       if (stop.aborted) return;

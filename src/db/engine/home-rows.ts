@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { KEPT_NAMES } from '../../config/kept.js';
 import { LccError } from '../../lib/errors.js';
 import type { Engine, EngineLane } from './engine.js';
+import { LOOK, type LeaseLook } from './lease-rows.js';
 import type { FileState } from './ledger.js';
 import { MAKE_TABLES } from './tables.js';
 
@@ -15,7 +16,7 @@ export interface StandbyRow {
 
 /** A home in the engine; `home` is undefined where it has nothing. */
 export interface HomeState {
-  home: { lcc: string; epoch: number; owner: string; beat: number } | undefined;
+  home: LeaseLook | undefined;
   files: readonly (FileState & { name: string })[];
   standbys: readonly StandbyRow[];
 }
@@ -44,10 +45,7 @@ export class HomeRows {
   state(stop: AbortSignal): Promise<HomeState> {
     const of = (columns: string, table: string) => `SELECT ${columns} FROM ${table} WHERE shard = ?`;
     return this.#lane.run(async session => {
-      const [home] = await session.allSynced<NonNullable<HomeState['home']>>(
-        of('lcc, home.epoch, owner, beat', 'home JOIN pulse USING (shard)'),
-        this.#shard,
-      );
+      const [home] = await session.allSynced<LeaseLook>(LOOK, this.#shard);
       const files = await session.all<HomeState['files'][number]>(
         of('name, epoch, n, pos, base', 'file'),
         this.#shard,

@@ -14,7 +14,7 @@ export interface LeaseLook {
 
 /** A look at the first node of the list is worth nothing later. */
 const LOOK_MS = 500;
-const LOOK = 'SELECT lcc, home.epoch, owner, beat FROM home JOIN pulse USING (shard) WHERE shard = ?';
+export const LOOK = 'SELECT lcc, home.epoch, owner, beat FROM home JOIN pulse USING (shard) WHERE shard = ?';
 
 export class LeaseRows {
   readonly #shard: number;
