@@ -8,7 +8,7 @@ import { controlSocket, tell } from '../daemon/ask.js';
 import { keptOf } from '../daemon/open-kept.js';
 import { Engine } from '../db/engine/engine.js';
 import { EngineLedger } from '../db/engine/engine-ledger.js';
-import { HomeRows, makeTables, type HomeState } from '../db/engine/home-rows.js';
+import { HomeRows, makeTables, standbyState, type HomeState } from '../db/engine/home-rows.js';
 import { engineAccount } from '../db/engine/nodes.js';
 import { keepNoteOf, readKeepNote } from '../keep/note.js';
 import { HomeCopy } from '../keep/copy.js';
@@ -27,8 +27,6 @@ const ENGINE_MS = 15_000;
 /** Longest wait for the machine's work to end, and the engine to take the rest. */
 const RELEASE_MS = 120_000;
 const WATCH_MS = 1000;
-/** A standby that has said nothing for so long is away. */
-const STANDBY_AGE_S = 10;
 const KEEPER_LOCK = 'lccd-keep.lock';
 
 interface Call {
@@ -140,11 +138,8 @@ async function status(call: Call): Promise<ExitStatus> {
 }
 
 function isWell({ home, standbys }: HomeState): boolean {
-  return (
-    home !== undefined &&
-    home.owner !== '' &&
-    standbys.some(({ behind, age }) => behind === 0 && age < STANDBY_AGE_S)
-  );
+  const isOwned = home !== undefined && home.owner !== '';
+  return isOwned && standbys.some(each => standbyState(each) === 'complete');
 }
 
 function linesOf(
@@ -168,9 +163,10 @@ function linesOf(
   ];
 }
 
-function standbyLine({ machine, behind, age }: HomeState['standbys'][number]): string {
-  const stands = age >= STANDBY_AGE_S ? 'away' : behind === 0 ? 'has all' : `${behind} bytes to copy`;
-  return `standby: ${machine}, ${stands}, ${age} s ago`;
+function standbyLine(standby: HomeState['standbys'][number]): string {
+  const { machine, behind, age } = standby;
+  const words = { away: 'away', complete: 'has all', partial: `${behind} bytes to copy` };
+  return `standby: ${machine}, ${words[standbyState(standby)]}, ${age} s ago`;
 }
 
 /** lccd ends the work in order, and has its keeper give the home up. */

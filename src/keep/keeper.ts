@@ -12,7 +12,7 @@ import { machineMs, type KeepWord } from '../daemon/keep-lines.js';
 import { ownedBy } from '../daemon/keeper-link.js';
 import type { Engine } from '../db/engine/engine.js';
 import { EngineLedger } from '../db/engine/engine-ledger.js';
-import { HomeRows } from '../db/engine/home-rows.js';
+import { HomeRows, standbyState } from '../db/engine/home-rows.js';
 import { LeaseRows } from '../db/engine/lease-rows.js';
 import { pause, within, type Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
@@ -52,8 +52,6 @@ const become = transitions<Phase>('keeper', {
 
 const NOTE_MS = 1000;
 const TOLD_MS = 2000;
-/** A standby that has said nothing for so long is away. */
-const STANDBY_AGE_S = 10;
 /** Time for the rest at the end; what is not shipped by then, the next start ships. */
 const END_MS = 5000;
 
@@ -263,7 +261,7 @@ export class HomeKeeper {
           if (this.#standby.fitness !== 'unfit') await this.#statements.behind(this.behindBytes, stop);
         } else if (this.#phase === 'owner') {
           const { standbys } = await this.#rows.state(stop);
-          this.standbys = standbys.filter(({ age, behind }) => age < STANDBY_AGE_S && behind === 0).length;
+          this.standbys = standbys.filter(each => standbyState(each) === 'complete').length;
         }
       } catch (error) {
         if (!stop.aborted) throw error;

@@ -7,11 +7,19 @@ import { LOOK, type LeaseLook } from './lease-rows.js';
 import type { FileState } from './ledger.js';
 import { MAKE_TABLES } from './tables.js';
 
-export interface StandbyRow {
+interface StandbyRow {
   machine: string;
   behind: number;
   /** Seconds since it said so. */
   age: number;
+}
+
+/** A standby that has said nothing for longer is away. */
+const AWAY_S = 10;
+
+export function standbyState({ behind, age }: StandbyRow): 'complete' | 'partial' | 'away' {
+  if (age >= AWAY_S) return 'away';
+  return behind === 0 ? 'complete' : 'partial';
 }
 
 /** A home in the engine; `home` is undefined where it has nothing. */
