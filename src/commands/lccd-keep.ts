@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { keeperLock } from '../daemon/keeper-link.js';
 import { startLocked } from '../daemon/locked.js';
 import { startKeeper } from '../keep/start.js';
 import { runAsDaemon } from './daemon.js';
@@ -13,6 +13,6 @@ export const command: CommandSpec = {
   run: context =>
     runAsDaemon(context, {
       start: services =>
-        startLocked(join(services.home.run, 'lccd-keep.lock'), services.log, () => startKeeper(services)),
+        startLocked(keeperLock(services.home.run), services.log, () => startKeeper(services)),
     }),
 };

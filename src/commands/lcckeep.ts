@@ -1,10 +1,11 @@
 /** lcckeep(8): the operator's hand on a kept home. */
 import { existsSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ownName } from '../config/cluster.js';
 import { isKeptName, KEPT_NAMES, keptPath } from '../config/kept.js';
 import type { Config } from '../config/types.js';
 import { controlSocket, tell } from '../daemon/ask.js';
+import { keeperLock } from '../daemon/keeper-link.js';
 import { keptOf } from '../daemon/open-kept.js';
 import { Engine } from '../db/engine/engine.js';
 import { EngineLedger } from '../db/engine/engine-ledger.js';
@@ -27,7 +28,6 @@ const ENGINE_MS = 15_000;
 /** Longest wait for the machine's work to end, and the engine to take the rest. */
 const RELEASE_MS = 120_000;
 const WATCH_MS = 1000;
-const KEEPER_LOCK = 'lccd-keep.lock';
 
 interface Call {
   context: CommandContext;
@@ -180,7 +180,7 @@ async function verifyAll({ context, config, engine, stop }: Call): Promise<ExitS
   const { clock } = context;
   const { home, settings } = config;
   const ledger = new EngineLedger(engine, settings.cluster.shard);
-  const kept = isLocked(join(home.run, KEEPER_LOCK)) ? await keptOf(config, clock) : undefined;
+  const kept = isLocked(keeperLock(home.run)) ? await keptOf(config, clock) : undefined;
   let isSame = true;
   try {
     for (const name of KEPT_NAMES) {
@@ -218,7 +218,7 @@ async function restore({ context, config, engine, operands, stop }: Call): Promi
 
 async function leave({ context, config, rows, stop }: Call): Promise<ExitStatus> {
   const machine = ownName(config.settings.cluster);
-  if (isLocked(join(config.home.run, KEEPER_LOCK)))
+  if (isLocked(keeperLock(config.home.run)))
     throw new LccError('try.later', 'lccd-keep runs; stop lccd first, on the standbys before the owner');
   const { home } = await rows.state(stop);
   if (home !== undefined && home.owner !== machine)

@@ -165,6 +165,11 @@ export function keeperAt(runDir: string): Endpoint & { kind: 'unix' } {
   return { kind: 'unix', path: join(runDir, KEEP_SOCKET) };
 }
 
+/** The lock that a keeper holds. */
+export function keeperLock(runDir: string): string {
+  return join(runDir, 'lccd-keep.lock');
+}
+
 /** How a standby says who has the home. */
 export function ownedBy(owner: string): string {
   return owner === '' ? 'no machine serves this LCC for now' : `this LCC is served by ${owner}; do it there`;

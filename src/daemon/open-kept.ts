@@ -15,15 +15,20 @@ const LEASE_TIMEOUT_MS = 5000;
 /** Longest wait of a command for the engine to take what it has done. */
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** The gate of a daemon, which ends when this machine owns the home no more. */
-export function openKept(services: Services): Kept {
-  const { home, settings, clock, log } = services;
-  if (settings.store.url === '') return OPEN_GATE;
-  const link = new KeeperLink({
+/** The connection of a daemon to the keeper. */
+export function keeperOf(services: Services): KeeperLink {
+  const { home, clock, log } = services;
+  return new KeeperLink({
     connect: onConnect => services.connect(keeperAt(home.run), onConnect, 'keeper'),
     clock,
     log,
   });
+}
+
+/** The gate of a daemon, which ends when this machine owns the home no more. */
+export function openKept(services: Services): Kept {
+  if (services.settings.store.url === '') return OPEN_GATE;
+  const link = keeperOf(services);
   link.watch(lease => {
     if (lease.state === 'standby') services.fail(new LccError('try.later', ownedBy(lease.owner)));
   });

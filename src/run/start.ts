@@ -6,8 +6,8 @@ import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError, EXIT } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket, tell as tellDaemon } from '../daemon/ask.js';
-import { KeeperLink, keeperAt } from '../daemon/keeper-link.js';
 import type { Lease } from '../daemon/kept.js';
+import { keeperOf } from '../daemon/open-kept.js';
 import { Alerts } from './alerts.js';
 import type { ChildSpec } from './child.js';
 import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
@@ -93,12 +93,8 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
 
 /** Has children run as the keeper of the home says. */
 function watchKeeper(services: Services, supervisor: Supervisor) {
-  const { home, clock, log } = services;
-  const link = new KeeperLink({
-    connect: onConnect => services.connect(keeperAt(home.run), onConnect, 'keeper'),
-    clock,
-    log,
-  });
+  const { home, log } = services;
+  const link = keeperOf(services);
   let state: Lease['state'] | undefined;
   link.watch(lease => {
     if (lease.state === state) return;
