@@ -78,7 +78,7 @@ export class Child {
   #state: ChildState = 'starting';
   #process: Running | undefined;
   #isToReload = false;
-  /** It ended by itself, and no other start would have mended it. */
+  /** True if the child ended by itself, and no other start would have mended that. */
   #isDown = false;
   #restarts = 0;
   #startedAtMs = 0;
