@@ -3,7 +3,7 @@ import { doorOf, machinesOf } from '../config/cluster.js';
 import type { Config } from '../config/load.js';
 import type { RemoteOptions } from '../cu/remote/link.js';
 import type { Delivery } from '../cu/types.js';
-import { parseEndpoint } from '../lib/endpoint.js';
+import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { CU_PORT } from '../wire/cu.js';
 import { authoritiesOf, textOf } from './options.js';
@@ -59,18 +59,25 @@ export async function askedOf(context: CommandContext, config: Config): Promise<
   const { ownedBy } = await import('../daemon/keeper-link.js');
   const name = await ownerElsewhere(config);
   if (name === undefined) return undefined;
-  const { cluster, net } = config.settings;
-  const owner = machinesOf(cluster).find(machine => machine.name === name);
+  const owner = machinesOf(config.settings.cluster).find(machine => machine.name === name);
   if (owner === undefined) throw new LccError('try.later', ownedBy(name));
+  return (await asMachine(context, config))(doorOf(owner, 'lccq'));
+}
+
+/** How one machine of the LCC asks the lccd-cu of another. */
+export async function asMachine(
+  { options, clock, say }: CommandContext,
+  { settings }: Config,
+): Promise<(endpoint: Endpoint) => RemoteOptions> {
   const { trustOf } = await import('../daemon/machines.js');
-  return {
-    endpoints: [doorOf(owner, 'lccq')],
-    login: undefined,
-    trust: () => trustOf(net),
-    skipsAway: context.options['skipAway'] === true,
-    clock: context.clock,
-    note: context.say,
-  };
+  const skipsAway = options['skipAway'] === true;
+  return endpoint => ({
+    endpoints: [endpoint],
+    trust: () => trustOf(settings.net),
+    skipsAway,
+    clock,
+    note: say,
+  });
 }
 
 /** Where content of other machines is had, for rows that are read here. */

@@ -1,4 +1,4 @@
-import { doorOf, machineNamed } from '../config/cluster.js';
+import { doorOfHome } from '../config/cluster.js';
 import { FE_FIGURES } from '../fe/figures.js';
 import { MapRoutes } from '../fe/routes.js';
 import { startFrontEnd } from '../fe/start.js';
@@ -36,14 +36,9 @@ export const command: CommandSpec = {
           );
         const { clock, log } = services;
         const engine = new Engine(engineAccount(store), { clock, log });
-        // Looks for owners do not wait for those for providers.
-        const [owners, providers] = [new ProviderMap(engine), new ProviderMap(engine)];
         const routes = new MapRoutes({
-          map: {
-            homes: stop => owners.homes(stop),
-            find: (pids, stop) => providers.find(pids, stop),
-          },
-          doorOf: (owner, shard) => doorOf(machineNamed(owner, { port: cluster.port, shard }), 'front ends'),
+          map: new ProviderMap(engine),
+          doorOf: (owner, shard) => doorOfHome(cluster, { owner, shard }, 'front ends'),
           clock,
           log,
         });

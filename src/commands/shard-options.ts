@@ -1,5 +1,5 @@
 /** `--all` and `--shard`: homes of one LCC that are asked, as its engine has them. */
-import { doorOf, machineNamed } from '../config/cluster.js';
+import { doorOfHome } from '../config/cluster.js';
 import type { Config } from '../config/load.js';
 import { SECOND } from '../config/amounts.js';
 import type { AskedShard, ShardList } from '../cu/shards.js';
@@ -7,6 +7,7 @@ import type { Delivery } from '../cu/types.js';
 import type { OwnedHome } from '../db/engine/map.js';
 import { LccError } from '../lib/errors.js';
 import { silentLog } from '../lib/log.js';
+import { asMachine } from './from-options.js';
 import { numberOf, textOf } from './options.js';
 import type { CommandContext, OptionSpec } from './run.js';
 
@@ -28,7 +29,7 @@ export interface AskedShards {
 
 /** Undefined where one home is asked. @throws LccError `usage`, `config` */
 export async function shardsOf(context: CommandContext, config: Config): Promise<AskedShards | undefined> {
-  const { options, clock, say } = context;
+  const { options, clock } = context;
   const only = numberOf(options, 'shard', 'give the number of a home, from 0', { min: 0 });
   if (options['all'] !== true && only === undefined) return undefined;
   const { settings } = config;
@@ -45,11 +46,15 @@ export async function shardsOf(context: CommandContext, config: Config): Promise
   const { Engine } = await import('../db/engine/engine.js');
   const { ProviderMap } = await import('../db/engine/map.js');
   const { engineAccount } = await import('../db/engine/nodes.js');
-  const { trustOf } = await import('../daemon/machines.js');
+  const asked = await asMachine(context, config);
   const engine = new Engine(engineAccount(settings.store), { clock, log: silentLog });
   const map = new ProviderMap(engine);
   let homes: readonly OwnedHome[] | undefined;
-  const asked = new Map<string, AskedShard>();
+  const known = new Map<string, AskedShard>();
+  const from = (home: OwnedHome): AskedShard['from'] =>
+    home.owner === ''
+      ? undefined
+      : { ...asked(doorOfHome(settings.cluster, home, 'lccq')), patienceMs: PATIENCE_MS };
   const list: ShardList = async stop => {
     try {
       homes = await map.homes(AbortSignal.any([stop, AbortSignal.timeout(PATIENCE_MS)]));
@@ -68,22 +73,13 @@ export async function shardsOf(context: CommandContext, config: Config): Promise
     const wanted = homes.filter(({ shard }) => only === undefined || shard === only);
     if (wanted.length === 0)
       throw new LccError('usage', `the LCC has no home ${only ?? 0}; lccmap list shows those there are`);
-    return wanted.map(({ shard, owner }) => {
-      const key = `${shard} ${owner}`;
-      const one = asked.get(key) ?? { shard, from: owner === '' ? undefined : remoteAt(owner, shard) };
-      asked.set(key, one);
+    return wanted.map(home => {
+      const key = `${home.shard} ${home.owner}`;
+      const one = known.get(key) ?? { shard: home.shard, from: from(home) };
+      known.set(key, one);
       return one;
     });
   };
-  const remoteAt = (owner: string, shard: number): AskedShard['from'] => ({
-    endpoints: [doorOf(machineNamed(owner, { port: settings.cluster.port, shard }), 'lccq')],
-    login: undefined,
-    trust: () => trustOf(settings.net),
-    skipsAway: options['skipAway'] === true,
-    patienceMs: PATIENCE_MS,
-    clock,
-    note: say,
-  });
   return { list, close: () => engine.close() };
 }
 

@@ -27,10 +27,7 @@ export function ownName({ machine }: Settings['cluster']): string {
 }
 
 /** A machine by its name, as home `shard` listens there. */
-export function machineNamed(
-  name: string,
-  { port, shard }: Pick<Settings['cluster'], 'port' | 'shard'>,
-): Machine {
+function machineNamed(name: string, { port, shard }: Pick<Settings['cluster'], 'port' | 'shard'>): Machine {
   const at = parseEndpoint(name, port + PORTS_APART * shard);
   if (at.kind === 'unix') throw new LccError('config', `cluster.machines: ${name}: write host or host:port`);
   return { name, host: at.host, port: at.port };
@@ -62,6 +59,15 @@ function ownMachine(cluster: Settings['cluster']): Machine {
 /** Where a machine is reached. */
 export function doorOf({ host, port }: Machine, door: MachineDoor): Endpoint {
   return { kind: 'tls', host, port: port + PORTS[door] };
+}
+
+/** Where the owner of a home is reached, at `cluster.port` where its name has no port. */
+export function doorOfHome(
+  { port }: Pick<Settings['cluster'], 'port'>,
+  { owner, shard }: { owner: string; shard: number },
+  door: MachineDoor,
+): Endpoint {
+  return doorOf(machineNamed(owner, { port, shard }), door);
 }
 
 /** Where this machine listens for the others: on all of its addresses, or nowhere where there are no others.

@@ -23,12 +23,12 @@ export function contentOpener(
 ): FormatContext['openContent'] {
   return ([curl, fileid, machine, md5], tell) => {
     if (fileid === null || fileid === undefined) {
-      const row = bringer?.take();
-      if (row !== undefined && 'content' in row) return row.content;
-      if (typeof row?.why !== 'string') elsewhere(rejects, String(curl), String(machine), tell);
-      else if (reader.isHeldNow(row.fileId, row.machineId))
-        leftOutThere(rejects, String(curl), String(machine), row.why, tell);
-      else rejects.replaced++;
+      const found = bringer?.take(reader) ?? { why: undefined };
+      if ('content' in found) return found.content;
+      if (found.isReplaced === true) rejects.replaced++;
+      else if (typeof found.why === 'string')
+        leftOutThere(rejects, String(curl), String(machine), found.why, tell);
+      else elsewhere(rejects, String(curl), String(machine), tell);
       return undefined;
     }
     const opened = openNamed(storeDir, String(fileid), String(md5), buffer ?? undefined);

@@ -52,7 +52,7 @@ export class LocalSource implements Source {
 
   /**
    * @param bringer brings content of other machines
-   * @param shipped of a kept home, where numbers are to be told
+   * @param shipped of a kept home, where numbers will be told
    * @throws LccError as CacheReader
    */
   constructor(dbPath: string, machineId: string, bringer?: Bringer, shipped?: WhenShipped) {

@@ -1,10 +1,11 @@
 /** Where the CPs of a provider belong, for a front end. */
 import { createHash } from 'node:crypto';
 import type { Located, OwnedHome, ProviderMap } from '../db/engine/map.js';
-import { pause, within, type Clock } from '../lib/clock.js';
+import { watchOwners } from '../db/engine/owners.js';
+import { within, type Clock } from '../lib/clock.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { setNewest } from '../lib/newest.js';
 
 export interface Routes {
   /**
@@ -47,7 +48,10 @@ export class MapRoutes implements Routes {
   constructor(parts: RouteParts) {
     this.#parts = parts;
     this.#heardMs = parts.clock.monotonicMs();
-    void this.#lookOn();
+    const { map, clock, log } = parts;
+    const { signal: stop } = this.#stop;
+    const homes = () => map.homes(stop);
+    void watchOwners({ homes, everyMs: LOOK_MS, stop, clock, log }, found => this.#heard(found));
   }
 
   get figures() {
@@ -86,7 +90,7 @@ export class MapRoutes implements Routes {
     if (pid > 0) {
       const found = await within(this.#parts.clock, this.#ask(pid), ANSWER_MS);
       const located = found === undefined ? this.#known.get(pid) : found.get(pid);
-      // Whose it is that the engine did not tell, no home may say that it is nobody's.
+      // While the engine does not say whose it is, no home may say that it is nobody's.
       if (located !== undefined || found === undefined) return located;
     }
     const homes = this.#homes ?? [];
@@ -101,7 +105,7 @@ export class MapRoutes implements Routes {
       const answer = this.#asking.then(async () => {
         this.#next = undefined;
         const found = await this.#parts.map.find([...pids], this.#stop.signal);
-        for (const each of pids) this.#know(each, found.get(each));
+        for (const pid of pids) this.#know(pid, found.get(pid));
         return found;
       });
       this.#asking = answer.catch(() => undefined);
@@ -112,24 +116,8 @@ export class MapRoutes implements Routes {
   }
 
   #know(pid: number, located: Located | undefined): void {
-    this.#known.delete(pid);
-    if (located === undefined) return;
-    this.#known.set(pid, located);
-    const [first] = this.#known.keys();
-    if (this.#known.size > MOST_KNOWN && first !== undefined) this.#known.delete(first);
-  }
-
-  async #lookOn(): Promise<void> {
-    const { map, clock, log } = this.#parts;
-    while (!this.#stop.signal.aborted) {
-      try {
-        this.#heard(await map.homes(this.#stop.signal));
-      } catch (error) {
-        if (!(error instanceof LccError)) throw error;
-        if (!this.#stop.signal.aborted) log.error('owners not known', { reason: messageOf(error) });
-      }
-      await pause(clock, LOOK_MS, this.#stop.signal);
-    }
+    if (located === undefined) this.#known.delete(pid);
+    else setNewest(this.#known, pid, located, MOST_KNOWN);
   }
 
   #heard(homes: readonly OwnedHome[]): void {

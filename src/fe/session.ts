@@ -4,8 +4,8 @@
  *     connected ──provider's id──▶ held ──owner's UNS reached──▶ passed ──both have ended──▶ over
  *         ╰── late: 106 ──▶          ╰── fe.wait_ms: 102 ──▶        ╰── UNS lost: 102, or no word ──▶
  *
- * A UNS that is lost may have accepted a set whose end was passed on. Then no word is said, for the CP is to
- * take it as it takes the loss of a UNS: it does not know.
+ * A UNS that is lost may have accepted a set whose end was passed on. Then no word is said, and the CP
+ * takes it as the loss of a UNS: it does not know.
  */
 import type { Socket } from 'node:net';
 import { limitText, type Settings } from '../config/settings/index.js';
@@ -119,16 +119,12 @@ export class CpPassage {
     const { loginTimeoutMs } = this.#front.limits;
     const late = `no complete init in time: the limit is ${limitText('uns.login_timeout_ms', loginTimeoutMs)}`;
     this.#talk.limit(loginTimeoutMs, () => new Refusal(106, late));
-    while (this.#words.id === undefined) {
-      const slice = await this.#talk.next(this.#reading);
-      if (slice === undefined) {
-        this.#words.end();
-        break;
-      }
-      await this.#reading.turn(slice.length);
+    for await (const slice of this.#talk.slices(this.#reading)) {
       this.#hello.push(slice);
       this.#words.hear(slice);
+      if (this.#words.id !== undefined) break;
     }
+    if (this.#words.id === undefined) this.#words.end();
     this.#talk.unlimited();
   }
 
@@ -206,10 +202,9 @@ export class CpPassage {
   /** All that the CP says, to its UNS. */
   async #say({ talk, socket }: Passage): Promise<void> {
     try {
-      for (let chunk; (chunk = await this.#talk.next(this.#reading)) !== undefined;) {
-        await this.#reading.turn(chunk.length);
-        this.#words.hear(chunk);
-        await talk.write(chunk);
+      for await (const slice of this.#talk.slices(this.#reading)) {
+        this.#words.hear(slice);
+        await talk.write(slice);
       }
       socket.end();
       this.#hasEnded = true;
@@ -256,7 +251,6 @@ export class CpPassage {
   async #lastWord({ code, message }: Refusal): Promise<void> {
     const word = this.#words.mayHaveEnded && this.#uns ? undefined : this.#answer.lastWord(code, message);
     if (word === undefined) return;
-    this.#talk.calm();
     this.#talk.say(word);
     // A peer that has not said its number sends nothing that must not be cut off.
     const { maxHelloBytes } = this.#front.xml;

@@ -1,5 +1,5 @@
-/** Paces the pushes of providers whose pushes are seldom true: a provider has so many looks in an hour, at
- * even distances. The times are kept in memory only: after a restart each may have one look more. */
+/** Paces the pushes of providers whose pushes are seldom true: each has a number of looks in an hour, at even
+ * distances. The times are kept in memory only: after a restart each may have one look more. */
 import { setNewest } from '../lib/newest.js';
 
 const HOUR_MS = 3_600_000;

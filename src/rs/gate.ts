@@ -1,4 +1,4 @@
-/** Commits of lccd-rs are in the engine of a kept home before anybody is told of them. */
+/** Commits of lccd-rs are in the engine of a kept home before anything says so. */
 import { shippedWithin, type Kept } from '../daemon/kept.js';
 import type { Clock } from '../lib/clock.js';
 

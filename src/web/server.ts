@@ -84,7 +84,7 @@ export function connectionOf({ socket }: Pick<IncomingMessage, 'socket'>): Conne
   return PEERS.get(socket)?.connection ?? { socket, peer: 'unknown', address: '' };
 }
 
-/** Takes the limit of its whole time off a request: whoever answers it has limits of its own. */
+/** Takes the limit of its whole time off a request: what answers it has limits of its own. */
 export function untimed({ socket }: Pick<IncomingMessage, 'socket'>): void {
   PEERS.get(socket)?.untime();
 }
@@ -120,7 +120,7 @@ class Clients {
       if (this.#open.size === 0) this.#closed?.();
     });
     http.emit('connection', socket);
-    // As much again is read of who is answered before all of his request was.
+    // As much again is read of a client that is answered before all of its request was.
     const most = 2 * (this.#limits.maxHeaderBytes + this.#limits.maxBodyBytes + AROUND_BYTES);
     let bytes = 0;
     socket.on('data', (chunk: Buffer) => {

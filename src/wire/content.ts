@@ -4,7 +4,7 @@
  *     GET /ab/cd/00abcd12.3   a file of the store, as it is; 404: it is not there
  *     GET /                   a line, the machine id of the store
  *
- * Every answer bears the machine id, for the other side may have been set up anew.
+ * Every answer bears the machine id, for the other side may have been set up again.
  */
 
 /** Header of every answer. */

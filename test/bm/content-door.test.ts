@@ -113,7 +113,7 @@ describe('the content door of a Bot Manager', () => {
     const fileId = put(1, 'one');
     const slow = [await open(server), await open(server)];
     clock.advance(1000);
-    assert.equal((await ask(server, `/${fileId}`)).body, 'one', 'who has not asked makes room');
+    assert.equal((await ask(server, `/${fileId}`)).body, 'one', 'one that has not asked makes room');
     slow[1]?.socket.write('GET / HTTP/1.1\r\n');
     clock.advance(10_000);
     await until('the slow are gone', () => slow.every(({ socket }) => socket.destroyed));

@@ -30,7 +30,7 @@ describe('a Bot Manager of a home that several machines may own', () => {
     await world.stop();
   });
 
-  it('serves whoever asks where nobody says an epoch', async () => {
+  it('serves any source where none says an epoch', async () => {
     const world = new World();
     const robot = await world.robot(2);
     for (const id of [1, 2]) await world.source().say(fetch(id));

@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Located, OwnedHome } from '../../src/db/engine/map.js';
 import { MapRoutes } from '../../src/fe/routes.js';
 import { LccError } from '../../src/lib/errors.js';
-import { silentLog } from '../../src/lib/log.js';
+import { silentLog, type LogFields } from '../../src/lib/log.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 /** The engine as a test has it. */
@@ -19,10 +19,12 @@ class Map3 {
     [9, { shard: 5, state: 'served' }],
   ]);
   isAway = false;
+  refusal: LccError | undefined;
   /** Providers of each question. */
   readonly asked: (readonly number[])[] = [];
 
   homes(): Promise<OwnedHome[]> {
+    if (this.refusal !== undefined) return Promise.reject(this.refusal);
     return this.isAway ? new Promise(() => undefined) : Promise.resolve(structuredClone(this.homes_));
   }
 
@@ -41,10 +43,10 @@ afterEach(() => {
 
 const turn = () => new Promise(resolve => void setImmediate(resolve));
 
-async function routesOf(map: Map3): Promise<MapRoutes> {
+async function routesOf(map: Map3, log = silentLog): Promise<MapRoutes> {
   const doorOf = (owner: string, shard: number) =>
     ({ kind: 'tls', host: owner, port: 9023 + 10 * shard }) as const;
-  const routes = new MapRoutes({ map, doorOf, clock, log: silentLog });
+  const routes = new MapRoutes({ map, doorOf, clock, log });
   all.push(routes);
   await turn();
   return routes;
@@ -119,12 +121,23 @@ describe('routes', () => {
     assert.deepEqual(await routes.find('7'), at('h3', 9023));
   });
 
-  it('stay as they are when the engine refuses', async () => {
+  it('stay as they are when the engine refuses, which the log has once, and again after an answer', async () => {
     const map = new Map3();
-    const routes = await routesOf(map);
-    map.homes = () => Promise.reject(new LccError('config', 'no tables'));
-    clock.advance(250);
-    await turn();
+    const said: unknown[] = [];
+    const noted = (_: string, fields?: LogFields) => void said.push(fields?.['reason']);
+    const routes = await routesOf(map, { ...silentLog, warn: noted, error: noted });
+    const look = async () => {
+      clock.advance(250);
+      await turn();
+    };
+    map.refusal = new LccError('config', 'no tables');
+    for (let n = 0; n < 4; n++) await look();
     assert.deepEqual(await routes.find('7'), at('h1', 9023));
+    assert.deepEqual(said, ['no tables']);
+    map.refusal = undefined;
+    await look();
+    map.refusal = new LccError('config', 'no tables');
+    await look();
+    assert.deepEqual(said, ['no tables', 'no tables']);
   });
 });

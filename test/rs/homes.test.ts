@@ -86,7 +86,7 @@ describe('operations of several homes', () => {
     peers.close();
   });
 
-  it('of new providers go to the open home with the fewest, each to one, whoever asks first', async () => {
+  it('of new providers go to the open home with the fewest, each to one, in whatever order the homes ask', async () => {
     const { map, peers, routes } = scene();
     map.rows.set(1, { shard: 0, state: 'served' });
     const all = [register(10), register(11), register(12)];

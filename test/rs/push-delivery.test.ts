@@ -100,7 +100,7 @@ test('urls go in sets of their provider and origin, as served, and are gone from
   assert.match(said, /<url curl="http:\/\/www\.example\.org\/a" mimetype="\*\/\*" outofroot="drop"\/>/);
 });
 
-test('a page of which a feed has told goes as that, whoever names it while it waits', async () => {
+test('a page that a feed has reported goes as one of a feed, by whatever doors it comes again while it waits', async () => {
   offer(7, 'feed', 'd');
   offer(7, 'indexnow', 'd');
   await open(accepts);

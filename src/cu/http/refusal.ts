@@ -40,7 +40,7 @@ export function refusalFor(error: unknown): FeedRefusal | undefined {
     return new FeedRefusal(
       410,
       108,
-      // The rest is for who has the cursor in a file.
+      // The rest is for a reader with the cursor in a file.
       error.message.replace(/^cursor: |; full resync.*/gs, ''),
       'full resync: ask without cursor, then drop what was not told',
     );

@@ -3,6 +3,7 @@
  * at once. Of one reader of rows, which brings for one row after the other.
  */
 import type { ColumnName, ColumnValue } from '../../db/cache/fields.js';
+import type { CacheReader } from '../../db/cache/read.js';
 import { LccError } from '../../lib/errors.js';
 import { isWanted } from '../content-wanted.js';
 import type { StoredContent } from '../stored-content.js';
@@ -21,7 +22,14 @@ export const BRING_COLUMNS = [
 const AHEAD = 4;
 
 /** The content of a row: here now, or why not. */
-export type BroughtRow = (Brought | { why: LccError }) & { machineId: string; fileId: string };
+type BroughtRow = (Brought | { why: LccError }) & { machineId: string; fileId: string };
+
+/**
+ * The same, for a writer of records. `isReplaced`: the row has another content by now; a string: missing or
+ * altered; undefined: no machine is known that has it.
+ */
+export type FoundThere =
+  { content: StoredContent } | { why: string | LccError | undefined; isReplaced?: boolean };
 
 export class Bringer {
   readonly #peers: PeerContents;
@@ -34,11 +42,13 @@ export class Bringer {
     this.#skipsAway = skipsAway;
   }
 
-  /** The content brought for the row now, once; undefined where the row has none. */
-  take(): BroughtRow | undefined {
+  /** The content brought for the row now, once. @param reader of the row */
+  take(reader: Pick<CacheReader, 'isHeldNow'>): FoundThere {
     const row = this.#row;
     this.#row = undefined;
-    return row;
+    if (row === undefined) return { why: undefined };
+    if ('content' in row || typeof row.why !== 'string') return row;
+    return { why: row.why, isReplaced: !reader.isHeldNow(row.fileId, row.machineId) };
   }
 
   /**
@@ -54,8 +64,8 @@ export class Bringer {
 
   /** Lets go of a content that nobody took. */
   drop(): void {
-    const row = this.take();
-    if (row !== undefined && 'content' in row) row.content.close();
+    if (this.#row !== undefined) closeOf(this.#row);
+    this.#row = undefined;
   }
 
   /** Rows in their order, each when its content is here; that of the next few is on its way. @param rows each
@@ -100,6 +110,5 @@ export class Bringer {
 }
 
 function closeOf(row: BroughtRow): void {
-  const content: StoredContent | undefined = 'content' in row ? row.content : undefined;
-  content?.close();
+  if ('content' in row) row.content.close();
 }

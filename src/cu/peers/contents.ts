@@ -18,7 +18,7 @@ import { ArrivingContent } from '../arriving-content.js';
 import type { StoredContent } from '../stored-content.js';
 import { askPeer } from './ask.js';
 
-/** For so long a machine that was away is not asked again, nor one looked for that none of them was. */
+/** Time until a machine that was away is asked again, and one looked for that none of them was. */
 const REST_MS = 10 * SECOND;
 
 export interface PeersOptions {
@@ -94,8 +94,7 @@ export class PeerContents {
 
   /** @throws LccError `peer.unavailable` where it may be one of those that are away */
   async #find(machineId: string): Promise<Endpoint | undefined> {
-    this.#restOf(machineId);
-    if (this.#away.has(machineId)) return undefined;
+    if (this.#restOf(machineId) !== undefined) return undefined;
     const asked = this.#options.endpoints.map(async endpoint => {
       const answer = await this.#ask(endpoint, '', () => undefined);
       this.#known.set(answer.machineId, endpoint);
@@ -108,26 +107,31 @@ export class PeerContents {
     const other = failures.find(error => !(error instanceof LccError) || error.code !== 'peer.unavailable');
     if (other !== undefined) throw other;
     if (failures.length > 0) throw new LccError('peer.unavailable', failures.map(messageOf).join(', '));
-    this.#away.set(machineId, { untilMs: this.#options.clock.monotonicMs() + REST_MS, error: undefined });
+    this.#rest(machineId, undefined);
     return undefined;
   }
 
   async #ask(endpoint: Endpoint, path: string, take: (piece: Buffer) => void) {
-    const resting = this.#restOf(endpoint);
+    const resting = this.#restOf(endpoint)?.error;
     if (resting !== undefined) throw resting;
     try {
       return await askPeer({ ...this.#options, endpoint }, path, take);
     } catch (error) {
-      if (error instanceof LccError && error.code === 'peer.unavailable')
-        this.#away.set(endpoint, { untilMs: this.#options.clock.monotonicMs() + REST_MS, error });
+      if (error instanceof LccError && error.code === 'peer.unavailable') this.#rest(endpoint, error);
       throw error;
     }
   }
 
-  #restOf(which: Endpoint | string): LccError | undefined {
+  #rest(which: Endpoint | string, error: LccError | undefined): void {
+    this.#away.set(which, { untilMs: this.#options.clock.monotonicMs() + REST_MS, error });
+  }
+
+  /** Undefined where it may be asked. */
+  #restOf(which: Endpoint | string) {
     const rest = this.#away.get(which);
-    if (rest !== undefined && rest.untilMs <= this.#options.clock.monotonicMs()) this.#away.delete(which);
-    return this.#away.get(which)?.error;
+    if (rest === undefined || rest.untilMs > this.#options.clock.monotonicMs()) return rest;
+    this.#away.delete(which);
+    return undefined;
   }
 }
 

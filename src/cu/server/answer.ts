@@ -164,17 +164,18 @@ class Writing {
       maxTextBytes: 0,
       // In the order of CONTENT_COLUMNS.
       openContent: ([curl, fileid, , md5]) => {
-        const row = typeof fileid === 'string' ? undefined : this.#bringer?.take();
-        if (row !== undefined && 'content' in row) return row.content;
-        const opened =
-          typeof fileid === 'string'
-            ? openNamed(storeDir, fileid, String(md5))
-            : { ok: false as const, why: typeof row?.why === 'string' ? row.why : 'on another machine' };
-        if (opened.ok) return opened.content;
+        const omit = (why: string) => this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, why);
         // A content that was replaced since its window was read comes with the next answer.
-        if (typeof fileid === 'string' && !reader.isHeldNow(fileid)) return undefined;
-        if (typeof row?.why === 'string' && !reader.isHeldNow(row.fileId, row.machineId)) return undefined;
-        this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, opened.why);
+        if (typeof fileid === 'string') {
+          const opened = openNamed(storeDir, fileid, String(md5));
+          if (opened.ok) return opened.content;
+          if (reader.isHeldNow(fileid)) omit(opened.why);
+        } else {
+          const found = this.#bringer?.take(reader) ?? { why: undefined };
+          if ('content' in found) return found.content;
+          if (found.isReplaced !== true)
+            omit(typeof found.why === 'string' ? found.why : 'on another machine');
+        }
         return undefined;
       },
       reject: () => undefined,

@@ -9,7 +9,7 @@ import { AWAY, FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
 import { isWanted } from '../content-wanted.js';
 import { base64Of } from '../formats/base64.js';
 import type { Part } from '../formats/types.js';
-import { BRING_COLUMNS, type Bringer, type BroughtRow } from '../peers/bringer.js';
+import { BRING_COLUMNS, type Bringer, type FoundThere } from '../peers/bringer.js';
 import { openNamed, type StoredContent } from '../stored-content.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 
@@ -61,7 +61,7 @@ export function* rowElements(
           .typesUnder(selection, String(burl))
           .filter(type => type !== mimetype)
           .join(' ');
-      // Whoever writes the pieces waits for one that is promised.
+      // The writer of the pieces waits for one that is promised.
       const coming = bringer?.bring(content, values.slice(-BRING_COLUMNS.length));
       if (coming !== undefined) yield coming.then(() => '');
       if (isWanted(content, String(mimetype)) && op !== 'delete')
@@ -83,7 +83,7 @@ function* withContent(
   const opened =
     typeof fileid === 'string'
       ? openedHere(reader, fileid, openNamed(storeDir, fileid, String(md5)))
-      : openedThere(reader, bringer?.take());
+      : openedThere(bringer?.take(reader));
   if ('why' in opened) return yield `<url${formatAttributes({ ...attributes, ...opened.why })}/>\n`;
   const { content } = opened;
   try {
@@ -104,12 +104,10 @@ function openedHere(reader: CacheReader, fileid: string, opened: ReturnType<type
 }
 
 /** Where nothing was brought, it is the row that says so. */
-function openedThere(reader: CacheReader, row: BroughtRow | undefined): Found {
-  if (row === undefined) return { why: {} };
-  if ('content' in row) return row;
-  if (row.why === undefined) return { why: {} };
-  if (row.why instanceof LccError) return { why: { [AWAY]: row.why.message } };
-  return {
-    why: reader.isHeldNow(row.fileId, row.machineId) ? { [PROBLEM]: row.why } : { [REPLACED]: 'yes' },
-  };
+function openedThere(found: FoundThere = { why: undefined }): Found {
+  if ('content' in found) return found;
+  const { why, isReplaced } = found;
+  if (isReplaced === true) return { why: { [REPLACED]: 'yes' } };
+  if (why instanceof LccError) return { why: { [AWAY]: why.message } };
+  return { why: why === undefined ? {} : { [PROBLEM]: why } };
 }

@@ -296,7 +296,7 @@ export class ContentStore extends SqlStore {
     this.#drop(pid, held);
   }
 
-  /** Another shard has it from now on: it goes from here, and nobody is told of a deletion. */
+  /** Another shard has it from now on: it goes from here, and no deletion is reported. */
   cede(pid: number, held: Held, nowS: number): void {
     this.#letGo(this.#tally.takeSeq(), pid, held, nowS);
     this.#drop(pid, held);

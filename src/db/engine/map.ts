@@ -34,15 +34,17 @@ const ROWS = 1000;
 
 export class ProviderMap {
   readonly #lane: EngineLane;
+  /** A look for owners does not wait for those for providers. */
+  readonly #owners: EngineLane;
 
-  /** @param lane by default one of its own */
-  constructor(engine: Engine, lane = engine.lane()) {
-    this.#lane = lane;
+  constructor(engine: Engine) {
+    this.#lane = engine.lane();
+    this.#owners = engine.lane();
   }
 
   /** Homes and their owners, as the node that is asked has them. */
   homes(stop: AbortSignal): Promise<OwnedHome[]> {
-    return this.#lane.run(
+    return this.#owners.run(
       session => session.all<OwnedHome>('SELECT shard, epoch, owner FROM home ORDER BY shard'),
       stop,
     );

@@ -258,7 +258,7 @@ function openSound(path: string): Db {
 }
 
 /**
- * Looks at one without changing anything, also while others use it; an empty one is made anew by the next
+ * Looks at one without changing anything, also while others use it; an empty one is made again by the next
  * lccd-uns.
  * @throws LccError `data.malformed` with what to do when it is damaged, and as openOwnForReading
  */

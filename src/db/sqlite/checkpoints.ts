@@ -88,7 +88,7 @@ export class Checkpoints {
     return this.#logged;
   }
 
-  /** All of the log is in the database: the next commit begins it anew, unless somebody reads it. */
+  /** All of the log is in the database: the next commit begins it again, unless somebody reads it. */
   get isMoved(): boolean {
     return this.#waiting() === 0;
   }

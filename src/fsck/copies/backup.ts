@@ -7,7 +7,7 @@
  * The order is the point. A set that was accepted is in a spool or, once its entry is gone, in lcc.db: copied
  * in this order it is in one of the two, and where it is in both lcc.db knows it again. Content is linked
  * before and after lcc.db is copied: a file that a row of the copy points to was there at that moment, and a
- * deletion leaves it there for a grace period. Where such a file is gone, the backup copies lcc.db anew.
+ * deletion leaves it there for a grace period. Where such a file is gone, the backup copies lcc.db again.
  * `sequence` comes after lcc.db, so that no number that lcc.db knows is given to another set. names.db is
  * left out: who restores begins a new one, far beyond. rs.db comes before lcc.db: what it has sent and lcc.db
  * has done is sent again, and answered as before.

@@ -46,7 +46,7 @@ export function isPrompted({ dueMs = 0, promptedMs = 0 }: FeedStanding): boolean
 /** When it is asked next. A prompt shortens a back-off, and nothing what the site wishes. */
 export function requestMs(feed: PolledFeed): number {
   const { dueMs = Infinity, promptedMs = 0, patienceMs = 0, backoffMs = 0 } = feed.standing;
-  const promptMs = Math.max(dueMs, promptedMs + PROMPT_MS, dueMs > promptedMs ? 0 : backoffMs);
+  const promptMs = Math.max(dueMs, promptedMs + PROMPT_MS, isPrompted(feed.standing) ? 0 : backoffMs);
   return Math.max(Math.min(Math.max(pollMs(feed), backoffMs), promptMs), patienceMs);
 }
 
@@ -79,8 +79,8 @@ export function requestEnded(
   delete standing.backoffMs;
 }
 
-/** A prompt stays due, and one that has shortened the back-off makes none longer: whoever pings does not keep
- * a feed from being asked. @param waitMs as the site wishes */
+/** A prompt stays due, and one that has shortened the back-off makes none longer: no feed is left unasked by
+ * pings. @param waitMs as the site wishes */
 export function requestFailed(
   standing: FeedStanding,
   why: string,

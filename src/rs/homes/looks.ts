@@ -6,7 +6,7 @@ import { QmLooks, type QmLooksOptions } from '../operator/qm-looks.js';
 import type { HomePeers } from './peers.js';
 import { overviewTogether, pageTogether } from './together.js';
 
-/** A page waits so long for a home. */
+/** Time for a home to answer, of one page. */
 const PATIENCE_MS = 3000;
 
 export class HomeLooks {

@@ -2,7 +2,8 @@
  * is, and connections to the Queue Managers of the others, at whichever machine owns them. */
 import type { Connection, Peer } from '../../daemon/types.js';
 import type { Located, OwnedHome, ProviderMap } from '../../db/engine/map.js';
-import { pause, type Clock } from '../../lib/clock.js';
+import { watchOwners } from '../../db/engine/owners.js';
+import type { Clock } from '../../lib/clock.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
@@ -36,7 +37,12 @@ export class HomePeers {
 
   constructor(options: HomePeersOptions) {
     this.#options = options;
-    void this.#lookOn().catch(options.fail);
+    const { map, own, clock, log, fail } = options;
+    const homes = () => map.homes(this.#soon());
+    watchOwners({ homes, everyMs: LOOK_MS, stop: this.#stop.signal, clock, log }, found => {
+      this.#homes = found.filter(({ shard }) => shard !== own);
+      this.#connectAll();
+    }).catch(fail);
   }
 
   get own(): number {
@@ -98,24 +104,6 @@ export class HomePeers {
 
   #soon(): AbortSignal {
     return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ANSWER_MS)]);
-  }
-
-  async #lookOn(): Promise<void> {
-    const { map, own, clock, log } = this.#options;
-    let isTold = false;
-    while (!this.#stop.signal.aborted) {
-      try {
-        this.#homes = (await map.homes(this.#soon())).filter(({ shard }) => shard !== own);
-        isTold = false;
-        this.#connectAll();
-      } catch (error) {
-        if (!(error instanceof LccError)) throw error;
-        if (!isTold && !this.#stop.signal.aborted)
-          log.warn('owners of homes not known; as they were', { reason: messageOf(error) });
-        isTold = true;
-      }
-      await pause(clock, LOOK_MS, this.#stop.signal);
-    }
   }
 
   #connectAll(): void {

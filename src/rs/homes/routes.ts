@@ -1,5 +1,5 @@
 /**
- * Which home hears of a provider. A new one has its row in the map before its operation is sent.
+ * Homes that operations of providers go to. A new one has its row in the map before its operation is sent.
  *
  *     register ──no row──▶ placed: the open home with the fewest ──▶ sent there     ──refused──▶ row freed
  *     others ──row──▶ sent there     moving ──▶ waits     no row: of the home here
@@ -50,11 +50,8 @@ export class HomeRoutes {
       located.get(pid) ?? (fresh.has(pid) ? undefined : { shard: this.#peers.own, state: 'served' });
     const ours = pids.filter(pid => at(pid)?.shard === shard && at(pid)?.state === 'served');
     const moving = pids.find(pid => at(pid)?.state === 'moving');
-    const later = pids.some(pid => at(pid) === undefined)
-      ? 'no home takes new providers; lccmap open-shard N'
-      : moving === undefined
-        ? undefined
-        : `provider ${moving} is being moved to another home`;
+    let later = moving === undefined ? undefined : `provider ${moving} is being moved to another home`;
+    if (pids.some(pid => at(pid) === undefined)) later = 'no home takes new providers; lccmap open-shard N';
     return { pids: new Set(ours), later };
   }
 }

@@ -45,7 +45,7 @@ function scoreText(scores: PushView['scores']): string {
   const each = known.map(([door, { score }]) => `${NAMES[door as PushRow['door']]} ${score}`).join(', ');
   const slow = ' A score below 50 makes pushes by that door wait for all other work, and few are looked at.';
   const isSlow = known.some(([, one]) => one.slow);
-  return `Score: ${each}; so many of a hundred of the last pushes were true.${isSlow ? slow : ''}`;
+  return `Score: ${each}. A score of N: of the last 100 pushes N were true.${isSlow ? slow : ''}`;
 }
 
 function dayByDay(days: readonly PushRow[]): Markup {
