@@ -13,7 +13,9 @@ import { until } from '../support/until.js';
 it('under load lacks nothing that was accepted before, and lccfsck finds nothing in it', async () => {
   const site = await TestSite.listen();
   const lcc = await startLcc(`${site.url}/`);
-  const expected = new Map<string, string>();
+  const expected = new Set<string>();
+  /** Since a backup was begun: one that goes before it was fetched leaves no row. */
+  const left = new Set<string>();
   let round = 0;
   const over = new AbortController();
   // Pages come, change and go, as fast as they are taken.
@@ -22,8 +24,9 @@ it('under load lacks nothing that was accepted before, and lccfsck finds nothing
       const names = Array.from({ length: 20 }, (_, i) => `n${(round * 7 + i) % 200}`);
       for (const name of names) site.pages.set(`/${name}`, `${name} of round ${round}`);
       const gone = `n${(round * 7 + 60) % 200}`;
+      left.add(gone);
       await lcc.deliver('partial', [...names.map(name => urlTag(name)), urlTag(gone, ' op="delete"')]);
-      for (const name of names) expected.set(name, '');
+      for (const name of names) expected.add(name);
       expected.delete(gone);
       round++;
     }
@@ -32,7 +35,8 @@ it('under load lacks nothing that was accepted before, and lccfsck finds nothing
     await until('some sets are accepted', () => round > 2);
     const rounds = isLong ? 12 : 1;
     for (let i = 0; i < rounds; i++) {
-      const begun = [...expected.keys()];
+      const begun = [...expected];
+      left.clear();
       assert.ok(begun.length > 0);
       const dir = join(lcc.dir, `backup-${i}`);
       const made = await runCommandLater(lcc.home, 'lccctl', ['backup', dir]);
@@ -58,7 +62,7 @@ it('under load lacks nothing that was accepted before, and lccfsck finds nothing
         );
         db.close();
         assert.deepEqual(
-          begun.filter(name => !known.has(name)),
+          begun.filter(name => !known.has(name) && !left.has(name)),
           [],
         );
         const wrong = (await one.holdings()).rows.filter(row => row.includes('but said'));
