@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Distributor, type Task, type Worker } from '../../src/bm/distribute.js';
+import { amount } from '../support/long.js';
 
 class Recorder implements Worker<Task> {
   readonly begun: Task[] = [];
@@ -377,7 +378,7 @@ describe('the distributor', () => {
           assert.equal(givenIn(lane).length, Math.min(window, numbers.length));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: amount(60, 300) },
     );
   });
 });

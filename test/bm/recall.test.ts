@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { NamesDb } from '../../src/db/names/names.js';
 import { fetch, fileOf, numberOf, ok, World, type Far } from './support.js';
+import { amount } from '../support/long.js';
 
 const recalled = (id: number) => `<fetched id="${id}" status="recalled"/>`;
 const recall = (lane: string, more = '') => `<recall lane="${lane}"${more}/>`;
@@ -177,7 +178,7 @@ describe('a Bot Manager whose source recalls a lane', () => {
           assert.equal(namesInUse(world), stored, 'a name leaked');
         },
       ),
-      { numRuns: 100 },
+      { numRuns: amount(30, 100) },
     );
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { BotLanes, type BotLane } from '../../src/bot/lanes.js';
+import { amount } from '../support/long.js';
 
 describe('the lanes of a robot', () => {
   it('begins the next of a lane that ends at once, but not before lanes that wait for a slot', () => {
@@ -74,7 +75,7 @@ describe('the lanes of a robot', () => {
           assert.ok(inSlots <= slots && parked.length <= slots, 'more than the slots');
         }
       }),
-      { numRuns: 300 },
+      { numRuns: amount(100, 300) },
     );
   });
 });

@@ -8,6 +8,7 @@ import {
   problemOfUrl,
   spellingsOf,
 } from '../../src/clear/page-url.js';
+import { amount } from '../support/long.js';
 
 const isRefused = (id: string, utf8 = false) => 'problem' in pathOfContentId(id, utf8);
 
@@ -166,7 +167,7 @@ describe('the url of a page', () => {
         assert.ok(decoded.every(segment => segment !== '' && segment !== '.' && segment !== '..'));
         assert.equal(decoded.length, url.split('/').length - 1);
       }),
-      { numRuns: 5000 },
+      { numRuns: amount(1000, 5000) },
     );
   });
 

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Choice, type ScannedRow, gainOf, pooledRate, rateOf, type Visits } from '../../src/crawl/choice.js';
 import { meanFreshness } from './simulation.js';
+import { longIt } from '../support/long.js';
 
 const DAY_S = 86_400;
 const NOW_S = 2_000_000_000;
@@ -118,7 +119,7 @@ describe('a scan', () => {
     }
   });
 
-  it('keeps more of a site fresh than equal intervals, and than the most overdue first', () => {
+  longIt('keeps more of a site fresh than equal intervals, and than the most overdue first', async () => {
     const fresh = meanFreshness('gain');
     const equal = meanFreshness('equal');
     const overdue = meanFreshness('overdue');

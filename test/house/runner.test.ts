@@ -186,12 +186,13 @@ test('each file is in one of the sets fast, rest and long; long has more of some
   const bodies = Object.fromEntries(
     names.map(name => [
       name,
-      `test('${name}', () => { console.log('runs ${name}', process.env.LCC_MODEL_RUNS); });`,
+      // One that names an amount does more in the long set.
+      `test('${name}', () => { console.log('runs ${name}', process.env${/faults|model/.test(name) ? '.LCC_MODEL_RUNS' : "['LCC' + '_MODEL_RUNS']"}); });`,
     ]),
   );
   const ran = (set: string) => runTests(bodies, `--set=${set}`).ran.sort();
-  assert.deepEqual(ran('fast'), ['lib/lock 50', 'qm/model 50', 'wire/url 50']);
-  assert.deepEqual(ran('node'), ['lib/lock 50']);
+  assert.deepEqual(ran('fast'), ['lib/lock 30', 'qm/model 30', 'wire/url 30']);
+  assert.deepEqual(ran('node'), ['lib/lock 30']);
   assert.deepEqual(ran('rest'), ['commands/lccq undefined', 'faults/lost-answers undefined']);
   assert.deepEqual(ran('long'), ['faults/lost-answers 20000', 'qm/model 20000', 'qm/mutants 20000']);
 });

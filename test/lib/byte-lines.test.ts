@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ByteLines } from '../../src/lib/byte-lines.js';
+import { amount } from '../support/long.js';
 
 /** All lines of some bytes, read in pieces. */
 function linesOf(lines: ByteLines, bytes: Buffer, sizes: readonly number[]): (string | undefined)[] {
@@ -38,7 +39,7 @@ describe('lines of bytes', () => {
           assert.deepEqual(linesOf(new ByteLines(most), bytes, sizes), expected);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: amount(500, 2000) },
     );
   });
 

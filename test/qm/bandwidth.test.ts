@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { changeProvider } from '../../src/db/providers/pidb.js';
 import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
 import { failure, ok, unchanged, url } from './support.js';
+import { longIt } from '../support/long.js';
 
 const MINUTE = 60_000;
 
@@ -357,7 +358,7 @@ for (const limited of ['provider', 'whole'] as const) {
   });
 }
 
-test('providers that announce too much again and again leave the others their bandwidth', async t => {
+longIt('providers that announce too much again and again leave the others their bandwidth', async t => {
   const sim = simulate(t, {
     bandwidthBytesPerS: 1_000_000,
     site: (request, pid) => ({

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fullSetRation, readProvider, type Provider } from '../../src/db/providers/pidb.js';
 import { Bench, url } from './support.js';
+import { amount } from '../support/long.js';
 
 const PERIOD_MS = 30 * 86_400_000;
 
@@ -130,7 +131,7 @@ test('what a UNS says while full sets wait is what the Queue Manager counts when
         }
       },
     ),
-    { numRuns: 100 },
+    { numRuns: amount(20, 100) },
   );
 });
 

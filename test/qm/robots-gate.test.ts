@@ -17,6 +17,7 @@ import {
   simulate,
   spidered,
 } from './unasked-scene.js';
+import { longIt } from '../support/long.js';
 
 test('the first url of an origin asks for its robots.txt, once, and what that forbids is not asked for', async t => {
   const sim = simulate(t, path =>
@@ -284,7 +285,7 @@ test('what an owner announces waits for no pause of what nobody did, and goes be
   assert.ok(pauseMs >= MINUTE, `${pauseMs} ms`);
 });
 
-test('content that nobody announced goes when robots.txt has forbidden it for 30 days', async t => {
+longIt('content that nobody announced goes when robots.txt has forbidden it for 30 days', async t => {
   let robots = '';
   const sim = simulate(t, path => (path === '/robots.txt' ? { robots } : undefined));
   spidered(sim, 1);

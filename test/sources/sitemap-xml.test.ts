@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { NS, page, read, set, whole } from './documents.js';
+import { amount } from '../support/long.js';
 
 test('names count without their namespace, whatever it is, and with any prefix', async () => {
   for (const attributes of [
@@ -238,7 +239,7 @@ test('entries that are read without the parser are read as it reads them, wherev
         assert.deepEqual(await read(bytes, { images: true }), parsed);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: amount(60, 300) },
   );
 });
 
@@ -274,6 +275,6 @@ test('no damage of a document makes it throw anything but a failure, or lists le
           assert.ok(done.locations.length + done.left.length >= pages.length, `${how} at ${at} with ${byte}`);
       },
     ),
-    { numRuns: 600 },
+    { numRuns: amount(100, 600) },
   );
 });

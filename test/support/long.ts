@@ -7,3 +7,8 @@ export const isLong = process.env['LCC_TEST_LONG'] === '1';
 export function longIt(name: string, body: (test: TestContext) => Promise<void>, isOften = false): void {
   if (isLong || isOften) void it(name, body);
 }
+
+/** How many of something a test takes: few in the gate, all in the long set. */
+export function amount(few: number, all: number): number {
+  return isLong ? all : few;
+}

@@ -9,6 +9,7 @@ import { hashOf, markdownOf } from '../../src/text/markdown/page.js';
 import { ODD_PAGES } from '../browser/odd-pages.js';
 import { ROOT } from '../support/tree.js';
 import { treeOf, wordsOf } from '../support/markdown-judge.js';
+import { amount } from '../support/long.js';
 
 function chunks(html: string, size = 1500, mimetype = 'text/html'): Chunk[] {
   const page = markdownOf(Buffer.from(html), { mimetype, charset: 'utf-8', url: 'https://h.example/' });
@@ -151,7 +152,7 @@ describe('a page in pieces', () => {
         const words = all.map(({ markdown }) => treeOf(markdown)).flatMap(tree => wordsOf(plain(tree)));
         assert.equal(words.join(''), wordsOf(page?.plain ?? '').join(''), html);
       }),
-      { numRuns: 60 },
+      { numRuns: amount(20, 60) },
     );
   });
 });

@@ -20,6 +20,7 @@ import {
   type ServerLine,
   type UrlLine,
 } from '../../src/wire/spider-lines.js';
+import { amount } from '../support/long.js';
 
 /** Printable, without a blank. */
 const word = (maxLength: number) =>
@@ -222,7 +223,7 @@ describe('any bytes', () => {
         assert.equal(readAll(new SpiderLineReader(), text, size).length, count);
         assert.equal(readAll(new ServerLineReader(), text, size).length, count);
       }),
-      { numRuns: 2000 },
+      { numRuns: amount(500, 2000) },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { UrlRecord } from '../../../src/wire/url.js';
 import { Bench, md5Of, ok, unchanged, url } from '../../qm/support.js';
+import { amount } from '../../support/long.js';
 
 let bench: Bench;
 beforeEach(() => {
@@ -180,7 +181,7 @@ it('through any history: what was not announced is believed only if it came twic
         assert.deepEqual(asked.slice(2), [false, false], 'a site that serves the same is asked twice');
       },
     ),
-    { numRuns: 60 },
+    { numRuns: amount(20, 60) },
   );
 });
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { CacheReader, type Selection } from '../../../src/db/cache/read.js';
 import { TestCache } from '../../support/cache.js';
+import { amount } from '../../support/long.js';
 
 let cache: TestCache;
 beforeEach(() => (cache = new TestCache()));
@@ -150,7 +151,7 @@ describe('pages by browse URL', () => {
           .all();
         assert.deepEqual(index, new Map(shown));
       }),
-      { numRuns: 60 },
+      { numRuns: amount(20, 60) },
     );
   });
 });

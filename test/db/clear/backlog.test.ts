@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { DUE_ENTRIES, type Parked } from '../../../src/db/clear/backlog.js';
 import { openClearDb } from '../../../src/db/clear/open.js';
 import { addTargets, newClearDb, railOf } from './support.js';
+import { amount } from '../../support/long.js';
 
 function parked(rail: string, url: string, more: Partial<Parked> = {}): Parked {
   return {
@@ -159,7 +160,7 @@ describe('the backlog of a rail', () => {
           assert.deepEqual(found, model.get(url));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: amount(30, 100) },
     );
   });
 });

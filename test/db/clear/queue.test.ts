@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { NewRequest, RequestKey } from '../../../src/db/clear/queue.js';
 import { newClearDb } from './support.js';
+import { amount } from '../../support/long.js';
 
 const key = (contentId: string): RequestKey => ({ contentId, contentType: 'page', target: 'all' });
 const request = (contentId: string, force = false): NewRequest => ({ ...key(contentId), force, source: '' });
@@ -94,7 +95,7 @@ describe('the queue', () => {
           model.map(row => [row.id, row.at, row.force]),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: amount(30, 100) },
     );
   });
 });

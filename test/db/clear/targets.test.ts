@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { MAX_DEPTH, type MemberRow } from '../../../src/db/clear/targets.js';
 import { addGroup, addTargets, newClearDb, railOf } from './support.js';
+import { amount } from '../../support/long.js';
 
 describe('targets', () => {
   it('are elementary or groups, and stay what they are', () => {
@@ -74,7 +75,7 @@ describe('targets', () => {
         const expected = new Set(model.map(({ target, member }) => `${target} ${member}`));
         assert.deepEqual(new Set(db.targets.members().map(row => `${row.target} ${row.member}`)), expected);
       }),
-      { numRuns: 50 },
+      { numRuns: amount(20, 50) },
     );
   });
 });

@@ -16,6 +16,7 @@ import { NamesDb, type Name } from '../../../src/db/names/names.js';
 import { LccError } from '../../../src/lib/errors.js';
 import { spoil } from '../../support/damage.js';
 import { openSqlite } from '../../../src/lib/sqlite.js';
+import { amount } from '../../support/long.js';
 
 const dirs: string[] = [];
 after(() => {
@@ -252,7 +253,7 @@ describe('names of a store', () => {
         }
         names.close();
       }),
-      { numRuns: 60 },
+      { numRuns: amount(20, 60) },
     );
   });
 });

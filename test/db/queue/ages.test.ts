@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { Db } from '../../../src/db/sqlite/open.js';
 import { AGE_GROUPS, AGE_MINUTES, readAges } from '../../../src/db/queue/ages.js';
 import { Bench } from '../../qm/support.js';
+import { amount } from '../../support/long.js';
 
 const NOW_S = 10_000_000;
 
@@ -75,7 +76,7 @@ test('ages are told in the order of sets, however many are looked up and counted
       }
       assert.equal(ages.size, expected.size);
     }),
-    { numRuns: 300 },
+    { numRuns: amount(60, 300) },
   );
   bench.close();
 });

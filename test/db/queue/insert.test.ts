@@ -3,6 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import fc from 'fast-check';
 import type { UrlRecord } from '../../../src/wire/url.js';
 import { absolute, Bench, url } from '../../qm/support.js';
+import { amount } from '../../support/long.js';
 
 let bench: Bench;
 beforeEach(() => {
@@ -68,7 +69,7 @@ test('urls keep their first places and get the last attributes, however often an
       assert.deepEqual(counts, [{ queued: sets.length === 0 ? null : rows }]);
       assert.equal(bench.value('SELECT nurlproc FROM pidb'), rows);
     }),
-    { numRuns: 60 },
+    { numRuns: amount(20, 60) },
   );
 });
 

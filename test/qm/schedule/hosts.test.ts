@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lane } from '../../../src/qm/schedule/lane.js';
 import { LaneTable } from '../../../src/qm/schedule/lanes.js';
+import { amount } from '../../support/long.js';
 
 const RULES = {
   overbookPercent: 0,
@@ -234,6 +235,6 @@ test('over any history no host has more lanes than it may, no slot is free while
         assert.fail('somebody starves');
       },
     ),
-    { numRuns: 150 },
+    { numRuns: amount(50, 150) },
   );
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LaneTable } from '../../../src/qm/schedule/lanes.js';
 import { WaitingLine } from '../../../src/qm/schedule/waiting.js';
+import { amount } from '../../support/long.js';
 
 test('a higher priority is first, among equals who waits longest, and age counts', () => {
   const line = new WaitingLine(1000);
@@ -103,6 +104,6 @@ test('nobody starves, whatever comes with whatever priority', () => {
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: amount(20, 60) },
   );
 });

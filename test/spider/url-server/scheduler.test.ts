@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { SpiderUrl, type UrlFailure } from '../../../src/spider/url-server/spider-url.js';
 import { Scheduler, type ConnectedSpider, type Judgement } from '../../../src/spider/url-server/scheduler.js';
 import { MAX_CREDIT } from '../../../src/wire/spider-lines.js';
+import { amount } from '../../support/long.js';
 
 const SILENCE_MS = 300;
 const MAX_TRIES = 3;
@@ -327,7 +328,7 @@ describe('the scheduler', () => {
         for (const op of ops) model.do(op);
         model.finish();
       }),
-      { numRuns: 2000 },
+      { numRuns: amount(300, 2000) },
     );
   });
 });

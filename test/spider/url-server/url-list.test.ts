@@ -11,6 +11,7 @@ import { readListLine, digestOfLines, markOf, UrlList } from '../../../src/spide
 import { SpiderUrl, type UrlTerms } from '../../../src/spider/url-server/spider-url.js';
 import { Report } from '../../../src/spider/url-server/report.js';
 import { ManualClock } from '../../support/manual-clock.js';
+import { amount } from '../../support/long.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'url-list-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -75,7 +76,7 @@ describe('a set of numbers', () => {
         for (let number = -1; number < 63; number++) assert.equal(ranges.has(number), set.has(number));
         assert.equal(ranges.ranges, [...set].filter(number => !set.has(number - 1)).length);
       }),
-      { numRuns: 1000 },
+      { numRuns: amount(200, 1000) },
     );
   });
 });
