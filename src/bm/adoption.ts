@@ -5,8 +5,9 @@
  *
  *     /var/lib/lcc/0/store/ab/cd/00abcd1e.0 ──link──▶ /var/lib/lcc/1/store/00/07/0000071e.2
  *
- * No path comes from a peer: a shard is a number, and a file is a name as stores have them. An answer that
- * is lost leaves a file that no row points to, as a result does.
+ * No path comes from a peer: a shard is a number, and a file is a name as stores have them. A content that is
+ * asked for again, for an answer or what became of it was lost, gets another name, and the file of the first
+ * goes: no row points to it, or the row has gone.
  */
 import { constants, type Stats } from 'node:fs';
 import { copyFile, link, lstat, unlink } from 'node:fs/promises';
@@ -16,6 +17,7 @@ import type { Name } from '../db/names/names.js';
 import { nameOf } from '../db/names/naming.js';
 import { readStoreMark } from '../db/names/store-mark.js';
 import { errnoOf } from '../lib/errors.js';
+import { setNewest } from '../lib/newest.js';
 import type { AdoptRequest, UpkeepResult } from '../wire/upkeep.js';
 import type { StoreUpkeep } from './upkeep.js';
 
@@ -24,6 +26,8 @@ interface AdoptingStore {
   readonly dir: string;
   readonly machineId: string;
   readonly upkeep: StoreUpkeep;
+  /** The name that each content of another shard has got here: the newest ones, by shard and file. */
+  readonly adopted: Map<string, Name>;
   full(): boolean;
   take(): Name | undefined;
   pathOf(name: Name): string;
@@ -32,6 +36,8 @@ interface AdoptingStore {
   discard(name: Name): void;
 }
 
+/** Contents remembered for being asked for again. */
+const MOST_ADOPTED = 10_000;
 /** Errors where only a copy can do it: another file system, or one without such links, or with too many. */
 const NO_LINK: ReadonlySet<string | undefined> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP']);
 /** Errors for a file that is not there, or is none. */
@@ -58,8 +64,12 @@ export async function adopt(
     return { status: NO_FILE.has(errnoOf(error)) ? 'bad' : 'unable' };
   }
   if (!file.isFile() || file.size !== len) return { status: 'bad' };
+  const source = `${shard}/${fileId}`;
+  const before = store.adopted.get(source);
+  if (before !== undefined) store.discard(before);
   const name = store.full() ? undefined : store.take();
   if (name === undefined) return { status: 'unable' };
+  setNewest(store.adopted, source, name, MOST_ADOPTED);
   const fileIdHere = store.fileIdOf(name);
   const status = await put(from, store.pathOf(name))
     // A link leads to what was fetched.

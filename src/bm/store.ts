@@ -78,6 +78,7 @@ export class Store {
   readonly word: string;
   readonly upkeep: StoreUpkeep;
   readonly leftovers: Leftovers;
+  readonly adopted = new Map<string, Name>();
   readonly #room: Room;
   readonly #startMs: number;
   readonly #baseMs: number;

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { adopt } from '../../src/bm/adoption.js';
 import { mountSmall } from '../support/disk.js';
+import { until } from '../support/until.js';
 import { newDir, open, write } from './store-scene.js';
 
 const ROOMY = { minFree: { percent: 0, bytes: 0, whose: 'bm' } } as const;
@@ -14,9 +15,10 @@ const md5 = (content: string) => createHash('md5').update(content).digest('hex')
 function pair(more: { machineId?: string } = {}) {
   const dir = newDir();
   const of = (shard: number, options = {}) =>
-    open(join(dir, String(shard), 'store'), { ...ROOMY, ...options }).store;
+    open(join(dir, String(shard), 'store'), { ...ROOMY, ...options });
   for (const shard of [0, 1]) mkdirSync(join(dir, String(shard)));
-  return { dir, theirs: of(0, more), ours: of(1) };
+  const { store: ours, clock } = of(1);
+  return { dir, theirs: of(0, more).store, ours, clock };
 }
 
 function request(fileId: string, content: string, shard = 0) {
@@ -46,10 +48,27 @@ describe('content of another shard', () => {
     ours.close();
   });
 
+  it('that is asked for again, for the answer was lost, has one file here', async () => {
+    const { theirs, ours, clock } = pair();
+    const { fileId } = write(theirs, 'a page');
+    const { fileId: first = '' } = await adopt(ours, request(fileId, 'a page'));
+    const { fileId: second = '' } = await adopt(ours, request(fileId, 'a page'));
+    await until('the first has gone', () => {
+      clock.advance(1000);
+      return !existsSync(join(ours.dir, first));
+    });
+    assert.equal(readFileSync(join(ours.dir, second), 'utf8'), 'a page');
+    assert.equal(readFileSync(join(theirs.dir, fileId), 'utf8'), 'a page');
+    theirs.close();
+    ours.close();
+  });
+
   it('on another file system is copied, and read once more', async t => {
     const { dir, theirs, ours } = pair();
     const { fileId } = write(theirs, 'a page');
-    const unmount = mountSmall(join(ours.dir, '00', '00'), '1m');
+    const folder = join(ours.dir, '00', '00');
+    mkdirSync(folder, { recursive: true });
+    const unmount = mountSmall(folder, '1m');
     if (unmount === undefined) return t.skip('no mount(2) here');
     try {
       const { status, fileId: here = '' } = await adopt(ours, request(fileId, 'a page'));
