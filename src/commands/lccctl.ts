@@ -98,8 +98,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const pid = numberOf(context.options, 'pid', "give the provider's number, 1 or more");
   const timeoutMs = timeoutMsOf(context);
   const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`, timeoutMs);
-  const { providers, changed, lccUntilMs } = countsOf(answer);
-  if (providers === 0) {
+  const { providers, changed, lccUntilMs, moving } = countsOf(answer);
+  if (providers === 0 && moving === undefined) {
     context.say('there is no provider; add one with lccpidb');
     return EXIT.ok;
   }
@@ -111,11 +111,16 @@ async function run(context: CommandContext): Promise<ExitStatus> {
         : `all ${providers} providers`;
   const many = providers > 1;
   const remark = providers === changed ? '' : ` (${providers - changed} ${verb.already})`;
-  context.say(changed === 0 ? verb.nothing(who, many) : verb.done(who, many) + remark);
+  if (providers > 0) context.say(changed === 0 ? verb.nothing(who, many) : verb.done(who, many) + remark);
   if (changed > 0 && verb.consequence !== undefined) context.say(verb.consequence);
   if (lccUntilMs !== undefined)
     context.say(
       `the bandwidth of the whole LCC (qm.bandwidth_bytes_per_s) is used up until ${formatUntil(lccUntilMs, context.clock.nowMs())}; lccctl flush without --pid forgets that`,
+    );
+  if (moving !== undefined)
+    throw new LccError(
+      'try.later',
+      `not done for providers that move to another home: ${moving}; lccmap list says how far they have come, then: lccctl ${word} --pid=N, at the home that has it`,
     );
   return EXIT.ok;
 }
@@ -158,18 +163,25 @@ function reasonOf({ message }: LccError): string {
   return message.slice(message.indexOf(': ') + 2);
 }
 
-function countsOf(answer: unknown): { providers: number; changed: number; lccUntilMs: number | undefined } {
-  const {
-    providers,
-    changed,
-    lcc_until_ms: lccUntilMs,
-  } = Object(answer) as { providers?: unknown; changed?: unknown; lcc_until_ms?: unknown };
+function countsOf(answer: unknown): {
+  providers: number;
+  changed: number;
+  lccUntilMs: number | undefined;
+  /** Numbers of providers that it did not reach. */
+  moving: string | undefined;
+} {
+  const { providers, changed, lcc_until_ms: lccUntilMs, moving } = Object(answer) as Record<string, unknown>;
   if (typeof providers !== 'number' || typeof changed !== 'number')
     throw new LccError(
       'peer.protocol',
       `unexpected answer of the Queue Manager: ${JSON.stringify(answer).slice(0, 200)}`,
     );
-  return { providers, changed, lccUntilMs: typeof lccUntilMs === 'number' ? lccUntilMs : undefined };
+  return {
+    providers,
+    changed,
+    lccUntilMs: typeof lccUntilMs === 'number' ? lccUntilMs : undefined,
+    moving: Array.isArray(moving) && moving.length > 0 ? moving.join(', ') : undefined,
+  };
 }
 
 function timeoutMsOf(context: CommandContext): number {

@@ -17,6 +17,8 @@ export interface Controlled {
   /** Until when the bandwidth of the whole LCC keeps the provider waiting all the same, milliseconds since
    * 1970. */
   lcc_until_ms?: number;
+  /** Those that it was said of and did not reach, for they are moved to another home. */
+  moving?: readonly number[];
 }
 
 /** Providers in an answer to `fetching`, `failures` and `retrying`. */
@@ -38,14 +40,22 @@ export function controlsOf(
     verb: string,
     change: (pid: number | undefined) => number,
     then: (pid: number | undefined) => void = pid => dispatcher.reload(pid),
+    demand: (pid: number) => void = () => undefined,
   ): Record<string, Control> => ({
     [verb]: (operands): Controlled | Promise<Controlled> => {
       const pid = pidOf(operands);
-      const providers = store.providers.count(pid);
-      if (pid !== undefined && providers === 0)
-        throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
-      if (pid !== undefined) store.moving.requireStaying(pid);
-      const changed = changing(() => store.transaction(() => change(pid)));
+      if (pid !== undefined) {
+        if (store.providers.count(pid) === 0)
+          throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+        store.moving.requireStaying(pid);
+        demand(pid);
+      }
+      const moving = pid === undefined ? store.moving.all() : [];
+      const pids = moving.length === 0 ? [pid] : store.moving.staying();
+      const providers = moving.length === 0 ? store.providers.count(pid) : pids.length;
+      const changed = changing(() =>
+        store.transaction(() => pids.reduce<number>((sum, one) => sum + change(one), 0)),
+      );
       log.info('operator command', { control: verb, pid, providers, changed });
       then(pid);
       const lccUntilMs = verb === 'flush' ? dispatcher.wholeDueAtMs : null;
@@ -53,6 +63,7 @@ export function controlsOf(
         providers,
         changed,
         ...(lccUntilMs === null ? undefined : { lcc_until_ms: lccUntilMs }),
+        ...(moving.length === 0 ? undefined : { moving }),
       };
       // safeguard: the answer of a control waiting for the engine
       return kept.isKept ? kept.shipped('lcc').then(() => done) : done;
@@ -66,14 +77,18 @@ export function controlsOf(
     waiting: () => dispatcher.waiting(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
     ...control('resume', pid => providers.setPaused(false, pid)),
-    ...control('want-full', pid => {
-      if (pid !== undefined && !providers.hasPassword(pid))
-        throw new LccError(
-          'usage',
-          `provider ${pid} has no password, and so nobody who sends a full set: give the seeds of its crawl again (lcclinks --seeds)`,
-        );
-      return providers.wantFullSet('operator', pid);
-    }),
+    ...control(
+      'want-full',
+      pid => providers.wantFullSet('operator', pid),
+      undefined,
+      pid => {
+        if (!providers.hasPassword(pid))
+          throw new LccError(
+            'usage',
+            `provider ${pid} has no password, and so nobody who sends a full set: give the seeds of its crawl again (lcclinks --seeds)`,
+          );
+      },
+    ),
     ...control(
       'flush',
       pid => {

@@ -261,6 +261,27 @@ describe('lccctl', () => {
     }
   });
 
+  it('names providers that it did not reach, for they are moved to another home, and ends with 75', async () => {
+    const home = join(lcc.dir, 'moving');
+    mkdirSync(join(home, 'run'), { recursive: true });
+    const answer = { providers: 2, changed: 2, moving: [8, 9] };
+    const qm = createNetServer(socket =>
+      socket.once('data', () => socket.end(`${JSON.stringify({ ok: answer })}\n`)),
+    );
+    await new Promise<void>(resolve => void qm.listen(join(home, 'run/lccd-qm.ctl.sock'), resolve));
+    try {
+      assert.deepEqual(await lcc.sh('lccctl pause', { LCC_HOME: home }), {
+        status: 75,
+        stdout: '',
+        stderr:
+          'lccctl: all 2 providers are paused\nlccctl: not done for providers that move to another home: 8, 9; lccmap list says how far they have come, then: ' +
+          'lccctl pause --pid=N, at the home that has it\n',
+      });
+    } finally {
+      qm.close();
+    }
+  });
+
   it('says 69 when the Queue Manager is away, and changes nothing', async () => {
     await lcc.stop();
     const { status, stderr } = await lcc.sh('lccctl pause');

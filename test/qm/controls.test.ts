@@ -34,3 +34,33 @@ test('a control that finds the disk full says that nothing is changed, and what 
     bench.close();
   }
 });
+
+test('a control of all is done for each that stays, and names those that are moved to another home', () => {
+  const bench = new Bench();
+  try {
+    for (const pid of [7, 8, 9]) bench.provider(pid);
+    bench.store.transaction(() => bench.store.moving.leave(8));
+    const reloaded: (number | undefined)[] = [];
+    const dispatcher = {
+      fetching: () => [],
+      failures: () => [],
+      retrying: () => [],
+      waiting: () => [],
+      delayed: () => [],
+      wholeDueAtMs: null,
+      reload: (pid?: number) => void reloaded.push(pid),
+      forgetDelays: () => undefined,
+    };
+    const controls = controlsOf(bench.store, dispatcher, silentLog, bench.clock, OPEN_GATE);
+    const paused = () => bench.db.prepare('SELECT pid FROM pidb WHERE paused ORDER BY pid').pluck().all();
+    assert.deepEqual(controls['pause']?.([]), { providers: 2, changed: 2, moving: [8] });
+    assert.deepEqual(paused(), [7, 9]);
+    assert.deepEqual(controls['want-full']?.([]), { providers: 2, changed: 2, moving: [8] });
+    bench.store.transaction(() => bench.store.moving.settle(8));
+    assert.deepEqual(controls['pause']?.([]), { providers: 3, changed: 1 });
+    assert.deepEqual(paused(), [7, 8, 9]);
+    assert.equal(reloaded.length, 3);
+  } finally {
+    bench.close();
+  }
+});

@@ -25,6 +25,10 @@ export class MovingStore extends SqlStore {
   /** undefined: it is not moving. */
   readonly wayOf = this.sql.value<[pid: number], MoveWay>('SELECT way FROM moving WHERE pid = ?');
 
+  readonly all = this.sql.values<[], number>(`${MOVING} ORDER BY pid`);
+  /** All others of the home. */
+  readonly staying = this.sql.values<[], number>(`SELECT pid FROM pidb WHERE pid NOT IN (${MOVING})`);
+
   /** @throws LccError `try.later` while it moves */
   requireStaying(pid: number): void {
     if (this.wayOf(pid) !== undefined)
