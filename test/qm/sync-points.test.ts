@@ -97,6 +97,20 @@ describe('sync points', () => {
     bm.close();
   });
 
+  it('what came from another home is read again, whenever it came', async () => {
+    await storeSome(3);
+    await qm.kill('SIGTERM');
+    const db = openSqlite(qm.dbPath);
+    // A home of a higher number has given them their ids.
+    db.exec(`UPDATE lccurl SET id = id + ${2 ** 40} WHERE curl LIKE '%p1'`);
+    db.close();
+    await qm.start();
+    const bm = new Bm(qm, STORE);
+    await idle();
+    await until('all is read', () => checked(bm).length === 3);
+    assert.ok(checked(bm).includes('00/00/00000001.0'));
+  });
+
   it('a row that takes a new number while it waits to be read is read all the same', async () => {
     await storeSome(7);
     const bm = new Bm(qm, STORE);
