@@ -348,6 +348,25 @@ for (const limited of ['provider', 'whole'] as const) {
     assert.equal(sim.fetches.length, before + 1, 'the url is fetched again at once');
   });
 
+  test(`what was expected of a url when the result of another was written keeps the ${limited} waiting no longer`, async t => {
+    const sim = simulate(t, {
+      bandwidthBytesPerS: limited === 'whole' ? 1000 : 0,
+      site: request => ({
+        result: ok(request.url, { wireBytes: 1, fileId: request.url }),
+        tookMs: request.url.endsWith('/0') ? 3000 : 10 * MINUTE,
+      }),
+    });
+    sim.bench.provider(1, { bandwidth: limited === 'provider' ? 1000 : 0, parallel: 2 });
+    sim.start();
+    await sim.send(1, [url('1/0', { len: '1' }), url('1/1', { len: '15000000' })]);
+    assert.ok(await sim.until(() => sim.fetches.length === 2, 2000), 'both are on their way');
+    await sim.pass(5000);
+    await sim.crash();
+    sim.start();
+    await sim.pass(1000);
+    assert.equal(sim.fetches.length, 3, 'the url is fetched again at once');
+  });
+
   test(`what was being fetched in a crash keeps the ${limited} waiting no longer`, async t => {
     const sim = await begun(t);
     const before = sim.fetches.length;

@@ -141,7 +141,10 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'leaving what is expected out of what is written',
     edits: [edit('Math.min(this.dueMs, nowMs)', 'this.dueMs')],
-    by: { file: 'qm/bandwidth', test: 'what was being fetched in a crash keeps the whole waiting no longer' },
+    by: {
+      file: 'qm/bandwidth',
+      test: 'what was expected of a url when the result of another was written keeps the whole waiting no longer',
+    },
   },
   {
     without: 'the limit of fetches from one host',
