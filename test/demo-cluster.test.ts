@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DemoHome, finish } from './support/demo.js';
 import { noGalera } from './support/engine.js';
@@ -11,9 +12,13 @@ afterEach(() => home.remove());
 
 describe('the demo of three machines', { skip: noGalera }, () => {
   it('pulls the plug of one, loses nothing that was acknowledged, and ends all that it started', async () => {
-    // Its engine is a system's own.
     const { status, output, complaints } = await finish(
-      home.start('cluster', { PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }),
+      home.start('cluster', {
+        // Its engine is a system's own.
+        PATH: `${process.env['PATH']}:/usr/sbin:/sbin`,
+        // Ports that other tests have are taken.
+        LCC_TEST_SHARED: process.env['LCC_TEST_SHARED'] ?? tmpdir(),
+      }),
     );
     assert.equal(status, 0, output + complaints);
     assert.match(

@@ -1,15 +1,16 @@
 // A kept home: three machines with an LCC and a node of a Galera trio each, content providers that send all the time, and the plug of the
 // owner pulled. Machines are network namespaces, where this user may make some, else homes on loopback.
 import { takeOver } from '../../dist/test/support/at-end.js';
-import { noMachines, Network } from '../../dist/test/machines/support/network.js';
-import { KeptCluster } from '../../dist/test/support/cluster.js';
-import { noGalera } from '../../dist/test/support/engine.js';
-import { until } from '../../dist/test/support/until.js';
 import { say, show, title } from './scene.mjs';
 
 const CALLERS = 20;
 const SETS_BEFORE = 200;
+/** Taken over before they are loaded, who would have it done by the runner of tests. */
 const ended = takeOver();
+const { noMachines, Network } = await import('../../dist/test/machines/support/network.js');
+const { KeptCluster } = await import('../../dist/test/support/cluster.js');
+const { noGalera } = await import('../../dist/test/support/engine.js');
+const { until } = await import('../../dist/test/support/until.js');
 
 export async function showCluster(scene) {
   if (noGalera) throw new Error('the engine is missing: apt-get install mariadb-server galera-4 rsync');
@@ -44,8 +45,7 @@ export async function showCluster(scene) {
   await lookAt(next, 'lcckeep status');
 
   title(`${owner.name} is back, and begins again as a standby`);
-  await owner.node.start();
-  await owner.start();
+  await Promise.all([owner.node.start(), owner.start()]);
   await cluster.settled();
   await lookAt(next, 'lcckeep status');
 
@@ -57,7 +57,6 @@ export async function showCluster(scene) {
   say(`most requests at a provider at once: ${cluster.site.mostAtOnce}`);
   say(`content providers were told to come again: ${told === '' ? 'never' : told}`);
   say(`else amiss: ${faults.filter(fault => !fault.startsWith('accepted')).join('; ') || 'nothing'}`);
-  await cluster.remove();
   if (faults.length > 0) throw new Error(`${faults.length} things are not as promised`);
   scene.sayTheEnd();
 }

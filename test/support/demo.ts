@@ -1,7 +1,7 @@
 /** Runs `npm run demo` with the programs that it may use, and no others, and in a temporary directory of its own. */
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -25,6 +25,9 @@ export class DemoHome {
 
   constructor() {
     for (const folder of ['tmp', 'bin', 'site/a b']) mkdirSync(join(this.dir, folder), { recursive: true });
+    // An engine that is started there runs as another user.
+    chmodSync(this.dir, 0o755);
+    chmodSync(this.temporary, 0o1777);
     symlinkSync(process.execPath, join(this.dir, 'bin/node'));
     for (const name of [...PROGRAMS, ...SPIDER_PROGRAMS, ...CRAWL_PROGRAMS]) {
       // What is called python3 may be a script that looks for it.

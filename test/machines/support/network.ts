@@ -17,7 +17,8 @@ export const noMachines = ((): string | false => {
 })();
 
 function ip(...args: string[]): string {
-  return execFileSync('ip', args, { encoding: 'utf8' });
+  // What it complains of is part of the error.
+  return execFileSync('ip', args, { encoding: 'utf8', stdio: 'pipe' });
 }
 
 const SUBNET = '10.77.0';
