@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { cpus } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { takeOver } from '../test/support/at-end.js';
 import { isKept, type Outcome } from './harness.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -29,6 +30,8 @@ if (unknown.length > 0) {
   process.exit(64);
 }
 
+/** What benchmarks have left to do at their end, in the place of the runner of tests. */
+const end = takeOver();
 let missed = 0;
 mkdirSync(resultsDir, { recursive: true });
 for (const name of wanted.length > 0 ? wanted : all.filter(name => !BY_NAME.has(name))) {
@@ -36,6 +39,7 @@ for (const name of wanted.length > 0 ? wanted : all.filter(name => !BY_NAME.has(
   if (module.bench === undefined) continue;
   console.log(`\n== ${name}`);
   const outcomes = await module.bench();
+  await end();
   for (const outcome of outcomes) {
     console.log(describe(outcome));
     missed += misses(outcome);

@@ -8,7 +8,6 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'smol-toml';
-import { takeOver } from '../test/support/at-end.js';
 import { KeptCluster } from '../test/support/cluster.js';
 import { startDaemon, type Daemon } from '../test/support/daemon.js';
 import { CAUTIOUS, Engine, LAN, TRIO } from '../test/support/engine.js';
@@ -35,12 +34,10 @@ const FLOORS = {
 } as const;
 
 export async function bench(): Promise<Outcome[]> {
-  const end = takeOver();
   const dir = mkdtempSync(join(tmpdir(), 'lcc-bench-keep-'));
   try {
     return [...(await before(dir)), ...(await engines(dir)), await takeovers()];
   } finally {
-    await end();
     rmSync(dir, { recursive: true, force: true });
   }
 }
