@@ -3,6 +3,8 @@
  * protocol. Believed of machines of this LCC alone.
  *
  *     PROXY TCP4 192.0.2.7 192.0.2.1 51234 9000       PROXY UNKNOWN, of one over a Unix socket
+ *
+ * Instead of a peer the line may name a door for machines themselves.
  */
 import { isIP } from 'node:net';
 import type { Clock } from '../lib/clock.js';
@@ -21,13 +23,20 @@ export function proxyLine({ socket, address }: Connection): string {
   return `PROXY TCP${family} ${address} ${local} ${remotePort} ${localPort}\r\n`;
 }
 
+interface ProxiedOptions {
+  clock: Clock;
+  limitMs: number;
+  /** By their lines. */
+  doors: ReadonlyMap<string, (connection: Connection) => void>;
+}
+
 /**
- * Hands a connection on as that of the peer that its first line names, with all that comes after the line.
- * One that says nothing of the kind within `limitMs` is closed: front ends say it at once.
+ * Hands a connection on as that of the peer that its first line names, or to a door, with all that comes
+ * after the line. One that says nothing of the kind within `limitMs` is closed: machines say it at once.
  */
 export function whenProxied(
   connection: Connection,
-  { clock, limitMs }: { clock: Clock; limitMs: number },
+  { clock, limitMs, doors }: ProxiedOptions,
   accept: (connection: Connection) => void,
 ): void {
   const { socket } = connection;
@@ -41,10 +50,13 @@ export function whenProxied(
     if (end < 0 && head.length < MAX_LINE_BYTES) return;
     socket.off('readable', read);
     cancel();
-    const from = end < 0 ? undefined : peerOf(head.toString('latin1', 0, end));
-    if (from === undefined) return void socket.destroy();
+    const line = head.toString('latin1', 0, Math.max(0, end));
+    const door = doors.get(line);
+    const from = peerOf(line);
+    if (door === undefined && from === undefined) return void socket.destroy();
     if (head.length > end + 2) socket.unshift(head.subarray(end + 2));
-    accept({ socket, ...from });
+    if (door !== undefined) door(connection);
+    else if (from !== undefined) accept({ socket, ...from });
   };
   socket.on('readable', read);
   socket.once('close', cancel);

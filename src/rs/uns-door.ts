@@ -5,12 +5,15 @@ import { dial } from '../lib/dial.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { doorMessage, UnsReader, type ProviderReport } from '../wire/cp-uns/client.js';
+import type { UnsPlace } from '../wire/uns-places.js';
 import type { UrlRecord } from '../wire/url.js';
 import { busy, RsRequestRefused } from './refusal.js';
 
 export interface UnsDoorOptions {
-  /** Path of its socket. */
+  /** Path of its socket here. */
   path: string;
+  /** Where that of a provider's home is; undefined: nowhere at this moment. */
+  placeOf: (pid: number) => Promise<UnsPlace | undefined>;
   xml: XmlLimits;
   timeoutMs: number;
   clock: Clock;
@@ -80,13 +83,16 @@ export class UnsDoor {
     password: string,
     address: string,
   ): Promise<{ report: ProviderReport | undefined; errors: UrlRecord[]; rejected: number | undefined }> {
-    const { path, xml, timeoutMs, clock } = this.#options;
+    const { placeOf, xml, timeoutMs, clock } = this.#options;
+    const place = await placeOf(Number(pid));
+    if (place === undefined) throw busy();
+    const { door, trust = {}, hello = '' } = place;
     const late = () => new LccError('peer.unavailable', 'no answer in time');
     const errors: UrlRecord[] = [];
     let report: ProviderReport | undefined;
     let rejected: number | undefined;
     const talk = new Conversation(
-      dial({ kind: 'unix', path }, {}, () => undefined),
+      dial(door, trust, () => undefined),
       'UNS',
       clock,
     );
@@ -104,7 +110,7 @@ export class UnsDoor {
       error => new LccError('peer.unavailable', error === undefined ? 'connection closed' : messageOf(error)),
     );
     try {
-      await talk.write(doorMessage('web', pid, password, address), timeoutMs, late);
+      await talk.write(hello + doorMessage('web', pid, password, address), timeoutMs, late);
       await talk.until(() => report !== undefined || rejected !== undefined, timeoutMs, late);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;

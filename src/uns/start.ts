@@ -2,10 +2,11 @@
 import { epochOf } from '../daemon/kept.js';
 import { listenAll } from '../daemon/listen-all.js';
 import { whenProxied } from '../daemon/proxied.js';
-import type { Bound, Entrance, Running, Services } from '../daemon/types.js';
+import type { Bound, Connection, Entrance, Running, Services } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { initRejected, setRejected } from '../wire/cp-uns/server.js';
+import { UNS_DOORS } from '../wire/uns-places.js';
 import type { UnsStatus } from './figures.js';
 import { unsOptions } from './options.js';
 import { UnsServer } from './server.js';
@@ -57,7 +58,12 @@ export async function startUns(
   const uns = new UnsServer({ options, epoch, clock, log, fail: error => services.fail(error) });
   const endpoints = set.listen.map(text => parseEndpoint(text));
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
-  const proxied = { clock, limitMs: set.loginTimeoutMs };
+  // As many as lccd-rs, which bounds them, has requests that need one.
+  const machines = new Map([
+    [UNS_DOORS.look, (each: Connection) => uns.acceptDoor(each)],
+    [UNS_DOORS.push, (each: Connection) => uns.acceptPusher(each)],
+  ]);
+  const proxied = { clock, limitMs: set.loginTimeoutMs, doors: machines };
   const doorListeners = await Promise.all([
     ...(doors.cps ?? []).map(to =>
       services.listen(to, each => whenProxied(each, proxied, cp => uns.accept(cp)), FRONT_ENDS),

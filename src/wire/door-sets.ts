@@ -7,11 +7,12 @@
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { dial } from '../lib/dial.js';
-import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { formatEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from './door-answers.js';
 import type { SetOrigin } from './origin.js';
+import type { UnsPlace } from './uns-places.js';
 
 export const DOOR_LIMITS = {
   /** Urls of a provider, and of all, that wait before they are sent. */
@@ -25,8 +26,7 @@ export const DOOR_LIMITS = {
   timeoutMs: 60_000,
 };
 
-export interface DoorSetsOptions extends Readonly<typeof DOOR_LIMITS> {
-  door: Endpoint;
+export interface DoorSetsOptions extends Readonly<typeof DOOR_LIMITS>, UnsPlace {
   clock: Clock;
   limits: XmlLimits;
 }
@@ -111,14 +111,15 @@ export class DoorSets {
   }
 
   #connect(): Conversation {
-    const { door, clock, limits } = this.#options;
-    const socket = dial(door, {}, () => (this.#isConnected = true));
+    const { door, trust = {}, hello = '', clock, limits } = this.#options;
+    const socket = dial(door, trust, () => (this.#isConnected = true));
     const talk = new Conversation(socket, this.#where, clock);
     const answers = new SpiderAnswers(answer => this.#answered(answer), limits, this.#where);
     talk.listen(
       chunk => answers.write(chunk),
       error => this.#lost(error),
     );
+    talk.say(hello);
     return talk;
   }
 

@@ -1,6 +1,6 @@
 /** A site registers with an LCC of two homes, and is fetched by the second: real lccd, lccd-fe, nginx and MariaDB (acceptance 28). */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { stringify } from 'smol-toml';
@@ -106,6 +106,46 @@ describe('registration with an LCC of two homes', { skip: noEngine || noNginx },
     assert.equal((await home(0).run('lccq --format=urls')).trim(), '');
     const all = await home(0).run('lccq --all --format=urls');
     assert.equal(all.trim(), `${site.url}1/index.html`);
+  });
+
+  it('lets a provider of the second home in, shows what that holds, and takes its words there', async () => {
+    const me = async (path = '', init: RequestInit = {}, password = word) => {
+      const authorization = `Basic ${Buffer.from(`100000:${password}`).toString('base64')}`;
+      const headers = { authorization, 'content-type': 'application/json' };
+      const answer = await fetch(`${server}api/v1/me${path}`, { ...init, headers });
+      return { status: answer.status, said: (await answer.json()) as Record<string, unknown> };
+    };
+    const word =
+      readFileSync(join(home(0).dir, 'password1'), 'utf8')
+        .trim()
+        .split(/\s/)
+        .at(-1) ?? '';
+    const { status, said } = await me();
+    assert.equal(status, 200, JSON.stringify(said));
+    const { said: receipts } = await me('/receipts');
+    assert.equal((receipts['sets'] as unknown[]).length, 1);
+    assert.equal((await me('', {}, 'wrong')).status, 401);
+    await home(1).stop();
+    assert.equal((await me()).status, 503, 'its home is away');
+    await home(1).start();
+    await until('it is back', async () => (await me()).status === 200);
+  });
+
+  it('takes pushes of a provider of the second home, which looks at the page', async () => {
+    await home(1).run('lccpidb set --pid=100000 --push=indexnow');
+    const key = 'a-key-of-the-site';
+    await home(0).run(`printf ${key} > ${site.docroot}/${key}.txt`);
+    writeFileSync(join(site.docroot, '1/pushed.html'), '<p>pushed');
+    const page = `${site.url}1/pushed.html`;
+    await until('it is taken', async () => {
+      const { status } = await fetch(
+        `${server}indexnow?${new URLSearchParams({ url: page, key }).toString()}`,
+      );
+      return status === 200;
+    });
+    await until('home 1 has the page', async () =>
+      (await home(1).sh('lccq --format=urls')).stdout.includes('/1/pushed.html'),
+    );
   });
 
   it('shows operators the providers of both homes, and does what they say where a provider is', async () => {

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { UnsDoor } from '../../src/rs/uns-door.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { doorMessage } from '../../src/wire/cp-uns/client.js';
+import { UNS_DOORS } from '../../src/wire/uns-places.js';
 import { startDaemon } from '../support/daemon.js';
 import { Home } from '../support/uns.js';
 import { until, within } from '../support/until.js';
@@ -23,10 +24,13 @@ test('a look takes no number, receives no errors, and sends nothing; strangers a
   );
   home.addProvider(8, { enabled: false });
   home.configure('[uns]\nmax_doors = 4\n');
-  const [cps, doors] = ['cp.sock', 'door.sock'].map(name => join(home.dir, name)) as [string, string];
+  const [cps = '', doors = '', machines = ''] = ['cp', 'door', 'fe'].map(name =>
+    join(home.dir, `${name}.sock`),
+  );
   const uns = startDaemon('lccd-uns', home.dir, [
     `--listen=unix:${cps}`,
     `--listen-door=unix:${doors}`,
+    `--listen-fe=unix:${machines}`,
     `--qm=unix:${home.qmPath}`,
   ]);
   t.after(() => uns.stop('SIGKILL'));
@@ -74,17 +78,25 @@ test('a look takes no number, receives no errors, and sends nothing; strangers a
   await until('a place is free', async () => !/max_doors/.test(await say(doors, init('7', password))));
 
   const leaveAt = () => Promise.resolve(null);
-  const door = new UnsDoor({ path: doors, xml: XML, timeoutMs: 30_000, clock: systemClock, leaveAt });
+  const doorAt = (path: string, hello = '') =>
+    new UnsDoor({
+      path,
+      placeOf: () => Promise.resolve({ door: { kind: 'unix', path }, hello }),
+      xml: XML,
+      timeoutMs: 30_000,
+      clock: systemClock,
+      leaveAt,
+    });
+  const door = doorAt(doors);
   const { report, errors } = await door.look('7', password, '192.0.2.8');
   assert.deepEqual([report.errors, report.processing, errors[0]?.code], [1, 3, '404']);
   await assert.rejects(door.look('7', 'wrong', '192.0.2.8'), { status: 401 });
-  const nobody = new UnsDoor({
-    path: `${doors}.not`,
-    xml: XML,
-    timeoutMs: 30_000,
-    clock: systemClock,
-    leaveAt,
-  });
+  // From another machine it comes where front ends do.
+  const machine = doorAt(machines, `${UNS_DOORS.look}\r\n`);
+  assert.equal((await machine.look('7', password, '192.0.2.8')).report.processing, 3);
+  await assert.rejects(machine.look('7', 'wrong', '192.0.2.8'), { status: 401 });
+  assert.match(await say(machines, `DOOR OTHER\r\n${init('7', password)}`), /^$/);
+  const nobody = doorAt(`${doors}.not`);
   await assert.rejects(nobody.look('7', password, ''), { status: 503 });
 
   // A CP comes as the first.

@@ -8,6 +8,8 @@ import { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { HomePeers } from '../../src/rs/homes/peers.js';
 import { HomeRoutes } from '../../src/rs/homes/routes.js';
+import { UnsPlaces } from '../../src/rs/homes/uns-places.js';
+import { until } from '../support/until.js';
 import { pageTogether, together } from '../../src/rs/homes/together.js';
 import type { RsProviderRow } from '../../src/wire/rs-looks.js';
 
@@ -23,7 +25,8 @@ class TestMap {
   isAway = false;
 
   homes() {
-    return Promise.resolve([]);
+    const owned = [...this.open.keys()].map(shard => ({ shard, epoch: 1, owner: 'h1' }));
+    return Promise.resolve([...owned, { shard: 2, epoch: 1, owner: '' }]);
   }
   find(pids: readonly number[]): Promise<Map<number, Located>> {
     if (this.isAway) return Promise.reject(new LccError('try.later', 'the engine is away'));
@@ -59,8 +62,9 @@ function scene() {
     clock: systemClock,
     log: silentLog,
     fail,
-    doorOf: () => assert.fail('no home is connected'),
-    connect: () => assert.fail('no home is connected'),
+    doorOf: (owner, shard) => ({ kind: 'tls', host: owner, port: 9000 + shard }),
+    trust: () => ({}),
+    connect: () => ({ connected: false, close: () => undefined }),
     closed: () => undefined,
   });
   return { map, peers, routes: new HomeRoutes(peers) };
@@ -121,6 +125,52 @@ describe('questions about a provider', () => {
     assert.deepEqual([await routes.homeOf(7), await routes.homeOf(9)], [1, undefined]);
     await assert.rejects(routes.ours(0, [leave(7)]), { code: 'try.later' });
     peers.close();
+  });
+});
+
+describe('the UNS of a provider', () => {
+  const here = { look: { kind: 'unix', path: 'look' }, push: { kind: 'unix', path: 'push' } } as const;
+
+  it('is that of its home, at the door of the owner, and here for one that the map does not have', async () => {
+    const { map, peers } = scene();
+    map.rows.set(7, { shard: 1, state: 'served' }).set(8, { shard: 0, state: 'served' });
+    map.rows.set(9, { shard: 2, state: 'served' });
+    const places = new UnsPlaces(here, peers);
+    await until('owners are known', () => peers.others.length > 0);
+    const door = { kind: 'tls', host: 'h1', port: 9001 };
+    const at = { door, trust: {} };
+    assert.deepEqual(await places.look(7), { ...at, hello: 'DOOR LOOK\r\n' });
+    for (const pid of [6, 8]) assert.deepEqual(await places.look(pid), { door: here.look });
+    assert.equal(await places.look(9), undefined, 'its home has no owner');
+    const pushed = await places.push([6, 7, 8, 9]);
+    assert.deepEqual(
+      [...pushed],
+      [
+        [6, { door: here.push }],
+        [7, { ...at, hello: 'DOOR PUSH\r\n' }],
+        [8, { door: here.push }],
+      ],
+    );
+    peers.close();
+  });
+
+  it('takes no pushes while it is moved, nor while the map is away; it is looked at where it was', async () => {
+    const { map, peers } = scene();
+    map.rows.set(7, { shard: 1, state: 'moving' });
+    const places = new UnsPlaces(here, peers);
+    await until('owners are known', () => peers.others.length > 0);
+    assert.deepEqual([...(await places.push([7]))], []);
+    const looked = await places.look(7);
+    map.isAway = true;
+    assert.deepEqual(await places.look(7), looked);
+    await assert.rejects(places.push([7]), { code: 'try.later' });
+    peers.close();
+  });
+
+  it('is here where there is one home', async () => {
+    const places = new UnsPlaces(here, undefined);
+    assert.deepEqual(await places.look(7), { door: here.look });
+    assert.deepEqual([...(await places.push([7]))], [[7, { door: here.push }]]);
   });
 });
 

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { rsOptions } from '../../src/rs/options.js';
 import { PushDelivery } from '../../src/rs/push/delivery.js';
+import type { UnsPlace } from '../../src/wire/uns-places.js';
 import { until } from '../support/until.js';
 
 let dir: string;
@@ -20,6 +21,11 @@ let server: Server | undefined;
 let failures: unknown[];
 /** What the door was sent. */
 let said: string;
+/** The UNS of a provider, as a row of a map. */
+let placeOf: (pid: number) => [[number, UnsPlace]] | undefined;
+const at = (pid: number, name: string): [[number, UnsPlace]] => [
+  [pid, { door: { kind: 'unix', path: join(dir, name) } }],
+];
 const sockets = new Set<Socket>();
 
 beforeEach(() => {
@@ -27,13 +33,14 @@ beforeEach(() => {
   db = RsDatabase.open(join(dir, 'rs.db'));
   failures = [];
   said = '';
+  placeOf = pid => at(pid, 'door.sock');
   const { push } = rsOptions(
     loadConfig({ env: { LCC_HOME: dir }, overrides: { 'push.url_interval_ms': '0' } }),
   );
   delivery = new PushDelivery({
     db,
     ...push,
-    door: { ...push.door, door: { kind: 'unix', path: join(dir, 'door.sock') } },
+    placesOf: pids => Promise.resolve(new Map(pids.flatMap(pid => placeOf(pid) ?? []))),
     clock: systemClock,
     log: silentLog,
     fail: error => void failures.push(error),
@@ -144,4 +151,37 @@ test('urls whose set was not answered, or refused for now, are sent again; those
   delivery.stir();
   await until('all are delivered', isEmpty);
   assert.equal(tries, 3);
+});
+
+test('a UNS that is away keeps the urls of its providers, and those of others go, also while it is away', async () => {
+  await open(accepts);
+  placeOf = pid => (pid === 8 ? undefined : at(pid, pid === 7 ? 'away.sock' : 'door.sock'));
+  for (const pid of [7, 8, 9]) offer(pid, 'indexnow', 'a');
+  delivery.stir();
+  await until('the one that is there has its url', () => db.push.waiting === 2);
+  await until('the trouble is told', () => delivery.trouble !== undefined);
+  offer(9, 'indexnow', 'b');
+  offer(7, 'indexnow', 'b');
+  delivery.stir();
+  await until('it has the next one', () => said.includes('org/b"'));
+  assert.doesNotMatch(said, /pid="[78]"/);
+  // Its home has another owner, and the other is served.
+  placeOf = pid => at(pid, 'door.sock');
+  await until('all are delivered', isEmpty);
+  await until('the trouble is over', () => delivery.trouble === undefined);
+});
+
+test('urls of a provider that was moved between look and delivery go to its new home', async () => {
+  const moved = createServer(
+    socket => void socket.setEncoding('utf8').on('data', () => socket.write(rejects(101))),
+  );
+  await new Promise<void>(resolve => moved.listen(join(dir, 'old.sock'), resolve));
+  await open(accepts);
+  let looks = 0;
+  placeOf = pid => at(pid, looks++ === 0 ? 'old.sock' : 'door.sock');
+  offer(7, 'indexnow', 'a');
+  delivery.stir();
+  await until('it is delivered', isEmpty);
+  assert.match(said, /pid="7"/);
+  await new Promise(resolve => moved.close(resolve));
 });

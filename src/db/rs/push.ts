@@ -116,6 +116,10 @@ export class PushStore extends SqlStore {
     'UPDATE push_waiting SET due_ms = $nowMs WHERE due_ms > $latestMs',
   );
   readonly #forgetDays = this.sql.run<[day: number]>('DELETE FROM push_day WHERE day <= ?');
+  readonly #due = this.sql.rows<[nowMs: number, but: string, limit: number], WaitingPush>(
+    `SELECT pid, curl, door, gen, ifabsent FROM push_waiting
+     WHERE waits = 1 AND due_ms <= ? AND pid NOT IN (SELECT value FROM json_each(?)) ORDER BY due_ms LIMIT ?`,
+  );
   readonly #nextDue = this.sql.value<[], number>('SELECT min(due_ms) FROM push_waiting WHERE waits = 1');
   readonly #waitingCount = this.sql.number(
     `SELECT count(*) FROM (SELECT 1 FROM push_waiting WHERE waits = 1 LIMIT ${MOST_COUNTED})`,
@@ -187,10 +191,10 @@ export class PushStore extends SqlStore {
 
   // Reading
 
-  /** Those that may be sent, the oldest first. */
-  readonly due = this.sql.rows<[nowMs: number, limit: number], WaitingPush>(
-    'SELECT pid, curl, door, gen, ifabsent FROM push_waiting WHERE waits = 1 AND due_ms <= ? ORDER BY due_ms LIMIT ?',
-  );
+  /** Those that may be sent, the oldest first. @param but providers that wait */
+  due(nowMs: number, limit: number, but: readonly number[] = []): WaitingPush[] {
+    return this.#due(nowMs, JSON.stringify(but), limit);
+  }
 
   /** When the first one may be sent; undefined: none waits. */
   get nextDueMs(): number | undefined {

@@ -4,9 +4,12 @@ import type { Connection, Peer } from '../../daemon/types.js';
 import type { Located, OwnedHome, ProviderMap } from '../../db/engine/map.js';
 import { watchOwners } from '../../db/engine/owners.js';
 import type { Clock } from '../../lib/clock.js';
+import type { MachineDoor } from '../../config/cluster.js';
+import type { Trust } from '../../lib/dial.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
+import { UNS_DOORS, type UnsDoorName, type UnsPlace } from '../../wire/uns-places.js';
 
 /** Between two looks at who owns which home; and for an answer of the engine. */
 const LOOK_MS = 500;
@@ -16,8 +19,10 @@ export interface HomePeersOptions {
   map: Pick<ProviderMap, 'homes' | 'find' | 'list' | 'take' | 'free'>;
   /** The home whose Registration Server this is. */
   own: number;
-  /** The place at which the owner of a home takes Registration Servers. */
-  doorOf: (owner: string, shard: number) => Endpoint;
+  /** Where the owner of a home takes Registration Servers, or front ends. */
+  doorOf: (owner: string, shard: number, door: MachineDoor) => Endpoint;
+  /** For connections that are not made by `connect`. @throws LccError `config` */
+  trust: () => Trust;
   connect: (endpoint: Endpoint, onConnect: (connection: Connection) => void, role: string) => Peer;
   clock: Clock;
   log: Log;
@@ -70,6 +75,14 @@ export class HomePeers {
     return this.#options.map.find(pids, this.#soon());
   }
 
+  /** A door of the UNS of another home, at its owner; undefined: it has none at this moment. */
+  unsOf(shard: number, name: UnsDoorName): UnsPlace | undefined {
+    const { doorOf, trust } = this.#options;
+    const owner = this.#homes.find(home => home.shard === shard)?.owner ?? '';
+    if (owner === '') return undefined;
+    return { door: doorOf(owner, shard, 'front ends'), trust: trust(), hello: `${UNS_DOORS[name]}\r\n` };
+  }
+
   /** Takes numbers of new providers for the open home that has the fewest, and an owner. @returns false:
    * there is no such home @throws LccError `try.later` */
   async place(pids: readonly number[]): Promise<boolean> {
@@ -112,7 +125,11 @@ export class HomePeers {
       for (const { shard, owner } of this.#homes) {
         if (peers.get(shard)?.owner === owner || owner === '') continue;
         peers.get(shard)?.peer.close();
-        const peer = connect(doorOf(owner, shard), each => serve(shard, each), `${role} of home ${shard}`);
+        const peer = connect(
+          doorOf(owner, shard, 'registration'),
+          each => serve(shard, each),
+          `${role} of home ${shard}`,
+        );
         peers.set(shard, { owner, peer });
       }
   }

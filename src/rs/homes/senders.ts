@@ -41,8 +41,6 @@ export class HomeSenders {
   /** Asks the home of a provider, or all; undefined when there is no answer to be had in time. */
   async ask(question: RsQuestion): Promise<HomesAnswer> {
     const { own, others } = this.#peers;
-    // Pushes go to the UNS here.
-    if (question.op === 'push') return this.#at(own).ask(question);
     if ('pid' in question && question.pid > 0) {
       const shard = await this.#routes.homeOf(question.pid);
       return shard === undefined ? undefined : this.#at(shard).ask(question);

@@ -14,6 +14,7 @@ import type { RsOptions } from '../options.js';
 import { lookAtKey } from '../indexnow/key-file.js';
 import { Keys } from '../indexnow/keys.js';
 import { HomeSenders } from '../homes/senders.js';
+import { UnsPlaces } from '../homes/uns-places.js';
 import { OutboxSender, type OutboxSenderOptions } from '../outbox-sender.js';
 import { PushDelivery } from '../push/delivery.js';
 import { PushRefusals } from '../push/refusals.js';
@@ -57,8 +58,13 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     return (told?.['provider'] ?? undefined) as (ShownProvider & Record<string, unknown>) | undefined;
   };
   const applied = () => sender.stir();
+  const places = new UnsPlaces(
+    { look: { kind: 'unix', path: options.unsDoor.path }, push: options.push.door.door },
+    homes,
+  );
   const door = new UnsDoor({
     ...options.unsDoor,
+    placeOf: pid => places.look(pid),
     clock,
     async leaveAt(pid) {
       const told = await ask({ op: 'show', pid });
@@ -90,7 +96,14 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     patienceMs: PATIENCE_MS,
   });
   const sessions = new WebSessions(db, nowMs, options.sessions);
-  const push = new PushDelivery({ db, ...options.push, clock, log, fail });
+  const push = new PushDelivery({
+    db,
+    ...options.push,
+    placesOf: pids => places.push(pids),
+    clock,
+    log,
+    fail,
+  });
   const targets = new PushTargets({ clock, ask });
   const refusals = new PushRefusals({ db, clock, fail });
   const keys = new Keys({

@@ -1,5 +1,6 @@
 /** The other homes of an LCC that is several, where there is an engine that has their map. */
 import { doorOfHome } from '../../config/cluster.js';
+import { trustOf } from '../../daemon/machines.js';
 import type { Services } from '../../daemon/types.js';
 import { Engine } from '../../db/engine/engine.js';
 import { ProviderMap } from '../../db/engine/map.js';
@@ -21,7 +22,8 @@ export function homesOf(services: Services): HomePeers | undefined {
   return new HomePeers({
     map: new ProviderMap(engine),
     own: cluster.shard,
-    doorOf: (owner, shard) => doorOfHome(cluster, { owner, shard }, 'registration'),
+    doorOf: (owner, shard, door) => doorOfHome(cluster, { owner, shard }, door),
+    trust: () => trustOf(services.settings.net),
     connect: (to, onConnect, role) => services.connect(to, onConnect, role),
     clock,
     log,
