@@ -14,7 +14,6 @@ const REST = [
   'acceptance/clear-varnish',
   'acceptance/crawl',
   'browser/changes',
-  'browser/states',
   'bot/addresses',
   'commands',
   'db/engine/ledger',

@@ -141,7 +141,7 @@ describe('A kept home', { skip: noEngine }, () => {
     await until('h2 is a standby', async () => (await h2.daemons())['lccd-keep']?.['phase'] === 'standby');
   });
 
-  it('is gone on with only as what the engine has, or its continuation', async () => {
+  longIt('is gone on with only as what the engine has, or its continuation', async () => {
     const lcc = machine('h1');
     const path = join(lcc.home, 'lcc.db');
     await init(lcc);
