@@ -22,23 +22,34 @@ export interface AcceptedSet {
   heardMs: number;
 }
 
+/** Pages of a caller before it takes the oldest of them back. */
+const KEPT_PAGES = 12;
+
 export class Callers {
   readonly sets: AcceptedSet[] = [];
+  /** Urls that were taken back in a set that was accepted. */
+  readonly removed: string[] = [];
   /** How often each error was heard, by its code. */
   readonly errors = new Map<string, number>();
   readonly #callers: readonly Caller[];
   /** Sockets of the UNSes. */
   readonly #doors: readonly string[];
   readonly #pauseMs: number;
+  readonly #removes: boolean;
   #isOver = false;
   #running: Promise<void>[] = [];
   #made = 0;
 
-  /** @param doors paths of sockets @param pauseMs between two sets of one caller */
-  constructor(callers: readonly Caller[], doors: readonly string[], pauseMs = 100) {
+  /** @param doors paths of sockets @param how.pauseMs between two sets of one caller @param how.removes sets take back pages, too */
+  constructor(
+    callers: readonly Caller[],
+    doors: readonly string[],
+    { pauseMs = 100, removes = false }: { pauseMs?: number; removes?: boolean } = {},
+  ) {
     this.#callers = callers;
     this.#doors = doors;
     this.#pauseMs = pauseMs;
+    this.#removes = removes;
   }
 
   start(): void {
@@ -52,9 +63,10 @@ export class Callers {
     await Promise.all(this.#running);
   }
 
-  /** All urls that were accepted. */
+  /** All urls that were accepted and not taken back. */
   get urls(): string[] {
-    return this.sets.flatMap(({ urls }) => urls);
+    const removed = new Set(this.removed);
+    return this.sets.flatMap(({ urls }) => urls).filter(url => !removed.has(url));
   }
 
   /** The first set that was begun after that moment and is accepted. */
@@ -66,10 +78,12 @@ export class Callers {
 
   async #send(caller: Caller, i: number): Promise<void> {
     let door = i;
+    const held: string[] = [];
     while (!this.#isOver) {
       const pages = Array.from({ length: 1 + (this.#made % 3) }, () => `p${++this.#made}.html`);
-      const tags = pages.map(page => `<url curl="${page}" mimetype="text/html"/>`).join('');
-      const set = `<lococa:set set="partial" urlprefix="${caller.root}">${tags}</lococa:set>`;
+      const gone = this.#removes && held.length > KEPT_PAGES ? held.splice(0, 1) : [];
+      const tags = [...pages.map(page => tagOf(page)), ...gone.map(page => tagOf(page, ' op="delete"'))];
+      const set = `<lococa:set set="partial" urlprefix="${caller.root}">${tags.join('')}</lococa:set>`;
       const beganMs = performance.now();
       while (!(await this.#offer(caller, set, this.#doors[door % this.#doors.length] ?? ''))) {
         if (performance.now() - beganMs > BOUND_MS)
@@ -77,6 +91,8 @@ export class Callers {
         door++;
         await pause(systemClock, AGAIN_MS, new AbortController().signal);
       }
+      held.push(...pages);
+      this.removed.push(...gone.map(page => caller.root + page));
       this.sets.push({ urls: pages.map(page => caller.root + page), beganMs, heardMs: performance.now() });
       await pause(systemClock, this.#pauseMs, new AbortController().signal);
     }
@@ -96,4 +112,8 @@ export class Callers {
       this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
     return reply.includes('<set_accepted');
   }
+}
+
+function tagOf(page: string, more = ''): string {
+  return `<url curl="${page}" mimetype="text/html"${more}/>`;
 }
