@@ -1,7 +1,7 @@
-// npm run demo [-- DIR | clear | cluster | crawl | push | spider | vectors]: a private LCC and what it does for a site, each command line printed
-// as it is run. DIR is a directory in the place of this project's documentation; `clear` shows cache clearing, `cluster` three machines of
-// which one is lost, `crawl` a site that announces nothing, `push` one that pushes by IndexNow, `spider` the Spider, `vectors` pages for a
-// model. All of it lives in a temporary directory.
+// npm run demo [-- DIR | clear | cluster | crawl | push | shards | spider | vectors]: a private LCC and what it does for a site, each command
+// line printed as it is run. DIR is a directory in the place of this project's documentation; `clear` shows cache clearing, `cluster` three
+// machines of which one is lost, `crawl` a site that announces nothing, `push` one that pushes by IndexNow, `shards` an LCC of two homes,
+// `spider` the Spider, `vectors` pages for a model. All of it lives in a temporary directory.
 import { constants } from 'node:os';
 import { showClearing } from './clear.mjs';
 import { showCrawl } from './crawl.mjs';
@@ -26,6 +26,7 @@ try {
     cluster: async at => (await import('./cluster.mjs')).showCluster(at),
     crawl: showCrawl,
     push: showPush,
+    shards: async at => (await import('./shards.mjs')).showShards(at),
     spider: showSpider,
     vectors: showVectors,
   };
