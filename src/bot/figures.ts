@@ -39,3 +39,23 @@ export const BOT_FIGURES = {
 };
 
 export type BotStatus = StatusOf<typeof BOT_FIGURES>;
+
+/** Status of a robot with nothing to do, which has its Bot Manager. @param before its counts go on */
+export function statusAtRest(slots: number, before?: BotStatus): BotStatus {
+  const none = { fetching: 0, slow: 0, storing: 0, waiting: 0, idle_connections: 0 };
+  return { idle: true, slots, managers: 1, ...none, ...countsOf(before) };
+}
+
+/** The counts among it. */
+export function countsOf(status: Partial<BotStatus> = {}) {
+  const {
+    ok = 0,
+    unchanged = 0,
+    redirect = 0,
+    error = 0,
+    unpermitted = 0,
+    bytes = 0,
+    wire_bytes = 0,
+  } = status;
+  return { ok, unchanged, redirect, error, unpermitted, bytes, wire_bytes };
+}

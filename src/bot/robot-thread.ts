@@ -11,6 +11,7 @@ export interface RobotStart {
   settings: Settings;
   /** Networks (CIDR) that may be fetched from, beside those configured. */
   allowed: readonly string[];
+  before: BotStatus;
 }
 
 /** `end`: it gives up what it fetches, and ends. */
@@ -28,11 +29,11 @@ const BEAT_MS = 1000;
 
 /** Serves the thread's owner until that ends it. */
 export function serveRobot(): void {
-  talkInThread(({ settings, allowed }: RobotStart, say: (said: RobotSaid) => void) => {
+  talkInThread(({ settings, allowed, before }: RobotStart, say: (said: RobotSaid) => void) => {
     const at = (level: Level) => (event: string, fields?: LogFields) =>
       say({ log: fields === undefined ? [level, event] : [level, event, fields] });
     const log = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
-    const robot = robotOf(settings, { allowed, clock: systemClock, log });
+    const robot = robotOf(settings, { allowed, clock: systemClock, log, before });
     const manager = robot.serveNear(said => say({ said, status: robot.status() }));
     const beat = (): void => {
       say({ status: robot.status() });

@@ -26,7 +26,7 @@ import { NearManager, type FromRobot, type Turn } from '../wire/near-robot.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { Fetched, FetchOutcome } from '../fetch/outcome.js';
 import { MemorySink, type Sink } from '../fetch/sink.js';
-import type { BotStatus } from './figures.js';
+import { countsOf, type BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { OfferedSlots } from './offered-slots.js';
 import { areEnough, sendResults, sendSoon } from './result-batch.js';
@@ -46,6 +46,8 @@ export interface RobotOptions {
   syncContent?: boolean;
   /** How long a connection may say nothing at first; left out: for ever, as a Bot Manager may. */
   firstWordMs?: number | undefined;
+  /** Status of the robot whose counts it goes on with. */
+  before?: BotStatus | undefined;
   clock: Clock;
   log: Log;
 }
@@ -81,10 +83,11 @@ export class Robot {
     end: (begun, outcome) => this.#end(begun, outcome),
   };
   readonly #files: StoreFiles;
-  readonly #counts = { ok: 0, unchanged: 0, redirect: 0, error: 0, unpermitted: 0, bytes: 0, wire_bytes: 0 };
+  readonly #counts;
 
   constructor(options: RobotOptions) {
     this.#options = options;
+    this.#counts = countsOf(options.before);
     this.#offered = new OfferedSlots(options.slots, options.clock, slots => this.#offer(slots));
     this.#lanes = new BotLanes(options.slots);
     this.#files = new StoreFiles(options.syncContent === true, options.clock);

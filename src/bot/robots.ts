@@ -1,9 +1,13 @@
 /**
- * The robots that a Bot Manager has in its own process, a thread each (robot-thread.ts). What a robot needs
- * is not loaded here.
+ * The robots that a Bot Manager has in its own process, a thread each (robot-thread.ts), while they have
+ * something to do. What a robot needs is not loaded here.
  *
- *     starting ──first word──▶ at work ──ends by itself──▶ lost ──delay──▶ starting
- *                  silent, or cut off ──▶ told to end, killed 1 s later ──▲
+ *     asleep ──is told something──▶ awake ──a minute with nothing to do──▶ asleep
+ *                                     │──────────────ends by itself───────────▶ lost ──delay──▶ asleep
+ *                                     ╰─silent, or cut off: told to end, killed 1 s later─▲
+ *
+ * The Bot Manager sees no difference between the first two: the slots of one that is asleep are there, and
+ * its counts go on when it is awake again. Asleep it costs nothing, awake 11 MB before its first page.
  *
  * A page that makes a robot fail thus costs what it cost when robots were processes: what that robot was
  * fetching, which goes to others, and its slots for the delay (docs/design/speed.md). Its Bot Manager, its
@@ -14,9 +18,10 @@ import type { Running, Services } from '../daemon/types.js';
 import { RestartDelay } from '../lib/backoff.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { withFields, type Log } from '../lib/log.js';
+import { transitions } from '../lib/states.js';
 import { Thread, threadFile } from '../lib/thread.js';
-import type { NearJoin, NearRobot } from '../wire/near-robot.js';
-import type { BotStatus } from './figures.js';
+import type { NearJoin, NearRobot, ToRobot, Turn } from '../wire/near-robot.js';
+import { statusAtRest, type BotStatus } from './figures.js';
 import type { RobotSaid, RobotStart, RobotTold } from './robot-thread.js';
 
 interface RobotsOptions {
@@ -35,8 +40,18 @@ interface RobotsOptions {
 /** Intervals of silence (`wire.ping_interval_ms`) after which one is ended. */
 const PATIENCE = 3;
 const END_MS = 1000;
+/** Time with nothing to do after which one sleeps. */
+const REST_MS = 60_000;
 
-/** Resolves when each has said its first word, or has failed to. */
+type RobotState = 'asleep' | 'awake' | 'lost' | 'stopped';
+
+const toState = transitions<RobotState>('robot', {
+  asleep: ['awake', 'stopped'],
+  awake: ['asleep', 'lost', 'stopped'],
+  lost: ['asleep', 'stopped'],
+  stopped: [],
+});
+
 export async function startRobots(
   services: Services,
   { count, allowed, beside, script = threadFile('robot-worker.cjs') }: RobotsOptions,
@@ -48,7 +63,7 @@ export async function startRobots(
     return { instance, robot: new RobotThread(services, { script, allowed, instance }, join) };
   });
   for (const { instance, robot } of robots) {
-    const running = { status: await robot.firstWord };
+    const running = { status: () => robot.status };
     open.push(await services.answerAs(robot.name, running));
     const opened = await beside({ ...services, log: robot.log }, running, instance);
     if (opened !== undefined) open.push(opened);
@@ -64,19 +79,20 @@ class RobotThread {
   readonly name: string;
   /** Under its own name. */
   readonly log: Log;
-  /** Resolves with its status, as it is whenever that is asked for. */
-  readonly firstWord: Promise<() => BotStatus>;
+  /** As it said last; of one that sleeps, as it would say. */
+  status: BotStatus;
+  #state: RobotState = 'lost';
   readonly #services: Services;
-  readonly #start: () => void;
-  #heard: (status: () => BotStatus) => void = () => undefined;
-  #status: BotStatus | undefined;
+  readonly #join: () => NearRobot;
+  readonly #start: () => Thread<RobotTold, RobotSaid>;
   #end: NearRobot | undefined;
+  /** Only of one that is awake, or was when it was stopped. */
   #thread: Thread<RobotTold, RobotSaid> | undefined;
   /** Intervals since it said something. */
   #unheard = 0;
   #startedMs = 0;
   readonly #restartDelay: RestartDelay;
-  #isStopping = false;
+  #cancelRest: () => void = () => undefined;
   #ended: () => void = () => undefined;
 
   constructor(
@@ -87,61 +103,100 @@ class RobotThread {
     this.name = instance === '' ? 'lccbot' : `lccbot-${instance}`;
     this.log = withFields(services.log, { daemon: this.name });
     this.#services = services;
-    const { restartMinMs, restartMaxMs } = services.settings.lccd;
+    const { settings } = services;
+    const { restartMinMs, restartMaxMs } = settings.lccd;
     this.#restartDelay = new RestartDelay(restartMinMs, restartMaxMs);
-    this.firstWord = new Promise(resolve => (this.#heard = resolve));
-    const data: RobotStart = { settings: services.settings, allowed };
+    this.status = statusAtRest(settings.bm.slots);
+    this.#join = () =>
+      join(
+        `thread ${this.name}`,
+        said => this.#tell(said),
+        () => this.#thread && this.#cut(this.#thread),
+      );
     this.#start = () => {
-      const thread = new Thread<RobotTold, RobotSaid>({
+      const data: RobotStart = { settings, allowed, before: this.status };
+      const thread: Thread<RobotTold, RobotSaid> = new Thread({
         script,
         data,
         talks: true,
-        answered: said => this.#hear(said),
-        lost: reason => this.#lost(reason),
+        answered: said => this.#hear(thread, said),
+        lost: reason => void (thread === this.#thread && this.#lost(reason)),
       });
-      this.#thread = thread;
-      this.#unheard = 0;
-      this.#startedMs = services.clock.monotonicMs();
-      this.#end = join(
-        `thread ${this.name}`,
-        said => thread.tell(said),
-        () => this.#cut(thread),
-      );
+      return thread;
     };
-    this.#start();
+    this.#begin();
     this.#watch();
   }
 
   /** Resolves when the thread is gone, at the latest when it has been killed. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#state = toState(this.#state, 'stopped');
+    this.#cancelRest();
     const thread = this.#thread;
-    if (thread === undefined || thread.isOver) return;
+    if (thread === undefined) return this.#end?.lost();
     await new Promise<void>(resolve => {
       this.#ended = resolve;
       this.#cut(thread);
     });
   }
 
-  #hear({ status, said, log }: RobotSaid): void {
+  #begin(): void {
+    this.#end = this.#join();
+    this.#sleep();
+  }
+
+  #sleep(): void {
+    this.#state = toState(this.#state, 'asleep');
+    const { slots } = this.#services.settings.bm;
+    this.status = statusAtRest(slots, this.status);
+    this.#end?.hear([{ slots }]);
+  }
+
+  #tell(said: Turn<ToRobot>): void {
+    if (this.#state === 'asleep') this.#wake();
+    this.#thread?.tell(said);
+    this.#restLater();
+  }
+
+  #wake(): void {
+    this.#state = toState(this.#state, 'awake');
+    this.#thread = this.#start();
     this.#unheard = 0;
+    this.#startedMs = this.#services.clock.monotonicMs();
+  }
+
+  /** Has its thread end a minute from now, unless it is told something or owes an answer. */
+  #restLater(): void {
+    this.#cancelRest();
+    if (this.#state !== 'awake' || this.#end?.isOwed !== false) return;
+    this.#cancelRest = this.#services.clock.after(REST_MS, () => {
+      const thread = this.#thread;
+      this.#thread = undefined;
+      this.#sleep();
+      if (thread !== undefined) this.#cut(thread);
+    });
+  }
+
+  #hear(thread: Thread<RobotTold, RobotSaid>, { status, said, log }: RobotSaid): void {
     if (log !== undefined) {
       const [level, event, fields] = log;
       this.log[level](event, fields);
     }
-    if (status !== undefined) {
-      this.#status = status;
-      this.#heard(() => this.#status ?? status);
-    }
-    if (said !== undefined) this.#end?.hear(said);
+    // One that was told to end says nothing any more that counts.
+    if (thread !== this.#thread) return;
+    this.#unheard = 0;
+    if (status !== undefined) this.status = status;
+    if (said === undefined) return;
+    this.#end?.hear(said);
+    this.#restLater();
   }
 
   #watch(): void {
     const { clock, settings } = this.#services;
     const { pingIntervalMs } = settings.wire;
     clock.after(pingIntervalMs, () => {
-      if (this.#isStopping) return;
-      if (this.#unheard++ === PATIENCE)
+      if (this.#state === 'stopped') return;
+      if (this.#state === 'awake' && this.#unheard++ === PATIENCE)
         this.#end?.channel.destroy(
           new LccError(
             'peer.unavailable',
@@ -158,8 +213,11 @@ class RobotThread {
   }
 
   #lost(reason: Error): void {
+    this.#thread = undefined;
+    this.#cancelRest();
     this.#end?.lost(new LccError('peer.unavailable', `${this.name} has ended: ${messageOf(reason)}`));
-    if (this.#isStopping) return this.#ended();
+    if (this.#state === 'stopped') return this.#ended();
+    this.#state = toState(this.#state, 'lost');
     const { clock, log } = this.#services;
     const delayMs = this.#restartDelay.afterDeath(clock.monotonicMs() - this.#startedMs);
     log.error('robot ended, starting it again', {
@@ -167,6 +225,6 @@ class RobotThread {
       reason: messageOf(reason),
       delay_ms: delayMs,
     });
-    clock.after(delayMs, () => void (this.#isStopping || this.#start()));
+    clock.after(delayMs, () => void (this.#state === 'stopped' || this.#begin()));
   }
 }

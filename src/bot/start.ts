@@ -8,7 +8,7 @@ import type { Endpoint } from '../lib/endpoint.js';
 import type { Log } from '../lib/log.js';
 import { errorElement } from '../wire/messages.js';
 import { engineLimits, robotLimits } from './options.js';
-import { Robot } from './robot.js';
+import { Robot, type RobotOptions } from './robot.js';
 
 const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', machines: true, say: errorElement };
 
@@ -57,15 +57,14 @@ export async function startRobot(
   };
 }
 
-/** @param with.firstWordMs how long a peer that connects may say nothing; left out: for ever */
 export function robotOf(
   settings: Settings,
   {
     allowed,
     clock,
     log,
-    firstWordMs,
-  }: { allowed: readonly string[]; clock: Clock; log: Log; firstWordMs?: number | undefined },
+    ...more
+  }: { allowed: readonly string[]; clock: Clock; log: Log } & Pick<RobotOptions, 'firstWordMs' | 'before'>,
 ): Robot {
   const limits = engineLimits(settings.bot);
   const engine = new FetchEngine({
@@ -73,5 +72,5 @@ export function robotOf(
     allowAddresses: [...limits.allowAddresses, ...allowed],
     clock,
   });
-  return new Robot({ ...robotLimits(settings), engine, clock, log, firstWordMs });
+  return new Robot({ ...robotLimits(settings), engine, clock, log, ...more });
 }

@@ -80,6 +80,7 @@ export class NearManager extends NearEnd<FromRobot> implements ManagerEnd {
 export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
   readonly #handlers: RobotHandlers;
   #isOver = false;
+  #open = 0;
   readonly silentMs = 0;
   readonly channel;
 
@@ -96,12 +97,20 @@ export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
     };
   }
 
+  /** True if there are requests without an answer. */
+  get isOwed(): boolean {
+    return this.#open > 0;
+  }
+
   hear(said: Turn<FromRobot>): void {
     try {
       for (const each of heard(said)) {
         if (this.#isOver) return;
         if ('slots' in each) this.#handlers.hello(each.slots, true);
-        else this.#handlers.fetched(each);
+        else {
+          this.#open--;
+          this.#handlers.fetched(each);
+        }
       }
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
@@ -115,6 +124,7 @@ export class NearRobot extends NearEnd<ToRobot> implements RobotEnd {
     this.#handlers.closed(reason);
   }
   fetch(id: number, file = '', request: FetchTerms & { lane?: string }): void {
+    this.#open++;
     this.send([id, file, request]);
   }
   recall(lane: string, begun = false): void {

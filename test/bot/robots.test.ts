@@ -1,6 +1,8 @@
-/** Robots that are threads: how they start, fail, hang, are cut off, and end; the threads are played by scripts of a few lines. */
+/**
+ * Robots that are threads: how they sleep, wake, fail, hang, are cut off, and end; the threads are played by scripts of a few lines.
+ */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
@@ -16,11 +18,22 @@ import { until } from '../support/until.js';
 const dir = mkdtempSync(join(tmpdir(), 'lcc-robots-'));
 after(() => rmSync(dir, { recursive: true }));
 
+const NOTHING = {
+  idle: true,
+  fetching: 0,
+  slow: 0,
+  storing: 0,
+  waiting: 0,
+  managers: 1,
+  idle_connections: 0,
+};
+const NO_COUNTS = { ok: 0, unchanged: 0, redirect: 0, error: 0, unpermitted: 0, bytes: 0, wire_bytes: 0 };
+
 /** A thread that says that it has 3 slots, then does what a request or `end` has it do. */
 function script(name: string, { told, end = 'process.exit()' }: { told: string; end?: string }): string {
   const file = join(dir, `${name}.cjs`);
   const text = `
-    const { port } = require('node:worker_threads').workerData;
+    const { port, data } = require('node:worker_threads').workerData;
     const say = said => port.postMessage({ answer: said });
     say({ status: { idle: true, slots: 3 }, said: [{ slots: 3 }] });
     port.on('message', told => { if (told.end) { ${end} } else { ${told} } });`;
@@ -28,7 +41,7 @@ function script(name: string, { told, end = 'process.exit()' }: { told: string; 
   return file;
 }
 
-async function world(t: TestContext, file: string, count = 1) {
+async function world(t: TestContext, file: string, { count = 1, pingIntervalMs = 15_000 } = {}) {
   const clock = new ManualClock();
   const logged: [string, LogFields | undefined][] = [];
   const answering = new Map<string, () => unknown>();
@@ -36,7 +49,10 @@ async function world(t: TestContext, file: string, count = 1) {
   const closed: string[] = [];
   const ends: NearRobot[] = [];
   const services = {
-    settings: loadConfig({ env: { LCC_HOME: dir } }).settings,
+    settings: loadConfig({
+      env: { LCC_HOME: dir },
+      overrides: { 'bm.slots': '2', 'wire.ping_interval_ms': `${pingIntervalMs}ms` },
+    }).settings,
     clock,
     log: { ...silentLog, error: (event: string, fields?: LogFields) => void logged.push([event, fields]) },
     answerAs(name: string, { status }: { status: () => unknown }) {
@@ -62,25 +78,75 @@ async function world(t: TestContext, file: string, count = 1) {
       return end;
     },
   );
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= robots.stop());
   t.after(async () => {
-    const stopped = robots.stop();
+    void stop();
     await until('timers of the end are set', () => clock.nextMs() !== undefined);
     clock.advance(2000);
     await stopped;
   });
   const ask = (url: string) => ends.at(-1)?.fetch(1, join(dir, 'file'), { url, roots: [] });
-  return { clock, logged, answering, hellos, closed, ask, robots, ends };
+  const recall = () => ends.at(-1)?.recall('lane');
+  return { clock, logged, answering, hellos, closed, ask, recall, stop };
 }
 
 describe('a robot that is a thread', () => {
-  it('joins, has a status under the name of a robot, and ends when it is told to', async t => {
-    const { answering, hellos, robots, closed } = await world(t, script('good', { told: '' }), 2);
+  it('joins asleep, with its slots and a status under the name of a robot; what it is asked wakes it', async t => {
+    const { answering, hellos, stop, closed, ask } = await world(t, script('good', { told: '' }), {
+      count: 2,
+    });
     assert.deepEqual([...answering.keys()], ['lccbot-1', 'lccbot-2']);
+    assert.deepEqual(answering.get('lccbot-2')?.(), { ...NOTHING, slots: 2, ...NO_COUNTS });
+    assert.deepEqual(hellos, ['thread lccbot-1: 2', 'thread lccbot-2: 2']);
+    ask('http://h/');
+    await until('the second one is awake', () => hellos.includes('thread lccbot-2: 3'));
     assert.deepEqual(answering.get('lccbot-2')?.(), { idle: true, slots: 3 });
-    assert.deepEqual(hellos.toSorted(), ['thread lccbot-1: 3', 'thread lccbot-2: 3']);
-    await robots.stop();
+    await stop();
     assert.equal(answering.size, 0);
+    assert.deepEqual(closed.toSorted()[0], 'in order');
     assert.equal(closed.length, 2);
+    assert.equal(hellos.length, 3, 'the first one never woke');
+  });
+
+  it('sleeps after a minute with nothing to do; the next request finds another thread, and its counts go on', async t => {
+    const ended = join(dir, 'ended');
+    const file = script('rests', {
+      told: `const ok = (data.before.ok ?? 0) + 1;
+             say({ status: { idle: false, slots: 3, ok }, said: [{ id: 1, status: 'recalled' }] });`,
+      end: `require('node:fs').appendFileSync(${JSON.stringify(ended)}, 'x'); process.exit();`,
+    });
+    const { clock, hellos, answering, closed, ask, logged } = await world(t, file, {
+      pingIntervalMs: 60_000,
+    });
+    const answered = (count: number) => () =>
+      hellos.filter(said => said.endsWith('recalled')).length === count;
+    ask('http://h/1');
+    await until('it has answered', answered(1));
+    clock.advance(59_999);
+    assert.equal(hellos.at(-1), 'thread lccbot: recalled');
+    clock.advance(1);
+    assert.equal(hellos.at(-1), 'thread lccbot: 2', 'the slots that it has asleep');
+    assert.deepEqual(answering.get('lccbot')?.(), { ...NOTHING, slots: 2, ...NO_COUNTS, ok: 1 });
+    ask('http://h/2');
+    await until('another one has answered', answered(2));
+    await until('the first has ended', () => existsSync(ended));
+    assert.deepEqual(answering.get('lccbot')?.(), { idle: false, slots: 3, ok: 2 });
+    clock.advance(2000);
+    assert.deepEqual([closed, logged], [[], []], 'its Bot Manager and its operator hear nothing of it');
+  });
+
+  it('does not sleep while it owes an answer', async t => {
+    const file = script('owes', {
+      told: `globalThis.isAsked ||= told.includes('http://h/');
+             if (told.includes('recall') && isAsked) say({ said: [{ id: 1, status: 'recalled' }] });`,
+    });
+    const { clock, hellos, ask, recall } = await world(t, file, { pingIntervalMs: 60_000 });
+    ask('http://h/');
+    await until('it is awake', () => hellos.includes('thread lccbot: 3'));
+    clock.advance(120_000);
+    recall();
+    await until('the one that was asked has answered', () => hellos.at(-1) === 'thread lccbot: recalled');
   });
 
   for (const [how, told] of [
@@ -94,10 +160,12 @@ describe('a robot that is a thread', () => {
       ask('http://h/');
       await until('it is lost', () => closed.length === 1);
       assert.match(closed[0] ?? '', /^lccbot has ended: /);
-      assert.deepEqual(hellos, ['thread lccbot: 3']);
+      assert.deepEqual(hellos, ['thread lccbot: 2', 'thread lccbot: 3']);
       assert.equal(logged[0]?.[0], 'robot ended, starting it again');
       clock.advance(Number(logged[0]?.[1]?.['delay_ms']));
-      await until('another one has joined', () => hellos.length === 2);
+      assert.deepEqual(hellos.slice(2), ['thread lccbot: 2']);
+      ask('http://h/');
+      await until('the next one is lost as well', () => closed.length === 2);
     });
 
   it('is left longer each time that it ends soon', async t => {
@@ -107,7 +175,7 @@ describe('a robot that is a thread', () => {
       ask('http://h/');
       await until('it is lost', () => closed.length === death);
       clock.advance(Number(logged.at(-1)?.[1]?.['delay_ms']));
-      await until('another one has joined', () => hellos.length === death + 1);
+      assert.equal(hellos.at(-1), 'thread lccbot: 2', 'it has joined again');
     }
     const delays = logged.map(([, fields]) => Number(fields?.['delay_ms']));
     assert.deepEqual(delays, [delays[0], 2 * (delays[0] ?? 0), 4 * (delays[0] ?? 0)]);
@@ -116,20 +184,22 @@ describe('a robot that is a thread', () => {
   it('that hangs is cut off, killed and started again', async t => {
     const { clock, closed, hellos, ask } = await world(t, script('hangs', { told: 'for (;;);' }));
     ask('http://h/');
-    const { pingIntervalMs } = loadConfig({ env: { LCC_HOME: dir } }).settings.wire;
-    for (let interval = 0; interval < 3; interval++) clock.advance(pingIntervalMs);
+    await until('it is awake', () => hellos.includes('thread lccbot: 3'));
+    for (let interval = 0; interval < 3; interval++) clock.advance(15_000);
     assert.deepEqual(closed, []);
-    clock.advance(pingIntervalMs);
+    clock.advance(15_000);
     assert.match(closed.join(), /^lccbot: silent for 3 intervals of \d+ ms \(wire\.ping_interval_ms\)$/);
-    await until('another one has joined', () => {
+    await until('it has joined again', () => {
       clock.advance(1000);
-      return hellos.length === 2;
+      return hellos.length === 3;
     });
   });
 
   it('that does not end when it is told to is killed', async t => {
-    const { clock, robots } = await world(t, script('stays', { told: '', end: 'for (;;);' }));
-    const stopped = robots.stop();
+    const { clock, hellos, ask, stop } = await world(t, script('stays', { told: '', end: 'for (;;);' }));
+    ask('http://h/');
+    await until('it is awake', () => hellos.includes('thread lccbot: 3'));
+    const stopped = stop();
     clock.advance(1000);
     await stopped;
   });
