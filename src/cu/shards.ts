@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { MINUTE, SECOND } from '../config/amounts.js';
 import { backoffMs } from '../lib/backoff.js';
-import { stayFor } from '../lib/clock.js';
+import { stayFor, type Clock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, reasonOf } from '../lib/errors.js';
 import { commitNext, dropNext, readCursor } from './cursor.js';
 import type { DeliveryTalk, StandardOutput } from './cursor-move.js';
@@ -29,7 +29,7 @@ export interface AskedShard {
 export type ShardList = (stop: AbortSignal) => Promise<readonly AskedShard[]>;
 
 /** Between two rounds; and until one that did not answer is asked again. */
-const LOOK_MS = SECOND;
+export const LOOK_MS = SECOND;
 const WAITS = { minMs: SECOND, maxMs: MINUTE };
 
 /** Failures that concern the home that is asked, and no other. */
@@ -43,6 +43,16 @@ const OF_ONE: readonly string[] = [
   'data.refused',
   'data.malformed',
 ];
+
+export function isOfOne(error: unknown): error is LccError {
+  return error instanceof LccError && OF_ONE.includes(error.code);
+}
+
+/** @throws LccError `try.later` */
+export function mustBeOwned(from: RemoteOptions | undefined): RemoteOptions {
+  if (from === undefined) throw new LccError('try.later', 'no machine owns it; start its lccd');
+  return from;
+}
 
 /** A program that failed, or a stream that was cut on standard output: no other home is asked. */
 class Over extends Error {
@@ -71,10 +81,9 @@ export async function forEachShard(
   const statuses: number[] = [];
   for (const { shard, from } of shards)
     try {
-      if (from === undefined) throw new LccError('try.later', 'no machine owns it; start its lccd');
-      statuses.push(await work(from, shard));
+      statuses.push(await work(mustBeOwned(from), shard));
     } catch (error) {
-      if (!(error instanceof LccError) || !OF_ONE.includes(error.code)) throw error;
+      if (!isOfOne(error)) throw error;
       failed(shard, error);
       statuses.push(error.code === 'peer.unavailable' ? EXIT.tempfail : exitStatusOf(error));
     }
@@ -110,6 +119,36 @@ export async function deliverAll(
   }
 }
 
+/** Homes that did not answer: how often in a row, and when they are asked again. */
+export class AwayShards {
+  readonly #away = new Map<number, { count: number; againMs: number }>();
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  get isAny(): boolean {
+    return this.#away.size > 0;
+  }
+
+  isDue(shard: number): boolean {
+    return (this.#away.get(shard)?.againMs ?? 0) <= this.#clock.monotonicMs();
+  }
+
+  /** @returns how often in a row */
+  failed(shard: number): number {
+    const count = (this.#away.get(shard)?.count ?? 0) + 1;
+    const againMs = this.#clock.monotonicMs() + backoffMs(WAITS, count, Math.random());
+    this.#away.set(shard, { count, againMs });
+    return count;
+  }
+
+  answered(shard: number): void {
+    this.#away.delete(shard);
+  }
+}
+
 class ShardRounds {
   readonly #delivery: Delivery;
   readonly #stdout: StandardOutput;
@@ -117,37 +156,29 @@ class ShardRounds {
   readonly #following: Following;
   /** Connections that are kept from round to round. */
   readonly #sources = new Map<number, { from: RemoteOptions; source: Source }>();
-  /** Homes that did not answer: how often in a row, and when they are asked again. */
-  readonly #away = new Map<number, { count: number; againMs: number }>();
+  readonly #away: AwayShards;
 
   constructor(delivery: Delivery, stdout: StandardOutput, talk: DeliveryTalk, following: Following) {
     this.#delivery = delivery;
     this.#stdout = stdout;
     this.#talk = talk;
     this.#following = following;
+    this.#away = new AwayShards(following.clock);
   }
 
   get isAnyAway(): boolean {
-    return this.#away.size > 0;
+    return this.#away.isAny;
   }
 
   /** @throws Over */
   async one(shards: readonly AskedShard[]): Promise<number> {
-    const { clock } = this.#following;
-    const nowMs = clock.monotonicMs();
-    const isDue = ({ shard }: AskedShard) => (this.#away.get(shard)?.againMs ?? nowMs) <= nowMs;
-    const due = shards.filter(isDue);
+    const due = shards.filter(({ shard }) => this.#away.isDue(shard));
     const status = await forEachShard(
       due,
       (from, shard) => this.#deliver(from, shard),
       (shard, error) => {
         this.#drop(shard);
-        const count = (this.#away.get(shard)?.count ?? 0) + 1;
-        this.#away.set(shard, {
-          count,
-          againMs: clock.monotonicMs() + backoffMs(WAITS, count, Math.random()),
-        });
-        if (count === 1) this.#talk.reject(`shard ${shard}: ${error.message}`);
+        if (this.#away.failed(shard) === 1) this.#talk.reject(`shard ${shard}: ${error.message}`);
       },
     );
     return due.length < shards.length ? EXIT.tempfail : status;
@@ -179,12 +210,12 @@ class ShardRounds {
     try {
       status = await deliverFrom(source, one, stdout, this.#talk, this.#following);
     } catch (error) {
-      if (!isBegun || !(error instanceof LccError) || !OF_ONE.includes(error.code)) throw error;
+      if (!isBegun || !isOfOne(error)) throw error;
       // A further stream would be taken for the rest of this one.
       this.#talk.reject(`shard ${shard}: ${error.message}`);
       throw new Over(EXIT.tempfail);
     }
-    this.#away.delete(shard);
+    this.#away.answered(shard);
     const isUnmoved = cursor !== undefined && readCursor(cursor)?.seq === seq;
     if (
       consumer !== undefined &&

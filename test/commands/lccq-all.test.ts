@@ -9,6 +9,14 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { Engine as OurEngine } from '../../src/db/engine/engine.js';
 import { makeTables } from '../../src/db/engine/home-rows.js';
 import { engineAccount } from '../../src/db/engine/nodes.js';
+import {
+  bytesOf,
+  contentOf,
+  fetchContent,
+  openHomes,
+  type Cursor,
+  type HomesChangesOptions,
+} from '../../src/index.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Authority } from '../fetch/authority.js';
@@ -132,6 +140,66 @@ describe('lccq --all', { skip: noEngine }, () => {
         .sort((a, b) => (a.join() < b.join() ? -1 : 1)),
     };
   };
+
+  it('gives programs what all homes have, then what changed, each by its own cursor', async () => {
+    const lcc = await openHomes({ home });
+    try {
+      const read = async (options: HomesChangesOptions) => {
+        const told: string[] = [];
+        for await (const { op, shard, curl } of lcc.changes(options)) told.push(`${shard} ${op} ${curl}`);
+        return told;
+      };
+      const cursors: Record<number, Cursor> = {};
+      const caughtUp = (cursor: Cursor, shard: number) => void (cursors[shard] = cursor);
+      assert.deepEqual(
+        await read({ caughtUp }),
+        held(0, 1).map(url => `${url[8]} upsert ${url}`),
+      );
+      assert.deepEqual(await read({ cursors }), []);
+      shards[1]?.cache.remove('http://s1/2', { pid: 2 });
+      const [gone, ...none] = await read({ cursors });
+      assert.deepEqual([gone, none], ['1 delete http://s1/2', []]);
+      assert.equal((await read({ limit: 7 })).length, 7);
+      await shards[0]?.stop();
+      const seen: string[] = [];
+      await assert.rejects(
+        async () => {
+          for await (const { curl } of lcc.changes()) seen.push(curl);
+        },
+        { code: 'try.later', message: /^home 0: / },
+      );
+      assert.equal(seen.length, 4, 'the other one is read');
+    } finally {
+      lcc.close();
+    }
+  });
+
+  it('gives programs the changes of all homes as they come, and their content from where it lies', async () => {
+    const lcc = await openHomes({ home });
+    const stop = new AbortController();
+    const told: string[] = [];
+    const reading = (async () => {
+      for await (const { shard, curl } of lcc.changes({ follow: true, signal: stop.signal }))
+        told.push(`${shard} ${curl}`);
+    })();
+    await until('all is read', () => told.length === 10);
+    shards[1]?.cache.put({ curl: 'http://s1/new', pid: 2 });
+    await until('it is told', () => told.includes('1 http://s1/new'));
+    for await (const change of lcc.changes({ prefix: 'http://s1/n' })) {
+      await fetchContent(change);
+      assert.equal(Buffer.from(bytesOf(change)).toString(), '<p>http://s1/new</p>');
+      shards[1]?.cache.put({ curl: 'http://s1/new', pid: 2, content: 'another' });
+      await assert.rejects(
+        async () => {
+          for await (const _ of contentOf(change));
+        },
+        { code: 'try.later' },
+      );
+    }
+    stop.abort(new Error('enough'));
+    await assert.rejects(reading, /enough/);
+    lcc.close();
+  });
 
   it('gives what all homes have, each as a whole stream', () => {
     const { status, stdout, stderr } = run('--all', '--format=jsonl', '--fields=curl,pid');

@@ -1,7 +1,7 @@
 /** An LCC as programs read it. */
 import { SETTINGS } from '../../config/settings/index.js';
-import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/fields.js';
-import { CacheReader, type Selection } from '../../db/cache/read.js';
+import type { ColumnValue } from '../../db/cache/fields.js';
+import { CacheReader } from '../../db/cache/read.js';
 import { storageError } from '../../db/sqlite/open.js';
 import { DatabaseWatch } from '../../db/sqlite/watch.js';
 import { systemClock } from '../../lib/clock.js';
@@ -9,34 +9,13 @@ import { LccError } from '../../lib/errors.js';
 import { beganOf, cursorAt, startOf } from '../cursor.js';
 import type { WhenShipped } from '../../daemon/when-shipped.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
+import { changeOf, CHANGE_COLUMNS, REPLACED, selectionOf } from './changes.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
 import { PeerContents, type PeersOptions } from '../peers/contents.js';
 import { keepOrigin, type ChangeOrigin } from './origin.js';
 import type { Change, ChangesOptions, Cursor } from './types.js';
 
-const COLUMNS = [
-  'op',
-  'id',
-  'pid',
-  'curl',
-  'mimetype',
-  'subtype',
-  'burl',
-  'furl',
-  'finalurl',
-  'md5',
-  'len',
-  'mtime',
-  'http_charset',
-  'fetched_time',
-  'deleted_time',
-  'fetched_machineid',
-  'localfileid',
-  'fetched_fileid',
-] as const satisfies readonly ColumnName[];
-
-const REPLACED = 'it was replaced or deleted meanwhile, which comes as another change';
 const CHECK_AGAIN = 'lccfsck --repair --recheck has it fetched again';
 
 /** Where an LCC lies. */
@@ -135,7 +114,7 @@ export class Lcc {
         for await (const window of this.#windows(options, { since, to, limit: left, began })) {
           for (const row of window.items) {
             signal?.throwIfAborted();
-            const change = this.#changeOf(row, began);
+            const change = changeOf(row, { storeId, began, store: this.#store });
             const fetch = this.#fetcherOf(change, row.at(-1));
             keepOrigin(change, fetch === undefined ? this.#origin : { ...this.#origin, fetch });
             yield change;
@@ -162,7 +141,7 @@ export class Lcc {
   async *#windows(options: ChangesOptions, range: Range): AsyncGenerator<Window<ColumnValue[]>, void> {
     const selection = selectionOf(options);
     try {
-      for (const window of rowWindows(this.#reader, selection, range, COLUMNS)) {
+      for (const window of rowWindows(this.#reader, selection, range, CHANGE_COLUMNS)) {
         yield window;
         await new Promise<void>(resolve => void setImmediate(resolve));
         this.#mustBeOpen();
@@ -204,65 +183,4 @@ export class Lcc {
   #mustBeOpen(): void {
     if (this.#closed.signal.aborted) throw new LccError('usage', 'this LCC was closed; open it again');
   }
-
-  #changeOf([seq, ...values]: readonly ColumnValue[], began: number): Change {
-    const [
-      op,
-      id,
-      pid,
-      curl,
-      mimetype,
-      subtype,
-      burl,
-      furl,
-      finalUrl,
-      md5,
-      len,
-      mtime,
-      charset,
-      fetched,
-      deleted,
-      machineId,
-      file,
-    ] = values as [Change['op'], number, number, string, string, ...(string & number)[]];
-    return {
-      op,
-      seq: Number(seq),
-      id,
-      pid,
-      curl,
-      mimetype,
-      subtype: subtype ?? null,
-      burl: burl ?? curl,
-      furl: furl ?? null,
-      finalUrl: finalUrl ?? null,
-      md5: md5 ?? null,
-      len: len ?? null,
-      mtime: mtime ?? null,
-      httpCharset: charset ?? null,
-      time: new Date(Number(fetched ?? deleted) * 1000),
-      machineId: machineId ?? null,
-      file: file === null || file === undefined ? null : `${this.#store}/${String(file)}`,
-      cursor: cursorAt(this.storeId, Number(seq), began),
-    };
-  }
-}
-
-function selectionOf({ since, until, pid, prefix, mime, ...options }: ChangesOptions): Selection {
-  const secondsOf = (time: Date | undefined) =>
-    time === undefined ? undefined : Math.floor(Number(time) / 1000);
-  return {
-    sides: sidesOf({ since, ...options }),
-    since: secondsOf(since),
-    until: secondsOf(until),
-    pid,
-    prefix,
-    mime,
-  };
-}
-
-function sidesOf({ deleted, cursor, since, follow }: ChangesOptions): TableSide[] {
-  if (deleted === 'only') return ['gone'];
-  const isChangeStream = cursor !== undefined || since !== undefined || follow === true || deleted === 'yes';
-  return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
 }

@@ -80,6 +80,20 @@ export interface Change {
   readonly cursor: Cursor;
 }
 
+/** The same of an LCC of several homes. */
+export interface HomesChangesOptions extends Omit<ChangesOptions, 'cursor' | 'caughtUp'> {
+  /** By the number of the home: changes after this one. A home without one begins at its start. */
+  cursors?: Readonly<Record<number, Cursor | string>> | undefined;
+  /** As that of `ChangesOptions`, for each home: keep its cursor. */
+  caughtUp?: ((cursor: Cursor, shard: number) => void | Promise<void>) | undefined;
+}
+
+/** One url of one of several homes; its content is fetched: `contentOf`, `fetchContent`. */
+export interface HomeChange extends Change {
+  /** Number of the home, whose cursor this one has. */
+  readonly shard: number;
+}
+
 /** The text of a page. */
 export interface Text {
   title: string;

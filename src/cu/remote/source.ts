@@ -19,7 +19,7 @@ import type { Attributes } from '../../lib/xml/types.js';
 import { ArrivingContent } from '../arriving-content.js';
 import { contentWanted } from '../content-wanted.js';
 import { cursorAt } from '../cursor.js';
-import type { FormatContext, Writer } from '../formats/types.js';
+import type { FormatContext, RowWriter, Writer } from '../formats/types.js';
 import { elsewhere, leftOut, leftOutThere } from '../missing-content.js';
 import { contextFor, kindOf, selectionOf, type QueryTalk } from '../query.js';
 import type { Rejects } from '../rejects.js';
@@ -38,6 +38,9 @@ const NUMBERS: ReadonlySet<string> = new Set<ColumnName>([
   ...(['id', 'seq', 'pid', 'len', 'hops'] as const),
   ...(['fetched_time', 'deleted_time', 'changed_time'] as const),
 ]);
+
+/** Columns of rows, or of lines. */
+type Columns = Exclude<Writer, RowWriter> | Pick<RowWriter, 'columns'>;
 
 interface Row {
   attributes: Attributes;
@@ -97,7 +100,7 @@ export class RemoteSource implements Source {
   async *windows(
     query: Query,
     range: Range,
-    writer: Writer,
+    writer: Columns,
     stop: AbortSignal,
   ): AsyncGenerator<RowWindow, void> {
     const fields = fieldsFor(query, writer);
@@ -263,7 +266,7 @@ async function lookAt(link: CuLink): Promise<{ storeId: string; high: number; di
 }
 
 /** Columns that the format's records are made of, and what they are found by. */
-function fieldsFor({ format, selection }: Query, writer: Writer): string[] {
+function fieldsFor({ format, selection }: Query, writer: Columns): string[] {
   const columns =
     'template' in writer
       ? (['held', 'gone'] as const).flatMap(side => columnsOf(piecesOf(writer.template, side) ?? []))
@@ -272,7 +275,7 @@ function fieldsFor({ format, selection }: Query, writer: Writer): string[] {
   return [...new Set<string>(['seq', 'op', ...columns, ...former])];
 }
 
-function windowOf(attributes: Attributes, seq: number, writer: Writer): RowWindow {
+function windowOf(attributes: Attributes, seq: number, writer: Columns): RowWindow {
   const valueOf = (name: ColumnName): ColumnValue => {
     const value = attributes[name];
     return value === undefined ? null : NUMBERS.has(name) ? Number(value) : value;
