@@ -207,10 +207,11 @@ export class HomeKeeper {
   async #own(isTakenOver: boolean, stop: AbortSignal): Promise<void> {
     for (const name of KEPT_NAMES) this.#shippers.set(name, await this.#open(name, isTakenOver, stop));
     this.#standby = undefined;
-    this.#parts.log.info('the home is served here', { epoch: this.lease.epoch });
-    this.#enter('owner');
     const shipStop = AbortSignal.any([stop, this.#shipStop.signal]);
     this.#shipping = Promise.all([...this.#shippers.values()].map(each => each.run(shipStop))).then(() => {});
+    // Guards stand now: a process that closes a database is not the last, which would take its log away.
+    this.#parts.log.info('the home is served here', { epoch: this.lease.epoch });
+    this.#enter('owner');
     await this.#shipping;
   }
 

@@ -1,9 +1,23 @@
 /** A kept home and one MariaDB: it goes on after kills, and another machine takes it over. */
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
+import { Engine as KeeperEngine } from '../../src/db/engine/engine.js';
+import { engineAccount } from '../../src/db/engine/nodes.js';
+import { HomeKeeper } from '../../src/keep/keeper.js';
+import { systemClock as clock } from '../../src/lib/clock.js';
+import { silentLog as log } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { Engine, noEngine } from '../support/engine.js';
 import { controlSocket, tell } from '../../src/daemon/ask.js';
@@ -139,6 +153,31 @@ describe('A kept home', { skip: noEngine }, () => {
     await owns(h1);
     assert.ok(known(h1) >= 40);
     await until('h2 is a standby', async () => (await h2.daemons())['lccd-keep']?.['phase'] === 'standby');
+  });
+
+  it('has its guards before it is said to be owned: a command that closes it then leaves the log', async () => {
+    const lcc = machine('h1');
+    await init(lcc);
+    await lcc.addProvider();
+    const { home, settings } = loadConfig({ env: lcc.env });
+    const { beatMs, leaseMs } = settings.cluster;
+    const ownEngine = new KeeperEngine(engineAccount(settings.store), { clock, log });
+    const stop = new AbortController();
+    let isLogThere: boolean | undefined;
+    const tell = ({ word }: { word: string }) => {
+      if (word !== 'owner' || isLogThere !== undefined) return;
+      const db = openSqlite(home.db);
+      db.exec('CREATE TABLE noted (text TEXT)');
+      db.close();
+      isLogThere = existsSync(`${home.db}-wal`);
+    };
+    const parts = { home, engine: ownEngine, clock, log, machine: 'h1', shard, beatMs, leaseMs, tell };
+    const ran = new HomeKeeper(parts).run(stop.signal);
+    await until('it is owned', () => isLogThere !== undefined);
+    stop.abort();
+    await ran;
+    ownEngine.close();
+    assert.ok(isLogThere);
   });
 
   longIt('is gone on with only as what the engine has, or its continuation', async () => {
