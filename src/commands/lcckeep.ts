@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ownName } from '../config/cluster.js';
-import { isKeptName, KEPT_NAMES, keptPath } from '../config/kept.js';
+import { isKeptName, KEPT_NAMES, keptPath, LOGINS } from '../config/kept.js';
 import type { Config } from '../config/types.js';
 import { controlSocket, tell } from '../daemon/ask.js';
 import { keeperLock } from '../daemon/keeper-link.js';
@@ -157,7 +157,8 @@ function linesOf(
     `owner: ${home.owner === '' ? 'none' : home.owner}${beat}`,
     ...unshipped,
     ...files.map(
-      ({ name, n, base }) => `${name}: shipment ${n}, ${base === 0 ? 'no base yet' : `base ${base}`}`,
+      ({ name, n, base }) =>
+        `${name}: shipment ${n}${name === LOGINS ? '' : base === 0 ? ', no base yet' : `, base ${base}`}`,
     ),
     ...(standbys.length === 0 ? ['standby: none'] : standbys.map(standbyLine)),
   ];

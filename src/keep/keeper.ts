@@ -6,7 +6,8 @@
  *     opening, owner ──another has it──▶ lost      owner ──release()──▶ released      (the process ends)
  */
 import { existsSync } from 'node:fs';
-import { KEPT_NAMES, keptPath, type KeptName } from '../config/kept.js';
+import { join } from 'node:path';
+import { KEPT_NAMES, keptPath, LOGINS, type KeptName, type LedgerName } from '../config/kept.js';
 import type { Home } from '../config/home.js';
 import { machineMs, type KeepWord } from '../daemon/keep-lines.js';
 import { ownedBy } from '../daemon/keeper-link.js';
@@ -19,6 +20,7 @@ import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { transitions } from '../lib/states.js';
 import { HomeCopy } from './copy.js';
+import { KeptLogins } from './kept-logins.js';
 import { HomeLease } from './lease.js';
 import { keepNoteOf, readKeepNote, requireHome, writeKeepNote } from './note.js';
 import { Shipper } from './shipper.js';
@@ -64,6 +66,7 @@ export class HomeKeeper {
   #phase: Phase = 'starting';
   #standby: StandbyCopies | undefined;
   readonly #shippers = new Map<KeptName, Shipper>();
+  #logins: KeptLogins | undefined;
   #shipping: Promise<void> = Promise.resolve();
   readonly #shipStop = new AbortController();
   /** Those that ask what is in the engine before it is known how this machine stands. */
@@ -145,7 +148,10 @@ export class HomeKeeper {
     const shipper = this.#shippers.get(name);
     if (this.#phase !== 'owner' || shipper === undefined)
       throw new LccError('try.later', ownedBy(this.lease.owner));
-    if (shipper.isComplete) await shipper.shipped();
+    await Promise.all([
+      name === 'lcc' && this.#logins?.shipped(this.#shipStop.signal),
+      shipper.isComplete && shipper.shipped(),
+    ]);
   }
 
   /** Hands the home over: all others have closed its databases. @throws LccError `try.later` for no owner */
@@ -168,6 +174,7 @@ export class HomeKeeper {
   async #endShipping(stop: AbortSignal): Promise<void> {
     this.#shipStop.abort();
     await this.#shipping;
+    await this.#logins?.shipped(stop);
     for (const shipper of this.#shippers.values()) await shipper.end(stop);
   }
 
@@ -223,19 +230,31 @@ export class HomeKeeper {
     const { epoch } = this.lease;
     const options = { name, path, ledger, epoch, machine, clock, log };
     const state = await ledger.take(name, epoch, stop);
-    if (state === undefined) throw new LccError('try.later', `${name}: another machine has the home`);
+    if (state === undefined) throw lostOf(name);
     const standing = isTakenOver ? 'other' : standingOf(path, state, machine);
-    if (standing !== 'other') return new Shipper(options, state, standing);
-    if (!isTakenOver) {
+    if (standing === 'other' && !isTakenOver) {
       log.warn('not what the engine has, set aside', { path });
       this.#parts.tell({ word: 'standby', owner: '' });
     }
+    // Before the database is what the engine has: a kill in between has it looked at once more.
+    if (name === 'lcc') await this.#openLogins(standing === 'other', stop);
+    if (standing !== 'other') return new Shipper(options, state, standing);
     if (state.base === 0 || !isTakenOver) {
       if (existsSync(path)) setAside(path, clock.nowMs());
       if (state.base === 0) return new Shipper(options, state, 'none');
     }
     await new HomeCopy(options).finish(stop);
     return new Shipper(options, state, 'ended');
+  }
+
+  async #openLogins(isOther: boolean, stop: AbortSignal): Promise<void> {
+    const { ledger } = this;
+    const { epoch } = this.lease;
+    const state = await ledger.take(LOGINS, epoch, stop);
+    if (state === undefined) throw lostOf(LOGINS);
+    const path = join(this.#parts.home.dir, LOGINS);
+    this.#logins = new KeptLogins({ path, ledger, epoch }, state);
+    await (isOther ? this.#logins.restore(stop) : this.#logins.shipped(stop));
   }
 
   /** Notes beside the home how far the engine has come. */
@@ -270,4 +289,8 @@ export class HomeKeeper {
       await pause(this.#parts.clock, TOLD_MS, stop);
     }
   }
+}
+
+function lostOf(name: LedgerName): LccError {
+  return new LccError('try.later', `${name}: another machine has the home`);
 }

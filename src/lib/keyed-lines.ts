@@ -63,7 +63,8 @@ export class KeyedLines {
   }
 }
 
-function versionOf(path: string): string {
+/** Another one after each change; 'none': there is no file. */
+export function versionOf(path: string): string {
   try {
     const { ino, mtimeNs, size } = statSync(path, { bigint: true });
     return `${ino} ${mtimeNs} ${size}`;

@@ -32,12 +32,19 @@ const started = noEngine === false ? await Engine.start() : undefined;
 describe('A kept home', { skip: noEngine }, () => {
   const engine = started as Engine;
   let site: TestSite;
+  /** Logins that the site was shown last, by page. */
+  const shown = new Map<string | undefined, string | undefined>();
   let machines: Lcc[] = [];
   let shard = 0;
 
   before(async () => {
     site = await TestSite.listen();
     for (let n = 0; n < 40; n++) site.pages.set(`/${n}.html`, `page ${n}`);
+    const serve = site.answer;
+    site.answer = (request, response) => {
+      shown.set(request.url, request.headers.authorization);
+      serve(request, response);
+    };
   });
   after(() => site.close());
   beforeEach(() => {
@@ -135,7 +142,7 @@ describe('A kept home', { skip: noEngine }, () => {
     assert.equal((await h1.sh('lcckeep status')).status, 0);
     assert.deepEqual(Object.keys(await h2.daemons()).sort(), ['lccbot', 'lccd', 'lccd-bm', 'lccd-keep']);
     await deliver(h1, 0, 20);
-    await h1.idle();
+    await h1.run('printf "u:p" | lccpidb set --pid=1 --loginfile=-');
     const killedMs = performance.now();
     await h1.killAll();
     await owns(h2);
@@ -143,6 +150,8 @@ describe('A kept home', { skip: noEngine }, () => {
     await deliver(h2, 20, 40);
     assert.ok(known(h2) >= 20, `${known(h2)} urls`);
     assert.ok(tookMs >= 2500, `taken over after ${tookMs} ms, before the lease was over`);
+    await h2.idle();
+    assert.equal(shown.get('/39.html'), `Basic ${Buffer.from('u:p').toString('base64')}`);
     // The first machine comes back as a standby: its files are set aside by the copy.
     await h1.start();
     await h2.shows('lcckeep status', /standby: h1, has all/);
@@ -324,6 +333,7 @@ describe('A kept home', { skip: noEngine }, () => {
     // The other machine dies having claimed: it is the owner, and copies.
     const { claimed } = places;
     assert.equal(await run(claimed, { LCC_CRASH_AT: 'keep.claimed' }).ended, 'SIGKILL');
+    assert.equal(await run(claimed, { LCC_CRASH_AT: 'keep.logins.restored' }).ended, 'SIGKILL');
     const second = run(claimed);
     await second.logged('"event":"owner"');
     const third = run(lcc);

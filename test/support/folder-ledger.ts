@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { KeptName } from '../../src/config/kept.js';
+import type { LedgerName } from '../../src/config/kept.js';
 import type { FileState, Ledger, Shipment, Shipped } from '../../src/db/engine/ledger.js';
 import { step } from '../../src/lib/steps.js';
 
@@ -34,19 +34,19 @@ export class FolderLedger implements Ledger {
   }
 
   /** As `lcckeep init`. */
-  init(name: KeptName, epoch: number): void {
+  init(name: LedgerName, epoch: number): void {
     for (const part of ['log', 'base']) mkdirSync(join(this.#folder, name, part), { recursive: true });
     this.#write(name, { epoch, n: 0, pos: '', base: 0 });
   }
 
   /** As a claim of another machine. */
-  claim(name: KeptName): number {
+  claim(name: LedgerName): number {
     const state = this.#read(name);
     this.#write(name, { ...state, epoch: state.epoch + 1 });
     return state.epoch + 1;
   }
 
-  state(name: KeptName): Promise<FileState | undefined> {
+  state(name: LedgerName): Promise<FileState | undefined> {
     return Promise.resolve(existsSync(this.#path(name, 'state.json')) ? this.#read(name) : undefined);
   }
 
@@ -72,14 +72,14 @@ export class FolderLedger implements Ledger {
     }
   }
 
-  putBlock(name: KeptName, base: number, i: number, data: Buffer, epoch: number): Promise<Shipped> {
+  putBlock(name: LedgerName, base: number, i: number, data: Buffer, epoch: number): Promise<Shipped> {
     if (this.#read(name).epoch !== epoch) return Promise.resolve('lost');
     mkdirSync(this.#path(name, 'base', number(base)), { recursive: true });
     writeFileSync(this.#path(name, 'base', number(base), number(i)), data);
     return Promise.resolve('done');
   }
 
-  completeBase(name: KeptName, base: number, epoch: number): Promise<Shipped> {
+  completeBase(name: LedgerName, base: number, epoch: number): Promise<Shipped> {
     const state = this.#read(name);
     if (state.epoch !== epoch) return Promise.resolve('lost');
     this.#write(name, { ...state, base });
@@ -93,7 +93,7 @@ export class FolderLedger implements Ledger {
     return Promise.resolve('done');
   }
 
-  async *base(name: KeptName, base: number): AsyncGenerator<{ i: number; data: Buffer }> {
+  async *base(name: LedgerName, base: number): AsyncGenerator<{ i: number; data: Buffer }> {
     for (const i of listed(this.#path(name, 'base', number(base)))) {
       const file = this.#path(name, 'base', number(base), i);
       if (existsSync(file)) yield await Promise.resolve({ i: Number(i), data: readFileSync(file) });
@@ -101,7 +101,7 @@ export class FolderLedger implements Ledger {
   }
 
   async *log(
-    name: KeptName,
+    name: LedgerName,
     after: number,
     last: number,
   ): AsyncGenerator<{ n: number; k: number; data: Buffer }> {
@@ -113,7 +113,7 @@ export class FolderLedger implements Ledger {
   }
 
   /** Bytes of all that lies in the log. */
-  logBytes(name: KeptName): number {
+  logBytes(name: LedgerName): number {
     let bytes = 0;
     for (const n of listed(this.#path(name, 'log')))
       for (const k of listed(this.#path(name, 'log', n)))
@@ -121,11 +121,11 @@ export class FolderLedger implements Ledger {
     return bytes;
   }
 
-  #read(name: KeptName): FileState {
+  #read(name: LedgerName): FileState {
     return JSON.parse(readFileSync(this.#path(name, 'state.json'), 'utf8')) as FileState;
   }
 
-  #write(name: KeptName, state: FileState): void {
+  #write(name: LedgerName, state: FileState): void {
     const path = this.#path(name, 'state.json');
     writeFileSync(`${path}.new`, JSON.stringify(state));
     renameSync(`${path}.new`, path);

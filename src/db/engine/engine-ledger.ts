@@ -2,7 +2,7 @@
  * The ledger in MariaDB. Every transaction that writes begins with the fence, an update of row `file` that
  * finds it for the owner of one epoch only (docs/design/keeping.md).
  */
-import type { KeptName } from '../../config/kept.js';
+import type { LedgerName } from '../../config/kept.js';
 import { step } from '../../lib/steps.js';
 import { Lagging, type Engine, type EngineLane, type Work } from './engine.js';
 import type { FileState, Ledger, Shipment, Shipped } from './ledger.js';
@@ -28,14 +28,14 @@ export class EngineLedger implements Ledger {
   /** A base does not delay a shipment, nor one database another. */
   readonly #lanes = new Map<string, EngineLane>();
   /** Databases of which the engine has no pieces but of shipments that count. */
-  readonly #tidy = new Set<KeptName>();
+  readonly #tidy = new Set<LedgerName>();
 
   constructor(engine: Engine, shard: number) {
     this.#engine = engine;
     this.#shard = shard;
   }
 
-  state(name: KeptName, stop: AbortSignal): Promise<FileState | undefined> {
+  state(name: LedgerName, stop: AbortSignal): Promise<FileState | undefined> {
     return this.#lane('read', name).run(session => this.#look(session, name), stop);
   }
 
@@ -43,13 +43,18 @@ export class EngineLedger implements Ledger {
    * The state from which the owner goes on. No shipment of a keeper before it, whatever became of that one,
    * counts after it: its transaction has locked the row, or is refused.
    */
-  async take(name: KeptName, epoch: number, stop: AbortSignal): Promise<FileState | undefined> {
+  async take(name: LedgerName, epoch: number, stop: AbortSignal): Promise<FileState | undefined> {
     const taken = await this.#fenced(this.#lane('ship', name), name, epoch, async () => undefined, stop);
     return taken === 'done' ? this.state(name, stop) : undefined;
   }
 
   /** Bytes that a copy has yet to read: of shipments after `n`; of a base and its log where it has none. */
-  async bytesAfter(name: KeptName, base: number, n: number | undefined, stop: AbortSignal): Promise<number> {
+  async bytesAfter(
+    name: LedgerName,
+    base: number,
+    n: number | undefined,
+    stop: AbortSignal,
+  ): Promise<number> {
     const sum = (table: string, which: string) =>
       `(SELECT COALESCE(SUM(LENGTH(data)), 0) FROM ${table} WHERE ${OF_FILE} AND ${which})`;
     const sql = `SELECT ${sum('log', 'n > ?')} + ${sum('base', 'base = ?')} AS bytes`;
@@ -102,7 +107,7 @@ export class EngineLedger implements Ledger {
   }
 
   async putBlock(
-    name: KeptName,
+    name: LedgerName,
     base: number,
     i: number,
     data: Buffer,
@@ -117,7 +122,7 @@ export class EngineLedger implements Ledger {
     return this.#fenced(this.#lane('base', name), name, epoch, put, stop);
   }
 
-  async completeBase(name: KeptName, base: number, epoch: number, stop: AbortSignal): Promise<Shipped> {
+  async completeBase(name: LedgerName, base: number, epoch: number, stop: AbortSignal): Promise<Shipped> {
     const note: Work<unknown> = session =>
       session.change(`UPDATE file SET base = ? WHERE ${OF_FILE}`, base, this.#shard, name);
     if ((await this.#fenced(this.#lane('base', name), name, epoch, note, stop)) === 'lost') return 'lost';
@@ -128,7 +133,7 @@ export class EngineLedger implements Ledger {
     return 'done';
   }
 
-  async *base(name: KeptName, base: number, stop: AbortSignal): AsyncIterable<{ i: number; data: Buffer }> {
+  async *base(name: LedgerName, base: number, stop: AbortSignal): AsyncIterable<{ i: number; data: Buffer }> {
     const which = `SELECT i, data FROM base WHERE ${OF_FILE} AND base = ? AND i >= ? ORDER BY i`;
     let rows: { i: number; data: Buffer }[] = [];
     do {
@@ -139,7 +144,7 @@ export class EngineLedger implements Ledger {
   }
 
   async *log(
-    name: KeptName,
+    name: LedgerName,
     after: number,
     last: number,
     stop: AbortSignal,
@@ -155,7 +160,7 @@ export class EngineLedger implements Ledger {
     } while (rows.length > 0);
   }
 
-  #slice<T>(sql: string, name: KeptName, values: readonly SqlValue[], stop: AbortSignal): Promise<T[]> {
+  #slice<T>(sql: string, name: LedgerName, values: readonly SqlValue[], stop: AbortSignal): Promise<T[]> {
     const limited = `${sql} LIMIT ${SLICE}`;
     return this.#lane('read', name).run(
       session => session.allSynced<T>(limited, this.#shard, name, ...values),
@@ -164,12 +169,12 @@ export class EngineLedger implements Ledger {
   }
 
   /** First in its transaction: with all that any node has committed. */
-  async #look(session: EngineSession, name: KeptName): Promise<FileState | undefined> {
+  async #look(session: EngineSession, name: LedgerName): Promise<FileState | undefined> {
     const sql = `SELECT epoch, n, pos, base FROM file WHERE ${OF_FILE}`;
     return (await session.allSynced<FileState>(sql, this.#shard, name))[0];
   }
 
-  async #lookAgain(session: EngineSession, name: KeptName): Promise<FileState | undefined> {
+  async #lookAgain(session: EngineSession, name: LedgerName): Promise<FileState | undefined> {
     await session.change('ROLLBACK');
     return this.#look(session, name);
   }
@@ -177,7 +182,7 @@ export class EngineLedger implements Ledger {
   /** A transaction that does not move n. */
   #fenced(
     lane: EngineLane,
-    name: KeptName,
+    name: LedgerName,
     epoch: number,
     work: Work<unknown>,
     stop: AbortSignal,
@@ -198,7 +203,7 @@ export class EngineLedger implements Ledger {
     table: 'base' | 'log',
     which: string,
     value: number,
-    name: KeptName,
+    name: LedgerName,
     epoch: number,
     stop: AbortSignal,
   ): Promise<Shipped> {
@@ -214,7 +219,7 @@ export class EngineLedger implements Ledger {
     }
   }
 
-  #lane(what: 'ship' | 'base' | 'read', name: KeptName): EngineLane {
+  #lane(what: 'ship' | 'base' | 'read', name: LedgerName): EngineLane {
     const key = `${what} ${name}`;
     const lane = this.#lanes.get(key) ?? this.#engine.lane();
     this.#lanes.set(key, lane);

@@ -1,6 +1,6 @@
 /** A home in the engine as `lcckeep` makes it, shows it and takes it away. */
 import { randomUUID } from 'node:crypto';
-import { KEPT_NAMES } from '../../config/kept.js';
+import { LEDGER_NAMES } from '../../config/kept.js';
 import { LccError } from '../../lib/errors.js';
 import type { Engine, EngineLane } from './engine.js';
 import { LOOK, type LeaseLook } from './lease-rows.js';
@@ -104,7 +104,7 @@ export class HomeRows {
       const open = there?.open ?? (homes.length === 0 ? 1 : 0);
       await session.change('REPLACE INTO home VALUES (?, ?, ?, ?, ?)', this.#shard, lcc, next, machine, open);
       await session.change('REPLACE INTO pulse VALUES (?, ?, 1)', this.#shard, next);
-      for (const name of KEPT_NAMES)
+      for (const name of LEDGER_NAMES)
         await session.change("REPLACE INTO file VALUES (?, ?, ?, ?, 0, '', 0)", this.#shard, name, next, n);
     }, stop);
   }

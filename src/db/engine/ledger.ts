@@ -8,7 +8,7 @@
  * so none throws for a lost connection. What comes out of the engine is not checked here.
  */
 
-import type { KeptName } from '../../config/kept.js';
+import type { LedgerName } from '../../config/kept.js';
 
 /** Row `file` of the engine. */
 export interface FileState {
@@ -24,7 +24,7 @@ export interface FileState {
 
 /** All that was committed since the last shipment. */
 export interface Shipment {
-  name: KeptName;
+  name: LedgerName;
   n: number;
   pos: string;
   /** Deflated pieces of at most 256 pages (piece.ts), in order; made when they are asked for, for a shipment
@@ -37,13 +37,13 @@ export type Shipped = 'done' | 'lost';
 
 export interface Ledger {
   /** undefined: the engine has nothing of this database. */
-  state(name: KeptName, stop: AbortSignal): Promise<FileState | undefined>;
+  state(name: LedgerName, stop: AbortSignal): Promise<FileState | undefined>;
   /** Puts shipment n after shipment n - 1; sent again after a lost answer it is there once. One that was
    * given up (`stop`) may be there as well: `state` says so. */
   ship(shipment: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped>;
   /** Writes one block (MiB i, deflated) of the base that is being made, number `base`. */
   putBlock(
-    name: KeptName,
+    name: LedgerName,
     base: number,
     i: number,
     data: Buffer,
@@ -51,12 +51,12 @@ export interface Ledger {
     stop: AbortSignal,
   ): Promise<Shipped>;
   /** The base is complete: it counts from now on, and what is older goes, in slices. */
-  completeBase(name: KeptName, base: number, epoch: number, stop: AbortSignal): Promise<Shipped>;
+  completeBase(name: LedgerName, base: number, epoch: number, stop: AbortSignal): Promise<Shipped>;
   /** Blocks of the base, in order. */
-  base(name: KeptName, base: number, stop: AbortSignal): AsyncIterable<{ i: number; data: Buffer }>;
+  base(name: LedgerName, base: number, stop: AbortSignal): AsyncIterable<{ i: number; data: Buffer }>;
   /** Pieces of the shipments after `after` up to and with `last`, in order. */
   log(
-    name: KeptName,
+    name: LedgerName,
     after: number,
     last: number,
     stop: AbortSignal,

@@ -7,6 +7,7 @@
  *     change:  file, synced ──▶ row, committed ──▶ the Queue Manager notices the commit, and reads both
  */
 import { dirname, join } from 'node:path';
+import { LOGINS } from '../../config/kept.js';
 import { KeyedLines } from '../../lib/keyed-lines.js';
 import type { Db } from '../../lib/sqlite.js';
 import { Sql } from '../sqlite/sql-store.js';
@@ -20,7 +21,7 @@ export class SiteLogins {
   constructor(db: Db) {
     this.#file = db.memory
       ? undefined
-      : new KeyedLines(join(dirname(db.name), 'logins'), {
+      : new KeyedLines(join(dirname(db.name), LOGINS), {
           mode: 0o600,
           fits: (pid, login) => /^[1-9]\d*$/.test(pid) && login.includes(':'),
           misfit: 'not PID USER:PASSWORD; such lines are written by lccpidb set --loginfile',

@@ -285,7 +285,7 @@ describe('an engine', { skip: noEngine }, () => {
     const { home: there, files } = await rows.state(never);
     assert.deepEqual(
       [there?.epoch, there?.owner, files.map(({ n }) => n)],
-      [8, 'h2', [1_000_005, 1_000_005, 1_000_005]],
+      [8, 'h2', [1_000_005, 1_000_005, 1_000_005, 1_000_005]],
     );
     assert.equal(await ledger.ship({ name: 'lcc', n: 1_000_006, pos: '', pieces: [] }, 8, never), 'done');
     await rows.remove(never);
