@@ -6,6 +6,7 @@ import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError, EXIT } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket, tell as tellDaemon } from '../daemon/ask.js';
+import type { KeeperLink } from '../daemon/keeper-link.js';
 import type { Lease } from '../daemon/kept.js';
 import { keeperOf } from '../daemon/open-kept.js';
 import { Alerts } from './alerts.js';
@@ -23,6 +24,7 @@ import { roomlessness } from '../lib/disk-room.js';
  */
 const NODE_FLAGS = ['--no-parallel-scavenge'];
 
+const KEEPER = 'lccd-keep';
 /** Longest time in which the engine takes a home that is handed over. */
 const RELEASE_MS = 70_000;
 
@@ -58,7 +60,9 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
     isReady: async (name, pid) => {
       try {
         // An orphan of an earlier lccd may still answer here: its successor is ready when it answers itself.
-        return (await askStatus(controlSocket(runDir, name))).pid === pid;
+        const isUp = (await askStatus(controlSocket(runDir, name))).pid === pid;
+        if (isUp && name === KEEPER) keeper?.begin();
+        return isUp;
       } catch {
         return false;
       }
@@ -94,24 +98,30 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
 /** Has children run as the keeper of the home says. */
 function watchKeeper(services: Services, supervisor: Supervisor) {
   const { home, log } = services;
-  const link = keeperOf(services);
+  let link: KeeperLink | undefined;
   let state: Lease['state'] | undefined;
-  link.watch(lease => {
+  const changed = (lease: Lease) => {
     if (lease.state === state) return;
     state = lease.state;
     log.info(state === 'owner' ? 'this machine serves the LCC' : 'another machine serves the LCC');
     void supervisor.serve(state === 'owner');
-  });
+  };
   return {
-    close: () => link.close(),
+    /** The keeper listens: before that nobody misses it. */
+    begin(): void {
+      if (link !== undefined) return;
+      link = keeperOf(services);
+      link.watch(changed);
+    },
+    close: () => link?.close(),
     /** Hands the home over to another machine. */
     async release(): Promise<void> {
       if (state !== 'owner') throw new LccError('try.later', 'this machine does not serve the LCC');
       await supervisor.retire();
       try {
-        await tellDaemon(controlSocket(home.run, 'lccd-keep'), 'release', RELEASE_MS);
+        await tellDaemon(controlSocket(home.run, KEEPER), 'release', RELEASE_MS);
       } catch (error) {
-        void supervisor.serve(link.lease?.state === 'owner');
+        void supervisor.serve(link?.lease?.state === 'owner');
         throw error;
       }
     },

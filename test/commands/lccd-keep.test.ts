@@ -81,6 +81,7 @@ describe('A kept home', { skip: noEngine }, () => {
     await lcc.addProvider();
     await lcc.start();
     await lcc.shows('lcckeep status', /lcc: shipment \d+, base [1-9]/);
+    assert.doesNotMatch(lcc.log, /cannot connect[^\n]*keep\.sock/, 'its keeper was only starting');
     return lcc;
   }
 
