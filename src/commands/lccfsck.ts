@@ -10,6 +10,7 @@ import { errnoOf, EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { fsckPlaces } from './fsck-places.js';
 import { CONFIG_OPTION, configOf, textOf } from './options.js';
+import { withKeeper } from './own-keeper.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -92,7 +93,8 @@ async function run(context: CommandContext): Promise<number> {
         advance: context.progress('rows'),
       },
     );
-  const result = await (isRepair ? keptWork(config, context.clock, 'lcc', fsck) : fsck());
+  const repair = () => keptWork(config, context.clock, 'lcc', fsck);
+  const result = await (isRepair ? withKeeper(context, config, repair) : fsck());
   for (const finding of kinds.summed()) print(lineOf(finding));
   print('');
   context.say(summaryOf(result, isRepair));

@@ -39,12 +39,51 @@ export function openKept(services: Services): Kept {
  * The gate of a command; it keeps the process alive until it is closed.
  * @throws LccError `try.later` where no keeper runs, or another machine owns the home
  */
-export async function keptOf({ home, settings }: Config, clock: Clock): Promise<Kept> {
+export async function keptOf(config: Config, clock: Clock): Promise<Kept> {
+  const { home, settings } = config;
   if (settings.store.url === '') return OPEN_GATE;
+  const { path } = keeperAt(home.run);
+  await reach(path);
+  const link = linkOf(config, clock);
+  const told = new Promise<Lease>(resolve => void link.watch(resolve));
+  const lease = await within(clock, told, LEASE_TIMEOUT_MS);
+  if (lease?.state === 'owner') return link;
+  link.close();
+  throw new LccError(
+    'try.later',
+    lease === undefined ? `${path}: lccd-keep does not answer; its log says why` : ownedBy(lease.owner),
+  );
+}
+
+/**
+ * Resolves when a keeper that was only just started has the home; how long, the caller says by `stop`.
+ * @throws LccError `try.later` when another machine owns it, or `stop` was aborted
+ */
+export async function whenOwned(config: Config, clock: Clock, stop: AbortSignal): Promise<void> {
+  const link = linkOf(config, clock);
+  try {
+    const lease = await new Promise<Lease | undefined>(resolve => {
+      stop.addEventListener('abort', () => resolve(undefined));
+      // A home that is free is waited for.
+      link.watch(each => {
+        if (each.state === 'owner' || each.owner !== '') resolve(each);
+      });
+    });
+    if (lease?.state !== 'owner')
+      throw new LccError(
+        'try.later',
+        lease === undefined ? 'this machine does not own the home' : ownedBy(lease.owner),
+      );
+  } finally {
+    link.close();
+  }
+}
+
+/** The connection of a command to the keeper; it keeps the process alive until it is closed. */
+function linkOf({ home, settings }: Config, clock: Clock): KeeperLink {
   const endpoint = keeperAt(home.run);
-  await reach(endpoint.path);
   const context = { net: settings.net, clock, log: silentLog, servers: new Map(), role: 'keeper' };
-  const link = new KeeperLink({
+  return new KeeperLink({
     connect(onConnect) {
       const alive = setInterval(() => undefined, 2 ** 30);
       const peer = keepConnected(endpoint, context, onConnect);
@@ -61,16 +100,6 @@ export async function keptOf({ home, settings }: Config, clock: Clock): Promise<
     clock,
     log: silentLog,
   });
-  const told = new Promise<Lease>(resolve => void link.watch(resolve));
-  const lease = await within(clock, told, LEASE_TIMEOUT_MS);
-  if (lease?.state === 'owner') return link;
-  link.close();
-  throw new LccError(
-    'try.later',
-    lease === undefined
-      ? `${endpoint.path}: lccd-keep does not answer; its log says why`
-      : ownedBy(lease.owner),
-  );
 }
 
 /**

@@ -134,6 +134,24 @@ describe('A kept home', { skip: noEngine }, () => {
     assert.match(stdout, /epoch 1\nowner: h1, beat \d/);
   });
 
+  it('is repaired while lccd does not run, and the engine has what was put right', async () => {
+    const lcc = await owner();
+    await deliver(lcc, 0, 3);
+    await lcc.idle();
+    await lcc.stop();
+    await lcc.run('rm "$(find home/store -type f -size -2 -path "*/*/*/*" | head -1)"');
+    assert.match(await lcc.run('lccfsck --repair'), /\trepaired$/m);
+    assert.equal(await lcc.run('lccfsck'), '');
+    await lcc.start();
+    await owns(lcc);
+    assert.equal(known(lcc), 3);
+    assert.match(await lcc.run('lcckeep verify'), /^lcc: as the engine has it/);
+    assert.deepEqual(
+      readdirSync(lcc.home).filter(name => name.includes('replaced')),
+      [],
+    );
+  });
+
   it('is taken over by another machine within seconds, with all that was acknowledged', async () => {
     const h1 = await owner();
     const h2 = machine('h2');
