@@ -43,6 +43,7 @@ export async function startClearing(
   return startLocked(options.lockPath(daemon), log, () => {
     const db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
     try {
+      if (services.kept().isKept) db.leaveLog();
       const old = db.wentBack();
       if (old !== undefined) throw new LccError('config', `${options.path}: ${old}`);
       const fail = (error: unknown) => services.fail(error);

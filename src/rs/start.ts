@@ -38,7 +38,7 @@ export async function startRs(services: Services): Promise<Running> {
     if (old !== undefined) log.error(old, { path: options.path });
     const kept = services.kept();
     const gate = new RsGate(kept, services.clock);
-    db.isKept = kept.isKept;
+    if (kept.isKept) db.leaveLog();
     const marks = marksOf(db, services, gate);
     const running = await run(
       services,

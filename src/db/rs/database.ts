@@ -76,7 +76,7 @@ export class RsDatabase extends OwnDatabase {
   readonly pushKeys: PushKeyStore;
   readonly feeds: FeedStore;
   /** In a kept home the keeper empties the log. */
-  isKept = false;
+  #isKept = false;
   /** Something was committed to the audit by this process. */
   onAudit: () => void = () => undefined;
   /** Something was committed by this process. */
@@ -110,6 +110,11 @@ export class RsDatabase extends OwnDatabase {
     this.feeds = new FeedStore(db);
   }
 
+  override leaveLog(): void {
+    super.leaveLog();
+    this.#isKept = true;
+  }
+
   override write<T>(change: () => T): T {
     const result = super.write(change);
     this.onCommit();
@@ -130,7 +135,7 @@ export class RsDatabase extends OwnDatabase {
    * now. @throws as `write` */
   emptyLog(): void {
     // The keeper reads there always, and would be waited for.
-    if (!this.isKept) this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
+    if (!this.#isKept) this.guard(() => this.db.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
   /** Copies all of it but mails, which have passwords, into a new file, its owner's alone. @throws LccError

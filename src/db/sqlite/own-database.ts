@@ -135,6 +135,11 @@ export class OwnDatabase {
     return new Marks(this.db, this.path, { ...options, kind: kind.marked, failed: mapped });
   }
 
+  /** The log is left to the keeper of a kept home, which moves it once the engine has its pages. */
+  leaveLog(): void {
+    this.db.pragma('wal_autocheckpoint = 0');
+  }
+
   /** Another one after every commit of another process. */
   version(): number {
     return Number(this.db.pragma('data_version', { simple: true }));
