@@ -14,6 +14,7 @@ import { step } from '../lib/steps.js';
 import { Refusal } from '../wire/refusal.js';
 
 interface Waiting {
+  sinceMs: number;
   absorbed: () => void;
   refused: (why: Refusal) => void;
 }
@@ -24,6 +25,8 @@ export class Absorptions {
   readonly #giveUp: (id: string) => Promise<void>;
   readonly #waiting = new Map<string, Waiting>();
   #over: Refusal | undefined;
+  /** Time that the last set took which was absorbed. */
+  #lastMs = 0;
 
   /** @param giveUp takes an entry out of the spool, unless it is being sent */
   constructor(clock: Clock, limitMs: number, giveUp: (id: string) => Promise<void>) {
@@ -38,7 +41,7 @@ export class Absorptions {
     try {
       await new Promise<void>((absorbed, refused) => {
         if (this.#over !== undefined) return refused(this.#over);
-        this.#waiting.set(id, { absorbed, refused });
+        this.#waiting.set(id, { sinceMs: this.#clock.monotonicMs(), absorbed, refused });
         cancel = this.#clock.after(this.#limitMs, () => {
           const limit = limitText('uns.absorb_wait_ms', this.#limitMs);
           refused(
@@ -56,9 +59,18 @@ export class Absorptions {
     }
   }
 
+  /** Seconds that the CP has waited which waits longest; where none does, those of the last. */
+  get waitS(): number {
+    const [oldest] = this.#waiting.values();
+    return (oldest === undefined ? this.#lastMs : this.#clock.monotonicMs() - oldest.sinceMs) / 1000;
+  }
+
   /** The Queue Manager has absorbed it. */
   absorbed(id: string): void {
-    this.#waiting.get(id)?.absorbed();
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#lastMs = this.#clock.monotonicMs() - waiting.sinceMs;
+    waiting.absorbed();
   }
 
   /** The Queue Manager has not. @returns false: no CP waits to hear that */

@@ -50,6 +50,10 @@ export const UNS_FIGURES = {
   urls_accepted: counter('lcc_uns_urls_accepted_total', 'Urls accepted'),
   refused: counter('lcc_uns_refused_total', 'Connections, logins and sets refused', someThat('refused')),
   sets_absorbed: counter('lcc_uns_sets_absorbed_total', 'Sets that the Queue Manager has taken'),
+  absorb_wait: gauge(
+    'lcc_uns_absorb_wait_seconds',
+    'Seconds that the CP of a kept home has waited which waits longest for its set to be absorbed; where none waits, those of the last',
+  ),
   listens: field<readonly string[]>(),
 };
 

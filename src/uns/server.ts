@@ -195,6 +195,7 @@ export class UnsServer {
       urls_accepted: this.#counts.urls,
       refused: this.#counts.refused,
       sets_absorbed: this.#forwarder.absorbed,
+      absorb_wait: this.#absorptions?.waitS ?? 0,
     };
   }
 

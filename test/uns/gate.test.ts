@@ -106,6 +106,29 @@ describe('a set in a kept home', () => {
     assert.deepEqual(home.spooled(), []);
   });
 
+  it('says for how long the CP waits that waits longest, and afterwards how long the last did', async () => {
+    const home = newHome();
+    const password = home.addProvider(1);
+    const { port, clock, connectQm, uns } = await stage(home);
+    const receiver = await receiverOf(home);
+    const steps: string[] = [];
+    onStep(name => void steps.push(name));
+    const waits = () => uns.status().absorb_wait;
+    assert.equal(waits(), 0);
+    const cps: Cp[] = [];
+    for (const n of [1, 2]) {
+      cps.push(new Cp(port).send(init(1, password) + set('partial', `${n}`)));
+      await until('it waits', () => steps.filter(step => step === 'uns.accepted').length === n);
+      await settle();
+      clock.advance(1500);
+    }
+    assert.equal(waits(), 3);
+    connectQm();
+    for (const cp of cps) assert.match(await cp.reply, /set_accepted/);
+    assert.equal(receiver.sets.length, 2);
+    assert.equal(waits(), 1.5);
+  });
+
   it('that is being sent when its CP is refused stays, and the Queue Manager gets it all the same', async () => {
     const home = newHome();
     const password = home.addProvider(1);
