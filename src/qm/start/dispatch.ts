@@ -108,7 +108,8 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
     kept: services.kept(),
     refusal(machineId, said) {
       const word = readStoreWord(said);
-      if (!store.stores.fits(machineId, word.id)) return strangeStore(machineId);
+      if (!store.stores.fits(machineId, word.id))
+        return `${strangeStore(machineId)}; a second machine needs an id of its own (bm.machine_id)`;
       if (store.stores.isOlder(machineId, word)) return olderStore(machineId);
       store.transaction(() => {
         if (!store.stores.knows(machineId, word.id)) store.stores.remember(machineId, word.id);
