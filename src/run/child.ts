@@ -11,7 +11,7 @@
  * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and
  * stop. They are process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execa } from 'execa';
 import { RestartDelay } from '../lib/backoff.js';
 import type { Clock } from '../lib/clock.js';
 import { messageOf } from '../lib/errors.js';
@@ -143,28 +143,26 @@ export class Child {
     this.#startedAtMs = clock.nowMs();
     this.#state = 'starting';
     this.#isToReload = this.#isDown = false;
-    const ended = (what: string, status?: number) => {
-      this.lastEnd = { status, what };
-      this.#ended(what, clock.monotonicMs() - startedAtMs);
-    };
-    let child: ChildProcess;
-    try {
-      child = spawn(file, args, {
-        env: { ...env, LCC_PARENT_FD: String(PARENT_FD) },
-        stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-        detached: true,
-      });
-    } catch (error) {
-      // There is no memory for a process.
-      return ended(messageOf(error));
-    }
+    const child = execa(file, args, {
+      env: { ...env, LCC_PARENT_FD: String(PARENT_FD) },
+      extendEnv: false,
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+      buffer: false,
+      reject: false,
+      detached: true,
+      cleanup: false,
+    });
     this.#process = child;
     this.#probe(child);
-    child.on('spawn', () => child.stdio[PARENT_FD]?.on('error', () => undefined));
-    child.on('error', error => void (child.pid === undefined && ended(messageOf(error))));
-    child.on('exit', (status, signal) =>
-      status === null ? ended(`was killed by ${signal}`) : ended(`exited with ${status}`, status),
-    );
+    void child.then(result => {
+      const what = result.signal
+        ? `was killed by ${result.signal}`
+        : result.exitCode === undefined
+          ? messageOf(result.originalMessage ?? 'not started')
+          : `exited with ${result.exitCode}`;
+      this.lastEnd = { status: result.exitCode, what };
+      this.#ended(what, clock.monotonicMs() - startedAtMs);
+    });
   }
 
   /** Passes SIGHUP on; to one that is only starting, which may have read its files and listens to no signal
