@@ -9,6 +9,7 @@ import { Refusal } from '../wire/refusal.js';
 import type { FeStatus } from './figures.js';
 import type { Routes } from './routes.js';
 import { CpPassage, type FrontEnd } from './session.js';
+import { trustKept } from './trust.js';
 
 const UNS_PORT = 9000;
 /** A stranger this young may be about to say whose it is. */
@@ -29,7 +30,7 @@ export async function startFrontEnd(
     waitMs: settings.fe.waitMs,
     xml: { ...xmlLimitsOf(settings.xml), maxHelloBytes: settings.wire.maxHelloBytes },
     routes,
-    trust: () => trustOf(settings.net),
+    trust: trustKept(() => trustOf(settings.net), clock),
     share: new FairShare(),
     clock,
     log,

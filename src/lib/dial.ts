@@ -1,6 +1,6 @@
 /** Connecting to an endpoint of any kind. */
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { Endpoint } from './endpoint.js';
 
 /** Certificates that are shown and believed on a `tls:` connection, all PEM. */
@@ -10,6 +10,8 @@ export interface Trust {
   /** Shown to a server that demands one. */
   cert?: Buffer;
   key?: Buffer;
+  /** All of that, made before. */
+  secureContext?: SecureContext;
 }
 
 /**

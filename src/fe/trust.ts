@@ -1,0 +1,20 @@
+/** Certificates of connections to UNSes: to read and check them costs as much as the handshake. */
+import { createSecureContext } from 'node:tls';
+import type { Clock } from '../lib/clock.js';
+import type { Trust } from '../lib/dial.js';
+
+/** Time after which files are read again. */
+const FRESH_MS = 1000;
+
+/** @param read reads the files, and may throw */
+export function trustKept(read: () => Trust, clock: Clock): () => Trust {
+  let trust: Trust = {};
+  let untilMs = -Infinity;
+  return () => {
+    if (clock.monotonicMs() >= untilMs) {
+      trust = { secureContext: createSecureContext(read()) };
+      untilMs = clock.monotonicMs() + FRESH_MS;
+    }
+    return trust;
+  };
+}
