@@ -30,7 +30,7 @@ export interface FrontEnd {
   waitMs: number;
   xml: XmlLimits & { maxHelloBytes: number };
   routes: Routes;
-  /** Certificates of connections to UNSes; files are read each time. */
+  /** Certificates of connections to UNSes. */
   trust: () => Trust;
   share: FairShare;
   clock: Clock;
@@ -98,6 +98,8 @@ export class CpPassage {
     const { peer } = this.#connection;
     try {
       await this.#hear();
+      // A UNS says as much to one that leaves without a word.
+      if (this.#talk.heardBytes === 0) return void (await this.#talk.part(LINGER_MS, { isCertain: true }));
       const uns = await this.#reach();
       counted('passed');
       await this.#pass(uns);

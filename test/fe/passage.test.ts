@@ -141,6 +141,12 @@ describe('a conversation through a front end', () => {
     assert.equal(await perl(behind, front.port), expected);
   });
 
+  it('costs its UNS nothing where the CP leaves without a word', async () => {
+    const quiet = await newFront(behind.endpoint);
+    await talk(quiet.port, '');
+    assert.deepEqual([quiet.asked, quiet.counts.passed], [[], 0]);
+  });
+
   it("is the CP's own: its address is the one that counts and is shown", async () => {
     const from = (localAddress: string) =>
       new Promise<string>(resolve => {
