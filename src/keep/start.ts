@@ -1,6 +1,6 @@
 /** lccd-keep put together: engine, keeper, and the socket at which it answers. */
 import { ownName } from '../config/cluster.js';
-import { keeperAt } from '../daemon/keeper-link.js';
+import { keeperAt, ownedBy } from '../daemon/keeper-link.js';
 import type { Running, Services } from '../daemon/types.js';
 import { Engine } from '../db/engine/engine.js';
 import { engineAccount } from '../db/engine/nodes.js';
@@ -9,8 +9,10 @@ import { Door, KEEP_PLACES } from './door.js';
 import type { KeepStatus } from './figures.js';
 import { HomeKeeper } from './keeper.js';
 
-/** For the engine to answer that the home is free. */
+/** For the engine to answer that the home is free; for one that is away. */
 const RELEASE_MS = 60_000;
+const AWAY_MS = 5000;
+const LOOK_MS = 500;
 
 /** @throws LccError `config` */
 export async function startKeeper(services: Services): Promise<Running> {
@@ -79,10 +81,30 @@ export async function startKeeper(services: Services): Promise<Running> {
     },
     controls: {
       release: async () => {
+        if (keeper.phase !== 'owner') throw new LccError('try.later', ownedBy(keeper.lease.owner));
         const over = new AbortController();
-        const cancel = clock.after(RELEASE_MS, () => over.abort());
-        await keeper.release(over.signal).finally(cancel);
-        stop.abort();
+        const endMs = clock.monotonicMs() + RELEASE_MS;
+        let cancel = () => {};
+        const look = () => {
+          const { away } = engine;
+          if (clock.monotonicMs() > endMs || clock.nowMs() - (away?.sinceMs ?? Infinity) > AWAY_MS)
+            over.abort();
+          else cancel = clock.after(LOOK_MS, look);
+        };
+        look();
+        try {
+          await keeper.release(over.signal);
+        } catch (error) {
+          if (!over.signal.aborted) throw error;
+          throw new LccError(
+            'try.later',
+            `the engine does not answer: ${engine.away?.reason ?? 'it takes long'}; it is not known whether the home was handed over: lcckeep status`,
+          );
+        } finally {
+          cancel();
+          // Nothing is shipped any more: the next keeper goes on, or stands by.
+          stop.abort();
+        }
       },
     },
     async stop() {

@@ -117,9 +117,16 @@ function watchKeeper(services: Services, supervisor: Supervisor) {
     /** Hands the home over to another machine. */
     async release(): Promise<void> {
       if (state !== 'owner') throw new LccError('try.later', 'this machine does not serve the LCC');
+      const socket = controlSocket(home.run, KEEPER);
+      const { engine_away: away } = await askStatus(socket);
+      if (away)
+        throw new LccError(
+          'try.later',
+          `the engine does not answer: ${String(Object(away)['reason'])}; this machine keeps the home`,
+        );
       await supervisor.retire();
       try {
-        await tellDaemon(controlSocket(home.run, KEEPER), 'release', RELEASE_MS);
+        await tellDaemon(socket, 'release', RELEASE_MS);
       } catch (error) {
         void supervisor.serve(link?.lease?.state === 'owner');
         throw error;

@@ -20,7 +20,7 @@ import { systemClock as clock } from '../../src/lib/clock.js';
 import { silentLog as log } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { Engine, noEngine } from '../support/engine.js';
-import { controlSocket, tell } from '../../src/daemon/ask.js';
+import { askStatus, controlSocket, tell } from '../../src/daemon/ask.js';
 import { startDaemon, type Daemon } from '../support/daemon.js';
 import { Lcc, urlTag } from '../support/lcc.js';
 import { isLong, longIt } from '../support/long.js';
@@ -213,6 +213,33 @@ describe('A kept home', { skip: noEngine }, () => {
     await ran;
     ownEngine.close();
     assert.ok(isLogThere);
+  });
+
+  it('is served on after a hand-over that the engine did not take, and is not handed over while it is away', async () => {
+    const lcc = await owner();
+    await deliver(lcc, 0, 10);
+    await lcc.idle();
+    const keeper = controlSocket(join(lcc.home, 'run'), 'lccd-keep');
+    const { pid } = await askStatus(keeper);
+    engine.node.freeze();
+    try {
+      await until('the engine is away', async () => (await askStatus(keeper))['engine_up'] === false);
+      const { status, stderr } = await lcc.sh('lcckeep release');
+      assert.equal(status, 75, stderr);
+      assert.match(stderr, /the engine does not answer: .*; this machine keeps the home/);
+      assert.notEqual((await lcc.daemons())['lccd-qm'], undefined, 'nothing is stopped');
+      await assert.rejects(tell(keeper, 'release', 60_000), /the engine does not answer/);
+    } finally {
+      engine.node.thaw();
+    }
+    await until('the next keeper', async () => {
+      const next = (await lcc.daemons())['lccd-keep'];
+      return next !== undefined && next.pid !== pid && next['owner'] === true;
+    });
+    await deliver(lcc, 10, 20);
+    await lcc.idle();
+    assert.equal(known(lcc), 20);
+    assert.match((await lcc.sh('lcckeep status')).stdout, /epoch 1\nowner: h1/);
   });
 
   longIt('is gone on with only as what the engine has, or its continuation', async () => {
