@@ -14,7 +14,7 @@ import { ownedBy } from '../daemon/keeper-link.js';
 import type { Engine } from '../db/engine/engine.js';
 import { EngineLedger } from '../db/engine/engine-ledger.js';
 import { HomeRows, standbyState } from '../db/engine/home-rows.js';
-import { LeaseRows } from '../db/engine/lease-rows.js';
+import { LeaseRows, type LeaseLook } from '../db/engine/lease-rows.js';
 import { pause, within, type Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -111,8 +111,13 @@ export class HomeKeeper {
     const { machine, shard, home } = this.#parts;
     const noteFile = keepNoteOf(home.dir);
     const state = await this.#rows.state(stop);
-    const look = requireHome(state, readKeepNote(noteFile), shard);
-    const isMine = look.owner === machine && (await this.lease.resume(look, stop));
+    const note = readKeepNote(noteFile);
+    const look = requireHome(state, note, shard);
+    // Nobody has worked on a home without a base but the one that has `lcckeep init`.
+    const isKnown = note?.epoch === look.epoch || state.files.every(({ base }) => base === 0);
+    const isMine =
+      look.owner === machine &&
+      (await (isKnown ? this.lease.resume(look, stop) : this.#takeBack(look, stop)));
     const over = new AbortController();
     const all = AbortSignal.any([stop, over.signal]);
     const beside = [this.#note(noteFile, look.lcc, all), this.#watchStandbys(all)];
@@ -169,6 +174,18 @@ export class HomeKeeper {
     const ended = this.#endShipping(over.signal).then(() => true);
     ended.catch(() => undefined);
     if ((await within(this.#parts.clock, ended, END_MS)) !== true) over.abort();
+  }
+
+  /** @throws LccError `config` when another home of this machine is at work as this shard */
+  async #takeBack(look: LeaseLook, stop: AbortSignal): Promise<boolean> {
+    const { machine, shard } = this.#parts;
+    const end = await this.lease.takeBack(look, stop);
+    if (end === 'beats')
+      throw new LccError(
+        'config',
+        `another LCC_HOME of machine ${machine} serves shard ${shard}; give this one its own cluster.shard, or stop the other`,
+      );
+    return end === 'taken';
   }
 
   async #endShipping(stop: AbortSignal): Promise<void> {

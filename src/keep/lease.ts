@@ -110,6 +110,20 @@ export class HomeLease {
     return true;
   }
 
+  /**
+   * The same for a home that does not know that it was the owner: another one of this machine may be.
+   * @returns `beats`: that one is at work
+   */
+  async takeBack(seen: LeaseLook, stop: AbortSignal): Promise<'taken' | 'lost' | 'beats'> {
+    const { statements, clock, leaseMs } = this.#options;
+    this.owner = seen.owner;
+    await pause(clock, leaseMs, stop);
+    const now = await statements.lookSynced(stop);
+    if (now?.owner !== seen.owner) return 'lost';
+    if (!isSame(now, seen)) return 'beats';
+    return (await this.#claim(now, stop)) ? 'taken' : 'lost';
+  }
+
   /** Beats until another has the home: then it is lost. */
   async hold(stop: AbortSignal): Promise<void> {
     const { clock, beatMs } = this.#options;

@@ -242,6 +242,24 @@ describe('A kept home', { skip: noEngine }, () => {
     assert.match((await lcc.sh('lcckeep status')).stdout, /epoch 1\nowner: h1/);
   });
 
+  it('is not served from a second LCC_HOME of the machine by mistake, and from there once the first is gone', async () => {
+    const h1 = await owner();
+    const again = machine('h1');
+    const second = again.startDaemon('lccd-keep');
+    assert.equal(await second.ended, 78);
+    assert.match(second.log, /another LCC_HOME of machine h1 serves shard \d+; .*cluster\.shard/);
+    await deliver(h1, 0, 5);
+    await h1.idle();
+    await h1.stop();
+    const third = again.startDaemon('lccd-keep');
+    await third.logged('"event":"owner"');
+    assert.match((await again.sh('lcckeep status')).stdout, /epoch 2\nowner: h1/);
+    assert.equal(known(again), 5);
+    const late = h1.startDaemon('lccd-keep');
+    assert.equal(await late.ended, 78);
+    await third.stop();
+  });
+
   longIt('is gone on with only as what the engine has, or its continuation', async () => {
     const lcc = machine('h1');
     const path = join(lcc.home, 'lcc.db');
