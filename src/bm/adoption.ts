@@ -1,9 +1,10 @@
 /**
  * Content of another shard is here as well from now on: a hard link to its file under a name of this store,
  * or a copy where that is on another file system. The homes of a machine lie side by side (lcc-cluster(7)),
- * their stores alike:
+ * their stores alike, or the others lie in the folder of home 0, which was the only one once:
  *
  *     /var/lib/lcc/0/store/ab/cd/00abcd1e.0 ──link──▶ /var/lib/lcc/1/store/00/07/0000071e.2
+ *     /var/lib/lcc/store/ab/cd/00abcd1e.0   ──link──▶ /var/lib/lcc/1/store/00/07/0000071e.2
  *
  * No path comes from a peer: a shard is a number, and a file is a name as stores have them. A content that is
  * asked for again, for an answer or what became of it was lost, gets another name, and the file of the first
@@ -43,9 +44,11 @@ const NO_LINK: ReadonlySet<string | undefined> = new Set(['EXDEV', 'EPERM', 'EML
 /** Errors for a file that is not there, or is none. */
 const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP']);
 
-/** The folder of a shard's store on this machine. */
-export function storeBeside(dir: string, shard: number): string {
-  return join(dir, '..', '..', String(shard), basename(dir));
+/** Folders that a shard's store on this machine may have. */
+function storesBeside(dir: string, shard: number): string[] {
+  const beside = join(dir, '..', '..', String(shard), basename(dir));
+  const above = join(dir, '..', '..', basename(dir));
+  return [beside, shard === 0 ? above : join(dir, '..', String(shard), basename(dir))];
 }
 
 /** `bad`: there is no such content; `unable`: it could not be had now. */
@@ -54,11 +57,13 @@ export async function adopt(
   { shard, fileId, md5, len }: AdoptRequest,
 ): Promise<Pick<UpkeepResult, 'status' | 'fileId'>> {
   if (nameOf(fileId) === undefined || shard < 0 || shard > MAX_SHARD) return { status: 'bad' };
-  const dir = storeBeside(store.dir, shard);
-  const from = join(dir, fileId);
+  let from: string;
   let file: Stats;
   try {
-    if (readStoreMark(dir)?.machineId !== store.machineId) return { status: 'bad' };
+    const isOurs = (dir: string) => readStoreMark(dir)?.machineId === store.machineId;
+    const dir = storesBeside(store.dir, shard).find(isOurs);
+    if (dir === undefined) return { status: 'bad' };
+    from = join(dir, fileId);
     file = await lstat(from);
   } catch (error) {
     return { status: NO_FILE.has(errnoOf(error)) ? 'bad' : 'unable' };

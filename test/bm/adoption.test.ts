@@ -63,6 +63,22 @@ describe('content of another shard', () => {
     ours.close();
   });
 
+  it('is found as well where home 0 was the only one, and the other lies in its folder', async () => {
+    const dir = newDir();
+    const first = open(join(dir, 'store'), ROOMY).store;
+    mkdirSync(join(dir, '1'));
+    const second = open(join(dir, '1', 'store'), ROOMY).store;
+    const there = write(first, 'a page');
+    const { status, fileId = '' } = await adopt(second, request(there.fileId, 'a page'));
+    assert.equal(status, 'ok');
+    assert.equal(statSync(join(second.dir, fileId)).ino, statSync(there.path).ino);
+    const back = write(second, 'another page');
+    assert.equal((await adopt(first, request(back.fileId, 'another page', 1))).status, 'ok');
+    assert.equal((await adopt(second, request(back.fileId, 'another page', 2))).status, 'bad', 'no home 2');
+    first.close();
+    second.close();
+  });
+
   it('on another file system is copied, and read once more', async t => {
     const { dir, theirs, ours } = pair();
     const { fileId } = write(theirs, 'a page');
