@@ -79,7 +79,7 @@ describe('lcc-cluster(7)', { skip: noMachines || noGalera }, () => {
       .reduce((told, { name, address }) => told.replaceAll(`${name}.example.org`, address), text)
       .replaceAll('/etc/', `${place(machine)}/etc/`)
       .replaceAll('/var/lib/', `${place(machine)}/var/lib/`)
-      .replaceAll('/usr/local/share/doc/lcc', ROOT);
+      .replaceAll('/usr/share/doc/lcc', ROOT);
 
   /** What is printed with an indent in the manual, block by block. */
   const blocks = [...readProjectFile('man/lcc-cluster.7').matchAll(/^\.Bd -literal.*\n([^]*?)^\.Ed/gm)].map(
