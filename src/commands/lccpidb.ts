@@ -17,7 +17,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/providers/pidb.js';
-import { keptWork } from '../daemon/open-kept.js';
+import { keptWork, requireNoStandby } from '../daemon/open-kept.js';
 import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
@@ -122,8 +122,10 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (context.options['purge'] !== undefined && words !== 'rm')
     throw new LccError('usage', `--purge is for rm, not for ${words}`);
   const config = configOf(context);
-  if (!chosen.write) await act(chosen, context, config);
-  else await keptWork(config, context.clock, 'lcc', () => act(chosen, context, config));
+  if (!chosen.write) {
+    await requireNoStandby(config.home.run);
+    await act(chosen, context, config);
+  } else await keptWork(config, context.clock, 'lcc', () => act(chosen, context, config));
   if (words === 'rm') await freeMapped(config, context.clock, pidOf(context));
   return EXIT.ok;
 }

@@ -13,7 +13,7 @@ import { isIdleWith, untilIdle, wordFor } from '../run/look/idle.js';
 import { toldNow } from '../run/look/providers-now.js';
 import { formatShape, formatSummary, stateOf } from '../run/look/queue.js';
 import { ratesOf, type Moment } from '../run/look/rates.js';
-import { isOutpost, isSpiderAlone, NewReasons, reasonsOf } from '../run/look/reasons.js';
+import { isOutpost, isSpiderAlone, NewReasons, reasonsOf, standbyFor } from '../run/look/reasons.js';
 import { fitScreen } from '../run/look/screen.js';
 import { formatTruth, truthJson } from '../run/look/truth.js';
 import { formatOverview } from '../run/look/table.js';
@@ -158,15 +158,22 @@ interface Sight {
 function overviewText({ home, slots, now, before, json, context }: Sight): string {
   const { looks } = now;
   const nowMs = context.clock.nowMs();
-  const queue = summaryOf(home, nowMs, slots, context);
+  const owner = standbyFor(looks);
+  // A database that is here is of before.
+  const queue = owner === undefined ? summaryOf(home, nowMs, slots, context) : undefined;
   const urls = queue?.urls ?? 0;
   const reasons = reasonsOf(looks, queue, nowMs, FIGURES);
   const rates = before && ratesOf(before, now);
   const answers = !looks.some(one => one.name === 'lccd-qm' && 'problem' in one);
   const summary = queue && formatSummary(queue, nowMs, answers);
   if (!json) {
-    const outpost = isOutpost(looks, queue);
-    const elsewhere = isSpiderAlone(looks) ? ONLY_SPIDER : ELSEWHERE;
+    const outpost = isOutpost(looks, queue) || owner !== undefined;
+    const elsewhere =
+      owner !== undefined
+        ? `this machine stands by: the queue is with ${owner}`
+        : isSpiderAlone(looks)
+          ? ONLY_SPIDER
+          : ELSEWHERE;
     const line = summary ?? (outpost ? elsewhere : 'the queue cannot be read from here');
     return formatOverview(looks, wordFor(looks, urls, outpost), line, reasons, rates, FIGURES);
   }

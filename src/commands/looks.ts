@@ -3,15 +3,18 @@ import type { Home } from '../config/home.js';
 import { amount } from '../config/words.js';
 import type { Look } from '../daemon/ask.js';
 import { errnoOf } from '../lib/errors.js';
-import { isUns } from '../run/kinds.js';
+import { isOfStandby, isUns } from '../run/kinds.js';
 import { lookAround } from '../run/look/look-around.js';
+import { standbyFor } from '../run/look/reasons.js';
 import { setsInSpools } from '../uns/spool-names.js';
 
 /** Looks at every daemon that has, or left, a control socket, and at UNSes that left sets. @throws LccError
  * as `lookAround` */
 export async function looksOf({ run, unsSpool }: Pick<Home, 'run' | 'unsSpool'>): Promise<Look[]> {
   const looks = await lookAround(run);
-  return [...looks, ...withoutUns(unsSpool, looks)];
+  const all = [...looks, ...withoutUns(unsSpool, looks)];
+  // Daemons of an owner are not missing here.
+  return standbyFor(all) === undefined ? all : all.filter(one => 'status' in one || isOfStandby(one.name));
 }
 
 /** UNSes that do not run and left no socket, but sets that they accepted: nobody else hands those over. */

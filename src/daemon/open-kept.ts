@@ -5,6 +5,7 @@ import type { Config } from '../config/types.js';
 import { within, type Clock } from '../lib/clock.js';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { silentLog } from '../lib/log.js';
+import { askStatus, controlSocket } from './ask.js';
 import { KeeperLink, keeperAt, ownedBy } from './keeper-link.js';
 import { OPEN_GATE, shippedWithin, type Kept, type Lease } from './kept.js';
 import { keepConnected } from './reconnect.js';
@@ -124,6 +125,15 @@ export async function keptWork<T>(
   } finally {
     kept.close();
   }
+}
+
+/**
+ * For reading: what a standby has is of before.
+ * @throws LccError `try.later` where another machine owns the home
+ */
+export async function requireNoStandby(runDir: string): Promise<void> {
+  const keeper = await askStatus(controlSocket(runDir, 'lccd-keep')).catch(() => undefined);
+  if (keeper?.['phase'] === 'standby') throw new LccError('try.later', ownedBy(String(keeper['home_owner'])));
 }
 
 /** @throws LccError when nobody listens there */

@@ -158,6 +158,13 @@ export function isOfKind(name: string, kind: string): boolean {
   return name === kind || (kind !== 'lccd' && name.startsWith(`${kind}-`));
 }
 
+/** True for what runs on a machine that does not own a kept home, too. */
+export function isOfStandby(name: string): boolean {
+  return !KINDS.some(
+    kind => isOfKind(name, kind.name) && kind.isOfStandby !== true && kind.name !== 'lccbot',
+  );
+}
+
 /** The place of a name in an order of kinds; after all of them when it is of none. */
 export function rankOf(name: string, kinds: readonly string[]): number {
   const at = kinds.findIndex(kind => isOfKind(name, kind));

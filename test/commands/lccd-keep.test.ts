@@ -184,6 +184,13 @@ describe('A kept home', { skip: noEngine }, () => {
     const refused = await h1.sh('lcckeep release');
     assert.equal(refused.status, 75);
     assert.match(refused.stderr, /this machine does not serve the LCC/);
+    const look = await h1.sh('lccstat');
+    assert.equal(look.status, 0, look.stdout);
+    assert.match(look.stdout, /this machine stands by: the queue is with h2\n/);
+    assert.doesNotMatch(look.stdout, /lccd-qm/);
+    const list = await h1.sh('lccpidb list');
+    assert.deepEqual([list.status, list.stdout], [75, '']);
+    assert.match(list.stderr, /served by h2; do it there/);
     await h2.run('lcckeep release');
     await owns(h1);
     assert.ok(known(h1) >= 40);

@@ -24,7 +24,10 @@ export function reasonsOf(
   const away = looks.flatMap(look =>
     'problem' in look ? [`${look.name} does not answer: ${look.problem}`] : [],
   );
-  const isQueueHere = looks.some(({ name }) => name === 'lccd-qm') || isOutpost(looks, queue);
+  const isQueueHere =
+    looks.some(({ name }) => name === 'lccd-qm') ||
+    isOutpost(looks, queue) ||
+    standbyFor(looks) !== undefined;
   const [qm] = answers('lccd-qm');
   const queued = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
@@ -86,6 +89,14 @@ export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefine
     looks.length > 0 &&
     looks.every(look => /^lccd-(?:bm|hard|soft)|^lccbot/.test(look.name) || isOfSpider(look))
   );
+}
+
+/** The owner of the home that this machine stands by for; undefined: it does not. */
+export function standbyFor(looks: readonly Look[]): string | undefined {
+  const keeper = looks.find(({ name }) => name === 'lccd-keep');
+  if (keeper === undefined || !('status' in keeper) || keeper.status['phase'] !== 'standby') return undefined;
+  const owner = keeper.status['home_owner'];
+  return typeof owner === 'string' && owner !== '' ? owner : 'no machine';
 }
 
 /** Daemons of the Spider run here, and no others: they need no Queue Manager. */
