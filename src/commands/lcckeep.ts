@@ -85,7 +85,11 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const over = new AbortController();
   const engines = [engine];
   const away = () => engines.map(each => each.away).find(each => each !== undefined);
+  let isSaid = false;
   const watch = setInterval(() => {
+    const reason = away()?.reason;
+    if (reason !== undefined && !isSaid) context.say(`the engine does not answer yet: ${reason}`);
+    isSaid ||= reason !== undefined;
     if (clock.nowMs() - (away()?.sinceMs ?? Infinity) > ENGINE_MS) over.abort();
   }, WATCH_MS);
   const rows = new HomeRows(engine, cluster.shard);
@@ -156,9 +160,10 @@ function linesOf(
     `shard ${shard} of LCC ${home.lcc}, epoch ${home.epoch}`,
     `owner: ${home.owner === '' ? 'none' : home.owner}${beat}`,
     ...unshipped,
-    ...files.map(
-      ({ name, n, base }) =>
-        `${name}: shipment ${n}${name === LOGINS ? '' : base === 0 ? ', no base yet' : `, base ${base}`}`,
+    ...files.map(({ name, n, base }) =>
+      n === 0
+        ? `${name}: nothing yet`
+        : `${name}: shipment ${n}${name === LOGINS ? '' : base === 0 ? ', no base yet' : `, base ${base}`}`,
     ),
     ...(standbys.length === 0 ? ['standby: none'] : standbys.map(standbyLine)),
   ];
@@ -172,6 +177,7 @@ function standbyLine(standby: HomeState['standbys'][number]): string {
 
 /** lccd ends the work in order, and has its keeper give the home up. */
 async function release({ context, config }: Call): Promise<ExitStatus> {
+  context.say('the work of this machine ends in order, and the rest goes into the engine');
   await tell(controlSocket(config.home.run, 'lccd'), 'release', RELEASE_MS);
   context.say('handed over; the next machine takes the home');
   return EXIT.ok;

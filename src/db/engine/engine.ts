@@ -58,8 +58,8 @@ export class Engine {
     for (const lane of this.#lanes) lane.close();
   }
 
-  failed(reason: string): void {
-    if (this.away === undefined) this.#log.warn('engine away', { reason });
+  failed(reason: string, node: string): void {
+    if (this.away === undefined) this.#log.warn('engine away', { node, reason });
     this.away ??= { sinceMs: this.clock.nowMs(), reason };
   }
 
@@ -114,7 +114,8 @@ export class EngineLane {
           const { account, clock, random } = this.#engine;
           if (forGood !== undefined && refused >= account.nodes.length && this.#answeredAt === undefined)
             throw forGood;
-          this.#engine.failed(engineReason(error));
+          const node = account.nodes[this.#at];
+          this.#engine.failed(engineReason(error), `${node?.host}:${node?.port}`);
           this.#at = (this.#at + 1) % account.nodes.length;
           await stayFor(clock, backoffMs(WAIT, failures, random()), stop);
         }

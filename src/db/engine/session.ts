@@ -41,6 +41,9 @@ function driver(): typeof Driver {
   }
 }
 
+/** Also of a node that has yet to join the others. */
+const ER_NO_MAJORITY = 1047;
+
 /** True for what the engine, or the way to it, answered; false for a bug of ours. */
 export function isOfEngine(error: unknown): error is SqlError {
   return error instanceof Error && ('errno' in error || 'sqlState' in error);
@@ -48,7 +51,10 @@ export function isOfEngine(error: unknown): error is SqlError {
 
 /** Without the statement, which the driver adds. */
 export function engineReason(error: unknown): string {
-  return messageOf((isOfEngine(error) && error.sqlMessage) || error).slice(0, 200);
+  const reason = messageOf((isOfEngine(error) && error.sqlMessage) || error).slice(0, 200);
+  return isOfEngine(error) && error.errno === ER_NO_MAJORITY
+    ? `${reason}: its nodes have no majority; lcc-cluster(7), Nodes of Galera`
+    : reason;
 }
 
 /**
