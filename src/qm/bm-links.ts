@@ -69,8 +69,9 @@ export class BmLinks {
 
   accept({ socket, peer: name }: Connection): void {
     const { dispatcher, deletions, syncPoints, adoptions, log, kept, link: linkOptions } = this.#options;
-    // Nobody is served before the keeper has said how the lease stands; peers come again at once.
-    if (kept.isKept && kept.lease?.state !== 'owner') return void socket.destroy();
+    // Nobody is served while the lease is not surely held: peers look for who has it, and come again at once.
+    const isHeld = kept.lease?.state === 'owner' && kept.lease.untilMs > linkOptions.clock.monotonicMs();
+    if (kept.isKept && !isHeld) return void socket.destroy();
     const id = ++this.#lastId;
     const peer = new BotManagerPeer(
       socket,
@@ -108,6 +109,7 @@ export class BmLinks {
     peer.greet(kept.lease?.state === 'owner' ? kept.lease.epoch : 0);
   }
 
+  /** Ends the connections that there are. */
   stop(): void {
     for (const { peer } of this.#links.values()) peer.channel.destroy();
   }

@@ -3,6 +3,8 @@
  * is surely held. What was told last has a time; a process that was stopped finds it over when it wakes.
  *
  *     held ──its time is over──▶ lapsed: all that is on its way is called back ──hears a later time──▶ held
+ *
+ * Lapsed for `graceMs` it may be another machine's: Bot Managers are let go, for they look for no other while they are connected.
  */
 import type { Kept } from '../daemon/kept.js';
 import type { Clock } from '../lib/clock.js';
@@ -16,6 +18,9 @@ interface SendingRightParts {
   lapsed: () => void;
   /** Something may be sent again. */
   regained: () => void;
+  graceMs: number;
+  /** Has Bot Managers look for who has it now. */
+  letGo: () => void;
 }
 
 export class SendingRight {
@@ -51,17 +56,19 @@ export class SendingRight {
   }
 
   #told(): void {
-    const { clock, log, lapsed, regained } = this.#parts;
+    const { clock, log, lapsed, regained, graceMs, letGo } = this.#parts;
+    if (!this.isHeld && this.#hasLapsed) return;
     this.#cancel?.();
     if (this.isHeld) {
       this.#cancel = clock.after(Math.ceil(this.#leftMs), () => this.#told());
       if (!this.#hasLapsed) return;
       this.#hasLapsed = false;
       regained();
-    } else if (!this.#hasLapsed) {
+    } else {
       this.#hasLapsed = true;
       log.warn('lease not certain: nothing is sent until it is');
       lapsed();
+      this.#cancel = clock.after(graceMs, letGo);
     }
   }
 }

@@ -148,6 +148,8 @@ describe('the right to send', () => {
       log: silentLog,
       lapsed: () => void told.push('lapsed'),
       regained: () => void told.push('regained'),
+      graceMs: 1,
+      letGo: () => void told.push('let go'),
     });
     right.start();
     assert.equal(right.isHeld, false, 'nothing was told yet');
@@ -164,7 +166,32 @@ describe('the right to send', () => {
 
   it('is always there without an engine', () => {
     const parts = { clock: new ManualClock(), log: silentLog, lapsed: () => {}, regained: () => {} };
-    assert.equal(new SendingRight({ kept: OPEN_GATE, ...parts }).isHeld, true);
+    const right = new SendingRight({ kept: OPEN_GATE, ...parts, graceMs: 1, letGo: () => {} });
+    assert.equal(right.isHeld, true);
+  });
+
+  it('lets Bot Managers look for another machine when it has not come back for a while', () => {
+    const clock = new ManualClock();
+    const gate = new HeldGate();
+    const told: string[] = [];
+    const right = new SendingRight({
+      kept: gate,
+      clock,
+      log: silentLog,
+      lapsed: () => void told.push('lapsed'),
+      regained: () => void told.push('regained'),
+      graceMs: 50,
+      letGo: () => void told.push('let go'),
+    });
+    gate.lease = { state: 'owner', epoch: 1, untilMs: 100 };
+    right.start();
+    clock.advance(149);
+    gate.tell({ state: 'owner', epoch: 1, untilMs: 200 });
+    clock.advance(100);
+    assert.deepEqual(told, ['regained', 'lapsed', 'regained', 'lapsed'], 'it came back in time');
+    gate.tell({ state: 'owner', epoch: 1, untilMs: 200 });
+    clock.advance(1);
+    assert.deepEqual(told.slice(4), ['let go']);
   });
 });
 

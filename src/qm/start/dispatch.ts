@@ -86,6 +86,9 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
       dispatcher.pump();
       deletions.pump();
     },
+    // Of a lease 0.6 are over when it lapses.
+    graceMs: settings.cluster.leaseMs / 2,
+    letGo: () => bmLinks.stop(),
   });
   const syncPoints = new SyncPoints({
     store,
