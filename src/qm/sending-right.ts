@@ -4,7 +4,8 @@
  *
  *     held ──its time is over──▶ lapsed: all that is on its way is called back ──hears a later time──▶ held
  *
- * Lapsed for `graceMs` it may be another machine's: Bot Managers are let go, for they look for no other while they are connected.
+ * Lapsed for `graceMs` it may be another machine's: Bot Managers are let go, for they look for no other
+ * while they are connected.
  */
 import type { Kept } from '../daemon/kept.js';
 import type { Clock } from '../lib/clock.js';

@@ -86,7 +86,7 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
       dispatcher.pump();
       deletions.pump();
     },
-    // Of a lease 0.6 are over when it lapses.
+    // A lease that lapses has 0.4 of its time left.
     graceMs: settings.cluster.leaseMs / 2,
     letGo: () => bmLinks.stop(),
   });
