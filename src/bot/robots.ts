@@ -2,7 +2,7 @@
  * The robots that a Bot Manager has in its own process, a thread each (robot-thread.ts), while they have
  * something to do. What a robot needs is not loaded here.
  *
- *     asleep ──is told something──▶ awake ──a minute with nothing to do──▶ asleep
+ *     asleep ──is told something──▶ awake ──ten minutes with nothing to do──▶ asleep
  *                                     │──────────────ends by itself───────────▶ lost ──delay──▶ asleep
  *                                     ╰─silent, or cut off: told to end, killed 1 s later─▲
  *
@@ -41,7 +41,7 @@ interface RobotsOptions {
 const PATIENCE = 3;
 const END_MS = 1000;
 /** Time with nothing to do after which one sleeps. */
-const REST_MS = 60_000;
+const REST_MS = 600_000;
 
 type RobotState = 'asleep' | 'awake' | 'lost' | 'stopped';
 
@@ -165,7 +165,7 @@ class RobotThread {
     this.#startedMs = this.#services.clock.monotonicMs();
   }
 
-  /** Has its thread end a minute from now, unless it is told something or owes an answer. */
+  /** Has its thread end ten minutes from now, unless it is told something or owes an answer. */
   #restLater(): void {
     this.#cancelRest();
     if (this.#state !== 'awake' || this.#end?.isOwed !== false) return;

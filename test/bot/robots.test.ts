@@ -109,7 +109,7 @@ describe('a robot that is a thread', () => {
     assert.equal(hellos.length, 3, 'the first one never woke');
   });
 
-  it('sleeps after a minute with nothing to do; the next request finds another thread, and its counts go on', async t => {
+  it('sleeps after ten minutes with nothing to do; the next request finds another thread, and its counts go on', async t => {
     const ended = join(dir, 'ended');
     const file = script('rests', {
       told: `const ok = (data.before.ok ?? 0) + 1;
@@ -117,13 +117,13 @@ describe('a robot that is a thread', () => {
       end: `require('node:fs').appendFileSync(${JSON.stringify(ended)}, 'x'); process.exit();`,
     });
     const { clock, hellos, answering, closed, ask, logged } = await world(t, file, {
-      pingIntervalMs: 60_000,
+      pingIntervalMs: 600_000,
     });
     const answered = (count: number) => () =>
       hellos.filter(said => said.endsWith('recalled')).length === count;
     ask('http://h/1');
     await until('it has answered', answered(1));
-    clock.advance(59_999);
+    clock.advance(599_999);
     assert.equal(hellos.at(-1), 'thread lccbot: recalled');
     clock.advance(1);
     assert.equal(hellos.at(-1), 'thread lccbot: 2', 'the slots that it has asleep');
@@ -141,10 +141,10 @@ describe('a robot that is a thread', () => {
       told: `globalThis.isAsked ||= told.includes('http://h/');
              if (told.includes('recall') && isAsked) say({ said: [{ id: 1, status: 'recalled' }] });`,
     });
-    const { clock, hellos, ask, recall } = await world(t, file, { pingIntervalMs: 60_000 });
+    const { clock, hellos, ask, recall } = await world(t, file, { pingIntervalMs: 600_000 });
     ask('http://h/');
     await until('it is awake', () => hellos.includes('thread lccbot: 3'));
-    clock.advance(120_000);
+    clock.advance(1_200_000);
     recall();
     await until('the one that was asked has answered', () => hellos.at(-1) === 'thread lccbot: recalled');
   });
