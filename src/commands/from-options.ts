@@ -10,6 +10,9 @@ import { authoritiesOf, textOf } from './options.js';
 import { passwordOf } from './password-file.js';
 import type { CommandContext, OptionSpec } from './run.js';
 
+/** For an owner that is silent: another machine may own the home by then, as the next run finds. */
+const OWNER_PATIENCE_MS = 10_000;
+
 export const FROM_OPTIONS: readonly OptionSpec[] = [
   {
     flags: '--from <ENDPOINTS>',
@@ -61,7 +64,8 @@ export async function askedOf(context: CommandContext, config: Config): Promise<
   if (name === undefined) return undefined;
   const owner = machinesOf(config.settings.cluster).find(machine => machine.name === name);
   if (owner === undefined) throw new LccError('try.later', ownedBy(name));
-  return (await asMachine(context, config))(doorOf(owner, 'lccq'));
+  const asked = (await asMachine(context, config))(doorOf(owner, 'lccq'));
+  return { ...asked, patienceMs: OWNER_PATIENCE_MS };
 }
 
 /** How one machine of the LCC asks the lccd-cu of another. */
