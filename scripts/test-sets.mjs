@@ -57,6 +57,7 @@ const LONG_ONLY = [
   'commands/lcccp-histories',
   'commands/lccctl-backup-load',
   'commands/lccd-hard-acceptance',
+  'commands/lccd-keep-continues',
   'commands/lccd-rs-postfix',
   'commands/lccd-uns-order',
   'commands/lccq-histories',
