@@ -139,7 +139,7 @@ describe('A kept home', { skip: noEngine }, () => {
     await lcc.run('lcckeep leave');
     await start();
     assert.equal(await keeper!.ended, 78);
-    assert.match(keeper!.log, /nothing of homes.shard \d+; make it: lcckeep init/);
+    assert.match(keeper!.log, /nothing of shard \d+; make it: lcckeep init/);
   });
 
   it('goes on after kill -9 at each of its steps', async () => {

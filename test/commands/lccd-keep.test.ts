@@ -179,7 +179,7 @@ describe('A kept home', { skip: noEngine }, () => {
     const again = homes.machine('h1');
     const second = again.startDaemon('lccd-keep');
     assert.equal(await second.ended, 78);
-    assert.match(second.log, /another LCC_HOME of machine h1 serves homes.shard \d+; .*cluster\.shard/);
+    assert.match(second.log, /another LCC_HOME of machine h1 serves shard \d+; .*cluster\.shard/);
     await deliver(h1, 0, 5);
     await h1.idle();
     await h1.stop();
