@@ -171,8 +171,9 @@ function linesOf(
 
 function standbyLine(standby: HomeState['standbys'][number]): string {
   const { machine, behind, age } = standby;
-  const words = { away: 'away', complete: 'has all', partial: `${behind} bytes to copy` };
-  return `standby: ${machine}, ${words[standbyState(standby)]}, ${age} s ago`;
+  const isAway = standbyState(standby) === 'away';
+  const words = isAway ? 'away' : behind === 0 ? 'has all' : `${behind} bytes to copy`;
+  return `standby: ${machine}, ${words}, ${age} s ago`;
 }
 
 /** lccd ends the work in order, and has its keeper give the home up. */

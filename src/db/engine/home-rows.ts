@@ -16,10 +16,12 @@ interface StandbyRow {
 
 /** A standby that has said nothing for longer is away. */
 const AWAY_S = 10;
+/** Shipped meanwhile to one that has all but that: it is copied within the time of a takeover. */
+const NEWS_BYTES = 1 << 20;
 
 export function standbyState({ behind, age }: StandbyRow): 'complete' | 'partial' | 'away' {
   if (age >= AWAY_S) return 'away';
-  return behind === 0 ? 'complete' : 'partial';
+  return behind <= NEWS_BYTES ? 'complete' : 'partial';
 }
 
 /** A home in the engine; `home` is undefined where it has nothing. */
