@@ -363,7 +363,7 @@ function claim(dir: string, machineId: string): string {
   if (mark !== undefined && mark.machineId !== machineId) {
     throw new LccError(
       'config',
-      `${dir}: the store of machine "${mark.machineId}", not "${machineId}"; use --machineid=${mark.machineId} or another --store`,
+      `${dir}: the store of machine "${mark.machineId}", not "${machineId}"; set bm.machine_id to "${mark.machineId}", or give another store`,
     );
   }
   if (mark?.storeId !== undefined) return mark.storeId;
