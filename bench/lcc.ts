@@ -1,13 +1,14 @@
 /** A whole LCC to measure: real `lccd` over a home of its own, any number of providers, and what a CP does with it. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../src/db/sqlite/open.js';
 import { addProvider } from '../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../src/lib/password.js';
+import { until } from '../test/support/until.js';
 import { peakRssBytes } from './harness.js';
 import { sayWhatFor } from './stuck.js';
 
@@ -82,6 +83,8 @@ export async function startLcc(
     });
     lccd.once('exit', status => reject(new Error(`lccd exits ${status}: ${seen}`)));
   });
+  // In a kept home its work begins after that.
+  await until('the UNS listens', () => existsSync(socketPath));
   const quiet = sayWhatFor(home);
   return {
     home,
