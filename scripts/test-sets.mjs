@@ -58,6 +58,7 @@ const LONG_ONLY = [
   'commands/lccctl-backup-load',
   'commands/lccd-hard-acceptance',
   'commands/lccd-keep-continues',
+  'commands/lccd-keep-newer',
   'commands/lccd-rs-postfix',
   'commands/lccd-uns-order',
   'commands/lccq-histories',

@@ -35,6 +35,10 @@ export const KEEP_FIGURES = {
     'Bytes of the engine that this standby has yet to copy',
     bytes => (bytes === 0 ? '' : `${bytes} bytes to copy`),
   ),
+  standby_trouble: field<string | null>({
+    reasons: ({ standby_trouble: trouble }) =>
+      typeof trouble === 'string' && `this machine cannot take the home over: ${trouble}`,
+  }),
   standbys: field<number>({
     word: (count, { owner }) => (owner === true ? amount(count, 'standby', 'standbys') : ''),
     reasons: ({ owner, standbys }) =>

@@ -4,6 +4,7 @@
  *     starting ──this machine had it──▶ opening ──all databases are those of the engine──▶ owner
  *        ╰──another has it, or none──▶ standby ──the lease is won──▶ opening
  *     opening, owner ──another has it──▶ lost      owner ──release()──▶ released      (the process ends)
+ *     opening ──a newer program made them──▶ released
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +47,7 @@ type Phase = 'starting' | 'standby' | 'opening' | 'owner' | 'lost' | 'released';
 const become = transitions<Phase>('keeper', {
   starting: ['standby', 'opening'],
   standby: ['opening'],
-  opening: ['owner', 'lost'],
+  opening: ['owner', 'lost', 'released'],
   owner: ['lost', 'released'],
   lost: [],
   released: [],
@@ -199,7 +200,7 @@ export class HomeKeeper {
     this.#phase = become(this.#phase, phase);
     this.#parts.log.info(phase === 'lost' ? 'another machine has the home' : phase, {
       epoch: this.lease.epoch,
-      owner: this.lease.owner,
+      owner: this.lease.owner === '' ? 'none' : this.lease.owner,
     });
     this.#tell();
     for (const go of this.#waiting.splice(0)) go();
@@ -229,6 +230,11 @@ export class HomeKeeper {
 
   /** @param isTakenOver from another machine, or from none */
   async #own(isTakenOver: boolean, stop: AbortSignal): Promise<void> {
+    // The owner before may have upgraded them with the last that it shipped.
+    if (this.#standby !== undefined && !(await this.#standby.finish(stop))) {
+      await this.lease.release(stop);
+      return this.#enter('released');
+    }
     for (const name of KEPT_NAMES) this.#shippers.set(name, await this.#open(name, isTakenOver, stop));
     this.#standby = undefined;
     const shipStop = AbortSignal.any([stop, this.#shipStop.signal]);

@@ -43,6 +43,7 @@ export class StandbyCopies {
       const { ledger, clock, pathOf } = parts;
       return { name, copy: new HomeCopy({ name, path: pathOf(name), ledger, clock }), state: undefined };
     });
+    this.#lookForNewer();
   }
 
   get fitness(): Fitness {
@@ -64,20 +65,11 @@ export class StandbyCopies {
 
   /** Copies until `stop`. */
   async follow(stop: AbortSignal): Promise<void> {
-    const { ledger, clock, log, pathOf } = this.#parts;
+    const { clock, log } = this.#parts;
     while (!stop.aborted) {
       let delayMs = FOLLOW_MS;
       try {
-        for (const each of this.#all) {
-          each.state = await ledger.state(each.name, stop);
-          await each.copy.follow(stop);
-        }
-        const newer = this.#all.find(
-          ({ name, copy }) =>
-            copy.n !== undefined && versionIn(`${pathOf(name)}.copy`) > KNOWN_VERSIONS[name],
-        );
-        this.#trouble =
-          newer && `${pathOf(newer.name)}: a newer LCC made it; install that one on this machine`;
+        await this.#copyAll(stop);
       } catch (error) {
         if (stop.aborted) break;
         const reason = messageOf(error);
@@ -87,6 +79,41 @@ export class StandbyCopies {
       }
       await pause(clock, delayMs, stop);
     }
+    await this.#rest();
+  }
+
+  /**
+   * Copies what there is, when nobody ships any more. @returns false: this program is too old for it, and the
+   * copies stay as they are
+   * @throws LccError `data.malformed`; system errors
+   */
+  async finish(stop: AbortSignal): Promise<boolean> {
+    await this.#copyAll(stop);
+    await this.#rest();
+    return this.#trouble === undefined;
+  }
+
+  async #copyAll(stop: AbortSignal): Promise<void> {
+    for (const each of this.#all) {
+      each.state = await this.#parts.ledger.state(each.name, stop);
+      await each.copy.follow(stop);
+    }
+    this.#lookForNewer();
+  }
+
+  /** A copy of an earlier keeper counts from the start. */
+  #lookForNewer(): void {
+    const { log, pathOf } = this.#parts;
+    const newer = this.#all.find(
+      ({ name, copy }) => copy.n !== undefined && versionIn(`${pathOf(name)}.copy`) > KNOWN_VERSIONS[name],
+    );
+    const trouble = newer && `${pathOf(newer.name)}: a newer LCC made it; install that one on this machine`;
+    if (trouble !== undefined && trouble !== this.#trouble)
+      log.error('cannot take the home over', { reason: trouble });
+    this.#trouble = trouble;
+  }
+
+  async #rest(): Promise<void> {
     for (const { copy } of this.#all) await copy.stop();
   }
 

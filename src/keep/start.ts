@@ -77,6 +77,7 @@ export async function startKeeper(services: Services): Promise<Running> {
         last_ship: Math.max(0, ...shippers.map(({ figures }) => figures.shipSeconds)),
         standby_behind_bytes: keeper.behindBytes,
         standbys: keeper.standbys ?? 0,
+        standby_trouble: keeper.trouble ?? null,
       };
     },
     controls: {

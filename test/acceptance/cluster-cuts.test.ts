@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { noMachines, Network, type Machine } from '../machines/support/network.js';
-import { KeptCluster, type KeptMachine } from '../support/cluster.js';
+import { KeptCluster } from '../support/cluster.js';
+import type { KeptMachine } from '../support/kept-machine.js';
 import { noGalera } from '../support/engine.js';
 import { until } from '../support/until.js';
 

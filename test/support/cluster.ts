@@ -2,7 +2,7 @@
  * An LCC over machines that any of them may leave: homes on loopback, or on network namespaces, an engine of one node or a node
  * on each machine, a site, and content providers that send all the time. Its judges look at what must be true after any kill.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'smol-toml';
@@ -15,18 +15,15 @@ import { atEnd } from './at-end.js';
 import { Callers, type Caller } from './callers.js';
 import { certify } from './certify.js';
 import { startDaemon, type Daemon } from './daemon.js';
-import { Engine, LAN, LOOPBACK, type EngineHost, type EngineNode } from './engine.js';
+import { Engine, LAN, LOOPBACK } from './engine.js';
 import { freePort, freePorts } from './free-port.js';
-import { killAll, signalAll } from './processes.js';
-import { binDir, shell } from './shell.js';
-import { ROOT } from './tree.js';
+import { KeptMachine } from './kept-machine.js';
 import { until } from './until.js';
 
 /** For machines: Bot Managers, content, lccq, front ends, registration. */
 const PORTS = 5;
 /** A node that is frozen is given up after it. */
 const SILENCE_MS = 2000;
-const CLOCK = join(ROOT, 'dist/test/support/other-clock.js');
 
 export interface ClusterOptions {
   machines?: number;
@@ -46,101 +43,6 @@ export interface ClusterOptions {
   front?: boolean;
   /** The home that was started first, where this is one more of the same LCC, on the same machines, and without providers so far. */
   beside?: KeptCluster;
-}
-
-/** One machine: all that runs with its home, the engine's node too. */
-export class KeptMachine {
-  /** As `cluster.machines` has it. */
-  readonly name: string;
-  readonly home: string;
-  readonly host: EngineHost;
-  /** Its place in the network, if there is one. */
-  readonly link: Machine | undefined;
-  /** Of the trio, the one here. */
-  node: EngineNode | undefined;
-  #lccd: Daemon | undefined;
-  #logged = '';
-
-  constructor(home: string, host: EngineHost, port: number, link: Machine | undefined) {
-    this.name = `${host.address}:${port}`;
-    this.home = home;
-    this.host = host;
-    this.link = link;
-    mkdirSync(home, { recursive: true });
-  }
-
-  /** Path of the socket where content providers connect. */
-  get door(): string {
-    return join(this.home, 'uns.sock');
-  }
-  get log(): string {
-    return this.#logged + (this.#lccd?.log ?? '');
-  }
-  get #clock(): string {
-    return join(this.home, 'clock');
-  }
-  get env(): NodeJS.ProcessEnv {
-    const clock = { LCC_TEST_CLOCK: this.#clock, NODE_OPTIONS: `--import=${CLOCK}` };
-    return {
-      ...process.env,
-      ...(existsSync(this.#clock) && clock),
-      LCC_HOME: this.home,
-      LCC_CONFIG: '',
-      PATH: `${binDir}:${process.env['PATH']}`,
-    };
-  }
-
-  /** The wall clock of what is started from now on, and of what was once this was called before. */
-  setClock(apartMs: number): void {
-    writeFileSync(this.#clock, String(apartMs));
-  }
-
-  /** Starts lccd: as owner or as standby. */
-  async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    this.#logged = this.log;
-    this.#lccd = startDaemon('lccd', this.home, [], { ...this.env, ...env }, this.host.via);
-    await this.#lccd.ready;
-  }
-
-  /** Ends lccd in order. */
-  async stop(): Promise<void> {
-    await this.#lccd?.stop();
-  }
-
-  /** Pulls its plug: nothing of it runs any more. */
-  async kill(): Promise<void> {
-    await Promise.all([this.node?.kill(), this.killLccd()]);
-  }
-
-  /** All of the LCC there, and not the engine's node. */
-  killLccd(): Promise<void> {
-    return killAll(this.home);
-  }
-
-  /** Stops all of it where it stands; its sockets stay. */
-  freeze(): void {
-    this.node?.freeze();
-    signalAll(this.home, 'SIGSTOP');
-  }
-  thaw(): void {
-    this.node?.thaw();
-    signalAll(this.home, 'SIGCONT');
-  }
-
-  /** Resolves when lccd or a child of it has logged that, this time. */
-  async logged(text: string): Promise<void> {
-    await this.#lccd?.logged(text);
-  }
-
-  /** A command line there. @throws when it does not exit 0 */
-  async run(line: string): Promise<string> {
-    const { status, stdout, stderr } = await this.sh(line);
-    if (status !== 0) throw new Error(`exit ${status} from ${line}: ${stderr}`);
-    return stdout;
-  }
-  sh(line: string) {
-    return shell(`${this.host.via.join(' ')} ${line}`, this.env, this.home);
-  }
 }
 
 const started: KeptCluster[] = [];

@@ -80,15 +80,16 @@ export class Daemon {
   }
 }
 
-/** Starts `bin/NAME` with its $LCC_HOME. @param via a command that runs the one after it, elsewhere say */
+/** Starts `bin/NAME` with its $LCC_HOME. @param via a command that runs the one after it, elsewhere say @param tree of the program */
 export function startDaemon(
   name: string,
   home: string,
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
   via: readonly string[] = [],
+  tree = ROOT,
 ): Daemon {
-  const [file = '', ...rest] = [...via, process.execPath, join(ROOT, 'bin', name), ...args];
+  const [file = '', ...rest] = [...via, process.execPath, join(tree, 'bin', name), ...args];
   const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '', ...env },
