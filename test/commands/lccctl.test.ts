@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { freePort } from '../support/free-port.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { until } from '../support/until.js';
+import { longIt } from '../support/long.js';
 
 /** A site that can be away (nobody listens), or hold its answers back. */
 class Site {
@@ -111,7 +112,7 @@ describe('lccctl', () => {
     assert.deepEqual(new Set(site.asked).size, 21);
   });
 
-  it('flush makes a site in back-off be tried at once', async () => {
+  longIt('flush makes a site in back-off be tried at once', async () => {
     await site.close();
     await announce(['backoff/1', 'backoff/2']);
     await lcc.shows('lccpidb show --pid=1 --json', /"backoffuntil":[1-9]/);
@@ -128,7 +129,7 @@ describe('lccctl', () => {
     );
   });
 
-  it('want-full makes the next lcccp of a pipe send all it has', async () => {
+  longIt('want-full makes the next lcccp of a pipe send all it has', async () => {
     mkdirSync(join(lcc.dir, 'docs'));
     for (const name of ['a.html', 'b.html']) writeFileSync(join(lcc.dir, 'docs', name), name);
     const pipe =
@@ -220,7 +221,7 @@ describe('lccctl', () => {
     }
   });
 
-  it('gives a hung Queue Manager up in time, and says that nobody knows whether it is done', async () => {
+  longIt('gives a hung Queue Manager up in time, and says that nobody knows whether it is done', async () => {
     const pid = Number((await queueManager())['pid']);
     assert.ok(pid > 0);
     process.kill(pid, 'SIGSTOP');

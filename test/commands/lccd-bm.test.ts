@@ -6,6 +6,7 @@ import { BotManagerHome, contentOf, md5 } from '../support/bot-manager.js';
 import { statusOf } from '../support/daemon.js';
 import { runCommand, runCommandLater } from '../support/command.js';
 import { until } from '../support/until.js';
+import { longIt } from '../support/long.js';
 
 /** Half-written files in the store, and sockets that nobody answers at. */
 const leftIn = (home: string) =>
@@ -64,7 +65,7 @@ describe('lccd-bm', () => {
     assert.equal((await bm.source.delete('elsewhere', first.fileId))?.status, 'away');
   });
 
-  it('has robots of its own, which answer as robots, beside those that connect', async () => {
+  longIt('has robots of its own, which answer as robots, beside those that connect', async () => {
     const manager = bm.startManager({}, ['--bots=2', '--slots=3', '--allow-address=127.0.0.0/8']);
     await bm.source.slots(6);
     bm.startRobot('lccbot', 2);
@@ -123,35 +124,38 @@ describe('lccd-bm', () => {
     assert.match(stderr, /--bots: a relay has no store; give --store or --machineid/);
   });
 
-  it('starts anew with a source that comes back, and removes what was fetched for the old one', async () => {
-    const held: (() => void)[] = [];
-    let asked = () => {};
-    const twoAsked = new Promise<void>(resolve => (asked = resolve));
-    bm.site.answer = (request, response) => {
-      held.push(() => response.end(contentOf(request.url ?? '')));
-      if (held.length === 2) asked();
-    };
-    const manager = bm.startManager();
-    bm.startRobot('lccbot', 2);
-    await bm.source.slots(2);
-    const lost = ['/a', '/b', '/c'].map(path => bm.source.fetch({ lane: path, url: bm.site.urlOf(path) }));
-    await twoAsked;
-    bm.source.cut();
-    assert.deepEqual(await Promise.all(lost), [undefined, undefined, undefined]);
-    await manager.logged('source gone');
-    await bm.source.slots(2);
-    bm.site.answer = (request, response) => response.end(contentOf(request.url ?? ''));
-    for (const release of held) release();
-    const again = await Promise.all(['/a', '/b', '/c'].map(path => bm.fetchOk(path)));
-    // One more round trip: what was fetched for nobody has been noted by then, and is swept before the daemon ends.
-    await bm.source.delete('m1', again[0]?.fileId ?? '');
-    assert.equal(await manager.stop(), 0);
-    const next = bm.startManager();
-    await next.ready;
-    await bm.source.slots(2);
-    await bm.swept(2);
-    assert.equal(bm.files().length, 2);
-  });
+  longIt(
+    'starts anew with a source that comes back, and removes what was fetched for the old one',
+    async () => {
+      const held: (() => void)[] = [];
+      let asked = () => {};
+      const twoAsked = new Promise<void>(resolve => (asked = resolve));
+      bm.site.answer = (request, response) => {
+        held.push(() => response.end(contentOf(request.url ?? '')));
+        if (held.length === 2) asked();
+      };
+      const manager = bm.startManager();
+      bm.startRobot('lccbot', 2);
+      await bm.source.slots(2);
+      const lost = ['/a', '/b', '/c'].map(path => bm.source.fetch({ lane: path, url: bm.site.urlOf(path) }));
+      await twoAsked;
+      bm.source.cut();
+      assert.deepEqual(await Promise.all(lost), [undefined, undefined, undefined]);
+      await manager.logged('source gone');
+      await bm.source.slots(2);
+      bm.site.answer = (request, response) => response.end(contentOf(request.url ?? ''));
+      for (const release of held) release();
+      const again = await Promise.all(['/a', '/b', '/c'].map(path => bm.fetchOk(path)));
+      // One more round trip: what was fetched for nobody has been noted by then, and is swept before the daemon ends.
+      await bm.source.delete('m1', again[0]?.fileId ?? '');
+      assert.equal(await manager.stop(), 0);
+      const next = bm.startManager();
+      await next.ready;
+      await bm.source.slots(2);
+      await bm.swept(2);
+      assert.equal(bm.files().length, 2);
+    },
+  );
 
   it('says what it is doing, and ends with status 0 when told to stop', async () => {
     const manager = bm.startManager();

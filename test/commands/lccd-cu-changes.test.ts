@@ -124,7 +124,7 @@ describe('the lines of docs/change-feed.md', () => {
     assert.equal(taken().match(/"seq":/g)?.length, 3, 'each once');
   });
 
-  it('with Python', async () => {
+  longIt('with Python', async () => {
     const script = blockOf(page, 'python');
     assert.ok(script.trimEnd().split('\n').length <= 14);
     cache.put({ curl: 'http://h/a', content: '<title>A title</title><p>Words.' });
@@ -281,44 +281,49 @@ describe('the change feed of a real lccd-cu', () => {
     assert.ok(most < 1000, `commit to line: ${most} ms`);
   });
 
-  it('of many readers that wait and some that drip keeps little, and others are answered as before', async () => {
-    const waiting = isLong ? 180 : 60;
-    await daemon.stop();
-    await start('[cu]\nmax_streams_per_address = 1000\n');
-    cache.fill(300, i => `http://h/${i}/${'x'.repeat(500)}`);
-    const headers = { authorization: `Bearer ${login}` };
-    // A heap as it is after twenty that read what there is.
-    const all = () => fetch(`${url}/changes?limit=10000`, { headers }).then(answer => answer.text());
-    await Promise.all(Array.from({ length: 20 }, all));
-    const before = Number((await statusOf(cache.home, 'lccd-cu'))['rss_bytes']);
-    const leave = new AbortController();
-    const { signal } = leave;
-    const streams = Array.from({ length: waiting }, (_, n) =>
-      fetch(`${url}/changes?cursor=now${n % 2 === 0 ? '&wait=60' : ''}`, {
-        headers: n % 2 === 0 ? headers : { ...headers, accept: 'text/event-stream' },
-        signal,
-      }),
-    );
-    for (const stream of streams) stream.catch(() => undefined);
-    const { connect } = await import('node:net');
-    const drips = Array.from({ length: 20 }, () => {
-      const socket = connect(Number(new URL(url).port), '127.0.0.1');
-      socket.on('error', () => undefined).pause();
-      socket.write(`GET /changes?limit=10000 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${login}\r\n\r\n`);
-      return socket;
-    });
-    await until(
-      'all are there',
-      async () => Number((await statusOf(cache.home, 'lccd-cu'))['streams']) >= waiting,
-    );
-    cache.put({ curl: 'http://h/news' });
-    assert.equal((await curl(`${url}/changes?limit=10`)).isCut, false);
-    await within('all polls have it', Promise.all(streams.filter((_, n) => n % 2 === 0)));
-    const grown = Number((await statusOf(cache.home, 'lccd-cu'))['rss_bytes']) - before;
-    assert.ok(grown < 60_000_000, `${grown} bytes more`);
-    leave.abort();
-    for (const socket of drips) socket.destroy();
-  });
+  longIt(
+    'of many readers that wait and some that drip keeps little, and others are answered as before',
+    async () => {
+      const waiting = isLong ? 180 : 60;
+      await daemon.stop();
+      await start('[cu]\nmax_streams_per_address = 1000\n');
+      cache.fill(300, i => `http://h/${i}/${'x'.repeat(500)}`);
+      const headers = { authorization: `Bearer ${login}` };
+      // A heap as it is after twenty that read what there is.
+      const all = () => fetch(`${url}/changes?limit=10000`, { headers }).then(answer => answer.text());
+      await Promise.all(Array.from({ length: 20 }, all));
+      const before = Number((await statusOf(cache.home, 'lccd-cu'))['rss_bytes']);
+      const leave = new AbortController();
+      const { signal } = leave;
+      const streams = Array.from({ length: waiting }, (_, n) =>
+        fetch(`${url}/changes?cursor=now${n % 2 === 0 ? '&wait=60' : ''}`, {
+          headers: n % 2 === 0 ? headers : { ...headers, accept: 'text/event-stream' },
+          signal,
+        }),
+      );
+      for (const stream of streams) stream.catch(() => undefined);
+      const { connect } = await import('node:net');
+      const drips = Array.from({ length: 20 }, () => {
+        const socket = connect(Number(new URL(url).port), '127.0.0.1');
+        socket.on('error', () => undefined).pause();
+        socket.write(
+          `GET /changes?limit=10000 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${login}\r\n\r\n`,
+        );
+        return socket;
+      });
+      await until(
+        'all are there',
+        async () => Number((await statusOf(cache.home, 'lccd-cu'))['streams']) >= waiting,
+      );
+      cache.put({ curl: 'http://h/news' });
+      assert.equal((await curl(`${url}/changes?limit=10`)).isCut, false);
+      await within('all polls have it', Promise.all(streams.filter((_, n) => n % 2 === 0)));
+      const grown = Number((await statusOf(cache.home, 'lccd-cu'))['rss_bytes']) - before;
+      assert.ok(grown < 60_000_000, `${grown} bytes more`);
+      leave.abort();
+      for (const socket of drips) socket.destroy();
+    },
+  );
 
   it('lets a reader in no more once it is removed, and says what is wrong in JSON', async () => {
     assert.equal((await curl('-o', '/dev/null', '-w', '%{http_code}', `${url}/changes`)).text, '200');

@@ -8,6 +8,7 @@ import { runCommand, runCommandLater } from '../support/command.js';
 import { administer, ask, Cu, startCu, type CuDaemon } from '../support/cu.js';
 import { statusOf } from '../support/daemon.js';
 import { until } from '../support/until.js';
+import { longIt } from '../support/long.js';
 
 const SITE = 'http://www.example.org/';
 const caches: TestCache[] = [];
@@ -267,7 +268,7 @@ describe('clients of lccd-cu that behave badly', () => {
     slow.socket.destroy();
   });
 
-  it('are cut off when they take nothing for long, and have no whole answer then', async () => {
+  longIt('are cut off when they take nothing for long, and have no whole answer then', async () => {
     const cache = newCache();
     const { slow } = await slowReader(cache, '[cu]\nstall_timeout_ms = 200\n');
     await atMost(0, cache);
@@ -354,7 +355,7 @@ describe('the daemon lccd-cu', () => {
     assert.match(metrics, /^lcc_cu_queries_total 2$/m);
   });
 
-  it('goes on with a database that took the place of another', async () => {
+  longIt('goes on with a database that took the place of another', async () => {
     const cache = newCache();
     cache.put({ curl: `${SITE}before` });
     cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);

@@ -11,6 +11,7 @@ import { runCommand } from '../support/command.js';
 import { OF_EVERY_DAEMON, statusOf } from '../support/daemon.js';
 import { noRails } from '../support/rails.js';
 import { until } from '../support/until.js';
+import { longIt } from '../support/long.js';
 
 const homes: ClearHome[] = [];
 after(() => Promise.all(homes.map(home => home.end())));
@@ -84,7 +85,7 @@ describe('lccd-hard', { skip: noRails }, () => {
     assert.equal((await last.requests(100)).length, 100);
   });
 
-  it('sees that a rail hangs, though it can be connected to', async () => {
+  longIt('sees that a rail hangs, though it can be connected to', async () => {
     const home = newHome({ answer_timeout_ms: 300, backoff_min_ms: 10, backoff_max_ms: 10 });
     const [hung] = await home.addRails(['apache'], { workers: 1 });
     await home.addRails(['nginx']);
@@ -164,32 +165,35 @@ Require user cachebot
     assert.match(again.log, /others may read or write it; chmod 600/);
   });
 
-  it('finishes what is under way when it is told to stop, as long as it has time, and goes on later with the rest', async () => {
-    const home = newHome({ grace_ms: 200 });
-    const [rail] = await home.addRails(['nginx']);
-    assert.ok(rail);
-    const ids = idsOf(30);
-    rail.write(pagesOf(ids));
-    rail.signal('SIGSTOP');
-    home.request(ids);
-    const daemon = home.startHard();
-    await until('pages are under way', async () => {
-      await daemon.ready;
-      return (await home.status())['pages_sending'] === 4;
-    });
-    daemon.child.kill('SIGTERM');
-    assert.equal(await daemon.ended, EXIT.ok);
-    assert.deepEqual([home.db.queue.count(100), home.db.backlog.counts()], [30, []]);
-    assert.doesNotMatch(daemon.log, /"level":"(error|warn)"/);
-    rail.signal('SIGCONT');
-    const again = home.startHard();
-    await home.untilClear();
-    again.child.kill('SIGTERM');
-    assert.equal(await again.ended, EXIT.ok);
-    assert.deepEqual(rail.pages(), []);
-  });
+  longIt(
+    'finishes what is under way when it is told to stop, as long as it has time, and goes on later with the rest',
+    async () => {
+      const home = newHome({ grace_ms: 200 });
+      const [rail] = await home.addRails(['nginx']);
+      assert.ok(rail);
+      const ids = idsOf(30);
+      rail.write(pagesOf(ids));
+      rail.signal('SIGSTOP');
+      home.request(ids);
+      const daemon = home.startHard();
+      await until('pages are under way', async () => {
+        await daemon.ready;
+        return (await home.status())['pages_sending'] === 4;
+      });
+      daemon.child.kill('SIGTERM');
+      assert.equal(await daemon.ended, EXIT.ok);
+      assert.deepEqual([home.db.queue.count(100), home.db.backlog.counts()], [30, []]);
+      assert.doesNotMatch(daemon.log, /"level":"(error|warn)"/);
+      rail.signal('SIGCONT');
+      const again = home.startHard();
+      await home.untilClear();
+      again.child.kill('SIGTERM');
+      assert.equal(await again.ended, EXIT.ok);
+      assert.deepEqual(rail.pages(), []);
+    },
+  );
 
-  it('has the figures of the manual, and is one for each home', async () => {
+  longIt('has the figures of the manual, and is one for each home', async () => {
     const home = newHome();
     await home.addRails(['nginx']);
     await home.startHard().ready;

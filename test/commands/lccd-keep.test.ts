@@ -12,7 +12,7 @@ import { silentLog as log } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 import { Engine, noEngine } from '../support/engine.js';
 import { askStatus, controlSocket, tell } from '../../src/daemon/ask.js';
-import { isLong } from '../support/long.js';
+import { isLong, longIt } from '../support/long.js';
 import { until } from '../support/until.js';
 import { deliver, KeptHomes, known, owns } from '../support/kept-homes.js';
 
@@ -56,7 +56,7 @@ describe('A kept home', { skip: noEngine }, () => {
     assert.match(stdout, /epoch 1\nowner: h1, beat \d/);
   });
 
-  it('is repaired while lccd does not run, and the engine has what was put right', async () => {
+  longIt('is repaired while lccd does not run, and the engine has what was put right', async () => {
     const lcc = await homes.owner();
     await deliver(lcc, 0, 3);
     await lcc.idle();
@@ -147,48 +147,54 @@ describe('A kept home', { skip: noEngine }, () => {
     assert.ok(isLogThere);
   });
 
-  it('is served on after a hand-over that the engine did not take, and is not handed over while it is away', async () => {
-    const lcc = await homes.owner();
-    await deliver(lcc, 0, 10);
-    await lcc.idle();
-    const keeper = controlSocket(join(lcc.home, 'run'), 'lccd-keep');
-    const { pid } = await askStatus(keeper);
-    homes.engine.node.freeze();
-    try {
-      await until('the engine is away', async () => (await askStatus(keeper))['engine_up'] === false);
-      const { status, stderr } = await lcc.sh('lcckeep release');
-      assert.equal(status, 75, stderr);
-      assert.match(stderr, /the engine does not answer: .*; this machine keeps the home/);
-      assert.notEqual((await lcc.daemons())['lccd-qm'], undefined, 'nothing is stopped');
-      await assert.rejects(tell(keeper, 'release', 60_000), /the engine does not answer/);
-    } finally {
-      homes.engine.node.thaw();
-    }
-    await until('the next keeper', async () => {
-      const next = (await lcc.daemons())['lccd-keep'];
-      return next !== undefined && next.pid !== pid && next['owner'] === true;
-    });
-    await deliver(lcc, 10, 20);
-    await lcc.idle();
-    assert.equal(known(lcc), 20);
-    assert.match((await lcc.sh('lcckeep status')).stdout, /epoch 1\nowner: h1/);
-  });
+  longIt(
+    'is served on after a hand-over that the engine did not take, and is not handed over while it is away',
+    async () => {
+      const lcc = await homes.owner();
+      await deliver(lcc, 0, 10);
+      await lcc.idle();
+      const keeper = controlSocket(join(lcc.home, 'run'), 'lccd-keep');
+      const { pid } = await askStatus(keeper);
+      homes.engine.node.freeze();
+      try {
+        await until('the engine is away', async () => (await askStatus(keeper))['engine_up'] === false);
+        const { status, stderr } = await lcc.sh('lcckeep release');
+        assert.equal(status, 75, stderr);
+        assert.match(stderr, /the engine does not answer: .*; this machine keeps the home/);
+        assert.notEqual((await lcc.daemons())['lccd-qm'], undefined, 'nothing is stopped');
+        await assert.rejects(tell(keeper, 'release', 60_000), /the engine does not answer/);
+      } finally {
+        homes.engine.node.thaw();
+      }
+      await until('the next keeper', async () => {
+        const next = (await lcc.daemons())['lccd-keep'];
+        return next !== undefined && next.pid !== pid && next['owner'] === true;
+      });
+      await deliver(lcc, 10, 20);
+      await lcc.idle();
+      assert.equal(known(lcc), 20);
+      assert.match((await lcc.sh('lcckeep status')).stdout, /epoch 1\nowner: h1/);
+    },
+  );
 
-  it('is not served from a second LCC_HOME of the machine by mistake, and from there once the first is gone', async () => {
-    const h1 = await homes.owner();
-    const again = homes.machine('h1');
-    const second = again.startDaemon('lccd-keep');
-    assert.equal(await second.ended, 78);
-    assert.match(second.log, /another LCC_HOME of machine h1 serves shard \d+; .*cluster\.shard/);
-    await deliver(h1, 0, 5);
-    await h1.idle();
-    await h1.stop();
-    const third = again.startDaemon('lccd-keep');
-    await third.logged('"event":"owner"');
-    assert.match((await again.sh('lcckeep status')).stdout, /epoch 2\nowner: h1/);
-    assert.equal(known(again), 5);
-    const late = h1.startDaemon('lccd-keep');
-    assert.equal(await late.ended, 78);
-    await third.stop();
-  });
+  longIt(
+    'is not served from a second LCC_HOME of the machine by mistake, and from there once the first is gone',
+    async () => {
+      const h1 = await homes.owner();
+      const again = homes.machine('h1');
+      const second = again.startDaemon('lccd-keep');
+      assert.equal(await second.ended, 78);
+      assert.match(second.log, /another LCC_HOME of machine h1 serves shard \d+; .*cluster\.shard/);
+      await deliver(h1, 0, 5);
+      await h1.idle();
+      await h1.stop();
+      const third = again.startDaemon('lccd-keep');
+      await third.logged('"event":"owner"');
+      assert.match((await again.sh('lcckeep status')).stdout, /epoch 2\nowner: h1/);
+      assert.equal(known(again), 5);
+      const late = h1.startDaemon('lccd-keep');
+      assert.equal(await late.ended, 78);
+      await third.stop();
+    },
+  );
 });

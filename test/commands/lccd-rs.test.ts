@@ -10,6 +10,7 @@ import { openSqlite } from '../../src/lib/sqlite.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { until, within } from '../support/until.js';
+import { longIt } from '../support/long.js';
 
 const homes: string[] = [];
 const daemons: Daemon[] = [];
@@ -125,7 +126,7 @@ describe('lccd-rs', () => {
     await untilSaid(200, 'ok');
   });
 
-  it('lets sites of a network register that --allow-address names', async () => {
+  longIt('lets sites of a network register that --allow-address names', async () => {
     const ask = async (...args: string[]) => {
       const daemon = startDaemon('lccd-rs', newHome(`${RS}ports = ["8080"]\n`), [
         '--listen=127.0.0.1:0',
@@ -159,7 +160,7 @@ describe('lccd-rs', () => {
     }
   });
 
-  it('answers beside 500 connections that say nothing, for one address has few places', async () => {
+  longIt('answers beside 500 connections that say nothing, for one address has few places', async () => {
     const daemon = await start(newHome(RS));
     const silent = Array.from({ length: 500 }, () =>
       connect(daemon.port, '127.0.0.1').on('error', () => undefined),
@@ -223,7 +224,7 @@ describe('lccd-rs', () => {
     }
   });
 
-  it('has no such limit for a proxy that is believed', async () => {
+  longIt('has no such limit for a proxy that is believed', async () => {
     const daemon = await start(newHome(`${RS}proxies = ["127.0.0.1"]\n`));
     const silent = Array.from({ length: 40 }, () =>
       connect(daemon.port, '127.0.0.1').on('error', () => undefined),

@@ -9,6 +9,7 @@ import { ask } from '../support/cu.js';
 import { Daemons, type Daemon } from '../support/daemon.js';
 import { until } from '../support/until.js';
 import { runCommand } from '../support/command.js';
+import { longIt } from '../support/long.js';
 
 let home: string;
 let daemons: Daemons;
@@ -84,7 +85,7 @@ describe('lccd', () => {
     assert.deepEqual(stops.slice(0, 4), ['lccd', 'lccd-uns', 'lccd-qm', 'lccd-bm']);
   });
 
-  it('runs a server of content users where one is to listen, and stops it first', async () => {
+  longIt('runs a server of content users where one is to listen, and stops it first', async () => {
     const daemon = await lccd('--cu-listen=127.0.0.1:0', `--cu-listen=unix:${home}/cu.sock`);
     assert.equal(run('lccstat', '--until-idle=120').status, 0);
     assert.match(run('lccstat').stdout, /^lccd-cu +idle +\d+ s +\d+ MB +0 connections$/m);
@@ -94,7 +95,7 @@ describe('lccd', () => {
     assert.deepEqual(stops.slice(0, 3), ['lccd', 'lccd-cu', 'lccd-uns']);
   });
 
-  it('stops at once when it is told to while a child does not get ready', async () => {
+  longIt('stops at once when it is told to while a child does not get ready', async () => {
     // Somebody answers under the child's name: that one may be about to go, so the child is started again and again.
     const other = start('lccd-uns', '--listen=127.0.0.1:0', `--qm=unix:${home}/none.sock`);
     await other.ready;
@@ -175,22 +176,25 @@ describe('lccd', () => {
     assert.match(stderr, /lccd-uns exited with 78/);
   });
 
-  it('runs without cache clearing where that cannot be started, says so, and starts it once it is mended', async () => {
-    const secrets = join(home, 'clear', 'secrets.toml');
-    mkdirSync(join(home, 'clear'), { recursive: true });
-    writeFileSync(secrets, '');
-    chmodSync(secrets, 0o644);
-    writeFileSync(join(home, 'lcc.toml'), '[clear]\nenabled = true\n');
-    const daemon = await lccd();
-    const { stdout } = run('lccstat');
-    assert.match(stdout, /^! lccd-hard exited with \d+ and stays down: mend what it says/m);
-    for (const name of ['lccd-qm', 'lccd-uns', 'lccbot'])
-      assert.match(stdout, new RegExp(`^${name} .*(?:idle|busy)`, 'm'));
-    assert.equal(run('lccstat', '--until-idle=20').status, 0);
-    chmodSync(secrets, 0o600);
-    daemon.child.kill('SIGHUP');
-    await until('lccd-hard runs', () => /^lccd-hard .*idle/m.test(run('lccstat').stdout));
-  });
+  longIt(
+    'runs without cache clearing where that cannot be started, says so, and starts it once it is mended',
+    async () => {
+      const secrets = join(home, 'clear', 'secrets.toml');
+      mkdirSync(join(home, 'clear'), { recursive: true });
+      writeFileSync(secrets, '');
+      chmodSync(secrets, 0o644);
+      writeFileSync(join(home, 'lcc.toml'), '[clear]\nenabled = true\n');
+      const daemon = await lccd();
+      const { stdout } = run('lccstat');
+      assert.match(stdout, /^! lccd-hard exited with \d+ and stays down: mend what it says/m);
+      for (const name of ['lccd-qm', 'lccd-uns', 'lccbot'])
+        assert.match(stdout, new RegExp(`^${name} .*(?:idle|busy)`, 'm'));
+      assert.equal(run('lccstat', '--until-idle=20').status, 0);
+      chmodSync(secrets, 0o600);
+      daemon.child.kill('SIGHUP');
+      await until('lccd-hard runs', () => /^lccd-hard .*idle/m.test(run('lccstat').stdout));
+    },
+  );
 
   it('prints the effective configuration with the origin of each value, and makes nothing', () => {
     const { status, stdout } = run('lccd', '--print-config', '--slots=7', '--allow-address=127.0.0.0/8');

@@ -16,7 +16,7 @@ import { TestCache } from '../support/cache.js';
 import { administer, startCu, type CuDaemon } from '../support/cu.js';
 import { Cutter } from '../support/cutter.js';
 import { LCCQ, lccqSays, runLccq } from '../support/lccq.js';
-import { isLong } from '../support/long.js';
+import { isLong, longIt } from '../support/long.js';
 import { until, within } from '../support/until.js';
 
 let cache: TestCache;
@@ -215,7 +215,7 @@ describe('lccq --from', () => {
     }
   });
 
-  it('outlives a kill of the lccd-cu, and after one of its own gives the same again', async () => {
+  longIt('outlives a kill of the lccd-cu, and after one of its own gives the same again', async () => {
     fill();
     // More than sockets and pipes hold.
     for (let n = 0; n < 6; n++)
@@ -254,7 +254,7 @@ describe('lccq --from', () => {
     assert.match(readFileSync(cursor, 'utf8'), /^lcc-cursor 1 /);
   });
 
-  it('follows, and hands each change to a program that stays', async () => {
+  longIt('follows, and hands each change to a program that stays', async () => {
     cache.put({ curl: 'http://h/a' });
     const cursor = join(dir, 'cursor');
     const script = `while IFS= read -r line; do if [ -z "$line" ]; then echo ok; else printf '%s\\n' "$line" >>'${dir}/lines'; fi; done`;
@@ -291,7 +291,7 @@ describe('lccq --from', () => {
     await within('lccq ends', once(child, 'exit'));
   });
 
-  it('ends when it is told to while the lccd-cu is away', async () => {
+  longIt('ends when it is told to while the lccd-cu is away', async () => {
     cache.put({ curl: 'http://h/a' });
     const args = [`--from=unix:${daemon.unix}`, '--follow', '--format=urls', '--', 'cat'];
     const child = spawn(LCCQ, args, {

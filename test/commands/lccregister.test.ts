@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { noNginx } from '../support/nginx.js';
 import { readProjectFile } from '../support/tree.js';
 import { startRegistration, type RegistrationScene } from '../support/registration.js';
+import { longIt } from '../support/long.js';
 
 const scenes: RegistrationScene[] = [];
 after(() => Promise.all(scenes.map(scene => scene.end())));
@@ -125,7 +126,7 @@ describe('lccregister', { skip: noNginx }, () => {
     assert.equal((await by('check')).status, 66, 'nothing is under way any more');
   });
 
-  it('puts the file where the last run says: that directory is in the line', async () => {
+  longIt('puts the file where the last run says: that directory is in the line', async () => {
     const one = await scene('check_interval_ms = 0\nchecks_per_hour = 99\n');
     const { lcc, site, pwdfile, server } = one;
     const [wrong, also] = ['wrong', 'also-wrong'].map(name => join(lcc.dir, name)) as [string, string];
@@ -153,7 +154,7 @@ describe('lccregister', { skip: noNginx }, () => {
     assert.ok(done.stdout.includes(` cd ${site.docroot} && `), done.stdout);
   });
 
-  it('writes the file of the secret anew where it holds another text', async () => {
+  longIt('writes the file of the secret anew where it holds another text', async () => {
     const one = await scene('mode = "open"\ncheck_interval_ms = 0\nchecks_per_hour = 99\n');
     const { lcc, site, pwdfile, server } = one;
     const begun = await lcc.sh(`lccregister new --server=${server} --url=${site.url} --pwdfile=${pwdfile}`);

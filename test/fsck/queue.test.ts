@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { readQueueSummary } from '../../src/db/queue/shape.js';
 import { urlTag } from '../support/lcc.js';
+import { isLong } from '../support/long.js';
 import { until } from '../support/until.js';
 import { exec, fsck, heals, kindsOf, lcc, one, withDb } from './checked.js';
 
@@ -71,7 +72,7 @@ describe('the queue, the sequence and the counters', () => {
     const sound = readFileSync(path);
     const told = new Set<string>();
     for (let offset = 4096; offset < sound.length; offset += 4096) {
-      for (const at of [0, 3, 8, 2000, 4090]) {
+      for (const at of isLong ? [0, 3, 8, 2000, 4090] : [0, 2000]) {
         const damaged = Buffer.from(sound);
         damaged.fill(0xa5, offset + at, offset + at + 3);
         writeFileSync(path, damaged);

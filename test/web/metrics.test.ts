@@ -16,6 +16,7 @@ import { until } from '../support/until.js';
 import { runCommand } from '../support/command.js';
 import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole.js';
 import { ask, ground } from './support.js';
+import { longIt } from '../support/long.js';
 
 interface Family {
   name: string;
@@ -236,7 +237,7 @@ soft_metrics_listen = "0"
     );
   });
 
-  it('are not served, and nothing of them is loaded, unless asked for', async () => {
+  longIt('are not served, and nothing of them is loaded, unless asked for', async () => {
     const other = await startLcc('http://127.0.0.1:9/');
     try {
       assert.doesNotMatch(other.log, /metrics/);
@@ -289,23 +290,26 @@ describe('a metrics endpoint', () => {
     rmSync(home, { recursive: true });
   });
 
-  it('of lccd that another process has ends it, once its daemons have stopped in their order', async () => {
-    const home = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
-    const other = createNetServer();
-    await new Promise<void>(resolve => void other.listen(0, '127.0.0.1', resolve));
-    const { port: taken } = other.address() as AddressInfo;
-    writeFileSync(join(home, 'lcc.toml'), `[lccd]\nmetrics_listen = "${taken}"\n`);
-    const lccd = startDaemon('lccd', home, [`--listen=unix:${home}/uns.sock`]);
-    assert.equal(await lccd.ended, 69);
-    assert.match(
-      lccd.log,
-      new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
-    );
-    const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
-    assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm']);
-    other.close();
-    rmSync(home, { recursive: true });
-  });
+  longIt(
+    'of lccd that another process has ends it, once its daemons have stopped in their order',
+    async () => {
+      const home = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
+      const other = createNetServer();
+      await new Promise<void>(resolve => void other.listen(0, '127.0.0.1', resolve));
+      const { port: taken } = other.address() as AddressInfo;
+      writeFileSync(join(home, 'lcc.toml'), `[lccd]\nmetrics_listen = "${taken}"\n`);
+      const lccd = startDaemon('lccd', home, [`--listen=unix:${home}/uns.sock`]);
+      assert.equal(await lccd.ended, 69);
+      assert.match(
+        lccd.log,
+        new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
+      );
+      const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
+      assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm']);
+      other.close();
+      rmSync(home, { recursive: true });
+    },
+  );
 
   it('without a host is on loopback; further robots get further ports', () => {
     assert.deepEqual(metricsEndpoint('9464', ''), { kind: 'tcp', host: '127.0.0.1', port: 9464 });
