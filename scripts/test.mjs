@@ -8,7 +8,7 @@
 // Of a set, a file that failed is run once more, alone, after all others. If it passes then, it counts as passed, and a line
 // `unstable: NAME` says so before the last one.
 import { existsSync, readdirSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -97,12 +97,44 @@ async function run(files) {
 }
 
 /** Processes at a time: a test waits for what it has started, which is busy then. */
-const PROCESSES_AT_A_TIME = availableParallelism() + 1;
+const AT_A_TIME = availableParallelism() + 1;
+/** Others beside them, each begun when the processors had little to do for a moment: all of those wait then. */
+const MORE = 2 * availableParallelism();
+const MOMENT_MS = 500;
+const IDLE_SHARE = 0.25;
+
+/** @returns a function that says which share of the time since it was last asked the processors of the machine were idle */
+function idleShares() {
+  const timesNow = () => {
+    const each = cpus().map(({ times }) => times);
+    const sumOf = of => each.reduce((total, times) => total + of(times), 0);
+    return {
+      idleMs: sumOf(({ idle }) => idle),
+      allMs: sumOf(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq),
+    };
+  };
+  let last = timesNow();
+  return () => {
+    const [before, now] = [last, timesNow()];
+    last = now;
+    return (now.idleMs - before.idleMs) / Math.max(1, now.allMs - before.allMs);
+  };
+}
+
 const queue = processesOf(names);
 const work = async () => {
   for (let files; (files = queue.shift()) !== undefined;) await run(files);
 };
-await Promise.all(Array.from({ length: PROCESSES_AT_A_TIME }, work));
+const more = new Set();
+const idleShare = idleShares();
+const look = setInterval(() => {
+  if (idleShare() < IDLE_SHARE || queue.length === 0 || more.size === MORE) return;
+  const one = run(queue.shift()).finally(() => more.delete(one));
+  more.add(one);
+}, MOMENT_MS);
+await Promise.all(Array.from({ length: AT_A_TIME }, work));
+clearInterval(look);
+await Promise.all(more);
 
 const failing = () => names.filter(name => results.get(name).failed > 0);
 const unstable = [];
