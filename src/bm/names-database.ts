@@ -3,11 +3,8 @@
  * where there is none beside content, or beside a mark of one, a new one is not taken for that of an empty
  * store: its ids begin far beyond all.
  */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { beyondIdsIn } from '../db/names/ids-in-use.js';
 import { NamesDb } from '../db/names/names.js';
-import { forgetMarks } from '../db/sqlite/marks.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 
@@ -16,19 +13,11 @@ import type { Log } from '../lib/log.js';
  */
 export function openNames({ dir, log }: { dir: string; log: Log }): NamesDb {
   const path = join(dir, 'names.db');
-  // SQLite would make a new one of an empty file.
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) {
-    const beyond = beyondIdsIn(dir);
-    if (beyond === 0) return new NamesDb(path, 0);
+  const names = new NamesDb(path);
+  if ((names.madeFrom ?? 0) > 0)
     log.error('names.db: missing although there is content; new ids begin far beyond the existing ones', {
       store: dir,
     });
-    const names = new NamesDb(path, beyond);
-    // They are of the one before. Killed in between, the next start begins beyond once more.
-    forgetMarks(path);
-    return names;
-  }
-  const names = new NamesDb(path, 0);
   const old = names.wentBack();
   if (old === undefined) return names;
   names.close();

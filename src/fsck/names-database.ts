@@ -34,7 +34,7 @@ export function openNames(
     return undefined;
   }
   try {
-    const names = new NamesDb(path, 0, !repair);
+    const names = new NamesDb(path, !repair);
     const old = names.wentBack();
     if (old === undefined) return names;
     names.close();

@@ -21,7 +21,7 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
   }
   let names: NamesDb;
   try {
-    names = new NamesDb(path, 0, !isRepair);
+    names = new NamesDb(path, !isRepair);
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     yield { kind: 'free-list', where: path, what: whatIsWrong(path, error), repaired: false, remains: true };

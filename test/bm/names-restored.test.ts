@@ -4,8 +4,14 @@ import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Store } from '../../src/bm/store.js';
+import { StoreRegister } from '../../src/db/cache/stores.js';
 import { readStoreWord } from '../../src/db/names/store-mark.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { newDir, open, write } from './store-scene.js';
+
+const removeNames = (dir: string): void => {
+  for (const name of ['names.db', 'names.db-wal', 'names.db-shm']) rmSync(join(dir, name), { force: true });
+};
 
 describe('a store whose names.db is not the one served last', () => {
   for (const [how, stop] of [
@@ -35,8 +41,7 @@ describe('a store whose names.db is not the one served last', () => {
           code: 'config',
           message: /names\.db: an? (older )?copy was put .*, or stop lccd-bm and move it out of the store/,
         });
-      for (const name of ['names.db', 'names.db-wal', 'names.db-shm'])
-        rmSync(join(killed, name), { force: true });
+      removeNames(killed);
       const { store, events } = open(killed);
       const given = new Set(held.map(({ fileId }) => fileId));
       for (let n = 0; n < 10; n++) {
@@ -59,8 +64,7 @@ describe('a store whose names.db is not the one served last', () => {
       const { path } = write(first.store);
       first.store.close();
       rmSync(path);
-      for (const name of ['names.db', 'names.db-wal', 'names.db-shm'])
-        rmSync(join(dir, name), { force: true });
+      removeNames(dir);
       if (empty) writeFileSync(join(dir, 'names.db'), '');
       const { store } = open(dir);
       assert.ok((store.take()?.id ?? 0) >= 2 ** 24);
@@ -85,5 +89,38 @@ describe('a store whose names.db is not the one served last', () => {
     const { store } = open(dir);
     assert.equal(readStoreWord(store.word).starts, 1);
     store.close();
+  });
+
+  it('has content read again when its names were made again, however often they were opened until anybody heard of it', () => {
+    const dir = newDir();
+    const db = openDatabase(join(newDir(), 'lcc.db'));
+    const register = new StoreRegister(db);
+    const wordOf = () => {
+      const { store } = open(dir);
+      if (store.freeNames === 0) write(store);
+      store.close();
+      return readStoreWord(store.word);
+    };
+    const first = wordOf();
+    register.remember('m1', first.id);
+    const heard = (word: typeof first) => {
+      const isOlder = register.isOlder('m1', word);
+      register.noteSynced('m1', 5);
+      if (!isOlder) register.noteRun('m1', word);
+      return isOlder ? 'older' : register.synced('m1') === 5 ? 'the same' : 'read again';
+    };
+    assert.equal(heard(first), 'the same');
+    for (let n = 0; n < 3; n++) wordOf();
+    assert.equal(heard(wordOf()), 'the same');
+    let before = wordOf();
+    for (const unheard of [0, 1, 4]) {
+      removeNames(dir);
+      for (let n = 0; n < unheard; n++) wordOf();
+      assert.equal(heard(wordOf()), 'read again', `opened ${unheard} times before`);
+      assert.equal(heard(wordOf()), 'the same');
+      assert.equal(heard(before), 'older');
+      before = wordOf();
+    }
+    db.close();
   });
 });

@@ -185,7 +185,7 @@ describe('a Bot Manager whose source recalls a lane', () => {
 
 /** Names held by content, or that nobody will ever give out again. */
 function namesInUse(world: World): number {
-  const names = new NamesDb(join(world.dir, 'names.db'), 0);
+  const names = new NamesDb(join(world.dir, 'names.db'));
   const used = names.nextId - names.freeCount - names.goneCount;
   names.close();
   return used;

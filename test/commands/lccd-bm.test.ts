@@ -207,6 +207,8 @@ describe('lccd-bm', () => {
       .filter(name => name !== 'bm.mark.noted');
     assert.deepEqual(steps, [
       'bm.store.claimed',
+      'bm.names.marked',
+      'bm.names.made',
       'bm.names.reserved',
       'bm.names.noted',
       'bm.deletions.acknowledged',

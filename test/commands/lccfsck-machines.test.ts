@@ -35,7 +35,7 @@ test('files without rows on another machine are found and removed with a copy of
     renameSync(own, store);
 
     // Complete, and its result was never noted.
-    const names = new NamesDb(join(store, 'names.db'), 0);
+    const names = new NamesDb(join(store, 'names.db'));
     const [name] = names.reserve(1);
     names.close();
     assert.ok(name !== undefined);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { BotManagerHome, contentOf } from '../support/bot-manager.js';
@@ -8,6 +8,8 @@ import { lifeWithKill, type KillEnv } from '../support/kills.js';
 
 const STEPS = [
   'bm.store.claimed',
+  'bm.names.marked',
+  'bm.names.made',
   'bm.mark.noted',
   'bm.names.reserved',
   'bm.names.noted',
@@ -113,4 +115,33 @@ describe('lccd-bm killed at any durable step', { concurrency: 2 }, () => {
       );
     });
   }
+});
+
+describe('lccd-bm whose names.db was lost', () => {
+  for (const step of ['bm.names.marked', 'bm.names.made'])
+    it(`makes it again, and gives no name to two contents, killed at ${step}, too`, async () => {
+      const bm = await BotManagerHome.make();
+      const named = new Set<string>();
+      const fetch = async (path: string): Promise<void> => {
+        await bm.source.slots(SLOTS);
+        const { fileId } = await bm.fetchOk(path);
+        assert.ok(!named.has(fileId), fileId);
+        named.add(fileId);
+      };
+      try {
+        const first = bm.startManager();
+        bm.startRobot('lccbot', SLOTS);
+        for (const n of [1, 2, 3]) await fetch(`/first/${n}`);
+        await first.stop('SIGKILL');
+        for (const part of ['', '-wal', '-shm'])
+          rmSync(join(bm.home, `store/names.db${part}`), { force: true });
+        assert.equal(await bm.startManager({ LCC_CRASH_AT: step }).ended, 'SIGKILL');
+        const last = bm.startManager();
+        for (const n of [1, 2, 3]) await fetch(`/last/${n}`);
+        assert.equal(bm.files().length, named.size);
+        await last.stop();
+      } finally {
+        await bm.remove();
+      }
+    });
 });

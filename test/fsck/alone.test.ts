@@ -57,7 +57,7 @@ describe('a store without an LCC DB beside it', () => {
   function fill(): void {
     mkdirSync(store());
     markStore(store(), 'm1');
-    const names = new NamesDb(join(store(), 'names.db'), 0);
+    const names = new NamesDb(join(store(), 'names.db'));
     const [first, ...others] = names.reserve(8);
     assert.ok(first);
     for (const name of others.slice(0, -1)) put(fileIdOf(name));
@@ -97,7 +97,7 @@ describe('a store without an LCC DB beside it', () => {
     put('00/00/00000063.0');
     assert.deepEqual(await fsck(true), ['free-list 00/00/00000063.0 repaired']);
     assert.deepEqual(await fsck(false), []);
-    const names = new NamesDb(join(store(), 'names.db'), 0);
+    const names = new NamesDb(join(store(), 'names.db'));
     const given = names.reserve(3).map(({ id }) => id);
     names.close();
     assert.deepEqual(given, [0, 7, 100]);
@@ -105,7 +105,7 @@ describe('a store without an LCC DB beside it', () => {
 
   it('is left alone while its Bot Manager runs', async () => {
     fill();
-    const names = new NamesDb(join(store(), 'names.db'), 0);
+    const names = new NamesDb(join(store(), 'names.db'));
     await assert.rejects(
       fsck(false),
       (error: unknown) => error instanceof LccError && error.code === 'try.later',

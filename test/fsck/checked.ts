@@ -57,7 +57,7 @@ export function withDb<T>(work: (db: Db) => T): T {
   }
 }
 export function withNames<T>(work: (names: NamesDb) => T): T {
-  const names = new NamesDb(join(store(), 'names.db'), 0);
+  const names = new NamesDb(join(store(), 'names.db'));
   try {
     return work(names);
   } finally {

@@ -52,7 +52,7 @@ test('files whose folder is none, as where a disk is not mounted', () => {
   const below = (name: string) => join(dir, 'file', name);
   const remedy = /see that its folder is there, and that its disk can be written to$/;
   refused(below('x.lock'), () => tryLock(below('x.lock')), remedy);
-  refused(below('names.db'), () => new NamesDb(below('names.db'), 0), remedy);
+  refused(below('names.db'), () => new NamesDb(below('names.db')), remedy);
 });
 
 test('a folder in the place of a file', () => {
@@ -62,7 +62,7 @@ test('a folder in the place of a file', () => {
     (path: string) => openDatabase(path),
     (path: string) => RsDatabase.openForReading(path),
     (path: string) => StoreDatabase.openForReading(path),
-    (path: string) => new NamesDb(path, 0),
+    (path: string) => new NamesDb(path),
   ])
     refused(dir, () => open(dir), remedy);
   assert.throws(

@@ -114,14 +114,14 @@ describe('a database on a read-only disk', { skip: noDisk('ext4') }, () => {
   it('of names is looked at, and never served', () => {
     disk.setReadOnly(false);
     const names = join(disk.path, 'names.db');
-    const served = new NamesDb(names, 0);
+    const served = new NamesDb(names);
     served.reserve(5);
     served.close();
     disk.setReadOnly(true);
-    const looked = new NamesDb(names, 0, true);
+    const looked = new NamesDb(names, true);
     assert.equal(looked.nextId, 5);
     assert.throws(() => looked.reserve(1), /readonly|read-only/i);
     looked.close();
-    assert.throws(() => new NamesDb(names, 0));
+    assert.throws(() => new NamesDb(names));
   });
 });

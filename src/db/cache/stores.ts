@@ -3,6 +3,7 @@
  * was made again gives out the names of the lost one again: as long as rows or deletions name files of that
  * one, the new one is not the machine's store.
  */
+import { areOtherNames } from '../names/ids-in-use.js';
 import type { StoreWord } from '../names/store-mark.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
@@ -73,7 +74,8 @@ export class StoreRegister extends SqlStore {
   noteRun(machineid: string, { starts = 0, run }: StoreWord): void {
     const known = this.#selectRun(machineid);
     if (known?.starts === starts && known.run === run) return;
-    if (starts === 1 && (known?.starts ?? 0) > 0) this.#updateSynced(0, machineid);
+    if (known !== undefined && known.starts > 0 && areOtherNames(starts, known.starts))
+      this.#updateSynced(0, machineid);
     this.#updateRun(starts, run, machineid);
   }
 

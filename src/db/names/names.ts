@@ -17,16 +17,18 @@
  * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job.
  * Batches pay for the commits (1000 names 4 ms, once per 1000 fetches).
  */
+import { dirname } from 'node:path';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { holderOf } from '../../lib/lock.js';
 import { isOnReadOnlyDisk, openCopy } from '../../lib/sqlite-read.js';
 import { hindranceOf, openSqlite, type Db } from '../../lib/sqlite.js';
 import { step } from '../../lib/steps.js';
 import { pagesByNumber } from '../sqlite/paging.js';
-import { MARK_SCHEMA, Marks, newestMark, type Marked, type MarksOptions } from '../sqlite/marks.js';
+import { MARK_SCHEMA, Marks, noteMark, type Marked, type MarksOptions } from '../sqlite/marks.js';
 import { wentBack } from '../sqlite/restored.js';
 import { upgrade, versionOf } from '../sqlite/schema-version.js';
 import { Sql, SqlStore } from '../sqlite/sql-store.js';
+import { beyondIdsIn, startsBefore } from './ids-in-use.js';
 
 export interface Name {
   id: number;
@@ -98,18 +100,22 @@ export class NamesDb extends SqlStore {
   );
   readonly #raiseStart = this.sql.run("UPDATE counter SET value = value + 1 WHERE name = 'start'");
   readonly #starts = this.sql.number("SELECT value FROM counter WHERE name = 'start'");
+  /** Where ids begin, of names that were made just now. */
+  readonly madeFrom: number | undefined;
   #freeCount = this.#count(FREE);
   #goneCount = this.#count(GONE);
 
   /**
-   * Opens (or, with `firstId`, creates) the names; no other process can while this one is open.
-   * @param firstId of a new file: 0 for an empty store, beyond everything found for one whose names were lost
+   * Opens the names, or makes them: from 0 in an empty store, else beyond all that were given out there. No
+   * other process can while this one is open.
    * @param isLook nothing will be written: those on a read-only disk will do
    * @throws LccError `try.later` when another process has it open, `data.malformed` when it is damaged,
    *   `config` when a newer LCC wrote it
    */
-  constructor(path: string, firstId: number, isLook = false) {
-    super(opened(path, firstId, isLook));
+  constructor(path: string, isLook = false) {
+    let first: number | undefined;
+    super(opened(path, isLook, firstId => (first = firstId)));
+    this.madeFrom = first;
   }
 
   get freeCount(): number {
@@ -296,17 +302,11 @@ export class NamesDb extends SqlStore {
   }
 }
 
-/** Ids below this one were given out, as far as marks beside the names of a store say; 0 without any. */
-export function markedIds(path: string): number {
-  const seq = newestMark(path)?.seq ?? 0;
-  return Number.isSafeInteger(seq) ? seq : 0;
-}
-
 function nameRow({ id, gen, state }: Row): NameRow {
   return { id, gen, state: STATES[state] ?? 'taken' };
 }
 
-function opened(path: string, firstId: number, isLook: boolean): Db {
+function opened(path: string, isLook: boolean, made: (firstId: number) => void): Db {
   let db: Db | undefined;
   try {
     if (isLook && isOnReadOnlyDisk(path)) {
@@ -314,7 +314,7 @@ function opened(path: string, firstId: number, isLook: boolean): Db {
       if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: empty`);
     } else {
       db = openSqlite(path, { timeout: 1000 });
-      makeExclusive(db, path, firstId);
+      makeExclusive(db, path, made);
     }
     requireSound(db, path);
     return db;
@@ -324,12 +324,23 @@ function opened(path: string, firstId: number, isLook: boolean): Db {
   }
 }
 
-function makeExclusive(db: Db, path: string, firstId: number): void {
+function makeExclusive(db: Db, path: string, made: (firstId: number) => void): void {
   // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
   db.pragma('locking_mode = EXCLUSIVE');
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
-  upgrade(db, path, STEPS, () => db.prepare('INSERT INTO next VALUES (?)').run(firstId));
+  let isNew = false;
+  upgrade(db, path, STEPS, () => {
+    const firstId = beyondIdsIn(dirname(path));
+    db.prepare('INSERT INTO next VALUES (?)').run(firstId);
+    db.prepare("UPDATE counter SET value = ? WHERE name = 'start'").run(startsBefore(firstId));
+    // The newest mark would be of lost names. Killed before the commit, names are made once more, beyond it.
+    noteMark(db, path, NAMES);
+    step('bm.names.marked');
+    made(firstId);
+    isNew = true;
+  });
+  if (isNew) step('bm.names.made');
 }
 
 function requireSound(db: Db, path: string): void {

@@ -27,8 +27,8 @@ export function readStoreMark(dir: string): StoreMark | undefined {
 /** A Bot Manager's words on its store. */
 export interface StoreWord {
   id: string;
-  /** How often its names were opened; 1: they are new, and begin beyond all that is in the store. Undefined:
-   * it did not say. */
+  /** How often its names were opened, counted from 0, or from above all that were lost (ids-in-use.ts).
+   * Undefined: it did not say. */
   starts: number | undefined;
   /** Id of this run of the Bot Manager. */
   run: string;

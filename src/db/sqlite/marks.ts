@@ -90,15 +90,16 @@ export function newestMark(path: string): Mark | undefined {
 
 /**
  * Raises the number and notes it, for a command that has committed something while no daemon may be there to
- * do so. What was never served has no marks. The caller has seen that the database is the one served last.
+ * do so, or for a database that takes the place of a lost one. What was never served has no marks. The caller
+ * has seen that the database is the one served last, or makes it.
  * @throws system errors, what SQLite throws
  */
 export function noteMark(db: Db, path: string, kind: Marked): void {
-  const state = newestMark(path)?.state;
-  if (state === undefined) return;
-  db.exec("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
+  const newest = newestMark(path);
+  if (newest === undefined) return;
+  db.prepare("UPDATE counter SET value = max(value, ?) + 1 WHERE name = 'mark'").run(newest.number);
   const mark = markOf(db, path, kind);
-  writeFileDurably(fileOf(path, mark.number), textOf(mark, state));
+  writeFileDurably(fileOf(path, mark.number), textOf(mark, newest.state));
   removeBelow(path, mark.number - 1);
 }
 

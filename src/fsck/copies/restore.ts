@@ -10,7 +10,6 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Home } from '../../config/home.js';
-import { beyondIdsIn } from '../../db/names/ids-in-use.js';
 import { NamesDb } from '../../db/names/names.js';
 import { forgetMarks, markRestoring, restoringOf } from '../../db/sqlite/marks.js';
 import { SCHEMA_VERSION } from '../../db/sqlite/open.js';
@@ -65,9 +64,8 @@ export async function restore({ dir, home, moved }: RestoreOptions): Promise<Bac
   if (existsSync(join(dir, 'store'))) {
     new TreeCopy(join(dir, 'store'), home.store, owner).below('', undefined, true);
     const names = join(home.store, 'names.db');
-    const firstId = beyondIdsIn(home.store);
     makeFile(names, 0o640);
-    new NamesDb(names, firstId).close();
+    new NamesDb(names).close();
   }
   await syncDisk(home.store);
   await syncDisk(home.dir);
@@ -113,7 +111,7 @@ function ownerOf(home: string, dir: string): Owner | undefined {
  * `try.later` while it runs */
 function forgetNames(store: string): void {
   const names = join(store, 'names.db');
-  if (existsSync(names)) new NamesDb(names, 0).close();
+  if (existsSync(names)) new NamesDb(names).close();
   for (const name of readdirSync(store)) if (OWN_FILES.test(name)) rmSync(join(store, name));
 }
 

@@ -41,7 +41,7 @@ const note = (names: NamesDb, ...gone: Name[]) => names.note(gone.map(name => ({
 
 describe('names of a store', () => {
   it('gives a freed id out again with its next generation, the lowest first', () => {
-    const names = new NamesDb(newPath(), 0);
+    const names = new NamesDb(newPath());
     assert.deepEqual(names.reserve(3).map(key), ['0.0', '1.0', '2.0']);
     note(names, { id: 2, gen: 0 }, { id: 1, gen: 0 });
     assert.deepEqual(names.due(0, 10).map(key), ['1.0', '2.0']);
@@ -52,7 +52,7 @@ describe('names of a store', () => {
   });
 
   it('passes over the deletion of a name that is not in use: gone, free, held anew, never given out', () => {
-    const names = new NamesDb(newPath(), 0);
+    const names = new NamesDb(newPath());
     names.reserve(1);
     note(names, { id: 0, gen: 0 }, { id: 0, gen: 0 });
     note(names, { id: 0, gen: 0 });
@@ -68,18 +68,18 @@ describe('names of a store', () => {
 
   it('puts unused names back at the same generation', () => {
     const path = newPath();
-    const names = new NamesDb(path, 0);
+    const names = new NamesDb(path);
     const [, second] = names.reserve(2);
     assert.ok(second);
     names.release([second]);
     names.close();
-    const again = new NamesDb(path, 0);
+    const again = new NamesDb(path);
     assert.deepEqual(again.reserve(2).map(key), ['1.0', '2.0']);
     again.close();
   });
 
   it('refuses to free what is not gone, and to put back what is', () => {
-    const names = new NamesDb(newPath(), 0);
+    const names = new NamesDb(newPath());
     const [name] = names.reserve(1);
     assert.ok(name);
     assert.throws(() => names.free([name]), { message: 'name 0.0 is not gone: it is taken at generation 0' });
@@ -94,7 +94,7 @@ describe('names of a store', () => {
   });
 
   it('gives due names in the order in which they went', () => {
-    const names = new NamesDb(newPath(), 0);
+    const names = new NamesDb(newPath());
     const [a, b, c] = names.reserve(3);
     assert.ok(a && b && c);
     names.note([
@@ -109,7 +109,7 @@ describe('names of a store', () => {
   });
 
   it('claims however many names at once, and goes on behind them', () => {
-    const names = new NamesDb(newPath(), 0);
+    const names = new NamesDb(newPath());
     names.claim(Array.from({ length: 200_000 }, (_, i) => ({ id: (i + 1) % 200_000, gen: 0 })));
     assert.deepEqual(names.reserve(1).map(key), ['200000.0']);
     names.close();
@@ -117,7 +117,7 @@ describe('names of a store', () => {
 
   it('is open in one process at a time', () => {
     const path = newPath();
-    const names = new NamesDb(path, 0);
+    const names = new NamesDb(path);
     const other = openSqlite(path, { timeout: 0 });
     assert.throws(() => other.prepare('SELECT * FROM next').all(), /locked/);
     other.close();
@@ -126,7 +126,7 @@ describe('names of a store', () => {
 
   it('commits with synchronous=FULL', () => {
     const path = newPath();
-    const names = new NamesDb(path, 0);
+    const names = new NamesDb(path);
     assert.equal(names.synchronous, 2);
     names.close();
   });
@@ -135,14 +135,14 @@ describe('names of a store', () => {
     const path = newPath();
     writeFileSync(path, 'this is not a database at all, but long enough to be looked at'.repeat(100));
     assert.throws(
-      () => new NamesDb(path, 0),
+      () => new NamesDb(path),
       (error: unknown) => error instanceof LccError && error.code === 'data.malformed',
     );
     const newer = newPath();
     const db = openSqlite(newer);
     db.pragma('user_version = 99');
     db.close();
-    assert.throws(() => new NamesDb(newer, 0), /schema 99 was written by a newer LCC/);
+    assert.throws(() => new NamesDb(newer), /schema 99 was written by a newer LCC/);
   });
 
   it('refuses rows that cannot be', () => {
@@ -155,13 +155,13 @@ describe('names of a store', () => {
       'DELETE FROM next',
     ]) {
       const path = newPath();
-      const names = new NamesDb(path, 0);
+      const names = new NamesDb(path);
       note(names, ...names.reserve(4));
       names.free(names.due(0, 2));
       names.close();
       spoil(path, change);
       assert.throws(
-        () => new NamesDb(path, 0),
+        () => new NamesDb(path),
         (error: unknown) => error instanceof LccError && error.code === 'data.malformed',
         change,
       );
@@ -170,14 +170,14 @@ describe('names of a store', () => {
 
   it('loses nothing committed when its write-ahead log is torn at the end', () => {
     const path = newPath();
-    const names = new NamesDb(path, 0);
+    const names = new NamesDb(path);
     names.reserve(10);
     const copy = asAfterKill(path);
     names.reserve(10);
     const torn = asAfterKill(path);
     names.close();
     truncateSync(`${torn}-wal`, Math.max(0, sizeOf(`${copy}-wal`) + 100));
-    const again = new NamesDb(torn, 0);
+    const again = new NamesDb(torn);
     assert.equal(again.nextId, 10);
     again.close();
   });
@@ -200,7 +200,7 @@ describe('names of a store', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 40 }), commands => {
         let path = newPath();
-        let names = new NamesDb(path, 0);
+        let names = new NamesDb(path);
         const everUsed = new Set<string>();
         // What a reader may hold a row of: id → generation.
         const inUse = new Map<number, number>();
@@ -246,7 +246,7 @@ describe('names of a store', () => {
               const left = asAfterKill(path);
               names.close();
               path = left;
-              names = new NamesDb(path, 0);
+              names = new NamesDb(path);
               break;
             }
           }
