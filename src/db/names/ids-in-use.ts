@@ -21,7 +21,7 @@ export function beyondIdsIn(store: string): number {
   return ids === 0 ? 0 : ids + SALVAGE_GAP;
 }
 
-/** The number from which starts of names that begin with this id are counted: above those of all lost ones. */
+/** The number from which starts of names that begin with this id are counted: above all of lost ones. */
 export function startsBefore(firstId: number): number {
   return Math.floor(firstId / SALVAGE_GAP) * MOST_STARTS;
 }
