@@ -1,4 +1,4 @@
-/** A kept home whose databases a newer LCC has made: a machine with an older one stands by, and serves nothing of it. */
+/** Keepers of different releases: one that is older than the databases stands by, and serves nothing of them. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -72,5 +72,21 @@ describe('A standby with an older program', { skip: noEngine }, () => {
     await again.logged('"event":"cannot take the home over"');
     assert.match((await h2.sh('lcckeep status')).stdout, /epoch 2\nowner: none/);
     await again.stop();
+  });
+});
+
+describe('A newer keeper', { skip: noEngine }, () => {
+  const engine = started as Engine;
+  const homes = new KeptHomes(engine);
+
+  it('serves a home that an older lcckeep has made, which did not know of logins', async () => {
+    const lcc = homes.machine('h1');
+    await homes.init(lcc);
+    await lcc.addProvider();
+    await engine.node.query(`DELETE FROM lcc.file WHERE shard = ${homes.shard} AND name = 'logins'`);
+    const keeper = lcc.startDaemon('lccd-keep');
+    await keeper.logged('"event":"owner"');
+    await lcc.shows('lcckeep status', /^logins: /m);
+    await keeper.stop();
   });
 });

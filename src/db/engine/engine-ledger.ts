@@ -41,11 +41,19 @@ export class EngineLedger implements Ledger {
 
   /**
    * The state from which the owner goes on. No shipment of a keeper before it, whatever became of that one,
-   * counts after it: its transaction has locked the row, or is refused.
+   * counts after it: its transaction has locked the row, or is refused. A row that an older `lcckeep init`
+   * did not know of is made.
    */
   async take(name: LedgerName, epoch: number, stop: AbortSignal): Promise<FileState | undefined> {
     const taken = await this.#fenced(this.#lane('ship', name), name, epoch, async () => undefined, stop);
-    return taken === 'done' ? this.state(name, stop) : undefined;
+    const state = await this.state(name, stop);
+    if (taken === 'done' || state !== undefined) return taken === 'done' ? state : undefined;
+    // Fenced by the row of the home's first database: a claim raises the epoch of those that it finds.
+    const add: Work<unknown> = session =>
+      session.change("INSERT IGNORE INTO file VALUES (?, ?, ?, 0, 0, '', 0)", this.#shard, name, epoch);
+    await this.#fenced(this.#lane('ship', 'lcc'), 'lcc', epoch, add, stop);
+    const made = await this.state(name, stop);
+    return made?.epoch === epoch ? made : undefined;
   }
 
   /** Bytes that a copy has yet to read: of shipments after `n`; of a base and its log where it has none. */

@@ -1,6 +1,6 @@
 /**
  * The engine, as a list of nodes: a transaction that fails, or is answered by silence, is done again as a
- * whole on the next node of the list, until it is done.
+ * whole on the next node of the list, until it is done; one that met another, on the same node first.
  */
 import { backoffMs } from '../../lib/backoff.js';
 import { stayFor, type Clock } from '../../lib/clock.js';
@@ -13,6 +13,12 @@ import { EngineSession, engineReason, isOfEngine, SILENCE_MS } from './session.j
 const WAIT = { minMs: 50, maxMs: 1000 };
 /** Access denied, no such database or table: another try makes no difference. */
 const FOR_GOOD: readonly number[] = [1044, 1045, 1049, 1054, 1064, 1142, 1143, 1146, 1698];
+
+/** A row that is locked for long, and a deadlock, as Galera calls it too when another node's transaction came
+ * before: the node is well. */
+const CONFLICTS: readonly number[] = [1205, 1213];
+/** Tries on the same node after such, before it counts as away. */
+const MAX_CONFLICTS = 4;
 
 /** The node that was asked lags: again. */
 export class Lagging extends Error {
@@ -100,7 +106,7 @@ export class EngineLane {
   async run<T>(work: Work<T>, stop: AbortSignal): Promise<T> {
     const done = await this.#turn.take(true);
     try {
-      for (let failures = 1, refused = 0; ; failures++) {
+      for (let failures = 1, refused = 0, conflicts = 0; ; failures++) {
         if (stop.aborted) throw new LccError('try.later', 'stopped before the engine has answered');
         try {
           return await this.#once(work, stop);
@@ -114,9 +120,13 @@ export class EngineLane {
           const { account, clock, random } = this.#engine;
           if (forGood !== undefined && refused >= account.nodes.length && this.#answeredAt === undefined)
             throw forGood;
-          const node = account.nodes[this.#at];
-          this.#engine.failed(engineReason(error), `${node?.host}:${node?.port}`);
-          this.#at = (this.#at + 1) % account.nodes.length;
+          conflicts = isOfEngine(error) && CONFLICTS.includes(error.errno) ? conflicts + 1 : 0;
+          if (conflicts === 0 || conflicts > MAX_CONFLICTS) {
+            const node = account.nodes[this.#at];
+            this.#engine.failed(engineReason(error), `${node?.host}:${node?.port}`);
+            this.#at = (this.#at + 1) % account.nodes.length;
+            conflicts = 0;
+          }
           await stayFor(clock, backoffMs(WAIT, failures, random()), stop);
         }
       }

@@ -13,6 +13,7 @@ import { EngineProxy } from '../../support/engine-proxy.js';
 import { Engine, noEngine } from '../../support/engine.js';
 import { until } from '../../support/until.js';
 
+const many = Array.from({ length: 100 }, (_, i) => i + 1);
 const never = new AbortController().signal;
 
 /** Ended with the process, or with the file. */
@@ -22,6 +23,8 @@ describe('an engine', { skip: noEngine }, () => {
   const engine = started as Engine;
   let proxy: EngineProxy;
   const opened: EngineNodes[] = [];
+  /** Warnings since the last of them was made. */
+  const told: string[] = [];
   let shard = 0;
 
   before(async () => {
@@ -36,7 +39,9 @@ describe('an engine', { skip: noEngine }, () => {
 
   function nodes(url = engine.url(), user: 'lcc' | 'lcc_admin' = 'lcc'): EngineNodes {
     const store = { url, passwordFile: engine.passwordFile(user), tlsCa: '', plain: false };
-    const made = new EngineNodes(engineAccount(store), { clock: systemClock, log: silentLog });
+    told.length = 0;
+    const log = { ...silentLog, warn: (event: string) => void told.push(event) };
+    const made = new EngineNodes(engineAccount(store), { clock: systemClock, log });
     opened.push(made);
     return made;
   }
@@ -235,6 +240,71 @@ describe('an engine', { skip: noEngine }, () => {
     const lost = proxy.lost;
     assert.equal(await h2.claim(look, never), 2);
     assert.equal(proxy.lost, lost + 1);
+  });
+
+  it('is asked again, and is not away, when two transactions wait for each other', async () => {
+    const through = nodes();
+    const [first, second] = [(await home()).shard, (await home()).shard];
+    const beat = (of: number) => `UPDATE lcc.pulse SET beat = beat + 1 WHERE shard = ${of}`;
+    const other = await engine.node.connect();
+    await other.beginTransaction();
+    // The one that has changed less is given up.
+    await other.query(`INSERT INTO lcc.pmdb VALUES ${many.map(pid => `(${pid}, 0, 'served')`).join()}`);
+    await other.query(beat(second));
+    const waiting = async () => {
+      const [row] = await engine.node.query(
+        "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+      );
+      return row !== undefined;
+    };
+    let tries = 0;
+    let crossed: Promise<void> | undefined;
+    await through.lane().run(async session => {
+      tries++;
+      await session.change(beat(first));
+      crossed ??= other.query(beat(first)).then(() => other.rollback());
+      if (tries === 1) await until('the other one waits', waiting);
+      await session.change(beat(second));
+    }, never);
+    await crossed;
+    await other.end();
+    assert.deepEqual([tries, through.failovers, told], [2, 0, []]);
+  });
+
+  it('is away when a transaction met another five times, or where its nodes have no majority', async () => {
+    for (const [errno, times, isAway] of [
+      [1213, 4, false],
+      [1213, 5, true],
+      [1205, 4, false],
+      [1047, 1, true],
+    ] as const) {
+      const through = nodes();
+      let tries = 0;
+      await through.lane().run(async session => {
+        if (++tries <= times)
+          await session.all(`BEGIN NOT ATOMIC SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = ${errno}; END`);
+      }, never);
+      assert.deepEqual([tries, told], [times + 1, isAway ? ['engine away'] : []], `${errno}, ${times} times`);
+    }
+  });
+
+  it('has a row for what an older lcckeep did not know of, made by the owner, once', async () => {
+    const { shard: mine, ledger, lease } = await home();
+    const forget = () => engine.node.query(`DELETE FROM lcc.file WHERE shard = ${mine} AND name = 'logins'`);
+    const take = (epoch: number) => new EngineLedger(nodes(), mine).take('logins', epoch, never);
+    await forget();
+    const row = { epoch: 1, n: 0, pos: '', base: 0 };
+    assert.deepEqual(await Promise.all([take(1), take(1), take(1)]), [row, row, row]);
+    assert.equal(await ledger.ship({ name: 'logins', n: 1, pos: 'a', pieces: [] }, 1, never), 'done');
+    assert.equal((await take(1))?.n, 1);
+    await forget();
+    const h2 = lease('h2');
+    const look = await h2.lookSynced(never);
+    assert.ok(look);
+    assert.equal(await h2.claim(look, never), 2);
+    assert.equal(await take(1), undefined);
+    assert.equal(await ledger.state('logins', never), undefined);
+    assert.deepEqual(await take(2), { ...row, epoch: 2 });
   });
 
   it('is waited for while it is frozen, and answers then', async () => {
