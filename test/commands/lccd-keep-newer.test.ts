@@ -16,7 +16,7 @@ const started = noEngine === false ? await Engine.start() : undefined;
 const LONG_S = 5;
 const REASON = /"reason":"[^"]*lcc\.db: a newer LCC made it; install that one on this machine"/g;
 
-describe('A standby with an older program', { skip: noEngine }, () => {
+describe('A keeper of another release', { skip: noEngine }, () => {
   const engine = started as Engine;
   const homes = new KeptHomes(engine);
 
@@ -40,7 +40,7 @@ describe('A standby with an older program', { skip: noEngine }, () => {
   }
   const status = (lcc: Lcc) => askStatus(controlSocket(join(lcc.home, 'run'), 'lccd-keep'));
 
-  it('says so once, and takes nothing over', async () => {
+  it('says once that it is older than the databases, and takes nothing over', async () => {
     const [h1, owner, h2, standby] = await pair();
     upgrade(h1);
     await standby.logged('"event":"cannot take the home over"');
@@ -53,7 +53,7 @@ describe('A standby with an older program', { skip: noEngine }, () => {
     await standby.stop();
   });
 
-  it('gives the home back that it took the moment after the upgrade', async () => {
+  it('gives a home back that it took the moment after they were upgraded', async () => {
     const [h1, owner, h2, standby] = await pair();
     // What the owner ships last is in the engine, and nobody can read it for a while.
     standby.child.kill('SIGSTOP');
@@ -73,11 +73,6 @@ describe('A standby with an older program', { skip: noEngine }, () => {
     assert.match((await h2.sh('lcckeep status')).stdout, /epoch 2\nowner: none/);
     await again.stop();
   });
-});
-
-describe('A newer keeper', { skip: noEngine }, () => {
-  const engine = started as Engine;
-  const homes = new KeptHomes(engine);
 
   it('serves a home that an older lcckeep has made, which did not know of logins', async () => {
     const lcc = homes.machine('h1');
