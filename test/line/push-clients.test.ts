@@ -102,7 +102,7 @@ describe('clients of IndexNow that nobody has changed', { skip: !areInstalled &&
 
   it('astro-indexnow, which asks api.indexnow.org, led here', async () => {
     const built = join(lcc.dir, 'dist');
-    for (const name of ['', 'blog', 'blog/post']) {
+    for (const name of ['', 'blog/', 'blog/post/']) {
       mkdirSync(join(built, name), { recursive: true });
       writeFileSync(join(built, name, 'index.html'), `<p>${name}`);
       site.pages.set(`/${name}`, `<p>${name}`);
@@ -114,7 +114,7 @@ describe('clients of IndexNow that nobody has changed', { skip: !areInstalled &&
       hooks['astro:config:setup']({ config: { site: '${site.url}/' }, logger });
       await hooks['astro:build:done']({ dir: new URL('${pathToFileURL(built).href}/'), logger });`);
     assert.match(said, /IndexNow submission complete/);
-    await areHeld('blog', 'blog/post');
+    await areHeld('blog/', 'blog/post/');
   });
 
   it("the request of Microsoft's plugin for WordPress, as WordPress 6.1 writes it", async () => {
