@@ -6,6 +6,7 @@ export const command: CommandSpec = {
   name: 'feed2url',
   summary: 'Describe the pages that feeds name (RSS, Atom, RDF, JSON Feed) as <url> containers.',
   operands: '[URL|FILE|-]...',
+  writesUrls: () => true,
   options: [
     { flags: '--enclosures', help: 'list what is attached to items, such as sound, as well' },
     ...LIST_OPTIONS,

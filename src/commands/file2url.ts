@@ -21,6 +21,7 @@ export const command: CommandSpec = {
   operands: '[-- NAME...]',
   takesRest: 'find',
   isFilter: true,
+  writesUrls: () => true,
   options: [
     { flags: '--docroot <DIR>', help: 'where the site begins; curl is the name below it', default: '.' },
     { flags: '--md5', help: 'read every file and tell its md5' },

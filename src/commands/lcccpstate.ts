@@ -14,6 +14,7 @@ export const command: CommandSpec = {
   name: 'lcccpstate',
   summary: 'Read the <url> containers of a whole site; write those that changed since last time.',
   isFilter: true,
+  writesUrls: context => context?.options['commit'] !== true,
   options: [
     { flags: '--statefile <FILE>', help: 'what was accepted last; made at the first run' },
     { flags: '--full', help: 'write everything, as a full set' },
@@ -90,8 +91,7 @@ export const command: CommandSpec = {
   },
 };
 
-/** A failure is told downstream by a stream that begins and does not end: in a pipe nobody sees our exit
- * status. */
+/** A stream that fails has begun: older releases of what reads it would take it for one without a url. */
 function telling(out: Output, work: () => StateResult): StateResult {
   try {
     return work();

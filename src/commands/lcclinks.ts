@@ -26,6 +26,7 @@ export const command: CommandSpec = {
   name: 'lcclinks',
   summary: 'Read the pages that lccq names; write, or deliver, the links in them that are not held yet.',
   isFilter: true,
+  writesUrls: context => context?.options['deliver'] === undefined,
   options: [
     DELIVER_OPTION,
     { flags: '--seeds', help: 'read urls or hosts, one a line, with which a crawl begins' },

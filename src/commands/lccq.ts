@@ -31,6 +31,7 @@ export const command: CommandSpec = {
   summary: 'Select from the Local Content Cache: what is held, what changed, what is gone.',
   operands: '[-- CMD ARGS...]',
   isFilter: true,
+  writesUrls: context => context?.options['format'] === 'xml' && context.afterDashes === undefined,
   options: [
     {
       flags: '--since <TIME>',

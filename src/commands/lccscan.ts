@@ -17,6 +17,7 @@ export const command: CommandSpec = {
   name: 'lccscan',
   summary:
     'Ask again for held pages: those that gain most by it, or an even sample of what owners announced.',
+  writesUrls: context => context?.options['deliver'] === undefined,
   options: [
     { flags: '--audit', help: 'a sample of what owners announced, of those whose turn has come' },
     { flags: '--pid <N>', help: 'of this provider alone', repeat: true },

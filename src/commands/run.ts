@@ -10,9 +10,10 @@ import { Command, CommanderError, Option } from 'commander';
 import type { ConfigSources } from '../config/load.js';
 import type { SettingKey } from '../config/settings/index.js';
 import { systemClock, type Clock } from '../lib/clock.js';
-import { EXIT, exitStatusOf, LccError, messageOf, reasonOf } from '../lib/errors.js';
+import { EXIT, exitStatusOf, FailedBefore, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
+import { streamFailure } from '../wire/stream-failure.js';
 import { addHelp, COMMON_OPTIONS } from './common-options.js';
 
 /** One row of a command's option table; man pages are compared with these by a test. */
@@ -94,6 +95,9 @@ export interface CommandSpec {
   /** Writes by lib/stdio.ts alone. Node's own streams, which every other command is guarded against, cost a
    * filter's start 1 to 2 ms when they are so much as named. */
   isFilter?: true;
+  /** True if its standard output is a stream of urls, which then tells of a failure; undefined: the options
+   * make no sense. */
+  writesUrls?: (context: CommandContext | undefined) => boolean;
   /** The exit status: of `EXIT`, or that of a program run on the user's behalf. */
   run(context: CommandContext): Promise<number> | number;
 }
@@ -130,7 +134,10 @@ function guardStreams(name: string): void {
 /** @returns the exit status; errors are told on its standard error, none is thrown */
 export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundings): Promise<number> {
   let watched: Progress | undefined;
+  let context: CommandContext | undefined;
   const input = new StandardInput(own.stdin);
+  // Commands close it.
+  const isOfFile = isFile(own.stdin);
   const print = (text: string) => writeFully(own.stdout, Buffer.from(text), 'standard output');
   /** A line on standard error, there before the next thing happens; nobody can be told when that fails. */
   const writeTalk = (text: string) => {
@@ -148,7 +155,7 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
     const parsed = parseArguments(spec, args, print);
     if (parsed === undefined) return EXIT.ok;
     const quiet = parsed.options['quiet'] === true;
-    return await spec.run({
+    context = {
       ...own,
       ...parsed,
       name: spec.name,
@@ -163,10 +170,14 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
         watched = new Progress({ name: spec.name, unit, write: writeTalk, nowMs: () => performance.now() });
         return watched.add;
       },
-    });
+    };
+    return await spec.run(context);
   } catch (error) {
     if (isClosedPipe(error)) return EXIT.ok;
     const status = error instanceof CommanderError ? EXIT.usage : exitStatusOf(error);
+    if (spec.writesUrls?.(context) === true) tellReader(own.stdout, status);
+    // Whoever has failed before us in a pipe has just said why; of a file that was long ago.
+    if (error instanceof FailedBefore && context?.verbose !== true && !isOfFile) return status;
     complain(
       own.env['LCC_DEBUG'] === '1' && error instanceof Error
         ? (error.stack ?? error.message)
@@ -177,6 +188,15 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
   } finally {
     watched?.hide();
     await input.release();
+  }
+}
+
+/** Tells what reads our stream that we have failed: in a pipe nobody sees our status. */
+function tellReader(stdout: number, status: number): void {
+  try {
+    if (!isTerminal(stdout)) writeFully(stdout, Buffer.from(streamFailure(status)), 'standard output');
+  } catch {
+    // Nobody reads it; what went wrong first is what counts.
   }
 }
 
@@ -200,6 +220,14 @@ class StandardInput {
     const stream = this.#stream;
     if (this.#fd === 0 || stream === undefined || stream.closed) return;
     await new Promise<unknown>(resolve => stream.once('close', resolve).destroy());
+  }
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    return false; // closed
   }
 }
 

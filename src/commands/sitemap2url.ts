@@ -9,6 +9,7 @@ export const command: CommandSpec = {
   name: 'sitemap2url',
   summary: 'Describe the pages that sitemaps list as <url> containers.',
   operands: '[URL|FILE|-]...',
+  writesUrls: () => true,
   options: [
     {
       flags: '--site <URL>',

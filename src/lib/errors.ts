@@ -58,6 +58,18 @@ export class LccError extends Error {
   }
 }
 
+/** Statuses of a command that has not done its work. */
+export const FAILURES: readonly ExitStatus[] = Object.values(EXIT).filter(status => status >= EXIT.usage);
+
+/** The command that writes our input has failed: it has said why, and its status is ours. */
+export class FailedBefore extends LccError {
+  readonly status: ExitStatus;
+  constructor(where: string, status: ExitStatus = EXIT.dataerr) {
+    super('data.cut', `${where}: the command that writes it has failed, with ${status}; run that again`);
+    this.status = status;
+  }
+}
+
 /** True if a database is busy or its disk full: what failed is done at another time. */
 export function isPassing(error: unknown): error is LccError {
   return error instanceof LccError && (error.code === 'try.later' || error.code === 'io.full');
@@ -67,6 +79,7 @@ export function isPassing(error: unknown): error is LccError {
  * The exit status for anything thrown: an LccError by its code, a system error by its errno, all else a bug.
  */
 export function exitStatusOf(error: unknown): ExitStatus {
+  if (error instanceof FailedBefore) return error.status;
   if (error instanceof LccError) return STATUS_OF_CODE[error.code];
   switch (errnoOf(error) ?? '') {
     case 'ENOENT':

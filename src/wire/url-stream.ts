@@ -10,6 +10,7 @@ import { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
 import { localName } from './xml-prefix.js';
 import { mayDelete, type Coverage } from './coverage.js';
+import { FAILED, failureOf } from './stream-failure.js';
 import { isUrlTag, recordOf, UrlAssembler } from './url-read.js';
 import type { UrlRecord } from './url.js';
 
@@ -71,6 +72,7 @@ export class UrlStreamReader {
         text: text => this.#text(text),
         instruction: (target, body) => {
           if (target === TARGET) this.#mark(body.trim());
+          if (target === FAILED) throw failureOf(body, this.#where);
         },
       },
       limits,

@@ -38,6 +38,10 @@ test('what is no feed ends with 65, and the stream has no end', () => {
     feed().slice(0, -3),
   ]) {
     const done = feed2url(input);
-    assert.deepEqual([done.status, done.stdout], [65, '<?lcc from="feed2url" set="partial"?>\n'], input);
+    assert.deepEqual(
+      [done.status, done.stdout],
+      [65, '<?lcc from="feed2url" set="partial"?>\n<?lcc-failed status="65"?>\n'],
+      input,
+    );
   }
 });

@@ -209,7 +209,7 @@ test('arguments of find that are not UTF-8 reach it as they are, and each of sev
 test('what -exec prints is not taken for names: the stream stays without its end', () => {
   const none = run(['--find', '.', '-exec', 'echo', '{}', ';']);
   assert.equal(none.status, 64);
-  assert.equal(none.stdout, '');
+  assert.equal(none.stdout, '<?lcc-failed status="64"?>\n');
   assert.match(none.stderr, /with -exec find prints no names; add -print at the end/);
   for (const md5 of [[], ['--md5']])
     for (const what of [['echo', '{}'], ['echo'], ['printf', 'x'], ['cat', '{}']]) {
@@ -328,7 +328,7 @@ test('a document root that is not there is one complaint, whatever is named, wit
     [join(site, 'logo.png'), 'not a directory'],
   ] as const) {
     const done = run(['--docroot', docroot], { input: 'logo.png\nREADME\n' });
-    assert.deepEqual([done.status, done.stdout], [66, '']);
+    assert.deepEqual([done.status, done.stdout], [66, '<?lcc-failed status="66"?>\n']);
     assert.match(done.stderr, new RegExp(`^file2url: --docroot ${docroot}: ${why}.*\n$`));
   }
 });
@@ -338,7 +338,7 @@ test('--find -delete is refused before find has run', () => {
   mkdirSync(tree);
   writeFileSync(join(tree, 'a.html'), 'a');
   const done = run(['--find', tree, '-name', '*.html', '-delete'], { cwd: tree });
-  assert.deepEqual([done.status, done.stdout], [64, '']);
+  assert.deepEqual([done.status, done.stdout], [64, '<?lcc-failed status="64"?>\n']);
   assert.match(done.stderr, /^file2url: --find: -delete would remove the files/);
   assert.ok(existsSync(join(tree, 'a.html')));
 });
@@ -381,7 +381,7 @@ test('a stream without names is refused at once, whatever its length, and the li
       cwd: site,
     });
     assert.equal(endless.status, 65);
-    assert.equal(endless.stdout.toString(), HEAD);
+    assert.equal(endless.stdout.toString(), `${HEAD}<?lcc-failed status="65"?>\n`);
     assert.match(endless.stderr.toString(), advice);
   }
 });

@@ -45,4 +45,4 @@ export const stateOf = (dir: string) => readFileSync(join(dir, 'state.txt'), 'ut
 export const accept = (dir: string) => assert.equal(run(dir, '', ['--commit']).status, 0);
 
 /** What a refusal writes: a stream that begins and does not end. */
-export const CUT = '<?lcc from="lcccpstate"?>\n';
+export const CUT = '<?lcc from="lcccpstate"?>\n<?lcc-failed status="65"?>\n';
