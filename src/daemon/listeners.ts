@@ -12,6 +12,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { READ_AHEAD_BYTES } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
+import { inUse } from '../lib/port-holder.js';
 import { describe } from './connection.js';
 import { isLoopback, knownMachines, mayBeStrangers, peerIdentity, type Certified } from './machines.js';
 import type { Connection, Entrance, Listener } from './types.js';
@@ -197,7 +198,8 @@ function noteEnd({ log, certified }: ListenContext, { cert, key, path, validToMs
 function listening(server: Server, endpoint: Endpoint): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', error => {
-      const what = errnoOf(error) === 'EADDRINUSE' ? 'address in use by another process' : messageOf(error);
+      const isTaken = errnoOf(error) === 'EADDRINUSE' && endpoint.kind !== 'unix';
+      const what = isTaken ? inUse(endpoint.port) : messageOf(error);
       reject(new LccError('peer.unavailable', `${formatEndpoint(endpoint)}: ${what}`, { cause: error }));
     });
     server.listen(

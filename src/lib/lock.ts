@@ -3,10 +3,10 @@
  * however it dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds
  * nothing else.
  */
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { errnoOf, LccError } from './errors.js';
 import { makeFile } from './owner.js';
+import { hasOpen, processText } from './process-text.js';
 import { hindranceOf, openSqlite, type Db } from './sqlite.js';
 
 export interface Lock {
@@ -63,31 +63,13 @@ export function isLocked(path: string): boolean {
 export function holderOf(path: string): string {
   try {
     const { ino } = statSync(path, { bigint: true });
+    const real = realpathSync(path);
     const locks = readFileSync('/proc/locks', 'utf8').matchAll(/ WRITE +([1-9]\d*) \w+:\w+:(\d+) /g);
     for (const [, pid = '', inode] of locks)
-      if (inode === ino.toString() && hasOpen(pid, realpathSync(path))) return described(pid);
+      // Inodes of two disks may have one number.
+      if (inode === ino.toString() && hasOpen(pid, target => target === real)) return processText(pid);
   } catch {
     // Not to be found out here.
   }
   return 'another process';
-}
-
-/** Inodes of two disks may have one number. */
-function hasOpen(pid: string, path: string): boolean {
-  const dir = `/proc/${pid}/fd`;
-  return readdirSync(dir).some(fd => {
-    try {
-      return readlinkSync(`${dir}/${fd}`) === path;
-    } catch {
-      return false; // closed meanwhile
-    }
-  });
-}
-
-/** With the name of its program, or of the script that runs. */
-function described(pid: string): string {
-  const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  const script = /(^|\/)node(js)?$/.test(program) ? args.find(arg => !arg.startsWith('-')) : undefined;
-  const name = basename(script ?? program);
-  return name === '' ? `process ${pid}` : `${name} (process ${pid})`;
 }

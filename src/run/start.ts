@@ -13,6 +13,7 @@ import { Alerts } from './alerts.js';
 import type { ChildSpec } from './child.js';
 import { BESIDE, KINDS, STOP_ORDER } from './kinds.js';
 import { Supervisor } from './supervisor.js';
+import { refuseTaken } from './taken.js';
 import { orderOf, tellBy } from './tell.js';
 import type { Home } from '../config/home.js';
 import { roomlessness } from '../lib/disk-room.js';
@@ -49,8 +50,17 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
   if (lock === undefined)
     throw new LccError('peer.unavailable', `${dir}: another lccd runs this LCC; stop that one first`);
   if (call.trap !== undefined) log.warn('a full disk could not be emptied', { reason: call.trap });
+  const children = childrenOf(services, call);
+  const answers = (name: string) =>
+    askStatus(controlSocket(runDir, name)).then(
+      () => true,
+      // One that takes long is there.
+      error => error instanceof LccError && error.code === 'try.later',
+    );
+  const { startTimeoutMs } = settings.lccd;
+  await refuseTaken(children, { clock, answers, startTimeoutMs, told: services.told });
   const supervisor = new Supervisor({
-    children: childrenOf(services, call),
+    children,
     stopOrder: STOP_ORDER,
     clock,
     log,
@@ -67,12 +77,7 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
         return false;
       }
     },
-    answers: name =>
-      askStatus(controlSocket(runDir, name)).then(
-        () => true,
-        // One that takes long is there.
-        error => error instanceof LccError && error.code === 'try.later',
-      ),
+    answers,
   });
   services.told.addEventListener('abort', () => void supervisor.stop());
   const keeper = settings.store.url === '' ? undefined : watchKeeper(services, supervisor);

@@ -257,10 +257,7 @@ describe('a metrics endpoint', () => {
     const args = [`--listen=unix:${home}/uns.sock`, `--qm=unix:${home}/qm.sock`];
     const { status, stderr } = runCommand(home, 'lccd-uns', args);
     assert.equal(status, 69);
-    assert.match(
-      stderr,
-      new RegExp(`"error":"uns\\.metrics_listen: [^"]*${taken}: address in use by another process`),
-    );
+    assert.match(stderr, new RegExp(`"error":"uns\\.metrics_listen: [^"]*${taken}: address in use by `));
     other.close();
     rmSync(home, { recursive: true });
   });
@@ -285,7 +282,7 @@ describe('a metrics endpoint', () => {
     const args = [`--listen=unix:${home}/uns.sock`, `--qm=unix:${home}/qm.sock`];
     const { status, stderr } = runCommand(home, 'lccd-uns', args);
     assert.equal(status, 69);
-    assert.match(stderr, /another process; named too by qm\.metrics_listen, bot\.metrics_listen"/);
+    assert.match(stderr, / listen at another; named too by qm\.metrics_listen, bot\.metrics_listen"/);
     other.close();
     rmSync(home, { recursive: true });
   });
@@ -300,10 +297,7 @@ describe('a metrics endpoint', () => {
       writeFileSync(join(home, 'lcc.toml'), `[lccd]\nmetrics_listen = "${taken}"\n`);
       const lccd = startDaemon('lccd', home, [`--listen=unix:${home}/uns.sock`]);
       assert.equal(await lccd.ended, 69);
-      assert.match(
-        lccd.log,
-        new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
-      );
+      assert.match(lccd.log, new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by `));
       const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
       assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm']);
       other.close();
