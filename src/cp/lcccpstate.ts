@@ -11,6 +11,7 @@ import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { refuseMassDeletion, type DeletionLimit } from './deletion-limit.js';
 import { compare, type Changes, type Why } from './state/compare.js';
 import { Doubt } from './state/doubt.js';
+import { holdState } from './state/hold.js';
 import { refuseEmptySite, SiteInput } from './state/input.js';
 import { tidy } from './state/kept.js';
 import { keyOf, markedUnseen, unseenSinceOf } from './state/lines.js';
@@ -67,6 +68,7 @@ export function updateState(
       'data.malformed',
       `${old.path}: empty: restore it, or remove it to send every url again (--allow-empty: the site had none)`,
     );
+  const release = holdState(old.path);
   const sorter = new LineSorter(old.path);
   let doubt: Doubt | undefined;
   let writer: PendingWriter | undefined;
@@ -133,6 +135,7 @@ export function updateState(
     doubt?.close();
     sorter.close();
     old.close();
+    release();
   }
 }
 

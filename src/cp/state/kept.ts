@@ -9,6 +9,7 @@
  *     FILE.unsent.ID           the same, certainly not accepted
  *     FILE.sent.ID.PROCESS     the same, sent to its end by that process: accepted or not
  *     FILE.doubt.ID            several such sets, merged, whose states are given up
+ *     FILE.run.PROCESS.tmp     that process is at work on them (hold.ts)
  *
  * The rule: for every url that no set of fate made, sent or doubt names, the UNS has what FILE says.
  */
@@ -29,7 +30,7 @@ export interface KeptSet {
 
 const KEPT = /^\.(made|unsent|sent|doubt)\.(\d+-\d+)(?:\.(\d+-\d+))?$/;
 const PENDING = /^\.pending\.(\d+-\d+)$/;
-const TEMPORARY = /^\.(?:pending|made|doubt)\.(\d+-\d+)\.tmp$/;
+const TEMPORARY = /^\.(pending|made|doubt|run)\.(\d+-\d+)\.tmp$/;
 
 /** An inode alone is not enough: a later file may get the number of one that was replaced. */
 export function identityOf(stats: BigIntStats): string {
@@ -54,8 +55,20 @@ export function sentPath(state: string, id: string, sender: string): string {
   return `${state}.sent.${id}.${sender}`;
 }
 
-export function temporaryPath(state: string, what: 'pending' | 'made' | 'doubt', mark: string): string {
+export function temporaryPath(
+  state: string,
+  what: 'pending' | 'made' | 'doubt' | 'run',
+  mark: string,
+): string {
   return `${state}.${what}.${mark}.tmp`;
+}
+
+/** Processes that have a run under way on a statefile, or had one when they were killed. */
+export function runMarks(state: string): string[] {
+  return suffixesOf(state).flatMap(suffix => {
+    const [, what, mark = ''] = TEMPORARY.exec(suffix) ?? [];
+    return what === 'run' ? [mark] : [];
+  });
 }
 
 /** All sets beside a statefile, whatever their fate. */
@@ -105,7 +118,7 @@ export function tidy(state: string): void {
   const known = new Set(keptSets(state).map(({ id }) => id));
   for (const suffix of suffixes) {
     const pending = PENDING.exec(suffix)?.[1];
-    const maker = TEMPORARY.exec(suffix)?.[1];
+    const maker = TEMPORARY.exec(suffix)?.[2];
     const isStale = pending === undefined ? maker !== undefined && !isRunning(maker) : !known.has(pending);
     if (isStale) rmSync(state + suffix, { force: true });
   }
