@@ -9,6 +9,7 @@ import { step } from '../lib/steps.js';
 import type { ProviderReport } from '../wire/cp-uns/client.js';
 import { setStart } from '../wire/cp-uns/client.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
+import { withRoot } from '../wire/urlprefix.js';
 import { DeliveryInput } from './delivery-input.js';
 import {
   planOf,
@@ -34,6 +35,7 @@ import { pendingPath } from './state/kept.js';
 import { isElsewhere } from './state/elsewhere.js';
 import { MadeSet, overtaken, settle } from './state/outcome.js';
 import { openState } from './state/statefile.js';
+import { firstRelative, notePrefix, refuseOtherPrefix } from './state/urlprefix.js';
 
 export interface DeliveryOptions extends SessionOptions {
   /** Undefined: as a one-shot document on the input says. */
@@ -189,9 +191,12 @@ async function ship(
 ): Promise<DeliveryOutcome> {
   const standing = standingOf(status, now, urls, site);
   const { isSetBack, isReplaced, sharedWith } = standing;
+  const urlprefix = prefixOf(options, urls, site);
+  // A full set that was asked for moves all of it; to an LCC that is new all of it goes.
+  if ((options.set ?? urls.set) !== 'full' && !status.isNew && site?.hasDelivered === true)
+    refuseOtherPrefix(site.state, urlprefix, sharedWith !== undefined);
   const { set, whole } = planOf(status, urls, site, options.set, standing);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
-  const urlprefix = options.urlprefix ?? urls.urlprefix ?? '';
   const start = setStart(set, urlprefix);
   let sent: DeliveryOutcome['sent'];
   let removed = 0;
@@ -235,6 +240,7 @@ async function ship(
     noteConnection(noted, now, {
       isAnswered: status.fullset.wanted && (isHealed || standing.isAnswered),
     });
+  if (noted !== undefined && committed === true && sent !== undefined) notePrefix(noted, urlprefix);
   const wasNew = status.isNew && whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
   const { isBlank, isOfCache, isStatePartial } = urls;
@@ -254,6 +260,14 @@ async function ship(
     isOfCache,
     isStatePartial,
   };
+}
+
+/** The prefix of relative urls. Where the input has none yet, the whole state says what they are like. */
+function prefixOf(options: DeliveryOptions, urls: DeliveryInput, site: Site | undefined): string {
+  const given = options.urlprefix ?? urls.urlprefix ?? '';
+  if (withRoot(given, undefined) === given) return given;
+  const { whole } = site ?? {};
+  return withRoot(given, urls.firstRelative ?? (whole && present(whole, () => firstRelative(whole))));
 }
 
 /** Ends the set, and with it lets it count. */

@@ -3,6 +3,7 @@ import { errnoOf, LccError } from '../lib/errors.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
 import { isDelete } from '../wire/url.js';
+import { hasScheme } from '../wire/urlprefix.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
 import type { SiteSize } from './quota.js';
 import type { NamedState } from './state/elsewhere.js';
@@ -16,6 +17,8 @@ export class DeliveryInput {
   #bytes = 0;
   /** Size of the input that was read so far. */
   readonly size: SiteSize = { urls: 0, bytes: 0 };
+  /** The first url that has no scheme, so far. */
+  firstRelative: string | undefined;
   /** Removals among the urls. */
   deletes = 0;
   /** `<provider>` of a one-shot document. */
@@ -40,6 +43,7 @@ export class DeliveryInput {
         url: (record, raw) => {
           this.#text += `${raw}\n`;
           this.size.urls += 1;
+          if (this.firstRelative === undefined && !hasScheme(record.curl)) this.firstRelative = record.curl;
           if (isDelete(record)) this.deletes += 1;
           this.size.bytes += Number(record.len ?? 0) || 0;
         },

@@ -1,5 +1,6 @@
 /** The set that lcccp would send, for `--dry-run`: the same checks of the input, and nobody is asked. */
 import { SET_END, setStart } from '../wire/cp-uns/client.js';
+import { withRoot } from '../wire/urlprefix.js';
 import type { DeliveryOptions } from './deliver.js';
 import { DeliveryInput } from './delivery-input.js';
 import { refusePartAsFull, refusePartialEnd } from './full-set.js';
@@ -14,7 +15,7 @@ export async function* rehearse(
   await urls.begin();
   refusePartAsFull(urls, options.set);
   const set = options.set ?? urls.set ?? 'partial';
-  yield setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
+  yield setStart(set, withRoot(options.urlprefix ?? urls.urlprefix ?? '', urls.firstRelative));
   yield* urls.rest();
   refusePartialEnd(urls, set);
   yield SET_END;

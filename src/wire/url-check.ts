@@ -1,11 +1,12 @@
 /** Checks of a record against the rules of this LCC: the 3xx codes of the UNS. */
 import { areRanges } from '../config/hours.js';
+import { oneLine } from '../lib/one-line.js';
 import { ambiguityOf } from './ambiguity.js';
 import { codeText, type LccCode } from './codes.js';
 import { mimeMatcher } from './mime-patterns.js';
 import { parseMtime } from './mtime.js';
 import { createRootCheck, isPlainRest } from './roots.js';
-import { hasScheme, resolveUrl } from './urlprefix.js';
+import { hasScheme, resolveUrl, slashRemark } from './urlprefix.js';
 import { AS_SERVED, isDelete, type UrlRecord } from './url.js';
 
 interface UrlProblem {
@@ -35,6 +36,8 @@ const HOPS = /^\d{1,4}$/;
 const MTIME_FORM = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 const HTTP = /^https?:/i;
+/** Characters of a url in words about it. */
+const MOST_SHOWN = 200;
 /** Mimetypes remembered: a provider that invents new ones without end must not fill the memory. */
 const MAX_REMEMBERED_MIMETYPES = 1000;
 
@@ -73,7 +76,7 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
     const verdict = HTTP.test(resolved)
       ? isInside(resolved)
         ? undefined
-        : outside(name, resolved)
+        : outside(name, resolved, hasScheme(url) ? undefined : urlprefix)
       : problem(305, `${name}: only http and https are fetched`);
     return verdict !== undefined && record.outofroot === 'drop' ? 'drop' : verdict;
   };
@@ -108,10 +111,13 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
   };
 }
 
-/** The url leads elsewhere, or where nobody can say. */
-function outside(name: string, url: string): UrlProblem {
+/** The url leads elsewhere, or where nobody can say. @param urlprefix that it was made with */
+function outside(name: string, url: string, urlprefix: string | undefined): UrlProblem {
   const ambiguity = ambiguityOf(url);
-  return problem(304, `${name} ${ambiguity ?? `is ${codeText(304)}`}`);
+  const remark = slashRemark(urlprefix ?? '');
+  const isShown = urlprefix !== undefined && (ambiguity === undefined || remark !== '');
+  const made = isShown ? `: ${oneLine(url, MOST_SHOWN)}${remark}` : '';
+  return problem(304, `${name} ${ambiguity ?? `is ${codeText(304)}`}${made}`);
 }
 
 function problem(code: LccCode, text: string = codeText(code)): UrlProblem {

@@ -85,7 +85,7 @@ test('a page that was accepted unheard, and is gone by the next run, is deleted:
   assert.equal(arrived().length, sets, 'nothing is in doubt any more');
   assert.deepEqual(
     readdirSync(home.dir).filter(name => name.startsWith('doubt-state')),
-    ['doubt-state', 'doubt-state.uns'],
+    ['doubt-state', 'doubt-state.uns', 'doubt-state.urlprefix'],
   );
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runAsProcesses, type Done } from '../support/command.js';
@@ -55,6 +55,8 @@ test('a removal, which the LCC takes of any url, does not hide that every other 
   const [keep, gone, fresh] = ['keep.html', 'gone.html', 'fresh.html'].map(name => url(name));
   const site = makeSite(keep!, gone!);
   assert.equal((await lcccp(1, site.first)).status, 0);
+  // A state of an earlier release: with the note of its prefix nothing would be sent.
+  rmSync(`${site.state}.urlprefix`);
   // That of a url that is too long is rejected, too.
   for (const [tail, rejected] of [
     ['', 1],

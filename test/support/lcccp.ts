@@ -157,10 +157,10 @@ export function makeSite(...lines: string[]) {
   };
   return { state, dir, told, first: told(lines), files: () => filesBeside(dir) };
 }
-/** Names of a statefile's directory, with ID for what files and processes are known by, without the note of a connection. */
+/** Names of a statefile's directory, with ID for what files and processes are known by, without the notes of the last connection. */
 export function filesBeside(dir: string): string[] {
   return readdirSync(dir)
-    .filter(name => !name.endsWith('.uns'))
+    .filter(name => !/\.(uns|urlprefix)$/.test(name))
     .map(name => name.replace(/\d+-\d+/g, 'ID'))
     .sort();
 }

@@ -6,6 +6,7 @@ import { errnoOf, LccError } from '../../lib/errors.js';
 import { ownMark } from '../../lib/process-mark.js';
 import { step } from '../../lib/steps.js';
 import type { SetKind } from '../../wire/cp-uns/names.js';
+import { slashRemark } from '../../wire/urlprefix.js';
 import type { NamedState } from './elsewhere.js';
 import {
   doubtfulSets,
@@ -155,7 +156,7 @@ export function settle(
     if (sent.set === 'partial') made?.notAccepted();
     throw new LccError(
       'data.refused',
-      `${urlprefix === '' ? '' : `with urlprefix ${urlprefix} `}all ${sent.urls - removed} urls were rejected: the state was not kept, the next run sends them again`,
+      `${urlprefix === '' ? '' : `with urlprefix ${urlprefix} `}all ${sent.urls - removed} urls were rejected: the state was not kept, the next run sends them again${slashRemark(urlprefix)}`,
     );
   }
   if (sent === undefined) made?.aboutToSend();
