@@ -52,6 +52,7 @@ const LONG_ONLY = [
   'bot/hostile',
   'browser',
   'commands/clear-restored',
+  'commands/engine-wait',
   'commands/lcccp-histories',
   'commands/lccctl-backup-load',
   'commands/lccd-bm-relay',

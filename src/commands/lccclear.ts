@@ -14,12 +14,12 @@ import {
   type RequestDefaults,
 } from '../clear/intake/request-line.js';
 import { waitForRequests, type WaitResult } from '../clear/intake/wait.js';
-import { keptWork } from '../daemon/open-kept.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { CHUNK_BYTES, readChunks } from '../lib/stdio.js';
+import { keptAction } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, textOf, waitMsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -81,7 +81,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     return EXIT.ok;
   }
   const rules = text('rules') === undefined ? undefined : readRules(text('rules') ?? '');
-  return keptWork(config, context.clock, 'clear', () =>
+  return keptAction(context, config, 'clear', () =>
     take(context, { config, clearing, cursor, rules, waitMs }),
   );
 }

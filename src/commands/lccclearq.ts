@@ -1,7 +1,6 @@
 /** lccclearq(1): what of cache clearing is not done yet, on which rail, and why. */
 import { clearOptions } from '../clear/options.js';
 import type { Config } from '../config/types.js';
-import { keptWork } from '../daemon/open-kept.js';
 import { amount, formatDuration } from '../config/words.js';
 import type { BacklogRow } from '../db/clear/backlog.js';
 import { ClearDatabase } from '../db/clear/database.js';
@@ -9,6 +8,7 @@ import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import type { RejectedRow, RequestRow } from '../db/clear/queue.js';
 import type { PublishedPage } from '../db/clear/soft.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { keptAction } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -62,7 +62,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (options['drop'] !== undefined && options['yes'] !== true)
     throw new LccError('usage', '--drop forgets it without doing it; add --yes');
   const config = configOf(context);
-  if (isChange) await keptWork(config, context.clock, 'clear', () => act(context, config, true));
+  if (isChange) await keptAction(context, config, 'clear', () => act(context, config, true));
   else act(context, config, false);
   return EXIT.ok;
 }

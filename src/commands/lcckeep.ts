@@ -20,6 +20,7 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { isLocked } from '../lib/lock.js';
 import { silentLog } from '../lib/log.js';
 import { actionOf } from './actions.js';
+import { sayingWait, UNSHIPPED } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -85,16 +86,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const over = new AbortController();
   const engines = [engine];
   const away = () => engines.map(each => each.away).find(each => each !== undefined);
-  let isSaid = false;
   const watch = setInterval(() => {
-    const reason = away()?.reason;
-    if (reason !== undefined && !isSaid) context.say(`the engine does not answer yet: ${reason}`);
-    isSaid ||= reason !== undefined;
     if (clock.nowMs() - (away()?.sinceMs ?? Infinity) > ENGINE_MS) over.abort();
   }, WATCH_MS);
   const rows = new HomeRows(engine, cluster.shard);
   try {
-    return await verb({ context, config, engine, rows, operands, engines, stop: over.signal });
+    const done = verb({ context, config, engine, rows, operands, engines, stop: over.signal });
+    return await sayingWait(context, () => away()?.reason, done);
   } catch (error) {
     if (!over.signal.aborted) throw error;
     throw new LccError('try.later', `store.url: the engine does not answer: ${away()?.reason}`);
@@ -196,7 +194,7 @@ async function verifyAll({ context, config, engine, stop }: Call): Promise<ExitS
       if (!existsSync(path)) continue;
       const state = await ledger.state(name, stop);
       if (state === undefined || state.base === 0) continue;
-      const settled = async () => kept?.shipped(name);
+      const settled = async () => kept && sayingWait(context, () => UNSHIPPED, kept.shipped(name));
       const differing = await differingPages({ name, path, ledger }, settled, stop);
       const first = differing.slice(0, 10).join(', ');
       context.print(

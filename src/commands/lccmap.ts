@@ -64,9 +64,8 @@ export const command: CommandSpec = {
       );
     const given = { context, config, number: Number(text) };
     return (
-      (await withMap(config, context.clock, (map, stop, engine) =>
-        action({ ...given, map, stop, engine }),
-      )) ?? EXIT.ok
+      (await withMap(config, context, (map, stop, engine) => action({ ...given, map, stop, engine }))) ??
+      EXIT.ok
     );
   },
 };

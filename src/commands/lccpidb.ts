@@ -17,7 +17,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/providers/pidb.js';
-import { keptWork, requireNoStandby } from '../daemon/open-kept.js';
+import { requireNoStandby } from '../daemon/open-kept.js';
 import { crawlersOf } from '../db/providers/crawlers.js';
 import { addSites } from '../db/providers/site-list.js';
 import { keepPriority, setTruthEffects } from '../db/truth/mode.js';
@@ -37,6 +37,7 @@ import { generatePassword, hashPassword, NO_PASSWORD } from '../lib/password.js'
 import { failuresNow, retriesNow, waitingNow } from '../run/look/providers-now.js';
 import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';
+import { keptAction } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, flagOf, numberOf } from './options.js';
 import { freeMapped, withFreeNumbers, withNumbers } from './provider-map.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
@@ -125,8 +126,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (!chosen.write) {
     await requireNoStandby(config.home.run);
     await act(chosen, context, config);
-  } else await keptWork(config, context.clock, 'lcc', () => act(chosen, context, config));
-  if (words === 'rm') await freeMapped(config, context.clock, pidOf(context));
+  } else await keptAction(context, config, 'lcc', () => act(chosen, context, config));
+  if (words === 'rm') await freeMapped(config, context, pidOf(context));
   return EXIT.ok;
 }
 
@@ -160,7 +161,7 @@ async function add(db: Db, context: CommandContext, slots: Slots, config: Config
   // Nobody announces anything of a site that is crawled, until its owner does.
   const password = terms.spider === true ? undefined : generatePassword();
   const hashed = password === undefined ? NO_PASSWORD : hashPassword(password);
-  await withNumbers(config, context.clock, [pid], () => addProvider(db, pid, hashed, terms, roots));
+  await withNumbers(config, context, [pid], () => addProvider(db, pid, hashed, terms, roots));
   if (typeof login === 'string') changeLogin(db, pid, login);
   warn(context, terms, slots, config);
   sayCrawlers(db, context, pid, roots);
@@ -196,7 +197,7 @@ async function addList(
   const terms = termsOf(context.options, slots);
   const list = readSites(sites, terms);
   const range = { firstPid, endPid, most: list.length };
-  const added = await withFreeNumbers(config, context.clock, range, mayTake =>
+  const added = await withFreeNumbers(config, context, range, mayTake =>
     addSites(db, list, { ...range, mayTake }),
   );
   const lines = added.map(({ pid, root, isNew }) => `${pid}\t${root}\t${isNew ? 'new' : 'there'}\n`);

@@ -6,13 +6,13 @@ import { clearOptions } from '../clear/options.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { waitForRail } from '../clear/rail-wait.js';
 import { resyncRail } from '../clear/resync.js';
-import { keptWork } from '../daemon/open-kept.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { parseWhen } from '../lib/when.js';
 import { amount } from '../config/words.js';
 import { actionOf } from './actions.js';
+import { keptAction } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, waitMsOf } from './options.js';
 import { addRail, checkRail, setRail } from './rail-setup.js';
 import { railLines, statusOf } from './rail-text.js';
@@ -103,7 +103,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
       db.close();
     }
   };
-  return READING.includes(words) ? act() : keptWork(config, context.clock, 'clear', act);
+  return READING.includes(words) ? act() : keptAction(context, config, 'clear', act);
 }
 
 /** Targets come first: what makes one makes the database. */

@@ -1,7 +1,6 @@
 /** lccrs(8): the operator's hand on registration. Works while lccd-rs runs, and while it does not. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
-import { keptWork } from '../daemon/open-kept.js';
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { readProvider } from '../db/providers/pidb.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
@@ -19,6 +18,7 @@ import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
+import { keptAction } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { feedActionOf } from './rs-feeds.js';
@@ -103,7 +103,7 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
   if (word === 'mail' && context.options['test'] !== undefined)
     return testMail(context, configOf(context)).then(() => EXIT.ok);
   const kept = (config: Config, write: true | undefined, work: () => ExitStatus) =>
-    write === true ? keptWork(config, context.clock, 'rs', work) : work();
+    write === true ? keptAction(context, config, 'rs', work) : work();
   if (word === 'operator') {
     const config = configOf(context);
     return kept(config, operand === 'list' ? undefined : true, () => {

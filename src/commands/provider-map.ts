@@ -4,10 +4,11 @@ import { Engine } from '../db/engine/engine.js';
 import { ProviderMap } from '../db/engine/map.js';
 import { engineAccount } from '../db/engine/nodes.js';
 import { readPids } from '../db/providers/listing.js';
-import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { silentLog } from '../lib/log.js';
+import { sayingWait } from './engine-wait.js';
 import { readLcc } from './lcc-db.js';
+import type { CommandContext } from './run.js';
 
 /** Time for the engine to answer all that a command asks. */
 const LIMIT_MS = 60_000;
@@ -15,13 +16,14 @@ const LIMIT_MS = 60_000;
 /** @throws LccError `try.later` when the engine has not answered in time */
 export async function withMap<T>(
   { settings }: Config,
-  clock: Clock,
+  context: CommandContext,
   work: (map: ProviderMap, stop: AbortSignal, engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const engine = new Engine(engineAccount(settings.store), { clock, log: silentLog });
+  const engine = new Engine(engineAccount(settings.store), { clock: context.clock, log: silentLog });
   const stop = AbortSignal.timeout(LIMIT_MS);
   try {
-    return await work(new ProviderMap(engine), stop, engine);
+    const reason = () => engine.away?.reason;
+    return await sayingWait(context, reason, work(new ProviderMap(engine), stop, engine));
   } catch (error) {
     if (!stop.aborted) throw error;
     const why = engine.away === undefined ? '' : `: ${engine.away.reason}`;
@@ -38,13 +40,13 @@ export async function withMap<T>(
  */
 export async function withNumbers<T>(
   config: Config,
-  clock: Clock,
+  context: CommandContext,
   pids: readonly number[],
   add: () => T,
 ): Promise<T> {
   const { store, cluster } = config.settings;
   if (store.url === '') return add();
-  return withMap(config, clock, async (map, stop) => {
+  return withMap(config, context, async (map, stop) => {
     const { taken, elsewhere } = await map.take(pids, cluster.shard, stop);
     const [other] = elsewhere;
     try {
@@ -64,13 +66,13 @@ export async function withNumbers<T>(
 /** The same with numbers of a range, as many as may be needed; those that are not are given back. */
 export async function withFreeNumbers<T extends { pid: number }>(
   config: Config,
-  clock: Clock,
+  context: CommandContext,
   { firstPid, endPid, most }: { firstPid: number; endPid: number; most: number },
   add: (mayTake: (pid: number) => boolean) => T[],
 ): Promise<T[]> {
   const { store, cluster } = config.settings;
   if (store.url === '') return add(() => true);
-  return withMap(config, clock, async (map, stop) => {
+  return withMap(config, context, async (map, stop) => {
     const free = await map.firstFree(firstPid, endPid, most, stop);
     const unused = new Set((await map.take(free, cluster.shard, stop)).taken);
     const mayTake = new Set(unused);
@@ -85,10 +87,10 @@ export async function withFreeNumbers<T extends { pid: number }>(
 }
 
 /** Gives back the number of a provider that this home has nothing of any more, in the engine either. */
-export async function freeMapped(config: Config, clock: Clock, pid: number): Promise<void> {
+export async function freeMapped(config: Config, context: CommandContext, pid: number): Promise<void> {
   const { store, cluster } = config.settings;
   if (store.url === '') return;
   const isHere = readLcc(config.home.db, db => readPids(db).includes(pid));
   if (isHere) return;
-  await withMap(config, clock, (map, stop) => map.free([pid], cluster.shard, stop));
+  await withMap(config, context, (map, stop) => map.free([pid], cluster.shard, stop));
 }
