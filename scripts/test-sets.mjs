@@ -58,6 +58,7 @@ const LONG_ONLY = [
   'commands/lccd-bm-relay',
   'commands/lccd-hard-acceptance',
   'commands/lccd-keep-continues',
+  'commands/lccd-keep-survives',
   'commands/lccd-keep-newer',
   'commands/lccd-rs-homes',
   'commands/lccd-rs-postfix',

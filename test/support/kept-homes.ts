@@ -35,7 +35,8 @@ export class KeptHomes {
     });
   }
 
-  machine(name: string): Lcc {
+  /** @param more of lcc.toml */
+  machine(name: string, more = ''): Lcc {
     const lcc = new Lcc(
       `${this.site.url}/`,
       `[store]
@@ -45,7 +46,8 @@ export class KeptHomes {
        machine = "${name}"
        shard = ${this.shard}
        [bm]
-       machine_id = "${name}"`,
+       machine_id = "${name}"
+       ${more}`,
     );
     this.#machines.push(lcc);
     return lcc;
@@ -57,8 +59,8 @@ export class KeptHomes {
   }
 
   /** The first machine, which owns the home, with its first base made. */
-  async owner(): Promise<Lcc> {
-    const lcc = this.machine('h1');
+  async owner(more = ''): Promise<Lcc> {
+    const lcc = this.machine('h1', more);
     await this.init(lcc);
     await lcc.addProvider();
     await lcc.start();
