@@ -51,7 +51,7 @@ function storesBeside(dir: string, shard: number): string[] {
   return [beside, shard === 0 ? above : join(dir, '..', String(shard), basename(dir))];
 }
 
-/** `bad`: there is no such content; `unable`: it could not be had now. */
+/** `bad`: there is no such content; `unable`: it could not be had now; `nowhere`: there is no such store. */
 export async function adopt(
   store: AdoptingStore,
   { shard, fileId, md5, len }: AdoptRequest,
@@ -62,7 +62,7 @@ export async function adopt(
   try {
     const isOurs = (dir: string) => readStoreMark(dir)?.machineId === store.machineId;
     const dir = storesBeside(store.dir, shard).find(isOurs);
-    if (dir === undefined) return { status: 'bad' };
+    if (dir === undefined) return { status: 'nowhere' };
     from = join(dir, fileId);
     file = await lstat(from);
   } catch (error) {

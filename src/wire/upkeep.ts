@@ -45,13 +45,14 @@ export interface UpkeepResult {
   kind: UpkeepRequest['kind'];
   id: number;
   /** `bad`: the file is gone or not that content; of a sync: something written since the last one is lost.
-   * `unable`: it could not be done now. `away`: no Bot Manager for that machine is connected. */
-  status: 'ok' | 'bad' | 'unable' | 'away';
+   * `unable`: it could not be done now. `away`: no Bot Manager for that machine is connected. `nowhere`: the
+   * machine does not find the other shard's store. */
+  status: 'ok' | 'bad' | 'unable' | 'away' | 'nowhere';
   /** Name in this store of content that is here now. */
   fileId?: string | undefined;
 }
 
-const STATUSES: readonly UpkeepResult['status'][] = ['ok', 'bad', 'unable', 'away'];
+const STATUSES: readonly UpkeepResult['status'][] = ['ok', 'bad', 'unable', 'away', 'nowhere'];
 const KINDS = ['check', 'adopt', 'sync'] as const;
 const ANSWERS = { check: 'checked', adopt: 'adopted', sync: 'synced' } as const;
 

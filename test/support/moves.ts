@@ -71,7 +71,7 @@ export function md5Of(text: string): string {
 interface HomeOptions {
   /** No Bot Manager of it is there. */
   isAway?: boolean;
-  /** Called with what it warns of. */
+  /** Called with what it warns of, and what it cannot do. */
   warned?: (event: string) => void;
 }
 
@@ -80,7 +80,7 @@ export function openHome(dir: string, shard: number, { isAway = false, warned }:
   const home = join(dir, String(shard));
   mkdirSync(home, { recursive: true });
   const clock = systemClock;
-  const log: Log = warned === undefined ? silentLog : { ...silentLog, warn: warned };
+  const log: Log = warned === undefined ? silentLog : { ...silentLog, warn: warned, error: warned };
   const db = openDatabase(join(home, 'lcc.db'));
   raiseCounters(db, shard);
   const nowS = () => Math.floor(clock.nowMs() / 1000);

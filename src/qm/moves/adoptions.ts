@@ -1,11 +1,13 @@
 /**
  * Content of a provider that comes from another shard: the Bot Manager of its machine makes it content of
  * this shard's store, too (`<adopt/>`). A machine that is away is waited for once, for a while; what it has
- * is fetched again.
+ * is fetched again. One that is here and does not find the other store is not set up for moves: all would be
+ * fetched again for a mistake.
  */
 import type { ContentFile } from '../../db/moves/arrival.js';
 import { nameOf } from '../../db/names/naming.js';
 import type { Clock } from '../../lib/clock.js';
+import { LccError } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import type { UpkeepResult } from '../../wire/upkeep.js';
 import type { UpkeepTarget } from '../sync-points.js';
@@ -17,6 +19,9 @@ export interface AdoptionsOptions {
   /** How long a machine is waited for. */
   patienceMs: number;
 }
+
+/** A machine does not find the store of the shard that a provider comes from. */
+export class NoSuchStore extends LccError {}
 
 interface Asked {
   target: UpkeepTarget;
@@ -65,7 +70,7 @@ export class Adoptions {
     asked.answered({ status, fileId });
   }
 
-  /** @param shard where it is @returns its file here; undefined when it cannot be had */
+  /** @param shard where it is @returns its file here; undefined when it cannot be had @throws NoSuchStore */
   async adopt(file: ContentFile, shard: number): Promise<string | undefined> {
     const { log } = this.#options;
     for (let tries = 0; tries < TRIES;) {
@@ -75,6 +80,11 @@ export class Adoptions {
       } else {
         const { status, fileId } = await this.#ask(target, file, shard);
         if (status === 'ok' && fileId !== undefined && nameOf(fileId) !== undefined) return fileId;
+        if (status === 'nowhere')
+          throw new NoSuchStore(
+            'config',
+            `machine ${file.machineId} finds no store of home ${shard} beside its own; put it, or a link to it, where lccmap(8) says`,
+          );
         if (status === 'bad' || status === 'ok') break;
         if (status === 'away') this.#machines.delete(file.machineId);
         else tries++;

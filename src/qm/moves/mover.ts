@@ -23,7 +23,7 @@ import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import type { Dispatcher } from '../dispatch.js';
 import type { Intake } from '../intake.js';
-import type { Adoptions } from './adoptions.js';
+import { NoSuchStore, type Adoptions } from './adoptions.js';
 
 /** Parts that a home does not have by itself. */
 export interface MovesElsewhere {
@@ -127,9 +127,10 @@ export class Mover {
   async #carryOn(move: Move): Promise<void> {
     const { shard, book, kept, clock, log, failed } = this.#options;
     const { signal } = this.#stop;
+    let now = move;
     try {
       for (let at: Move | undefined = move; at !== undefined && !signal.aborted;) {
-        const now: Move = at;
+        now = at;
         const due = this.#work[now.stage];
         if (due === undefined || now[due.side] !== shard) return;
         const done = (await due.work(now)) ?? now;
@@ -144,6 +145,12 @@ export class Mover {
       if (signal.aborted) return;
       const isOfMove = error instanceof LccError && OF_MOVE.includes(error.code);
       if (!isOfMove && !failed(error)) return;
+      if (error instanceof NoSuchStore) {
+        log.error('move of a provider is taken back', { ...now, error: messageOf(error) });
+        // Where that is not noted, the next look finds the same.
+        await book.reach(now, 'cancelled', signal).catch(() => false);
+        return;
+      }
       log.warn('move of a provider does not go on', {
         pid: move.pid,
         stage: move.stage,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -190,6 +190,23 @@ describe('a provider that moves', () => {
     const all = [...urls(before.src.rows['lccurl']), ...urls(before.src.rows['qdb'])];
     assert.deepEqual(new Set(urls(dst.rows['qdb'])), new Set(all));
     assert.deepEqual(dst.rows['lccurl'], []);
+  });
+
+  it('stays where it was when the machine with its content does not find the store of its home: nothing is fetched again', async () => {
+    await fill(dir);
+    const before = look(dir);
+    const book = new FileBook(dir);
+    book.ask(PID, 1);
+    const errors: string[] = [];
+    const homes = [openHome(dir, 0), openHome(dir, 1, { warned: event => void errors.push(event) })];
+    const [mark, away] = [join(dir, '0/store/machine-id'), join(dir, '0/away')] as const;
+    renameSync(mark, away);
+    for (const { mover } of homes) mover.start();
+    await until('it is over', () => book.read().move === undefined);
+    for (const home of homes) await closeHome(home);
+    renameSync(away, mark);
+    assert.deepEqual(errors, ['move of a provider is taken back']);
+    assert.deepEqual(look(dir), before);
   });
 
   it('is not taken for one of that number which its new home has by itself', async () => {
