@@ -163,9 +163,13 @@ function childrenOf(services: Services, { bin, words, env, configFile }: LccdCal
   );
 }
 
-/** systemd talks to lccd alone: a child that said READY or fed the watchdog would speak for all. */
+/**
+ * systemd talks to lccd alone: a child that said READY or fed the watchdog would speak for all. Only lccd
+ * gives free memory back at once: daemons that work need it again, and would be slower.
+ */
 function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
-  const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...rest } = env;
+  const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...others } = env;
+  const { MALLOC_TRIM_THRESHOLD_: _threshold, ...rest } = others;
   return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
 }
 

@@ -109,6 +109,21 @@ describe('lccd', () => {
     assert.doesNotMatch(starting.log, /"daemon":"lccd","event":"ready"|was not ready/);
   });
 
+  it('passes nothing on to its children that its unit means for it alone', async () => {
+    const its = { WATCHDOG_PID: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
+    const daemon = daemons.start('lccd', home, ['--listen=127.0.0.1:0'], its);
+    await daemon.ready;
+    const given = (pid: number) =>
+      Object.entries(its).filter(([name, value]) =>
+        readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${name}=${value}`),
+      ).length;
+    // The robot is a thread of lccd-bm.
+    const pids = [...new Set(runningPids())].filter(pid => pid !== daemon.child.pid);
+    assert.equal(pids.length, 3);
+    assert.deepEqual(pids.map(given), [0, 0, 0]);
+    assert.equal(given(daemon.child.pid ?? 0), 2);
+  });
+
   it('starts a daemon again that was killed -9', async () => {
     await lccd();
     const before = shown().daemons['lccd-qm']?.pid ?? 0;
