@@ -1,5 +1,5 @@
 /** `--from` and the options beside it: an lccd-cu elsewhere that is asked, in place of the database here. */
-import { doorOf, machinesOf } from '../config/cluster.js';
+import { doorOf, machinesOf, OWNER_PATIENCE_MS } from '../config/cluster.js';
 import type { Config } from '../config/load.js';
 import type { RemoteOptions } from '../cu/remote/link.js';
 import type { Delivery } from '../cu/types.js';
@@ -9,9 +9,6 @@ import { CU_PORT } from '../wire/cu.js';
 import { authoritiesOf, textOf } from './options.js';
 import { passwordOf } from './password-file.js';
 import type { CommandContext, OptionSpec } from './run.js';
-
-/** For an owner that is silent: another machine may own the home by then, as the next run finds. */
-const OWNER_PATIENCE_MS = 10_000;
 
 export const FROM_OPTIONS: readonly OptionSpec[] = [
   {

@@ -1,6 +1,5 @@
 /** The homes of an LCC that is several, and who is asked for each, as its engine has them. */
-import { SECOND } from '../config/amounts.js';
-import { doorOfHome } from '../config/cluster.js';
+import { doorOfHome, OWNER_PATIENCE_MS } from '../config/cluster.js';
 import type { Settings } from '../config/settings/index.js';
 import type { OwnedHome } from '../db/engine/map.js';
 import type { Clock } from '../lib/clock.js';
@@ -9,9 +8,6 @@ import { LccError } from '../lib/errors.js';
 import { silentLog } from '../lib/log.js';
 import type { RemoteOptions } from './remote/link.js';
 import type { AskedShard, ShardList } from './shards.js';
-
-/** For an answer: of the engine, and of a home before the others get their turn. */
-const PATIENCE_MS = 10 * SECOND;
 
 export interface AskedShards {
   list: ShardList;
@@ -36,10 +32,12 @@ export async function askedShards(
   let homes: readonly OwnedHome[] | undefined;
   const known = new Map<string, AskedShard>();
   const from = (home: OwnedHome): AskedShard['from'] =>
-    home.owner === '' ? undefined : { ...asked(doorOfHome(cluster, home, 'lccq')), patienceMs: PATIENCE_MS };
+    home.owner === ''
+      ? undefined
+      : { ...asked(doorOfHome(cluster, home, 'lccq')), patienceMs: OWNER_PATIENCE_MS };
   const list: ShardList = async stop => {
     try {
-      homes = await map.homes(AbortSignal.any([stop, AbortSignal.timeout(PATIENCE_MS)]));
+      homes = await map.homes(AbortSignal.any([stop, AbortSignal.timeout(OWNER_PATIENCE_MS)]));
     } catch (error) {
       if (!(error instanceof LccError) || error.code !== 'try.later') throw error;
       // Homes as it last had them: the engine alone is away.
