@@ -132,10 +132,10 @@ describe('the UNS of a provider', () => {
   const here = { look: { kind: 'unix', path: 'look' }, push: { kind: 'unix', path: 'push' } } as const;
 
   it('is that of its home, at the door of the owner, and here for one that the map does not have', async () => {
-    const { map, peers } = scene();
+    const { map, peers, routes } = scene();
     map.rows.set(7, { shard: 1, state: 'served' }).set(8, { shard: 0, state: 'served' });
     map.rows.set(9, { shard: 2, state: 'served' });
-    const places = new UnsPlaces(here, peers);
+    const places = new UnsPlaces(here, peers, routes);
     await until('owners are known', () => peers.others.length > 0);
     const door = { kind: 'tls', host: 'h1', port: 9001 };
     const at = { door, trust: {} };
@@ -155,9 +155,9 @@ describe('the UNS of a provider', () => {
   });
 
   it('takes no pushes while it is moved, nor while the map is away; it is looked at where it was', async () => {
-    const { map, peers } = scene();
+    const { map, peers, routes } = scene();
     map.rows.set(7, { shard: 1, state: 'moving' });
-    const places = new UnsPlaces(here, peers);
+    const places = new UnsPlaces(here, peers, routes);
     await until('owners are known', () => peers.others.length > 0);
     assert.deepEqual([...(await places.push([7]))], []);
     const looked = await places.look(7);
@@ -168,7 +168,7 @@ describe('the UNS of a provider', () => {
   });
 
   it('is here where there is one home', async () => {
-    const places = new UnsPlaces(here, undefined);
+    const places = new UnsPlaces(here);
     assert.deepEqual(await places.look(7), { door: here.look });
     assert.deepEqual([...(await places.push([7]))], [[7, { door: here.push }]]);
   });

@@ -4,7 +4,7 @@ import type { Connection } from '../../daemon/types.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { OutboxSender, type OutboxSenderOptions } from '../outbox-sender.js';
 import type { HomePeers } from './peers.js';
-import { HomeRoutes } from './routes.js';
+import type { HomeRoutes } from './routes.js';
 import { together, type HomesAnswer } from './together.js';
 
 export class HomeSenders {
@@ -14,10 +14,10 @@ export class HomeSenders {
   readonly #senders = new Map<number, OutboxSender>();
   readonly #end: () => void;
 
-  constructor(options: OutboxSenderOptions, peers: HomePeers) {
+  constructor(options: OutboxSenderOptions, peers: HomePeers, routes: HomeRoutes) {
     this.#options = options;
     this.#peers = peers;
-    this.#routes = new HomeRoutes(peers);
+    this.#routes = routes;
     this.#end = peers.keep((shard, each) => this.#at(shard).serve(each), 'Queue Manager');
   }
 

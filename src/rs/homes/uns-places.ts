@@ -4,20 +4,20 @@ import type { Endpoint } from '../../lib/endpoint.js';
 import { LccError } from '../../lib/errors.js';
 import type { UnsPlace } from '../../wire/uns-places.js';
 import type { HomePeers } from './peers.js';
-import { HomeRoutes } from './routes.js';
+import type { HomeRoutes } from './routes.js';
 
-type Peers = Pick<HomePeers, 'own' | 'find' | 'place' | 'unsOf'>;
+type Peers = Pick<HomePeers, 'own' | 'find' | 'unsOf'>;
 
 export class UnsPlaces {
   readonly #here: { look: Endpoint; push: Endpoint };
   readonly #peers: Peers | undefined;
-  readonly #routes: HomeRoutes | undefined;
+  readonly #routes: Pick<HomeRoutes, 'homeOf'> | undefined;
 
-  /** @param peers undefined: there is one home */
-  constructor(here: { look: Endpoint; push: Endpoint }, peers: Peers | undefined) {
+  /** @param peers undefined: there is one home; no routes either, then */
+  constructor(here: { look: Endpoint; push: Endpoint }, peers?: Peers, routes?: Pick<HomeRoutes, 'homeOf'>) {
     this.#here = here;
     this.#peers = peers;
-    this.#routes = peers && new HomeRoutes(peers);
+    this.#routes = routes;
   }
 
   /** Where a provider is looked at; undefined: nobody knows, or its home has no owner. A UNS that has it no

@@ -13,6 +13,7 @@ import { RunningMail } from '../mail/start.js';
 import type { RsOptions } from '../options.js';
 import { lookAtKey } from '../indexnow/key-file.js';
 import { Keys } from '../indexnow/keys.js';
+import { HomeRoutes } from '../homes/routes.js';
 import { HomeSenders } from '../homes/senders.js';
 import { UnsPlaces } from '../homes/uns-places.js';
 import { OutboxSender, type OutboxSenderOptions } from '../outbox-sender.js';
@@ -51,7 +52,8 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     fail,
   };
   const homes = homesOf(services);
-  const sender = homes === undefined ? new OutboxSender(sending) : new HomeSenders(sending, homes);
+  const routes = homes && new HomeRoutes(homes);
+  const sender = homes && routes ? new HomeSenders(sending, homes, routes) : new OutboxSender(sending);
   const ask = (question: RsQuestion) => sender.ask(question);
   const show = async (pid: number) => {
     const told = await ask({ op: 'show', pid });
@@ -61,6 +63,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
   const places = new UnsPlaces(
     { look: { kind: 'unix', path: options.unsDoor.path }, push: options.push.door.door },
     homes,
+    routes,
   );
   const door = new UnsDoor({
     ...options.unsDoor,
