@@ -148,12 +148,41 @@ describe('registration with an LCC of two homes', { skip: noEngine || noNginx },
     );
   });
 
-  it('shows operators the providers of both homes, and does what they say where a provider is', async () => {
-    const { providers } = (await asked('/providers')) as { providers: { pid: number }[] };
-    assert.deepEqual(
-      providers.map(({ pid }) => pid),
-      [1, 100000],
+  it('polls feeds of a provider of the second home, which fetches what they name', async () => {
+    await home(1).run('lccpidb set --pid=100000 --push=indexnow,feed');
+    const page = `${site.url}1/fed.html`;
+    writeFileSync(join(site.docroot, '1/fed.html'), '<p>of the feed');
+    writeFileSync(
+      join(site.docroot, '1/feed.xml'),
+      `<rss version="2.0"><channel><title>t</title><item><title>t</title><link>${page}</link><guid>${page}</guid></item></channel></rss>`,
     );
+    const word =
+      readFileSync(join(home(0).dir, 'password1'), 'utf8')
+        .trim()
+        .split(/\s/)
+        .at(-1) ?? '';
+    const added = await fetch(`${server}api/v1/me/feeds`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${Buffer.from(`100000:${word}`).toString('base64')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ url: `${site.url}1/feed.xml` }),
+    });
+    assert.equal(added.status, 201, await added.text());
+    await until('home 1 has the page', async () =>
+      (await home(1).sh('lccq --format=urls')).stdout.includes('/1/fed.html'),
+    );
+    await home(0).shows('lccrs feed list', /^100000 .*feed\.xml.*read/m);
+    assert.equal((await home(0).run('lccq --format=urls')).trim(), '');
+  });
+
+  it('shows operators the providers of both homes, and does what they say where a provider is', async () => {
+    // It connects to the one that was away again in its own time.
+    await until('providers of both', async () => {
+      const { providers } = (await asked('/providers')) as { providers: { pid: number }[] };
+      return providers.map(({ pid }) => pid).join() === '1,100000';
+    });
     const overview = await until('an overview of both', async () => {
       const seen = await asked('/');
       return seen['providers'] === 2 && seen['problem'] === null && seen;
