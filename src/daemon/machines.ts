@@ -85,7 +85,7 @@ export function knownMachines(
   const turnedAway = new TurnedAway({ clock });
   const told = new Map<string, number>();
   return socket => {
-    const why = socket instanceof TLSSocket ? strangeness(socket) : 'it speaks no TLS';
+    const why = socket instanceof TLSSocket ? strangeness(socket, clock.nowMs()) : 'it speaks no TLS';
     if (why === undefined) return accept(socket);
     socket.on('error', () => undefined);
     const connection = describe(socket);
@@ -105,13 +105,18 @@ export function knownMachines(
   };
 }
 
+const EXPIRED = 'certificate refused (it has expired)';
+
 /** The fault of the certificate of a peer. */
-function strangeness(socket: TLSSocket): string | undefined {
-  if (socket.authorized) return undefined;
+function strangeness(socket: TLSSocket, nowMs: number): string | undefined {
+  if (socket.authorized) {
+    // A session that is resumed was checked when it began.
+    const shown = socket.isSessionReused() ? socket.getPeerX509Certificate() : undefined;
+    return shown !== undefined && Date.parse(shown.validTo) < nowMs ? EXPIRED : undefined;
+  }
   const { subject } = socket.getPeerCertificate();
   // Node types it as an Error, and has the code of OpenSSL there.
   const code = String(socket.authorizationError);
-  return (subject as unknown) === undefined
-    ? 'no certificate'
-    : `certificate refused (${code === 'CERT_HAS_EXPIRED' ? 'it has expired' : code})`;
+  if ((subject as unknown) === undefined) return 'no certificate';
+  return code === 'CERT_HAS_EXPIRED' ? EXPIRED : `certificate refused (${code})`;
 }

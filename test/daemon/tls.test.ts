@@ -10,7 +10,10 @@ import { it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { listenOn } from '../../src/daemon/listeners.js';
+import { trustOf } from '../../src/daemon/machines.js';
 import { silentLog } from '../../src/lib/log.js';
+import { certify } from '../support/certify.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { startEcho } from './echo.js';
 
 function makeCertificate(dir: string, commonName: string): void {
@@ -180,3 +183,43 @@ async function open(port: number, home: string) {
   const certificate: PeerCertificate = socket.getPeerCertificate();
   return { socket, certificate };
 }
+
+it('takes a machine whose certificate has expired no more, though it resumes a session', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
+  const [cert, key, ca] = certify(home, ['127.0.0.1']);
+  writeFileSync(
+    join(home, 'lcc.toml'),
+    `[net]\npeer_ca = "${ca}"\npeer_cert = "${cert}"\npeer_key = "${key}"\n`,
+  );
+  const config = loadConfig({ env: { LCC_HOME: home }, file: undefined, overrides: {} });
+  const clock = new ManualClock(Date.now());
+  const listener = await listenOn(
+    { kind: 'tls', host: '127.0.0.1', port: 0 },
+    { net: config.section('net'), log: silentLog, clock, onReload: () => () => undefined },
+    ({ socket }) => void socket.end('welcome'),
+    { machines: true, say: ({ message }) => message },
+  );
+  try {
+    const port = listener.endpoint.kind === 'unix' ? 0 : listener.endpoint.port;
+    const shown = trustOf(config.section('net'));
+    let session: Buffer | undefined;
+    const hear = async () => {
+      const socket = connect({ port, host: '127.0.0.1', ...shown, session });
+      socket.on('session', (ticket: Buffer) => (session = ticket));
+      let heard = '';
+      let how = '';
+      socket.on('secureConnect', () => (how = socket.isSessionReused() ? 'resumed' : 'new'));
+      socket.setEncoding('utf8').on('data', (text: string) => (heard += text));
+      await once(socket, 'close');
+      return `${how}: ${heard}`;
+    };
+    assert.equal(await hear(), 'new: welcome');
+    assert.equal(await hear(), 'resumed: welcome');
+    // Longer than the certificate is good for.
+    clock.advance(3 * 86_400_000);
+    assert.match(await hear(), /^resumed: certificate refused \(it has expired\)/);
+  } finally {
+    await listener.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+});
