@@ -7,13 +7,11 @@
  * A UNS that is lost may have accepted a set whose end was passed on. Then no word is said, and the CP
  * takes it as the loss of a UNS: it does not know.
  */
-import type { Socket } from 'node:net';
 import { limitText, type Settings } from '../config/settings/index.js';
 import { proxyLine } from '../daemon/proxied.js';
 import type { Connection, Place } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
-import { dialToBreak, type Trust } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { STRANGER_REST_BYTES, type FairShare, type PeerReading } from '../lib/fair-share.js';
@@ -21,6 +19,7 @@ import type { Log } from '../lib/log.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { Refusal } from '../wire/refusal.js';
 import { UnsAnswer } from './answer.js';
+import type { UnsPassage, UnsDoors } from './ready.js';
 import type { Routes } from './routes.js';
 import { CpWords } from './words.js';
 
@@ -29,9 +28,8 @@ export interface FrontEnd {
   /** How long a CP is held while nobody has its provider. */
   waitMs: number;
   xml: XmlLimits & { maxHelloBytes: number };
-  routes: Routes;
-  /** Certificates of connections to UNSes. */
-  trust: () => Trust;
+  routes: Pick<Routes, 'find'>;
+  doors: UnsDoors;
   share: FairShare;
   clock: Clock;
   log: Log;
@@ -42,19 +40,8 @@ export interface FrontEnd {
 
 /** How often it is looked again where a CP belongs that is held. */
 const LOOK_MS = 250;
-/** Time for a UNS to be reached; then it is looked again. */
-const CONNECT_MS = 3000;
-/** Silence of a UNS that is cut: longer than any that it permits a CP. */
-const IDLE_MS = 600_000;
 /** Time a CP has to read the last word. */
 const LINGER_MS = 5000;
-
-/** The connection to a UNS. */
-interface Passage {
-  talk: Conversation;
-  socket: Socket;
-  breakOff: () => void;
-}
 
 export class CpPassage {
   readonly #front: FrontEnd;
@@ -66,7 +53,7 @@ export class CpPassage {
   readonly #answer = new UnsAnswer();
   /** All that it said before its UNS was reached. */
   #hello: Buffer[] = [];
-  #uns: Passage | undefined;
+  #uns: UnsPassage | undefined;
   /** The CP has ended its side, and its UNS has been told. */
   #hasEnded = false;
 
@@ -131,7 +118,7 @@ export class CpPassage {
   }
 
   /** The UNS that has the provider, once there is one, told all that the CP has said. @throws Refusal 102 */
-  async #reach(): Promise<Passage> {
+  async #reach(): Promise<UnsPassage> {
     const { routes, waitMs, clock, held } = this.#front;
     const untilMs = clock.monotonicMs() + waitMs;
     held(1);
@@ -150,44 +137,26 @@ export class CpPassage {
   }
 
   /** @returns undefined where nobody answers in time */
-  async #connect(to: Endpoint, limitMs: number): Promise<Passage | undefined> {
-    const { clock, trust, routes } = this.#front;
-    const name = formatEndpoint(to);
-    const lost = (why: string) => new LccError('peer.unavailable', `the UNS at ${name} ${why}`);
-    let isReady = false;
-    const { socket, breakOff } = dialToBreak(to, trust(), () => {
-      isReady = true;
-      talk.stir();
-    });
-    const talk = new Conversation(socket, name, clock);
-    socket.once(
-      'close',
-      routes.watch(to, () => talk.interrupt(lost('is no longer that of the owner'))),
-    );
-    this.#connection.socket.once('close', isBroken => void (isBroken && breakOff()));
+  async #connect(to: Endpoint, limitMs: number): Promise<UnsPassage | undefined> {
+    const uns = await this.#front.doors.take(to, limitMs, this.#talk);
+    if (uns === undefined) return undefined;
+    this.#connection.socket.once('close', isBroken => void (isBroken && uns.breakOff()));
     try {
-      const patienceMs = Math.max(1, Math.min(CONNECT_MS, limitMs));
-      await talk.until(
-        () => isReady,
-        patienceMs,
-        () => lost('does not answer'),
-      );
-      socket.setTimeout(IDLE_MS, () => talk.interrupt(lost('is silent')));
-      this.#uns = { talk, socket, breakOff };
-      await talk.write(Buffer.concat([Buffer.from(proxyLine(this.#connection)), ...this.#hello]));
+      this.#uns = uns;
+      await uns.talk.write(Buffer.concat([Buffer.from(proxyLine(this.#connection)), ...this.#hello]));
       this.#hello = [];
-      return this.#uns;
+      return uns;
     } catch (error) {
-      breakOff();
+      uns.breakOff();
       this.#uns = undefined;
       if (!(error instanceof LccError)) throw error;
-      this.#front.log.debug('UNS not reached', { to: name, cause: error.message });
+      this.#front.log.debug('UNS not reached', { to: formatEndpoint(to), cause: error.message });
       return undefined;
     }
   }
 
   /** Passes on what both say until both have ended. @throws Refusal 102 when the UNS is lost before */
-  async #pass(uns: Passage): Promise<void> {
+  async #pass(uns: UnsPassage): Promise<void> {
     const saying = this.#say(uns);
     const lost = await this.#passAnswers(uns);
     if (lost === undefined) {
@@ -202,7 +171,7 @@ export class CpPassage {
   }
 
   /** All that the CP says, to its UNS. */
-  async #say({ talk, socket }: Passage): Promise<void> {
+  async #say({ talk, socket }: UnsPassage): Promise<void> {
     try {
       for await (const slice of this.#talk.slices(this.#reading)) {
         this.#words.hear(slice);
@@ -217,7 +186,7 @@ export class CpPassage {
 
   /** The answers of its UNS, to the CP. @returns the reason where the UNS is lost @throws LccError when the
    * CP is gone */
-  async #passAnswers({ talk }: Passage): Promise<Refusal | undefined> {
+  async #passAnswers({ talk }: UnsPassage): Promise<Refusal | undefined> {
     for (;;) {
       let chunk: Buffer | undefined;
       try {

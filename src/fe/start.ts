@@ -7,6 +7,7 @@ import { FairShare } from '../lib/fair-share.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import { Refusal } from '../wire/refusal.js';
 import type { FeStatus } from './figures.js';
+import { UnsDoors } from './ready.js';
 import type { Routes } from './routes.js';
 import { CpPassage, type FrontEnd } from './session.js';
 import { trustKept } from './trust.js';
@@ -25,12 +26,14 @@ export async function startFrontEnd(
   const counts = { passed: 0, refused: 0, lost: 0 };
   let held = 0;
   const open = new Map<Connection['socket'], { passage: CpPassage; ended: Promise<void> }>();
+  const trust = trustKept(() => trustOf(settings.net), clock);
+  const doors = new UnsDoors({ trust, routes, clock, log });
   const front: FrontEnd = {
     limits: settings.uns,
     waitMs: settings.fe.waitMs,
     xml: { ...xmlLimitsOf(settings.xml), maxHelloBytes: settings.wire.maxHelloBytes },
     routes,
-    trust: trustKept(() => trustOf(settings.net), clock),
+    doors,
     share: new FairShare(),
     clock,
     log,
@@ -75,6 +78,7 @@ export async function startFrontEnd(
       const why = new Refusal(102, 'temporarily off-line, try again later: the front end stops');
       for (const { passage } of open.values()) passage.refuse(why);
       await Promise.allSettled([...open.values()].map(({ ended }) => ended));
+      doors.close();
       close();
     },
   };

@@ -12,6 +12,8 @@ export interface Trust {
   key?: Buffer;
   /** All of that, made before. */
   secureContext?: SecureContext;
+  /** Agreed on with the same server before: certificates are not shown again. */
+  session?: Buffer | undefined;
 }
 
 /**

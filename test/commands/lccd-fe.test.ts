@@ -1,6 +1,9 @@
 /** lccd-fe between CPs and two homes, which it finds in a real engine. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,13 +12,31 @@ import { Engine as OurEngine } from '../../src/db/engine/engine.js';
 import { engineAccount } from '../../src/db/engine/nodes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { openFilesLimit } from '../../src/lib/open-files.js';
 import { Authority } from '../fetch/authority.js';
 import { runCommand } from '../support/command.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { Engine, noEngine } from '../support/engine.js';
 import { freePort } from '../support/free-port.js';
+import { amount } from '../support/long.js';
 import { accepted, codeOf, Cp, init, newHome, set, type Home } from '../support/uns.js';
 import { until } from '../support/until.js';
+
+/** A process that may have as many files open as a crowd of acceptance 27 needs, where this system lets us. */
+const MORE_FILES = ['prlimit', '--nofile=65536:65536'];
+const hasMoreFiles = spawnSync('prlimit', [...MORE_FILES.slice(1), 'true']).status === 0;
+/** A daemon has a quarter of its files for CPs. */
+const MOST_CPS = Math.floor((hasMoreFiles ? 65_536 : openFilesLimit()) / 4) - 50;
+/** CPs that say who they are a byte at a time, and those that say nothing. */
+const DRIPPING = amount(100, 500);
+const IDLE = Math.min(amount(400, 9000), MOST_CPS - DRIPPING);
+/** Connections that are begun at once: fewer than wait for a listener. */
+const BURST = 100;
+const SETS = 15;
+const CROWD = `[uns]\nmax_connections = 10000\nmax_connections_per_address = 10000\nlogin_timeout_ms = 300000\n`;
+/** Of lccd-fe beyond what it has without a crowd: memory for each connection, files beside them. */
+const MOST_BYTES_EACH = 48 * 1024;
+const MOST_FILES = 100;
 
 let engine: Engine;
 let authority: Authority;
@@ -64,8 +85,9 @@ describe('lccd-fe', { skip: noEngine }, () => {
     for (const shard of [0, 1]) await startHome(shard);
     feHome = mkdtempSync(join(tmpdir(), 'lcc-fe-'));
     const store = `[store]\nurl = "${engine.url()}"\npassword_file = "${engine.passwordFile()}"\n`;
-    writeFileSync(join(feHome, 'lcc.toml'), `${net}${store}[fe]\nwait_ms = 1500\n`);
-    fe = startDaemon('lccd-fe', feHome, ['--listen=127.0.0.1:0', '-v'], { LCC_CONFIG: '' });
+    writeFileSync(join(feHome, 'lcc.toml'), `${net}${store}[fe]\nwait_ms = 1500\n${CROWD}`);
+    const via = hasMoreFiles ? MORE_FILES : [];
+    fe = startDaemon('lccd-fe', feHome, ['--listen=127.0.0.1:0', '-v'], { LCC_CONFIG: '' }, via);
     await fe.ready;
     await until('it knows both homes', async () => (await status())['homes'] === 2);
   });
@@ -123,6 +145,53 @@ describe('lccd-fe', { skip: noEngine }, () => {
     }
     await until('it has heard again', async () => Number((await status())['map_age_seconds']) < 1);
     assert.equal(codeOf(await cp(init(99, 'wrong'))), 101);
+  });
+
+  it(`serves others as before beside ${IDLE} that say nothing and ${DRIPPING} that drip, in bounded memory and files`, async () => {
+    const proc = `/proc/${fe.child.pid}`;
+    const bytes = () =>
+      Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`${proc}/status`, 'utf8'))?.[1]) * 1024;
+    const files = () => readdirSync(`${proc}/fd`).length;
+    const medianMs = async () => {
+      const all: number[] = [];
+      for (let n = 0; n < SETS; n++) {
+        for (const socket of crowd.slice(IDLE)) socket.write(' ');
+        const beganMs = performance.now();
+        assert.equal(accepted(await cp(wholeSet(n % 2))), 1);
+        all.push(performance.now() - beganMs);
+      }
+      return all.sort((a, b) => a - b)[SETS >> 1] ?? NaN;
+    };
+    const crowd: Socket[] = [];
+    const aloneMs = await medianMs();
+    const [bytesBefore, filesBefore] = [bytes(), files()];
+    for (let n = 0; n < IDLE + DRIPPING; n++) {
+      const socket = connect(fe.port, '127.0.0.1');
+      socket.on('error', () => undefined).resume();
+      crowd.push(socket);
+      if (n % BURST === 0) await once(socket, 'connect');
+    }
+    const mostFiles = filesBefore + crowd.length + MOST_FILES;
+    try {
+      await until('all are connected', async () => Number((await status())['connections']) >= crowd.length);
+      const besideMs = await medianMs();
+      assert.ok(besideMs < 3 * aloneMs + 500, `${besideMs} ms, ${aloneMs} ms alone`);
+      assert.ok(
+        bytes() < bytesBefore + crowd.length * MOST_BYTES_EACH + 2 ** 26,
+        `${bytes()}, ${bytesBefore} before`,
+      );
+      assert.ok(files() <= mostFiles, `${files()} files`);
+      assert.equal(crowd.filter(({ destroyed }) => destroyed).length, 0, 'none is sent away');
+    } finally {
+      for (const socket of crowd) socket.destroy();
+    }
+    // Those that have said something are refused by a UNS, as they would be without a front end.
+    let most = 0;
+    await until('they are gone', async () => {
+      most = Math.max(most, files());
+      return Number((await status())['connections']) === 0;
+    });
+    assert.ok(most <= mostFiles, `${most} files`);
   });
 
   it('ends with a word to those whose set is not whole, and leaves none without', async () => {

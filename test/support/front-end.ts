@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { xmlLimitsOf } from '../../src/config/limits.js';
 import { describe } from '../../src/daemon/connection.js';
+import { UnsDoors } from '../../src/fe/ready.js';
+import type { Routes } from '../../src/fe/routes.js';
 import { CpPassage, type FrontEnd } from '../../src/fe/session.js';
 import { systemClock } from '../../src/lib/clock.js';
 import type { Endpoint } from '../../src/lib/endpoint.js';
@@ -21,24 +23,27 @@ export class TestFrontEnd {
   readonly #sockets = new Set<Socket>();
   readonly #watching = new Set<() => void>();
   readonly #server: Server;
+  readonly #doors: UnsDoors;
 
   private constructor(more: Partial<FrontEnd>) {
     const { uns, fe, xml, wire } = configOf({}).settings;
+    const routes: Routes = {
+      find: id => {
+        this.asked.push(id);
+        return Promise.resolve(this.to);
+      },
+      watch: (_, lost) => {
+        this.#watching.add(lost);
+        return () => void this.#watching.delete(lost);
+      },
+    };
+    this.#doors = new UnsDoors({ trust: () => ({}), routes, clock: systemClock, log: silentLog });
     const front: FrontEnd = {
       limits: uns,
       waitMs: fe.waitMs,
       xml: { ...xmlLimitsOf(xml), maxHelloBytes: wire.maxHelloBytes },
-      routes: {
-        find: id => {
-          this.asked.push(id);
-          return Promise.resolve(this.to);
-        },
-        watch: (_, lost) => {
-          this.#watching.add(lost);
-          return () => void this.#watching.delete(lost);
-        },
-      },
-      trust: () => ({}),
+      routes,
+      doors: this.#doors,
       share: new FairShare(),
       clock: systemClock,
       log: silentLog,
@@ -74,6 +79,7 @@ export class TestFrontEnd {
 
   close(): void {
     this.#server.close();
+    this.#doors.close();
     for (const socket of this.#sockets) socket.destroy();
   }
 }
