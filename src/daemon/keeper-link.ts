@@ -4,8 +4,8 @@
  * an answer is of what was committed before it was asked. A question that is lost with its connection is
  * asked again.
  *
- *     shipped() ─▶ gathered ──the turn ends, none is on its way──▶ asked ──shipped──▶ resolved
- *                                                  connection lost ↺ ╰──unshipped, standby──▶ rejected
+ *     shipped() ─▶ gathered ──none is on its way──▶ asked ──shipped──▶ resolved
+ *                                   connection lost ↺ ╰──unshipped, standby──▶ rejected
  */
 import { join } from 'node:path';
 import type { KeptName } from '../config/kept.js';
@@ -67,8 +67,8 @@ export class KeeperLink implements Kept {
     const question = this.#gathered.get(name) ?? questionOf(name);
     if (!this.#gathered.has(name)) {
       this.#gathered.set(name, question);
-      // All that is told in this turn of the event loop is one question.
-      if (!this.#asked.has(name)) setImmediate(() => this.#ask(name));
+      // A lone one does not wait for what else this turn of the event loop has to do.
+      if (!this.#asked.has(name)) queueMicrotask(() => this.#ask(name));
     }
     return question.answer;
   }
