@@ -59,7 +59,7 @@ export async function bench(): Promise<Outcome[]> {
       });
     return [
       await beside(`front end: one set of ${URLS} urls`, 'urls', URLS, 1, AT_LEAST),
-      // A handshake of two certificates costs more than all else of such a conversation.
+      // Two connections, each with its lookup, where the other has one: below the floor of a large set.
       await beside(`front end: ${SETS} sets of one url, one after the other`, 'sets', 1, SETS),
     ];
   } finally {
