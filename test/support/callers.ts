@@ -63,6 +63,12 @@ export class Callers {
     await Promise.all(this.#running);
   }
 
+  of(pid: number): Caller {
+    const found = this.#callers.find(caller => caller.pid === pid);
+    if (found === undefined) throw new Error(`no caller ${pid}`);
+    return found;
+  }
+
   /** All urls that were accepted and not taken back. */
   get urls(): string[] {
     const removed = new Set(this.removed);

@@ -34,6 +34,8 @@ export class MachineSite {
   mostAtOnce = 0;
   /** When each page was asked for first, by its path. */
   readonly askedMs = new Map<string, number>();
+  /** How often each page was asked for, by its path. */
+  readonly asks = new Map<string, number>();
   #gate: Promise<void> | undefined;
 
   constructor(machine: SiteMachine, dir: string, port = PORT) {
@@ -44,6 +46,7 @@ export class MachineSite {
       const path = request.url ?? '';
       const visit = { folder: path.split('/')[1] ?? '', from: String(request.headers['x-real-ip']) };
       this.open.add(visit);
+      this.asks.set(path, (this.asks.get(path) ?? 0) + 1);
       if (!this.askedMs.has(path)) this.askedMs.set(path, performance.now());
       const together = [...this.open].filter(({ folder }) => folder === visit.folder).length;
       this.mostAtOnce = Math.max(this.mostAtOnce, together);
