@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { readProvider } from '../db/providers/pidb.js';
-import { readRegisteredPids } from '../db/providers/registered.js';
+import { readRegisteredPids, type ShownProvider } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
-import type { Db } from '../db/sqlite/open.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
 import { PushDays } from '../db/truth/pushes.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
@@ -19,6 +18,7 @@ import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
 import { keptAction } from './engine-wait.js';
+import { askOthers, haveOthers } from './other-homes.js';
 import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { feedActionOf } from './rs-feeds.js';
@@ -43,10 +43,13 @@ interface Given {
   operand: string;
 }
 
+/** Status, where it is not that all went well. */
+type Done = ExitStatus | void;
+
 /** Action of each word, its operands, and whether it writes. */
 const ACTIONS: Record<
   string,
-  { operand: string; write?: true; action: (given: Given) => ExitStatus | void }
+  { operand: string; write?: true; action: (given: Given) => Done | Promise<Done> }
 > = {
   list: { operand: '', action: list },
   show: { operand: 'ID or --pid=N', action: show },
@@ -102,7 +105,7 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
   const [word = '', operand = '', ...more] = context.operands;
   if (word === 'mail' && context.options['test'] !== undefined)
     return testMail(context, configOf(context)).then(() => EXIT.ok);
-  const kept = (config: Config, write: true | undefined, work: () => ExitStatus) =>
+  const kept = (config: Config, write: true | undefined, work: () => ExitStatus | Promise<ExitStatus>) =>
     write === true ? keptAction(context, config, 'rs', work) : work();
   if (word === 'operator') {
     const config = configOf(context);
@@ -136,9 +139,9 @@ function open(config: Config, writes = false): RsDatabase {
   return RsDatabase.open(path);
 }
 
-function using(db: RsDatabase, action: (db: RsDatabase) => ExitStatus | void): ExitStatus {
+async function using(db: RsDatabase, action: (db: RsDatabase) => Done | Promise<Done>): Promise<ExitStatus> {
   try {
-    return action(db) ?? EXIT.ok;
+    return (await action(db)) ?? EXIT.ok;
   } finally {
     db.close();
   }
@@ -147,7 +150,7 @@ function using(db: RsDatabase, action: (db: RsDatabase) => ExitStatus | void): E
 const OPEN: readonly RegistrationState[] = ['issued', 'checking', 'waiting', 'applying'];
 const ALL: readonly RegistrationState[] = [...OPEN, 'active', 'refused', 'expired', 'cancelled'];
 
-function list({ db, context, config }: Given): ExitStatus | void {
+function list({ db, context, config }: Given): Done | Promise<Done> {
   const { options } = context;
   if (options['differs'] === true) return differs(db, context, config);
   const rows = db.registrations.inStates(options['all'] === true ? ALL : OPEN, limitOf(context)).toReversed();
@@ -162,12 +165,14 @@ function list({ db, context, config }: Given): ExitStatus | void {
 }
 
 /** After one of the two databases was put back from a backup. */
-function differs(db: RsDatabase, context: CommandContext, config: Config): ExitStatus {
+async function differs(db: RsDatabase, context: CommandContext, config: Config): Promise<ExitStatus> {
   const here = new Set(db.providers.all().map(({ pid }) => pid));
   const there = new Set(readLcc(config.home.db, readRegisteredPids));
+  const absent = [...here].filter(pid => !there.has(pid));
+  const elsewhere = await haveOthers(context, config, absent);
   const lines = [
-    ...[...here]
-      .filter(pid => !there.has(pid))
+    ...absent
+      .filter(pid => !elsewhere.has(pid))
       .map(pid => `${pid} is in rs.db only: its site has to register again\n`),
     ...[...there]
       .filter(pid => !here.has(pid))
@@ -177,19 +182,19 @@ function differs(db: RsDatabase, context: CommandContext, config: Config): ExitS
   return lines.length === 0 ? EXIT.ok : EXIT.someRejected;
 }
 
-function show({ db, context, config, operand }: Given): void {
+async function show({ db, context, config, operand }: Given): Promise<void> {
   const { pid } = context.options;
   const isJson = context.options['json'] === true;
   if (operand === '' && typeof pid === 'string') {
-    const pushes = pushesOf(db, context, config, idOf(pid));
+    const pushes = await pushesOf(db, context, config, idOf(pid));
     return context.print(isJson ? jsonOf({ pid: idOf(pid), pushes }) : pushesText(pushes));
   }
   const registration = db.registrations.get(idOf(operand));
   if (registration === undefined)
     throw new LccError('usage', `there is no registration ${operand}; see lccrs list --all`);
-  const others = othersIn(config.home.db, registration);
+  const others = await othersOf(context, config, registration);
   const isActive = registration.state === 'active';
-  const pushes = isActive ? pushesOf(db, context, config, registration.pid) : undefined;
+  const pushes = isActive ? await pushesOf(db, context, config, registration.pid) : undefined;
   const also = { crawled_by: others?.crawlers ?? null, had_by: others?.announcers ?? null };
   context.print(
     isJson
@@ -198,38 +203,56 @@ function show({ db, context, config, operand }: Given): void {
   );
 }
 
-/** The pushes of a provider, one that lccpidb added as well. */
-function pushesOf(db: RsDatabase, { clock }: CommandContext, config: Config, pid: number): PushView {
-  const nowS = Math.floor(clock.nowMs() / 1000);
-  const known = fromLcc(config.home.db, lcc => {
-    const provider = readProvider(lcc, pid);
-    return provider && { push: provider.push, pushes: new PushDays(lcc).of(pid, nowS) };
-  });
-  return pushView(db, pid, known);
+/** The pushes of a provider, one that lccpidb added as well, wherever its home is. */
+async function pushesOf(
+  db: RsDatabase,
+  context: CommandContext,
+  config: Config,
+  pid: number,
+): Promise<PushView> {
+  const nowS = Math.floor(context.clock.nowMs() / 1000);
+  const known = await readable(() =>
+    readLcc(config.home.db, lcc => {
+      const provider = readProvider(lcc, pid);
+      return provider && { push: provider.push, pushes: new PushDays(lcc).of(pid, nowS) };
+    }),
+  );
+  const [there] = known === undefined ? await askOthers(context, config, { op: 'show', pid }) : [];
+  return pushView(db, pid, known ?? (there?.['provider'] as ShownProvider | undefined) ?? undefined);
 }
 
-/** Other providers that crawl or announce what it has, or wants; undefined where lcc.db cannot be read. */
-function othersIn(path: string, registration: Registration): OtherProviders | undefined {
+/** Other providers, of all homes, that crawl or announce what it has, or wants; undefined where one of the
+ * homes cannot be read. */
+function othersOf(
+  context: CommandContext,
+  config: Config,
+  registration: Registration,
+): Promise<OtherProviders | undefined> {
   const directories = directoriesOf(registration);
-  const ascending = (pids: readonly number[]) =>
-    [...new Set(pids)].filter(pid => pid !== registration.pid).sort((a, b) => a - b);
-  return fromLcc(path, lcc => ({
-    crawlers: ascending(directories.flatMap(directory => crawlersOf(lcc, directory))),
-    announcers: ascending(directories.flatMap(directory => announcersOf(lcc, directory))),
-  }));
+  return readable(async () => {
+    const told: Partial<OtherProviders>[] = readLcc(config.home.db, lcc =>
+      directories.map(url => ({ crawlers: crawlersOf(lcc, url), announcers: announcersOf(lcc, url) })),
+    );
+    for (const url of directories) told.push(...(await askOthers(context, config, { op: 'find', url })));
+    const all = (of: keyof OtherProviders) =>
+      [...new Set(told.flatMap(answer => answer[of] ?? []))]
+        .filter(pid => pid !== registration.pid)
+        .sort((a, b) => a - b);
+    return { crawlers: all('crawlers'), announcers: all('announcers') };
+  });
 }
 
-/** Undefined where lcc.db cannot be read. */
-function fromLcc<T>(path: string, read: (db: Db) => T): T | undefined {
+/** Undefined where a home cannot be read. */
+async function readable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return readLcc(path, read);
+    return await read();
   } catch (error) {
     if (error instanceof LccError) return undefined;
     throw error;
   }
 }
 
-function approve({ db, context, config, operand }: Given): void {
+async function approve({ db, context, config, operand }: Given): Promise<void> {
   const slots = config.get('qm.slots');
   const { filesmax, spacemax, fullsetsallowed, bandwidth, priority } = termsOf(context.options, slots);
   const given = { filesmax, spacemax, fullsetsallowed, bandwidth, priority };
@@ -238,7 +261,9 @@ function approve({ db, context, config, operand }: Given): void {
   ) as RsTerms;
   requireBelow(terms);
   const registration = db.registrations.get(idOf(operand));
-  const others = registration && othersIn(config.home.db, registration);
+  const others = registration && (await othersOf(context, config, registration));
+  if (registration && others === undefined)
+    context.say('not known whether others announce its pages: lcc.db, or another home, cannot be read');
   for (const pid of others?.announcers ?? []) context.say(`its pages are announced by ${announcedText(pid)}`);
   transitionsOf(db, context, config).approve(idOf(operand), terms);
   context.say(

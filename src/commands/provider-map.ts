@@ -18,9 +18,10 @@ export async function withMap<T>(
   { settings }: Config,
   context: CommandContext,
   work: (map: ProviderMap, stop: AbortSignal, engine: Engine) => Promise<T>,
+  limitMs = LIMIT_MS,
 ): Promise<T> {
   const engine = new Engine(engineAccount(settings.store), { clock: context.clock, log: silentLog });
-  const stop = AbortSignal.timeout(LIMIT_MS);
+  const stop = AbortSignal.timeout(limitMs);
   try {
     const reason = () => engine.away?.reason;
     return await sayingWait(context, reason, work(new ProviderMap(engine), stop, engine));

@@ -2,6 +2,7 @@
 import { formatAmount } from '../config/amounts.js';
 import type { Config } from '../config/load.js';
 import { amount, formatDuration } from '../config/words.js';
+import type { ShownProvider } from '../db/providers/registered.js';
 import { ProviderStore } from '../db/providers/provider-store.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { PolledFeed } from '../db/rs/feeds.js';
@@ -12,6 +13,7 @@ import { rsOptions } from '../rs/options.js';
 import { RsRequestRefused } from '../rs/refusal.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
+import { askOthers } from './other-homes.js';
 import { durationMsOf, numberOf } from './options.js';
 import type { CommandContext } from './run.js';
 
@@ -23,7 +25,7 @@ interface Given {
 }
 
 /** Action of each word, and whether it changes something. */
-const ACTIONS: Record<string, { write?: true; action: (given: Given) => void }> = {
+const ACTIONS: Record<string, { write?: true; action: (given: Given) => void | Promise<void> }> = {
   'feed add': { write: true, action: add },
   'feed rm': {
     write: true,
@@ -42,15 +44,23 @@ export function feedActionOf({ operands, options }: CommandContext) {
   return { write, action, url };
 }
 
-function add(given: Given): void {
+async function add(given: Given): Promise<void> {
   const { context, config, url } = given;
   const everyMs = durationMsOf('--every', context.options['every']) ?? USUAL_EVERY_MS;
+  const roots = await rootsOf(context, config, pidOf(context) ?? 0);
   changing(given, (book, pid) => {
-    const roots = readLcc(config.home.db, db => new ProviderStore(db).roots(pid));
     if (roots.length === 0)
       throw new LccError('usage', `there is no provider ${pid} with a root; see lccpidb list`);
     book.add(pid, url, everyMs, roots, 'operator');
   });
+}
+
+/** Roots of a provider, here or as its home says. */
+async function rootsOf(context: CommandContext, config: Config, pid: number): Promise<readonly string[]> {
+  const here = readLcc(config.home.db, db => new ProviderStore(db).roots(pid));
+  if (here.length > 0) return here;
+  const [there] = await askOthers(context, config, { op: 'show', pid });
+  return (there?.['provider'] as ShownProvider | undefined)?.roots ?? [];
 }
 
 function changing({ db, context, config }: Given, change: (book: FeedBook, pid: number) => void): void {

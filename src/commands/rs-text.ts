@@ -68,7 +68,7 @@ export function registrationText(registration: Registration, others: OtherProvid
       'crawled by',
       `provider ${crawler}: fetched and kept twice; to end that: lccpidb set --pid=${crawler} --spider=no; or refuse this, and let the site take ${crawler} over: lccpidb passwd --pid=${crawler}`,
     ]),
-    ['crawled by', others === undefined ? 'not known: lcc.db cannot be read' : undefined],
+    ['crawled by', others === undefined ? 'not known: lcc.db, or another home, cannot be read' : undefined],
   ];
   return rows
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(13)} ${value}\n`]))

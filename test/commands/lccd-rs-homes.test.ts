@@ -177,6 +177,30 @@ describe('registration with an LCC of two homes', { skip: noEngine || noNginx },
     assert.equal((await home(0).run('lccq --format=urls')).trim(), '');
   });
 
+  it('takes the words of lccrs about providers of the second home', async () => {
+    const added = `${site.url}1/added.xml`;
+    const page = `${site.url}1/named.html`;
+    writeFileSync(join(site.docroot, '1/named.html'), '<p>of the other feed');
+    writeFileSync(
+      join(site.docroot, '1/added.xml'),
+      `<rss version="2.0"><channel><title>t</title><item><title>t</title><link>${page}</link><guid>${page}</guid></item></channel></rss>`,
+    );
+    await home(0).run(`lccrs feed add --pid=100000 ${added}`);
+    await until('home 1 has the page', async () =>
+      (await home(1).sh('lccq --format=urls')).stdout.includes('/1/named.html'),
+    );
+    await home(0).run(`lccrs feed rm --pid=100000 ${added}`);
+    assert.doesNotMatch(await home(0).run('lccrs feed list --pid=100000'), /added\.xml/);
+    const outside = await home(0).sh('lccrs feed add --pid=100000 http://elsewhere.example.org/feed');
+    assert.equal(outside.status, 64, outside.stderr);
+    const none = await home(0).sh(`lccrs feed add --pid=99 ${added}`);
+    assert.match(none.stderr, /there is no provider 99 with a root/);
+    await home(0).shows('lccrs show --pid=100000', /^pushes +by (indexnow, feed|feed, indexnow);/);
+    await home(0).shows('lccrs show 1', /^pushes +by (indexnow, feed|feed, indexnow);/m);
+    const differs = await home(0).sh('lccrs list --differs');
+    assert.deepEqual([differs.status, differs.stdout], [0, '']);
+  });
+
   it('shows operators the providers of both homes, and does what they say where a provider is', async () => {
     // It connects to the one that was away again in its own time.
     await until('providers of both', async () => {
@@ -195,6 +219,11 @@ describe('registration with an LCC of two homes', { skip: noEngine || noNginx },
     await home(1).shows('lccpidb show --pid=100000', /paused/);
   });
 
+  it('names providers of the second home that crawl the site as well', async () => {
+    await home(1).run(`lccpidb add --pid=9 --spider=yes --root=${site.url}1/`);
+    await home(0).shows('lccrs show 1', /^crawled by +provider 9:/m);
+  });
+
   it('names a home that does not answer, and goes on with the others', async () => {
     await home(1).stop();
     const seen = await until('the overview names it', async () => {
@@ -208,5 +237,9 @@ describe('registration with an LCC of two homes', { skip: noEngine || noNginx },
       (page['providers'] as { pid: number }[]).map(({ pid }) => pid),
       [1],
     );
+    const feed = await home(0).sh(`lccrs feed add --pid=100000 ${site.url}1/added.xml`);
+    assert.match(feed.stderr, /home 1/);
+    assert.ok([69, 75].includes(feed.status ?? 0), feed.stderr);
+    assert.equal((await home(0).sh('lccrs list --differs')).status, 0);
   });
 });
