@@ -18,7 +18,7 @@ import { runCommand } from '../support/command.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { Engine, noEngine } from '../support/engine.js';
 import { freePort } from '../support/free-port.js';
-import { amount } from '../support/long.js';
+import { amount, longIt } from '../support/long.js';
 import { accepted, codeOf, Cp, init, newHome, set, type Home } from '../support/uns.js';
 import { until } from '../support/until.js';
 
@@ -33,6 +33,10 @@ const IDLE = Math.min(amount(400, 9000), MOST_CPS - DRIPPING);
 /** Connections that are begun at once: fewer than wait for a listener. */
 const BURST = 100;
 const SETS = 15;
+/** Providers of a home, and numbers of none, at which a password is guessed as often as costs no delay. */
+const [KNOWN, UNKNOWN] = [1000, 5000];
+const GUESSED = 100;
+const FREE_GUESSES = 3;
 const CROWD = `[uns]\nmax_connections = 10000\nmax_connections_per_address = 10000\nlogin_timeout_ms = 300000\n`;
 /** Of lccd-fe beyond what it has without a crowd: memory for each connection, files beside them. */
 const MOST_BYTES_EACH = 48 * 1024;
@@ -107,6 +111,37 @@ describe('lccd-fe', { skip: noEngine }, () => {
     const here = await cp(init(99, 'wrong'));
     assert.equal(codeOf(here), 101);
     assert.equal(here, await cp(init(99, 'wrong'), homes[0]?.uns.port));
+  });
+
+  longIt('takes as long to refuse a provider that no home has as a wrong password', async () => {
+    for (let pid = KNOWN; pid < KNOWN + GUESSED; pid++) homes[0]?.home.addProvider(pid);
+    const rows = Array.from({ length: GUESSED }, (_, n) => `(${KNOWN + n}, 0, 'served')`);
+    await engine.node.query(`insert into lcc.pmdb values ${rows.join()}`);
+    const refusedMs = async (pid: number) => {
+      const beganMs = performance.now();
+      const guess = new Cp(fe.port).send(init(pid, 'wrong'));
+      await guess.hears('101');
+      const ms = performance.now() - beganMs;
+      return { ms, reply: await guess.reply };
+    };
+    const took = new Map<number, number[]>([
+      [KNOWN, []],
+      [UNKNOWN, []],
+    ]);
+    const replies = new Set<string>();
+    for (let n = 0; n < GUESSED * FREE_GUESSES; n++)
+      // Each is first as often as second.
+      for (const of of n % 2 === 0 ? [KNOWN, UNKNOWN] : [UNKNOWN, KNOWN]) {
+        const { ms, reply } = await refusedMs(of + (n % GUESSED));
+        took.get(of)?.push(ms);
+        replies.add(reply);
+      }
+    assert.equal(replies.size, 1);
+    const [known = NaN, unknown = NaN] = [...took.values()].map(
+      all => all.sort((a, b) => a - b)[all.length >> 1],
+    );
+    const apart = Math.abs(known - unknown) / Math.min(known, unknown);
+    assert.ok(apart < 0.1, `${known} ms for a wrong password, ${unknown} ms for one that nobody is`);
   });
 
   it('is no machine that a home believes, without a certificate of the authority', async () => {

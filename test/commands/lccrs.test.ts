@@ -55,7 +55,7 @@ describe('lccrs', () => {
   });
 
   it('names providers that crawl the same site, with what to do', () => {
-    assert.match(ok('show', '2'), /^crawled by +not known: lcc\.db cannot be read$/m);
+    assert.match(ok('show', '2'), /^crawled by +not known: lcc\.db, or another home, cannot be read$/m);
     assert.match(ok('show', '2', '--json'), /"crawled_by":null/);
     const lcc = openDatabase(join(scene.dir, 'lcc.db'));
     addProvider(lcc, 300, 'x', { spider: true }, [scene.site.urlOf('/')]);
