@@ -1,7 +1,9 @@
 /**
  * Conversations of CPs through lccd-fe beside the same without it: one large set, and sets of one url one after the other. The UNS
- * has no Queue Manager: sets stay in its spool, and nothing else is measured.
+ * has no Queue Manager: sets stay in its spool, and nothing else is measured. Then two homes, each on a core of its own, beside one
+ * that takes all: their Queue Managers absorb sets from UNSes that are this process, which runs on the core that is less busy.
  */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -21,11 +23,12 @@ import { Engine } from '../test/support/engine.js';
 import { freePorts } from '../test/support/free-port.js';
 import { compare, type Contender, type Outcome } from './harness.js';
 import { addProviders, piecesOf } from './lcc.js';
-import { PREFIX } from './qm.js';
+import { BenchQm, PREFIX, urlTag } from './qm.js';
 
 const URLS = Number(process.env['LCC_BENCH_URLS'] ?? 200_000);
 const SETS = 100;
 const AT_LEAST = 0.7;
+const TWO_AT_LEAST = 1.8;
 /** Ports of a machine; front ends come to the fourth. */
 const PORTS = 5;
 const FRONT_DOOR = 3;
@@ -61,11 +64,53 @@ export async function bench(): Promise<Outcome[]> {
       await beside(`front end: one set of ${URLS} urls`, 'urls', URLS, 1, AT_LEAST),
       // Two connections, each with its lookup, where the other has one: below the floor of a large set.
       await beside(`front end: ${SETS} sets of one url, one after the other`, 'sets', 1, SETS),
+      await twoHomes(dir),
     ];
   } finally {
     await daemons.end();
     await end();
     rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function twoHomes(dir: string): Promise<Outcome> {
+  const sets = ['guide', 'handbook'].map(top =>
+    Array.from({ length: URLS }, (_, i) => urlTag(`${top}/section-${i >> 8}/page-${i}.html`, 4096)).join(''),
+  );
+  const homes = [0, 1].map(core => ({ core, qm: new BenchQm(join(dir, `home-${core}`)) }));
+  const begin = async ({ core, qm }: (typeof homes)[number]) => {
+    await qm.stop('SIGKILL');
+    rmSync(qm.home, { recursive: true, force: true });
+    mkdirSync(join(qm.home, 'run'), { recursive: true });
+    addProviders(join(qm.home, 'lcc.db'), 1, PREFIX);
+    await qm.start();
+    execFileSync('taskset', ['-acp', String(core), String(qm.pid)], { stdio: 'ignore' });
+  };
+  const absorb = async ({ qm }: (typeof homes)[number], texts: string[]) => {
+    const link = await qm.connectUns();
+    for (const text of texts) await link.set(1, URLS, [text]);
+    link.close();
+  };
+  const contender = (name: string, of: typeof homes): Contender => ({
+    name,
+    prepare: async () => void (await Promise.all(of.map(begin))),
+    run: async () => {
+      const beganMs = performance.now();
+      await Promise.all(of.map((home, i) => absorb(home, of.length === 1 ? sets : sets.slice(i, i + 1))));
+      return { seconds: (performance.now() - beganMs) / 1000 };
+    },
+  });
+  try {
+    return await compare({
+      work: `two homes on cores of their own: two sets of ${URLS} urls absorbed`,
+      amount: 2 * URLS,
+      unit: 'urls',
+      rounds: 3,
+      ours: contender('two homes, a set each', homes),
+      peers: [{ contender: contender('one home, both sets', homes.slice(0, 1)), atLeast: TWO_AT_LEAST }],
+    });
+  } finally {
+    await Promise.all(homes.map(({ qm }) => qm.stop('SIGKILL')));
   }
 }
 
