@@ -126,7 +126,7 @@ export class EngineSession {
           else hearOfTlsAlone(socket, handOver);
         },
         connectTimeout: silenceMs,
-        // One that is executed before the answer to its PREPARE is there is executed also when that was refused, as after a
+        // A statement that is executed before its PREPARE is answered is executed also where that is refused, as after a
         // conflict in Galera: the driver throws at the answer, out of the socket, which ends the process.
         pipelining: false,
         // Parameters would be pages, in messages.
