@@ -45,15 +45,17 @@ export class EngineLedger implements Ledger {
    * did not know of is made.
    */
   async take(name: LedgerName, epoch: number, stop: AbortSignal): Promise<FileState | undefined> {
-    const taken = await this.#fenced(this.#lane('ship', name), name, epoch, async () => undefined, stop);
-    const state = await this.state(name, stop);
-    if (taken === 'done' || state !== undefined) return taken === 'done' ? state : undefined;
-    // Fenced by the row of the home's first database: a claim raises the epoch of those that it finds.
-    const add: Work<unknown> = session =>
-      session.change("INSERT IGNORE INTO file VALUES (?, ?, ?, 0, 0, '', 0)", this.#shard, name, epoch);
-    await this.#fenced(this.#lane('ship', 'lcc'), 'lcc', epoch, add, stop);
-    const made = await this.state(name, stop);
-    return made?.epoch === epoch ? made : undefined;
+    const fence = () => this.#fenced(this.#lane('ship', name), name, epoch, async () => undefined, stop);
+    if ((await fence()) === 'lost') {
+      // Fenced by the row of the home's first database: a claim raises the epoch of those that it finds.
+      const add: Work<unknown> = session =>
+        session.change("INSERT IGNORE INTO file VALUES (?, ?, ?, 0, 0, '', 0)", this.#shard, name, epoch);
+      if ((await this.state(name, stop)) === undefined)
+        await this.#fenced(this.#lane('ship', 'lcc'), 'lcc', epoch, add, stop);
+      // It is there now, made here or by another that takes it at this moment.
+      if ((await fence()) === 'lost') return undefined;
+    }
+    return this.state(name, stop);
   }
 
   /** Bytes that a copy has yet to read: of shipments after `n`; of a base and its log where it has none. */

@@ -314,8 +314,10 @@ describe('an engine', { skip: noEngine }, () => {
     engine.node.freeze();
     const shipped = ship(2);
     await until('the silence is noticed', () => through.away !== undefined);
-    assert.match(through.away?.reason ?? '', /no answer for 1500 ms/);
+    const reason = through.away?.reason;
     engine.node.thaw();
+    // Of the connection that was there, or of another.
+    assert.match(reason ?? '', /no answer for 1500 ms|failed to create socket after 15\d\d ?ms/);
     assert.equal(await shipped, 'done');
     assert.equal(through.away, undefined);
   });
