@@ -52,7 +52,7 @@ export class EngineLedger implements Ledger {
         session.change("INSERT IGNORE INTO file VALUES (?, ?, ?, 0, 0, '', 0)", this.#shard, name, epoch);
       if ((await this.state(name, stop)) === undefined)
         await this.#fenced(this.#lane('ship', 'lcc'), 'lcc', epoch, add, stop);
-      // It is there now, made here or by another that takes it at this moment.
+      // The row is there now, made here or by another that takes it at this moment.
       if ((await fence()) === 'lost') return undefined;
     }
     return this.state(name, stop);
