@@ -126,8 +126,8 @@ export class EngineSession {
           else hearOfTlsAlone(socket, handOver);
         },
         connectTimeout: silenceMs,
-        // A statement that is executed before its PREPARE is answered is executed also where that is refused, as after a
-        // conflict in Galera: the driver throws at the answer, out of the socket, which ends the process.
+        // A statement that is sent before its PREPARE is answered is executed also where that is refused,
+        // as after a conflict in Galera: the driver throws at the answer, which ends the process.
         pipelining: false,
         // Parameters would be pages, in messages.
         logParam: false,
