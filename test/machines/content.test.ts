@@ -14,7 +14,7 @@ import { TestCache } from '../support/cache.js';
 import { ask } from '../support/cu.js';
 import { Daemons, type Daemon } from '../support/daemon.js';
 import { freePort } from '../support/free-port.js';
-import { isLong, longIt } from '../support/long.js';
+import { isLong } from '../support/long.js';
 import { lccqSays, runLccq } from '../support/lccq.js';
 
 /** Formats with places of content in them are asked for other fields. */
@@ -304,7 +304,7 @@ describe('a machine that does not answer', () => {
     rmSync(cursor());
   });
 
-  longIt('has programs hear try.later, and lccd-cu say 102', async () => {
+  it('has programs hear try.later, and lccd-cu say 102', async () => {
     const lcc = openLcc({ home: cache.home });
     try {
       for await (const change of lcc.changes({ prefix: 'http://h/2' }))
@@ -322,7 +322,7 @@ describe('a machine that does not answer', () => {
     await startManager('m3');
   });
 
-  longIt('that has come back under another machine id is not taken for the one it was', async () => {
+  it('that has come back under another machine id is not taken for the one it was', async () => {
     await managers.get('m3')?.stop();
     writeFileSync(join(homeOf('m3'), 'store', 'machine-id.kept'), '');
     const mark = join(homeOf('m3'), 'store', 'machine-id');
