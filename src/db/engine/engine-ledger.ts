@@ -80,12 +80,10 @@ export class EngineLedger implements Ledger {
 
   async ship({ name, n, pos, pieces }: Shipment, epoch: number, stop: AbortSignal): Promise<Shipped> {
     const lane = this.#lane('ship', name);
-    const put = (session: EngineSession, group: Group) =>
-      Promise.all(
-        group.pieces.map((data, i) =>
-          session.change('REPLACE INTO log VALUES (?, ?, ?, ?, ?)', this.#shard, name, n, group.k + i, data),
-        ),
-      );
+    const put = async (session: EngineSession, { k, pieces: some }: Group) => {
+      for (const [i, data] of some.entries())
+        await session.change('REPLACE INTO log VALUES (?, ?, ?, ?, ?)', this.#shard, name, n, k + i, data);
+    };
     if (!this.#tidy.delete(name) && (await this.#remove('log', 'n >= ?', n, name, epoch, stop)) === 'lost')
       return 'lost';
     let group: Group = { k: 0, pieces: [], bytes: 0 };

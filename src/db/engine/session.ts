@@ -84,8 +84,6 @@ export class EngineSession {
   readonly #clock: Clock;
   readonly #silenceMs: number;
   #hasGalera = false;
-  /** Statements whose answer is awaited. */
-  #awaited = 0;
   #cancelSilence: () => void = () => undefined;
   isOver = false;
 
@@ -182,24 +180,15 @@ export class EngineSession {
   }
 
   async #answer<T>(sql: string, values: readonly SqlValue[]): Promise<T> {
-    this.#awaited++;
-    this.#listen();
+    this.#cancelSilence = this.#clock.after(this.#silenceMs, () =>
+      this.cut(`no answer for ${this.#silenceMs} ms`),
+    );
     try {
       return values.length === 0
         ? await this.#connection.query<T>(sql)
         : await this.#connection.execute<T>(sql, values);
     } finally {
-      this.#awaited--;
-      this.#listen();
+      this.#cancelSilence();
     }
-  }
-
-  /** Any answer begins the silence again. */
-  #listen(): void {
-    this.#cancelSilence();
-    if (this.#awaited > 0)
-      this.#cancelSilence = this.#clock.after(this.#silenceMs, () =>
-        this.cut(`no answer for ${this.#silenceMs} ms`),
-      );
   }
 }

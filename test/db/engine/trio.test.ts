@@ -10,6 +10,7 @@ import { systemClock } from '../../../src/lib/clock.js';
 import { silentLog } from '../../../src/lib/log.js';
 import { EngineProxy, type Loss } from '../../support/engine-proxy.js';
 import { Engine, noGalera, TRIO } from '../../support/engine.js';
+import { until } from '../../support/until.js';
 
 const never = new AbortController().signal;
 
@@ -149,12 +150,10 @@ describe('an engine of three nodes', { skip: noGalera }, () => {
       if (++tries <= 3) {
         await other.query(`UPDATE lcc.file SET n = n + 1 WHERE shard = ${mine} AND name = 'lcc'`);
         // It has come to this node when that has it committed; only then a statement of its own is asked.
-        const [node] = engine.nodes;
-        for (const from = before[0]?.n; ;) {
-          const rows =
-            (await node?.query(`SELECT n FROM lcc.file WHERE shard = ${mine} AND name = 'lcc'`)) ?? [];
-          if (Number(Object.values(rows[0] as object)[0]) !== from) break;
-        }
+        await until('the other transaction is here', async () => {
+          const [row] = await engine.node.query(look.replace('file', 'lcc.file').replace('?', `${mine}`));
+          return Number(row?.['n']) !== before[0]?.n;
+        });
       }
       const again = await session.all<{ pos: string }>(
         `SELECT pos, ${tries} FROM file WHERE shard = ? AND name = 'lcc'`,
