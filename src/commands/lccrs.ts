@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config/load.js';
 import { announcersOf, crawlersOf } from '../db/providers/crawlers.js';
 import { readProvider } from '../db/providers/pidb.js';
-import { readRegisteredPids, type ShownProvider } from '../db/providers/registered.js';
+import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { directoriesOf, type Registration, type RegistrationState } from '../db/rs/registrations.js';
 import { PushDays } from '../db/truth/pushes.js';
@@ -18,7 +18,7 @@ import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
 import { keptAction } from './engine-wait.js';
-import { askOthers, haveOthers } from './other-homes.js';
+import { askOthers, haveOthers, providerElsewhere } from './other-homes.js';
 import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { feedActionOf } from './rs-feeds.js';
@@ -217,8 +217,7 @@ async function pushesOf(
       return provider && { push: provider.push, pushes: new PushDays(lcc).of(pid, nowS) };
     }),
   );
-  const [there] = known === undefined ? await askOthers(context, config, { op: 'show', pid }) : [];
-  return pushView(db, pid, known ?? (there?.['provider'] as ShownProvider | undefined) ?? undefined);
+  return pushView(db, pid, known ?? (await providerElsewhere(context, config, pid)));
 }
 
 /** Other providers, of all homes, that crawl or announce what it has, or wants; undefined where one of the
@@ -233,7 +232,8 @@ function othersOf(
     const told: Partial<OtherProviders>[] = readLcc(config.home.db, lcc =>
       directories.map(url => ({ crawlers: crawlersOf(lcc, url), announcers: announcersOf(lcc, url) })),
     );
-    for (const url of directories) told.push(...(await askOthers(context, config, { op: 'find', url })));
+    const questions = directories.map(url => ({ op: 'find', url }) as const);
+    told.push(...(await askOthers(context, config, questions)));
     const all = (of: keyof OtherProviders) =>
       [...new Set(told.flatMap(answer => answer[of] ?? []))]
         .filter(pid => pid !== registration.pid)

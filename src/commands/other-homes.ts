@@ -8,19 +8,31 @@ import { LccError } from '../lib/errors.js';
 import { QmRsLink } from '../rs/qm-link.js';
 import { formatRsAsk, type RsQuestion } from '../wire/qm-rs.js';
 import type { ProviderMap } from '../db/engine/map.js';
+import type { ShownProvider } from '../db/providers/registered.js';
 import { withMap } from './provider-map.js';
 import type { CommandContext } from './run.js';
 
 const ANSWER_MS = 10_000;
 
+/** @returns a provider as its home has it, where that is another; otherwise as `askOthers` */
+export async function providerElsewhere(context: CommandContext, config: Config, pid: number) {
+  const [there] = await askOthers(context, config, [{ op: 'show', pid }], pid);
+  return (there?.['provider'] as ShownProvider | null | undefined) ?? undefined;
+}
+
 /**
- * @returns answers of the provider's home, where that is another, or of all others to a question about none
+ * @param pid its home alone is asked, where that is another; undefined: all others are
+ * @returns answers, of each home to all questions
  * @throws LccError `try.later` for a home without a machine, `peer.unavailable`
  */
-export async function askOthers(context: CommandContext, config: Config, question: RsQuestion) {
+export async function askOthers(
+  context: CommandContext,
+  config: Config,
+  questions: readonly RsQuestion[],
+  pid?: number,
+) {
   const { store, cluster, net } = config.settings;
-  if (store.url === '') return [];
-  const pid = 'pid' in question ? question.pid : undefined;
+  if (store.url === '' || questions.length === 0) return [];
   const look = async (map: ProviderMap, stop: AbortSignal) => {
     const at = pid && ((await map.find([pid], stop)).get(pid)?.shard ?? cluster.shard);
     return (await map.homes(stop)).filter(({ shard }) => shard !== cluster.shard && shard === (at ?? shard));
@@ -32,9 +44,13 @@ export async function askOthers(context: CommandContext, config: Config, questio
     const socket = dial(door, trustOf(net), () => undefined);
     const link = new QmRsLink(new Conversation(socket, `home ${shard}`, context.clock), ANSWER_MS);
     try {
-      const answer = await link.ask(formatRsAsk(question));
-      if ('ok' in answer) return answer.ok;
-      throw new LccError('try.later', 'later' in answer ? answer.later : answer.text);
+      return await Promise.all(
+        questions.map(async question => {
+          const answer = await link.ask(formatRsAsk(question));
+          if ('ok' in answer) return answer.ok;
+          throw new LccError('try.later', 'later' in answer ? answer.later : answer.text);
+        }),
+      );
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       throw new LccError(error.code, `home ${shard} at ${owner}: ${error.message}`, { cause: error });
@@ -42,7 +58,7 @@ export async function askOthers(context: CommandContext, config: Config, questio
       link.close();
     }
   };
-  return Promise.all(homes.map(ask));
+  return (await Promise.all(homes.map(ask))).flat();
 }
 
 /** Those of them that another home has. */

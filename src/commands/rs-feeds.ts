@@ -2,7 +2,6 @@
 import { formatAmount } from '../config/amounts.js';
 import type { Config } from '../config/load.js';
 import { amount, formatDuration } from '../config/words.js';
-import type { ShownProvider } from '../db/providers/registered.js';
 import { ProviderStore } from '../db/providers/provider-store.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { PolledFeed } from '../db/rs/feeds.js';
@@ -13,7 +12,7 @@ import { rsOptions } from '../rs/options.js';
 import { RsRequestRefused } from '../rs/refusal.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
-import { askOthers } from './other-homes.js';
+import { providerElsewhere } from './other-homes.js';
 import { durationMsOf, numberOf } from './options.js';
 import type { CommandContext } from './run.js';
 
@@ -59,8 +58,7 @@ async function add(given: Given): Promise<void> {
 async function rootsOf(context: CommandContext, config: Config, pid: number): Promise<readonly string[]> {
   const here = readLcc(config.home.db, db => new ProviderStore(db).roots(pid));
   if (here.length > 0) return here;
-  const [there] = await askOthers(context, config, { op: 'show', pid });
-  return (there?.['provider'] as ShownProvider | undefined)?.roots ?? [];
+  return (await providerElsewhere(context, config, pid))?.roots ?? [];
 }
 
 function changing({ db, context, config }: Given, change: (book: FeedBook, pid: number) => void): void {

@@ -95,8 +95,8 @@ export interface CommandSpec {
   /** Writes by lib/stdio.ts alone. Node's own streams, which every other command is guarded against, cost a
    * filter's start 1 to 2 ms when they are so much as named. */
   isFilter?: true;
-  /** True if its standard output is a stream of urls, which then tells of a failure; undefined: the options
-   * make no sense. */
+  /** True if its standard output is a stream of urls, at whose end a failure is told. @param context
+   * undefined where the options are wrong */
   writesUrls?: (context: CommandContext | undefined) => boolean;
   /** The exit status: of `EXIT`, or that of a program run on the user's behalf. */
   run(context: CommandContext): Promise<number> | number;
@@ -176,7 +176,7 @@ export async function runCommand(spec: CommandSpec, { args, ...own }: Surroundin
     if (isClosedPipe(error)) return EXIT.ok;
     const status = error instanceof CommanderError ? EXIT.usage : exitStatusOf(error);
     if (spec.writesUrls?.(context) === true) tellReader(own.stdout, status);
-    // Whoever has failed before us in a pipe has just said why; of a file that was long ago.
+    // A command before us in a pipe has just said why it failed; one that wrote a file did so long ago.
     if (error instanceof FailedBefore && context?.verbose !== true && !isOfFile) return status;
     complain(
       own.env['LCC_DEBUG'] === '1' && error instanceof Error
