@@ -168,8 +168,13 @@ function childrenOf(services: Services, { bin, words, env, configFile }: LccdCal
  * gives free memory back at once: daemons that work need it again, and would be slower.
  */
 function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
-  const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...others } = env;
-  const { MALLOC_TRIM_THRESHOLD_: _threshold, ...rest } = others;
+  const {
+    NOTIFY_SOCKET: _notify,
+    WATCHDOG_USEC: _usec,
+    WATCHDOG_PID: _pid,
+    MALLOC_TRIM_THRESHOLD_: _threshold,
+    ...rest
+  } = env;
   return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
 }
 
