@@ -99,7 +99,7 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 }
 
 function conclude(context: CommandContext, done: DeliveryOutcome, errors: number): void {
-  const { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, setBack, replaced } = done;
+  const { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, setBack, replaced, movedFrom } = done;
   if (wasNew)
     context.say('the LCC never had a set of this provider: all urls are sent, not only what changed');
   if (setBack !== undefined)
@@ -116,6 +116,10 @@ function conclude(context: CommandContext, done: DeliveryOutcome, errors: number
     context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');
   else if (sent === undefined) context.say('nothing to send');
   else context.say(`${sent.set} set of ${amount(sent.urls, 'url')} sent, ${sent.accepted} accepted`);
+  if (movedFrom !== undefined)
+    context.say(
+      `the urlprefix was ${movedFrom || 'none'} until now: what is held only under that is removed`,
+    );
   if (errors > 0) context.say(`${amount(errors, 'url')} in error, see the standard output`);
   if (committed === true && context.verbose) context.say('the state was kept');
   if (committed === false)
@@ -149,7 +153,7 @@ function sayMore(context: CommandContext, status: { errors: number }, { earlier 
 function wayToFullSet({ isOfCache, isStatePartial, sharedWith }: DeliveryOutcome): string {
   if (isOfCache) return `send it once, ${FULL_OF_CACHE}`;
   if (sharedWith !== undefined)
-    return `${sharedWith}: all of this state was sent, once; what is gone goes with sort -u FILE... | lcccp --set=full ... of all states`;
+    return `${sharedWith}: all of this state was sent, once; what is gone goes with sort -u FILE... | lcccp --set=full ... of all states, where they have one urlprefix`;
   if (isStatePartial)
     return 'this list names a part of the site only, the next one that names all is sent as one';
   return 'send one with lcccpstate --full, or all there is with --set=full';

@@ -1,6 +1,7 @@
 /** Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and
  * the state in the pipe is committed only when the UNS has accepted the set. */
 import { closeSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
@@ -35,7 +36,14 @@ import { pendingPath } from './state/kept.js';
 import { isElsewhere } from './state/elsewhere.js';
 import { MadeSet, overtaken, settle } from './state/outcome.js';
 import { openState } from './state/statefile.js';
-import { firstRelative, notePrefix, refuseOtherPrefix } from './state/urlprefix.js';
+import {
+  acceptedAs,
+  firstRelative,
+  isOtherPrefix,
+  noteAccepted,
+  otherPrefix,
+  type AcceptedAs,
+} from './state/urlprefix.js';
 
 export interface DeliveryOptions extends SessionOptions {
   /** Undefined: as a one-shot document on the input says. */
@@ -73,6 +81,8 @@ export interface DeliveryOutcome {
   isStatePartial: boolean;
   /** Why the state is not the whole of its provider; undefined: it is. */
   sharedWith: string | undefined;
+  /** The urlprefix of what a full set under another one has removed. */
+  movedFrom: string | undefined;
   /** The statefile is not the one that the last run left, and whether all was sent for that. */
   replaced: { isHealed: boolean } | undefined;
   /** Numbers of connections that show that the LCC was put back to an earlier time, and whether all was sent
@@ -120,6 +130,8 @@ interface Site extends SiteState {
   last: LastConnection | undefined;
   /** The statefile is another than the last run left. */
   isReplaced: boolean;
+  /** How it was last accepted; undefined: not known. */
+  lastAs: AcceptedAs | undefined;
 }
 
 /** @throws LccError `try.later` when another run has taken its place */
@@ -135,6 +147,7 @@ function siteOf({ state: named }: DeliveryInput): Site | undefined {
       state: undefined,
       last: undefined,
       isReplaced: false,
+      lastAs: undefined,
     };
   const last = lastConnection(state);
   return {
@@ -145,6 +158,7 @@ function siteOf({ state: named }: DeliveryInput): Site | undefined {
     state,
     last,
     isReplaced: wasReplaced(last, state),
+    lastAs: acceptedAs(state),
   };
 }
 
@@ -153,9 +167,13 @@ function standingOf(
   now: NumberedConnection,
   urls: DeliveryInput,
   site: Site | undefined,
-): SiteStanding {
+): SiteStanding & Pick<AcceptedAs, 'sharedIn'> {
   const beside = site?.state === undefined ? [] : statesBeside(site.state, now);
-  const others = beside.length > 0 ? `${beside.join(', ')} beside this state` : undefined;
+  const sharedIn = site && sharedFolder(site, beside);
+  const others =
+    beside.length > 0
+      ? `${beside.join(', ')} beside this state`
+      : sharedIn && `the states that were beside this one in ${sharedIn}`;
   const sharedWith = others ?? (urls.isShare ? 'other pipes or earlier lists' : undefined);
   // One that is new to the provider gets everything anyway.
   const isComparable = site !== undefined && !status.isNew;
@@ -163,8 +181,17 @@ function standingOf(
     isSetBack: isComparable && wentBack(site.last, now),
     isReplaced: isComparable && site.isReplaced,
     sharedWith: sharedWith === undefined ? undefined : `${sharedWith} announce for provider ${now.pid}, too`,
+    sharedIn,
     isAnswered: site?.last?.isAnswered === true,
   };
+}
+
+/** The folder where a state is one of several: where others are, or were before it was put elsewhere. */
+function sharedFolder({ state, lastAs }: Site, beside: readonly string[]): string | undefined {
+  if (state === undefined) return undefined;
+  const here = dirname(state);
+  if (beside.length > 0) return here;
+  return lastAs?.sharedIn === here ? undefined : lastAs?.sharedIn;
 }
 
 /** Asks for the status only. */
@@ -192,9 +219,12 @@ async function ship(
   const standing = standingOf(status, now, urls, site);
   const { isSetBack, isReplaced, sharedWith } = standing;
   const urlprefix = prefixOf(options, urls, site);
+  const last = site?.lastAs?.urlprefix;
+  const { state, hasDelivered = false } = site ?? {};
+  const isOther = state !== undefined && hasDelivered && isOtherPrefix(state, last, urlprefix);
   // A full set that was asked for moves all of it; to an LCC that is new all of it goes.
-  if ((options.set ?? urls.set) !== 'full' && !status.isNew && site?.hasDelivered === true)
-    refuseOtherPrefix(site.state, urlprefix, sharedWith !== undefined);
+  if (isOther && !status.isNew && (options.set ?? urls.set) !== 'full')
+    throw otherPrefix(state, { last, urlprefix, isShare: sharedWith !== undefined });
   const { set, whole } = planOf(status, urls, site, options.set, standing);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
   const start = setStart(set, urlprefix);
@@ -212,7 +242,7 @@ async function ship(
   } else if (set === 'full' || !urls.isEmpty) {
     refuseEmpty(urls, set, site, options.allowEmpty);
     if (site?.whole !== undefined) refuseOverQuota(sizeOf(site.whole), status);
-    refuseUnrationed(set, status);
+    refuseUnrationed(set, status, site?.state);
     await session.send(start);
     const rest = urls.rest();
     let told = 0;
@@ -240,7 +270,8 @@ async function ship(
     noteConnection(noted, now, {
       isAnswered: status.fullset.wanted && (isHealed || standing.isAnswered),
     });
-  if (noted !== undefined && committed === true && sent !== undefined) notePrefix(noted, urlprefix);
+  if (noted !== undefined && committed === true && sent !== undefined)
+    noteAccepted(noted, { urlprefix, sharedIn: standing.sharedIn });
   const wasNew = status.isNew && whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
   const { isBlank, isOfCache, isStatePartial } = urls;
@@ -259,6 +290,7 @@ async function ship(
     stillWanted,
     isOfCache,
     isStatePartial,
+    movedFrom: isOther && sent?.set === 'full' ? last : undefined,
   };
 }
 

@@ -25,6 +25,10 @@ export interface SiteStanding {
   isAnswered: boolean;
 }
 
+/** The command that sends a full set of all states of a provider, for messages. */
+export const FULL_OF_STATES =
+  'send all states as one, where they have one urlprefix: sort -u FILE... | lcccp --set=full ...';
+
 /** The command that sends a full set of what an LCC holds, for messages. */
 export const FULL_OF_CACHE =
   'with the same --pid, --prefix and --mime and nothing else: lccq -- lcccp --set=full …';
@@ -64,7 +68,7 @@ function refuseShareAsFull(sharedWith: string | undefined, wanted: SetKind | und
   throw new LccError(
     wanted === undefined ? 'data.refused' : 'usage',
     `${wanted === undefined ? 'set="full"' : '--set=full'}: ${sharedWith}, and a full set of this state would remove what they ` +
-      'have announced; send all states as one: sort -u FILE... | lcccp --set=full ...',
+      `have announced; ${FULL_OF_STATES}`,
   );
 }
 
@@ -118,12 +122,16 @@ export function planOf(
 }
 
 /** @throws LccError `peer.rejected` for a full set nobody wants and the ration does not cover */
-export function refuseUnrationed(set: SetKind, { fullset }: ProviderReport): void {
-  if (set === 'full' && fullset.allowed === 0 && !fullset.wanted)
-    throw new LccError(
-      'peer.rejected',
-      'no full sets are left for now (code 201): the set was not sent; send a partial one',
-    );
+export function refuseUnrationed(set: SetKind, { fullset }: ProviderReport, state: string | undefined): void {
+  if (set !== 'full' || fullset.allowed !== 0 || fullset.wanted) return;
+  const way =
+    state === undefined
+      ? 'send a partial one'
+      : `run again when there is one, or remove ${state}: all of it is sent as a partial set then, which removes nothing`;
+  throw new LccError(
+    'peer.rejected',
+    `no full sets are left for now (code 201): the set was not sent; ${way}`,
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { mayDelete, together, type Coverage } from '../wire/coverage.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { refuseMassDeletion, type DeletionLimit } from './deletion-limit.js';
+import { FULL_OF_STATES } from './full-set.js';
 import { compare, type Changes, type Why } from './state/compare.js';
 import { Doubt } from './state/doubt.js';
 import { holdState } from './state/hold.js';
@@ -75,21 +76,21 @@ export function updateState(
   try {
     tidy(old.path);
     const seen = new Seen(old);
-    const { urls, rejected, coverage, isWindow } = readSite(chunks, seen, sorter, options, complain);
+    const { urls, rejected, coverage, isWindow, isBlank } = readSite(chunks, seen, sorter, options, complain);
     if (isWindow) options = { ...given, isShare: true };
     const isPartial = !mayDelete(coverage);
     if (options.isShare && options.full)
       throw new LccError(
         'data.refused',
         '--full: other pipes or earlier lists announce for the provider, too, and a full set of this one would remove what they have announced; ' +
-          'send all states as one: sort -u FILE... | lcccp --set=full ...',
+          FULL_OF_STATES,
       );
     if (isPartial && options.full)
       throw new LccError(
         'data.refused',
         '--full: the input names a part of the site only, and a full set of it would remove the rest; run again when the list is whole',
       );
-    if (!options.allowEmpty && (!isPartial || rejected > 0)) refuseEmptySite(urls);
+    if (!options.allowEmpty && (!isPartial || rejected > 0)) refuseEmptySite(urls, isBlank);
     const base = { rejected, coverage, firstRun: !old.exists };
     // After the input has been read, which takes longest: runs that ended meanwhile are settled.
     doubt = Doubt.of(old.path, old.mode);
@@ -145,7 +146,7 @@ function readSite(
   sorter: LineSorter,
   options: StateOptions,
   complain: (message: string) => void,
-): { urls: number; rejected: number; coverage: Coverage; isWindow: boolean } {
+): { urls: number; rejected: number; coverage: Coverage; isWindow: boolean; isBlank: boolean } {
   let others = 0;
   let rejected = 0;
   const input = new SiteInput(
@@ -170,7 +171,8 @@ function readSite(
   input.end();
   // A record without its key may have named anything that was there before.
   const coverage = together(input.coverage, rejected > 0 ? 'part' : 'all');
-  return { urls: seen.taken + others, rejected, coverage, isWindow: input.coverage === 'window' };
+  const { isBlank } = input;
+  return { urls: seen.taken + others, rejected, coverage, isWindow: input.coverage === 'window', isBlank };
 }
 
 /** A line of the state that a part of the site does not name, as the next state has it; undefined: it is

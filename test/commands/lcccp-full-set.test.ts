@@ -63,6 +63,10 @@ test('a full set without ration is refused before it is sent', async () => {
   const done = await lcccp(4, url('a.html'), ['--set=full']);
   assert.equal(done.status, 69);
   assert.match(done.stderr, /no full sets are left for now \(code 201\)/);
+  const site = makeSite(url('a.html'));
+  const stated = await lcccp(4, site.told([url('a.html')], ['--full']));
+  assert.equal(stated.status, 69);
+  assert.match(stated.stderr, /or remove \S+state\.txt: all of it is sent as a partial set then/);
 });
 
 test('--set=full with changes on the input sends the whole pending state, or nothing', async () => {

@@ -133,3 +133,31 @@ test('an older state, restored with its site in whatever way, is noticed and hea
   home.sql(`UPDATE pidb SET fullsetsallowed = 5 WHERE pid = ${pid}`);
   assert.match((await lcccp(pid, site.told(old), ['-q'])).stderr, /a full set was sent/);
 });
+
+test('a state that was put into another folder without the others stays a share: all of it is sent, and nothing of them removed', async () => {
+  const pid = DOUBTFUL[34] ?? NaN;
+  const site = makeSite(url('a.html'));
+  assert.equal((await lcccp(pid, site.first)).status, 0);
+  assert.equal((await lcccp(pid, beside(site.dir, 'other.state', [url('b.html')]))).status, 0);
+  assert.equal((await lcccp(pid, site.told([url('a.html', 6)]))).status, 0);
+  const there = join(site.dir, 'moved');
+  mkdirSync(there);
+  for (const end of ['', '.uns', '.urlprefix']) cpSync(`${site.state}${end}`, join(there, `state.txt${end}`));
+  receiver.sets.length = 0;
+  const moved = await lcccp(pid, beside(there, 'state.txt', [url('a.html', 6)]));
+  assert.equal(moved.status, 0, moved.stderr);
+  assert.match(
+    moved.stderr,
+    /put back or replaced; all of it was sent, and nothing removed, for the states that were beside this one in /,
+  );
+  assert.deepEqual(await arrives(pid), { set: 'partial', urlprefix: SITE, curls: ['a.html'] });
+  // Also later, where a full set is wanted.
+  receiver.sets.length = 0;
+  wish(pid, 'a restore');
+  const wanted = await lcccp(pid, beside(there, 'state.txt', [url('a.html', 6)]));
+  assert.equal(wanted.status, 0, wanted.stderr);
+  assert.equal((await arrives(pid)).set, 'partial');
+  const full = await lcccp(pid, beside(there, 'state.txt', [url('a.html', 6)], '', ['--full']));
+  assert.equal(full.status, 65);
+  assert.match(full.stderr, /where they have one urlprefix/);
+});

@@ -92,6 +92,11 @@ export class SiteInput {
     else if (this.#head !== '' && !this.#sawEnd) this.#startStrict().end();
   }
 
+  /** True if nothing was read. */
+  get isBlank(): boolean {
+    return this.#lines === 0 && this.#head === '' && this.#strict === undefined;
+  }
+
   /** How much of the site the stream names: one that begins as a part never names all; known once `end` is
    * done. */
   get coverage(): Coverage {
@@ -136,10 +141,10 @@ export class SiteInput {
 }
 
 /** @throws LccError for an input without a single url, unless that is permitted */
-export function refuseEmptySite(urls: number): void {
+export function refuseEmptySite(urls: number, isBlank: boolean): void {
   if (urls === 0)
     throw new LccError(
       'data.refused',
-      'no url in the input; an empty site would delete everything (--allow-empty permits it)',
+      `no url in the input${isBlank ? ', without even <?lcc?>: was its writer killed?' : ''}; an empty site would delete everything (--allow-empty permits it)`,
     );
 }

@@ -1,6 +1,9 @@
 /**
- * The urlprefix under which a state was last accepted, beside the statefile: the line of `FILE.urlprefix`.
- * Changes that go under another one would leave the rest of the site where it was.
+ * How a state was last accepted, beside the statefile: `FILE.urlprefix` has the urlprefix, and in a second
+ * line the folder where other states of the provider lay beside it, if any did.
+ *
+ * Changes that go under another urlprefix would leave the rest of the site where it was. A state that was put
+ * into another folder is no whole of its provider because the others did not come along.
  *
  * It is a file of its own: earlier releases read `FILE.uns` as they know it, or not at all.
  */
@@ -13,21 +16,29 @@ import { openState } from './statefile.js';
 const CURL = /^<url curl="([^"]*)"/;
 const pathOf = (state: string) => `${state}.urlprefix`;
 
-/** Undefined where none is noted: then nothing can be noticed. */
-function lastPrefix(state: string): string | undefined {
+export interface AcceptedAs {
+  urlprefix: string;
+  /** The folder where others were beside it; undefined: it was the whole of its provider. */
+  sharedIn: string | undefined;
+}
+
+/** Undefined where nothing is noted: then nothing can be noticed. */
+export function acceptedAs(state: string): AcceptedAs | undefined {
   try {
-    return readFileSync(pathOf(state), 'utf8').replace(/\n$/, '');
+    const [urlprefix = '', sharedIn] = readFileSync(pathOf(state), 'utf8').replace(/\n$/, '').split('\n');
+    return { urlprefix, sharedIn };
   } catch {
     return undefined;
   }
 }
 
 /** Notes that of an accepted set. Where it cannot be written nothing depends on it. */
-export function notePrefix(state: string, urlprefix: string): void {
-  if (lastPrefix(state) === urlprefix) return;
+export function noteAccepted(state: string, { urlprefix, sharedIn }: AcceptedAs): void {
+  const last = acceptedAs(state);
+  if (last?.urlprefix === urlprefix && last.sharedIn === sharedIn) return;
   const temporary = `${pathOf(state)}.${process.pid}.tmp`;
   try {
-    writeFileSync(temporary, `${urlprefix}\n`);
+    writeFileSync(temporary, `${urlprefix}\n${sharedIn === undefined ? '' : `${sharedIn}\n`}`);
     renameSync(temporary, pathOf(state));
   } catch {
     rmSync(temporary, { force: true });
@@ -48,18 +59,26 @@ export function firstRelative(state: string): string | undefined {
   }
 }
 
-/** @throws LccError `data.refused` where a state that has urls to be prefixed was accepted under another
- * prefix */
-export function refuseOtherPrefix(state: string | undefined, urlprefix: string, isShare: boolean): void {
-  if (state === undefined) return;
-  const last = lastPrefix(state);
-  if (last === undefined || last === urlprefix || firstRelative(state) === undefined) return;
+/** True if a state has urls that were accepted under another urlprefix, `last`. @param last undefined: not
+ * known */
+export function isOtherPrefix(state: string, last: string | undefined, urlprefix: string): boolean {
+  return last !== undefined && last !== urlprefix && firstRelative(state) !== undefined;
+}
+
+interface OtherPrefix {
+  last: string | undefined;
+  urlprefix: string;
+  isShare: boolean;
+}
+
+/** The refusal of changes that go under another urlprefix than the state was accepted with. */
+export function otherPrefix(state: string, { last, urlprefix, isShare }: OtherPrefix): LccError {
   const cure = isShare
-    ? `remove ${state}, and send all states as one: sort -u FILE... | lcccp --set=full ...`
+    ? `remove ${state}: the next run sends all of it then, and what is under the former stays`
     : 'send all of it, once, with lcccpstate --full';
-  throw new LccError(
+  return new LccError(
     'data.refused',
-    `${state}: --urlprefix was ${last === '' ? 'none' : last} when it was last accepted, and is ${urlprefix === '' ? 'none' : urlprefix} now: ` +
-      `nothing was sent; correct it, or if the site has moved, ${cure}`,
+    `${state}: --urlprefix was ${last || 'none'} when it was last accepted, and is ${urlprefix || 'none'} now: ` +
+      `nothing was sent; correct it, or if this one is right (the site has moved, or the former was wrong), ${cure}`,
   );
 }
