@@ -80,7 +80,7 @@ export class Thread<Q, A> {
         ...(options.oldMb !== undefined && { maxOldGenerationSizeMb: options.oldMb }),
       },
     });
-    this.#worker.on('online', () => void (this.#state === 'starting' && (this.#state = 'ready')));
+    this.#worker.on('online', () => this.#started());
     this.#worker.on('error', error => this.#lose(error));
     this.#worker.on('exit', () => this.#lose(new LccError('bug', 'the thread has ended')));
     if (options.answered !== undefined) port1.on('message', (reply: Reply<A>) => this.#hear(reply));
@@ -156,8 +156,14 @@ export class Thread<Q, A> {
     if (reason !== undefined) this.#lose(reason);
   }
 
+  #started(): void {
+    if (this.#state === 'starting') this.#state = 'ready';
+  }
+
   #hear(reply: Reply<A>): void {
     if (this.isOver) return;
+    // An answer may be here before the word that the thread is online.
+    this.#started();
     this.#taken++;
     let answer: A;
     try {
