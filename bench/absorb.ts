@@ -6,7 +6,8 @@
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../src/db/sqlite/open.js';
+import { STEPS } from '../src/db/sqlite/open.js';
+import { openSqlite } from '../src/lib/sqlite.js';
 import { readChunksAt } from '../src/lib/stdio.js';
 import { compare, requireProgram, timeShell, type Outcome } from './harness.js';
 import { addProviders } from './lcc.js';
@@ -16,6 +17,9 @@ const URLS = Number(process.env['LCC_BENCH_URLS'] ?? 1_000_000);
 /** With this many distinct keys drawn at random, 45 of 100 draws are repetitions. */
 const DISTINCT = 0.71;
 const MTIME_S = Date.parse(MTIME) / 1000;
+
+/** Version of lcc.db. */
+const WITH_TEXT_TWICE = 7;
 
 export async function bench(): Promise<Outcome[]> {
   requireProgram('sqlite3', 'sqlite3');
@@ -32,7 +36,11 @@ async function absorb(order: 'ordered' | 'scattered', atLeast: number): Promise<
   let qm = new BenchQm(home);
   const fresh = () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(peerDb + suffix, { force: true });
-    openDatabase(peerDb).close();
+    // The text in the row and in its index, as the queue itself had it before.
+    const db = openSqlite(peerDb);
+    db.pragma('journal_mode = WAL');
+    for (const step of STEPS.slice(0, WITH_TEXT_TWICE)) db.exec(step);
+    db.close();
   };
   try {
     const outcome = await compare({
@@ -76,7 +84,7 @@ async function absorb(order: 'ordered' | 'scattered', atLeast: number): Promise<
       {
         what: 'queue state beyond the urls’ own text',
         value: qm.stateBytesPerUrl(),
-        atMost: 120,
+        atMost: 64,
         unit: 'bytes a url',
       },
       {

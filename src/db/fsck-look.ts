@@ -93,7 +93,7 @@ export class FsckLook extends SqlStore {
     type Counts = Record<WrongCount['column'] | 'files' | 'space' | 'errors' | 'waiting' | 'pid', number>;
     const providers = this.sql.rows<[], Counts>(
       `WITH c AS (SELECT pid, count(*) AS files, CAST(total(len) AS INTEGER) AS space FROM lccurl GROUP BY pid),
-           q AS (SELECT pid, count(*) AS waiting FROM qdb GROUP BY pid),
+           q AS (SELECT pid, count(*) AS waiting FROM queued GROUP BY pid),
            e AS (SELECT pid, count(*) AS errors FROM pierr GROUP BY pid)
          SELECT pid, filesused, spaceused, nurlerrs, nurlproc, coalesce(files, 0) AS files, coalesce(space, 0) AS space,
            coalesce(errors, 0) AS errors, coalesce(waiting, 0) AS waiting

@@ -41,7 +41,7 @@ describe('lccpidb rm', () => {
     );
     db.exec('UPDATE pidb SET leaveat = NULL');
     assert.deepEqual([purge('', '--purge=2').status, leaves()], [0, 1]);
-    db.exec('DELETE FROM lccurl; DELETE FROM qdb');
+    db.exec('DELETE FROM lccurl; DELETE FROM queued');
     assert.equal(purge('').status, 0);
     assert.equal(readProvider(db, 1), undefined, 'of one without a url there is nothing to ask');
     db.close();

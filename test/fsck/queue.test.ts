@@ -34,7 +34,7 @@ describe('the queue, the sequence and the counters', () => {
     ],
     [
       'a row that says it is of another set',
-      'UPDATE qdb SET psetid = 999 WHERE pos = (SELECT max(pos) - 1 FROM qdb)',
+      'UPDATE queued SET psetid = 999 WHERE pos = (SELECT max(pos) - 1 FROM qdb)',
       'sets',
     ],
     ['filesused', 'UPDATE pidb SET filesused = filesused + 1', ['counter']],

@@ -44,7 +44,7 @@ test('a row that cannot be ends it as damaged; the next start goes on without th
     const uns = new Uns(qm);
     assert.ok(await uns.set('e1', [url('a'), url('b'), url('c')]));
     await qm.kill();
-    spoil(qm.dbPath, "UPDATE qdb SET curl = CAST(curl AS BLOB) WHERE curl LIKE '%b'");
+    spoil(qm.dbPath, "UPDATE queued SET name = CAST(name AS BLOB) WHERE name LIKE '%b'");
     await qm.start();
     const first = new Bm(qm, { slots: 1 });
     assert.equal(await qm.ended(), 65);

@@ -121,7 +121,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'the first position being kept',
     edits: [
-      edit('UPDATE OR FAIL qdb SET\n', 'UPDATE OR FAIL qdb SET pos = (SELECT max(pos) + 1 FROM qdb),\n'),
+      edit('UPDATE OR FAIL queued SET\n', 'UPDATE OR FAIL queued SET pos = (SELECT max(pos) + 1 FROM queued),\n'),
     ],
   },
   {

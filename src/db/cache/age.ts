@@ -4,6 +4,7 @@
  * set was taken. A mark is made as the Queue Manager runs, so that neither a clock that jumps nor an LCC that
  * was away makes content older than its provider had time to confirm it.
  */
+import { placesOf } from '../queue/folders.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -26,7 +27,7 @@ interface OldRow {
 }
 
 /** No change of the content waits that such a set has named. */
-const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = lccurl.pid AND qdb.curl = lccurl.curl
+const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE pos IN ${placesOf('lccurl.pid', 'lccurl.curl')}
   AND ${isSameUrl('qdb', 'lccurl')} AND coalesce(qdb.named, qdb.psetid) >= ?)`;
 
 export class AgeStore extends SqlStore {

@@ -1,5 +1,6 @@
 /** Looks of a crawl at lcc.db: whose pages are followed, and what need not be sent again. */
 import { LONGEST_S } from '../queue/absent-pages.js';
+import { nameOf, placesOf } from '../queue/folders.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
 
 /** A page that is known not to be had. */
@@ -11,9 +12,11 @@ interface Absent {
 }
 
 // `@` is the character after `?`.
-const queries = (table: string) =>
-  `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE pid = $pid AND curl >= $path || '?' AND curl < $path || '@'
-     LIMIT $most)`;
+const withQuery = (column: string, path: string) =>
+  `${column} >= ${path} || '?' AND ${column} < ${path} || '@'`;
+const HELD_QUERIES = `SELECT 1 FROM lccurl WHERE pid = $pid AND ${withQuery('curl', '$path')} LIMIT $most`;
+const QUEUED_QUERIES = `SELECT 1 FROM qfolder AS f CROSS JOIN queued ON queued.pid = f.pid AND folderid = f.id
+  WHERE f.pid = $pid AND folder = url_folder($path) AND ${withQuery('name', nameOf('$path'))} LIMIT $most`;
 
 /** Further ahead than anything is noted for, a time was noted while the clock was ahead. */
 const IS_ABSENT = `pid = $pid AND curl = $curl AND until > $nowS AND until <= $nowS + ${LONGEST_S}`;
@@ -21,23 +24,23 @@ const IS_ABSENT = `pid = $pid AND curl = $curl AND until > $nowS AND until <= $n
 export class CrawlReader extends LccReader {
   readonly #there = this.sql.has<[values: { pid: number; curl: string; nowS: number }]>(
     `SELECT 1 FROM lccurl WHERE pid = $pid AND curl = $curl
-     UNION ALL SELECT 1 FROM qdb WHERE pid = $pid AND curl = $curl AND op = 1
+     UNION ALL SELECT 1 FROM queued WHERE pos IN ${placesOf('$pid', '$curl')} AND op = 1
      UNION ALL SELECT 1 FROM known WHERE ${IS_ABSENT} LIMIT 1`,
   );
   readonly #held = this.sql.has<[pid: number, curl: string]>(
     'SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1',
   );
   readonly #queued = this.sql.has<[pid: number, curl: string]>(
-    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 LIMIT 1',
+    `SELECT 1 FROM queued WHERE pos IN ${placesOf()} AND op = 1 LIMIT 1`,
   );
   readonly #absent = this.sql.row<[values: { pid: number; curl: string; nowS: number }], Absent>(
     `SELECT code, until AS untilS FROM known WHERE ${IS_ABSENT}`,
   );
   readonly #heldQueries = this.sql.number<[values: { pid: number; path: string; most: number }]>(
-    queries('lccurl'),
+    `SELECT count(*) FROM (${HELD_QUERIES})`,
   );
   readonly #queuedQueries = this.sql.number<[values: { pid: number; path: string; most: number }]>(
-    queries('qdb'),
+    `SELECT count(*) FROM (${QUEUED_QUERIES})`,
   );
   readonly #spiderRoots = this.sql.rows<[], { pid: number; root: string }>(
     'SELECT pid, root FROM pidb JOIN proots USING (pid) WHERE spider = 1 ORDER BY pid',

@@ -1,5 +1,6 @@
 /** The last failure of each url that its owner announced (table `failure`), for those who ask what became of
  * it: kept when its CP has received it, too. All methods run inside the caller's transaction. */
+import { placeOf } from '../queue/folders.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
@@ -41,8 +42,8 @@ export class FailureStore extends SqlStore {
     [values: { pid: number; after: number; to: number; psetid: number }]
   >(
     `DELETE FROM failure WHERE pid = $pid AND id > $after AND id <= $to AND psetid < $psetid
-       AND NOT EXISTS(SELECT 1 FROM qdb AS q WHERE (q.pid, q.curl, q.mimetype, q.op)
-         = (failure.pid, failure.curl, failure.mimetype, 1))
+       AND NOT EXISTS(SELECT 1 FROM queued WHERE op = 1
+         AND pos = ${placeOf('failure.pid', 'failure.curl', 'failure.mimetype')})
        AND NOT EXISTS(SELECT 1 FROM lccurl AS l WHERE (l.pid, l.curl) = (failure.pid, failure.curl)
          AND (l.mimetype = failure.mimetype OR l.served))`,
   );

@@ -1,6 +1,7 @@
 /** Looks of a scan at lcc.db: whose pages are asked for again, how often they changed, and what waits
  * already. */
 import { ROBOTS_FORBID, UNPERMITTED } from '../../wire/codes.js';
+import { placesOf } from '../queue/folders.js';
 import { MOST_BETWEEN_AUDITS_S } from '../truth/audits.js';
 import { LccReader } from '../sqlite/lcc-reader.js';
 
@@ -122,7 +123,7 @@ export class ScanReader extends LccReader {
 
   /** True if something of that url waits. */
   readonly isWaiting = this.guarded(
-    this.sql.has<[pid: number, curl: string]>('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1'),
+    this.sql.has<[pid: number, curl: string]>(`SELECT 1 WHERE EXISTS ${placesOf()}`),
   );
 
   /** True if robots.txt forbade it when its turn came last. */
@@ -143,7 +144,7 @@ export class ScanReader extends LccReader {
       this.sql.rows<[pid: number, nowS: number, most: number], KnownUrl>(
         `SELECT curl, hops FROM known INDEXED BY known_until WHERE pid = ? AND until <= ? AND hops IS NOT NULL
          AND ${which} AND NOT EXISTS
-           (SELECT 1 FROM qdb WHERE qdb.pid = known.pid AND qdb.curl = known.curl) ORDER BY until LIMIT ?`,
+           ${placesOf('known.pid', 'known.curl')} ORDER BY until LIMIT ?`,
       ),
     );
   }

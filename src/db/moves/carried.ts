@@ -98,6 +98,8 @@ export const CARRIED: readonly Carried[] = [
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   oldpath: 'paths in the stores of this shard, which this shard reports',
   moving: 'says that it moves',
+  queued: 'goes along as qdb',
+  qfolder: 'goes along as qdb',
 };
 
 /** The name of a UNS as shard `dst` has it. */

@@ -15,6 +15,8 @@ import { CARRIED } from './carried.js';
 const LOOKED_AT = 4000;
 /** Tables that are cleared in ways of their own. */
 const APART = new Set(['tombstone', 'visit', 'lccurl', 'pidb']);
+/** View → where its rows are. */
+const TABLE_OF = new Map([['qdb', 'queued']]);
 
 export class ClearingStore extends SqlStore {
   readonly #content: ContentStore;
@@ -39,17 +41,19 @@ export class ClearingStore extends SqlStore {
     this.#content = stores.content;
     this.#queue = stores.queue;
     this.#logins = new SiteLogins(db);
-    const carried = CARRIED.filter(({ table }) => !APART.has(table)).reverse();
-    this.#tables = carried.map(({ table }) => {
-      const key = (db.pragma(`table_info(${table})`) as { name: string; pk: number }[]).filter(
-        ({ pk }) => pk > 0,
-      );
-      const names = key.map(({ name }) => name).join(', ');
-      const ofIt = table === 'helddelete' ? 'psetid IN (SELECT psetid FROM held WHERE pid = ?)' : 'pid = ?';
-      return this.sql.changes<[pid: number, limit: number]>(
-        `DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM ${table} WHERE ${ofIt} LIMIT ?)`,
-      );
-    });
+    const tables = CARRIED.map(({ table }) => TABLE_OF.get(table) ?? table).reverse();
+    this.#tables = [...tables, 'qfolder']
+      .filter(table => !APART.has(table))
+      .map(table => {
+        const key = (db.pragma(`table_info(${table})`) as { name: string; pk: number }[]).filter(
+          ({ pk }) => pk > 0,
+        );
+        const names = key.map(({ name }) => name).join(', ');
+        const ofIt = table === 'helddelete' ? 'psetid IN (SELECT psetid FROM held WHERE pid = ?)' : 'pid = ?';
+        return this.sql.changes<[pid: number, limit: number]>(
+          `DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM ${table} WHERE ${ofIt} LIMIT ?)`,
+        );
+      });
   }
 
   /** Yields how many rows went, a slice each. @param rows of a slice */

@@ -34,13 +34,16 @@ interface Departure {
 }
 
 interface Row {
-  /** rowid of lccurl, or of qdb. */
+  /** rowid of lccurl, or of queued. */
   at: number;
-  curl: string;
-  mimetype: string;
   furl: string;
+  /** Where it is in the order in which they are looked at. */
+  folder: string | number;
+  name: string;
 }
 
+/** Below all ids. */
+const FIRST_FOLDER = 0;
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
 
@@ -51,7 +54,7 @@ export class DepartureStore extends SqlStore {
     `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
      WHERE pid NOT IN (${MOVING}) AND (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
        OR leaveat <= $nowS AND (origin = 'operator' OR password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
-         OR EXISTS(SELECT 1 FROM qdb WHERE qdb.pid = pidb.pid)))
+         OR EXISTS(SELECT 1 FROM queued WHERE queued.pid = pidb.pid)))
      ORDER BY pid LIMIT 1`,
   );
   readonly #given = new GivenRoots(this.db);
@@ -59,18 +62,19 @@ export class DepartureStore extends SqlStore {
     `SELECT pid, 'outside' AS kind, trimming FROM givenroot JOIN pidb USING (pid) WHERE at <= ? AND leaveat IS NULL AND pid NOT IN (${MOVING})
      ORDER BY at LIMIT 1`,
   );
-  readonly #held = this.sql.rows<[pid: number, curl: string, mimetype: string, limit: number], Row>(
-    `SELECT id AS at, curl, mimetype, furl FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
+  readonly #held = this.sql.rows<[pid: number, folder: string | number, name: string, limit: number], Row>(
+    `SELECT id AS at, furl, curl AS folder, mimetype AS name FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
      ORDER BY curl, mimetype LIMIT ?`,
   );
-  readonly #waiting = this.sql.rows<[pid: number, curl: string, mimetype: string, limit: number], Row>(
-    `SELECT pos AS at, curl, mimetype, coalesce(furl, curl) AS furl FROM qdb WHERE pid = ? AND (curl, mimetype) > (?, ?)
-     ORDER BY curl, mimetype LIMIT ?`,
+  readonly #waiting = this.sql.rows<[pid: number, folder: string | number, name: string, limit: number], Row>(
+    `SELECT pos AS at, coalesce(furl, qfolder.folder || name) AS furl, folderid AS folder, name
+     FROM queued LEFT JOIN qfolder ON id = folderid WHERE queued.pid = ? AND (folderid, name) > (?, ?)
+     ORDER BY folderid, name LIMIT ?`,
   );
   readonly #leaves = this.sql.value<[pid: number], number>(
     'SELECT leaveat IS NOT NULL FROM pidb WHERE pid = ?',
   );
-  readonly #drop = this.sql.run<[at: number]>('DELETE FROM qdb WHERE pos = ?');
+  readonly #drop = this.sql.run<[at: number]>('DELETE FROM queued WHERE pos = ?');
   readonly #trimmed = this.sql.run<[pid: number, trimming: number]>(
     'UPDATE pidb SET trimming = 0 WHERE pid = ? AND trimming = ?',
   );
@@ -115,7 +119,7 @@ export class DepartureStore extends SqlStore {
     nowS: () => number,
   ): Generator<number, void> {
     const { content, queue, tally } = this.#stores;
-    for (const page of pages(this.#waiting, pid, rows)) {
+    for (const page of pages(this.#waiting, pid, FIRST_FOLDER, rows)) {
       const isInside = insideOf();
       const outside = page.filter(({ furl }) => !isInside(furl));
       if (outside.length > 0) queue.changed(pid);
@@ -123,13 +127,13 @@ export class DepartureStore extends SqlStore {
       tally.waiting(pid, -outside.length);
       yield outside.length;
     }
-    for (const page of pages(this.#held, pid, rows)) {
+    for (const page of pages(this.#held, pid, '', rows)) {
       const isInside = insideOf();
       // There are days to take such a root back.
       const isKept = this.#given.keeperOf(pid, dueS);
       const outside = page.filter(({ furl }) => !isInside(furl) && isKept?.(furl) !== true);
-      for (const { curl, mimetype } of outside) {
-        const row = content.find(pid, curl, mimetype);
+      for (const { at } of outside) {
+        const row = content.row(at);
         if (row !== undefined) content.remove(pid, row, nowS());
       }
       yield outside.length;
@@ -155,14 +159,15 @@ export class DepartureStore extends SqlStore {
 }
 
 function* pages(
-  read: (pid: number, curl: string, mimetype: string, limit: number) => Row[],
+  read: (pid: number, folder: string | number, name: string, limit: number) => Row[],
   pid: number,
+  first: string | number,
   rows: () => number,
 ): Generator<Row[], void> {
-  let after = { curl: '', mimetype: '' };
+  let after: Pick<Row, 'folder' | 'name'> = { folder: first, name: '' };
   for (;;) {
     const limit = Math.min(LOOKED_AT, rows());
-    const page = read(pid, after.curl, after.mimetype, limit);
+    const page = read(pid, after.folder, after.name, limit);
     const last = page.at(-1);
     if (last === undefined) return;
     yield page;

@@ -289,7 +289,7 @@ export function addProvider(
 
 const COUNT_ANEW = `UPDATE pidb SET
   (filesused, spaceused) = (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE pid = $pid),
-  nurlproc = (SELECT count(*) FROM qdb WHERE pid = $pid), nurlerrs = (SELECT count(*) FROM pierr WHERE pid = $pid)
+  nurlproc = (SELECT count(*) FROM queued WHERE pid = $pid), nurlerrs = (SELECT count(*) FROM pierr WHERE pid = $pid)
   WHERE pid = $pid`;
 
 /** Changes what is given. @throws LccError `usage` for an unknown pid */

@@ -19,6 +19,7 @@ export const TABLES_OF_PROVIDER = [
   'pushday',
   'audit',
   'failure',
+  'qfolder',
 ] as const;
 
 /**
@@ -45,7 +46,7 @@ export function contentOf(db: Db, pid: number): { stored: number; queued: number
   const count = (table: string) =>
     new Sql(db).number<[pid: number]>(`SELECT count(*) FROM ${table} WHERE pid = ?`)(pid);
   if (count('pidb') === 0) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
-  return { stored: count('lccurl'), queued: count('qdb') };
+  return { stored: count('lccurl'), queued: count('queued') };
 }
 
 /**

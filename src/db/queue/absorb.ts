@@ -24,6 +24,7 @@ import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 import { AbsorbedSets, type SetState } from './absorbed.js';
+import { placeOf, type UrlKey } from './folders.js';
 import type { HeldStore } from './held-removals.js';
 import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
@@ -75,19 +76,17 @@ export class AbsorbWriter extends SqlStore {
   readonly sets: AbsorbedSets;
   readonly #psetids: Counter;
   readonly #places: Counter;
-  readonly #selectWaiting = this.sql.row<
-    [pid: number, curl: string, mimetype: string],
-    { pos: number; op: 0 | 1; flags: number }
-  >('SELECT pos, op, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?');
-  readonly #cancelRow =
-    this.sql.changes<[psetid: number, pid: number, curl: string, mimetype: string]>(CANCEL_ROW);
-  readonly #nameRow = this.sql.run<
-    [psetid: number, pid: number, curl: string, mimetype: string, below: number]
-  >(`UPDATE qdb SET named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND coalesce(named, psetid) < ?`);
+  readonly #selectWaiting = this.sql.row<UrlKey, { pos: number; op: 0 | 1; flags: number }>(
+    `SELECT pos, op, flags FROM queued WHERE pos = ${placeOf()}`,
+  );
+  readonly #cancelRow = this.sql.changes<[psetid: number, ...url: UrlKey]>(CANCEL_ROW);
+  readonly #nameRow = this.sql.run<[psetid: number, ...url: UrlKey, below: number]>(
+    `UPDATE queued SET named = ? WHERE pos = ${placeOf()} AND coalesce(named, psetid) < ?`,
+  );
   readonly #countInserted = this.sql.row<
     [firstpos: number, lastpos: number],
     { rows: number; bytes: number }
-  >('SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?');
+  >('SELECT count(*) AS rows, total(len) AS bytes FROM queued WHERE pos BETWEEN ? AND ?');
 
   constructor(db: Db, stores: AbsorbStores) {
     super(db);

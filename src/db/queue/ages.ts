@@ -102,7 +102,7 @@ function readSets(db: Db, nowS: number, countedRows: number, lookedUpSets: numbe
     return known;
   };
   const sql = new Sql(db);
-  const within = 'FROM qdb WHERE pos BETWEEN ? AND ?';
+  const within = 'FROM queued WHERE pos BETWEEN ? AND ?';
   const first = sql.value<[from: number, to: number], number>(`SELECT pos ${within} ORDER BY pos LIMIT 1`);
   const last = sql.value<[from: number, to: number], number>(
     `SELECT pos ${within} ORDER BY pos DESC LIMIT 1`,

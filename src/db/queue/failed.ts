@@ -6,7 +6,7 @@ import { Sql } from '../sqlite/sql-store.js';
 /** Rows looked at; further ones are not counted. */
 export const COUNTED_FAILED = 10_000;
 
-const FAILED = `SELECT pid FROM qdb INDEXED BY qdb_bad WHERE tries > 0 AND slot < 0 LIMIT ${COUNTED_FAILED}`;
+const FAILED = `SELECT pid FROM queued INDEXED BY qdb_bad WHERE tries > 0 AND slot < 0 LIMIT ${COUNTED_FAILED}`;
 
 /** How many a provider has: those of all together are counted up to COUNTED_FAILED. */
 export function readFailed(db: Db): Map<number, number> {

@@ -17,6 +17,7 @@ import type { FailureStore } from '../cache/failures.js';
 import { MOVING } from '../moves/moving.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { placeOf } from './folders.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -120,7 +121,7 @@ export class HeldStore extends SqlStore {
      ORDER BY curl, mimetype LIMIT ?`,
   );
   readonly #row = this.sql.row<[pid: number, curl: string, mimetype: string], { op: 0 | 1; named: number }>(
-    `SELECT op, coalesce(named, psetid) AS named FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
+    `SELECT op, coalesce(named, psetid) AS named FROM queued WHERE pos = ${placeOf()}`,
   );
   readonly #cancel =
     this.sql.changed<[psetid: number, pid: number, curl: string, mimetype: string]>(CANCEL_ROW);

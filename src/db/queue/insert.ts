@@ -4,25 +4,28 @@
  */
 import type { Db, Statement } from '../sqlite/open.js';
 import { Resubmissions } from './resubmit.js';
+import { QueueFolders, type UrlPlace } from './folders.js';
 import { isPlain, secondsOf, type QueuedUrl } from './row.js';
 
 const ROWS_PER_STATEMENT = 50;
 /** Statements for what a small set, or the end of a large one, has: 20 urls are two. */
 const ALIKE_ROWS = [ROWS_PER_STATEMENT, 16, 4, 1] as const;
 /** Columns that nearly every url has. The rest is bound only where a batch has any of it. */
-const COMMON = ['curl', 'len', 'mtime'] as const;
+const COMMON = ['name', 'len', 'mtime'] as const;
 const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod', 'hops'] as const;
 /** Binding costs more than inserting: what all rows of a statement share is bound once, by name. */
 const SHARED = ['pid', 'psetid'] as const;
 
 export class QueueInserter {
-  /** Urls of one mimetype at places one after the other, with nothing rare: what nearly all are. */
+  /** Urls of one folder at places one after the other, with nothing rare: what most are. */
   readonly #alike;
   readonly #many;
   readonly #one;
   readonly #made;
   readonly #again: Resubmissions;
+  readonly #folders: QueueFolders;
   #positions: number[] = [];
+  #places: UrlPlace[] = [];
   #urls: QueuedUrl[] = [];
   #pid = 0;
   #psetid = 0;
@@ -30,18 +33,19 @@ export class QueueInserter {
   #takenOver = 0;
 
   constructor(db: Db) {
-    const columns = [...SHARED, 'mimetype', 'pos', ...COMMON];
+    const columns = [...SHARED, 'folderid', 'pos', ...COMMON];
     this.#alike = ALIKE_ROWS.map(rows => ({
       rows,
-      statement: db.prepare(insert(columns, row => `@pid,@psetid,@mimetype,@pos+${row},?,?,?`, rows)),
+      statement: db.prepare(insert(columns, row => `@pid,@psetid,@folderid,@pos+${row},?,?,?`, rows)),
     }));
-    const all = [...SHARED, 'mimetype', 'pos', ...COMMON, ...RARE];
+    const all = [...SHARED, 'folderid', 'pos', ...COMMON, ...RARE];
     const row = () => `@pid,@psetid,${'?,'.repeat(all.length - SHARED.length).slice(0, -1)}`;
     this.#many = db.prepare(insert(all, row, ROWS_PER_STATEMENT));
     this.#one = db.prepare(insert(all, row, 1));
     this.#made = db
-      .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos')
+      .prepare<[number, number], number>('SELECT pos FROM queued WHERE pos BETWEEN ? AND ? ORDER BY pos')
       .pluck();
+    this.#folders = new QueueFolders(db);
     this.#again = new Resubmissions(db);
   }
 
@@ -49,11 +53,14 @@ export class QueueInserter {
   add(pos: number, pid: number, psetid: number, url: QueuedUrl): void {
     this.#pid = pid;
     this.#psetid = psetid;
+    const place = this.#folders.of(pid, url.curl, url.mimetype);
     this.#isAlike &&=
       isPlain(url) &&
       (this.#urls.length === 0 ||
-        (pos === (this.#positions[0] ?? 0) + this.#urls.length && url.mimetype === this.#urls[0]?.mimetype));
+        (pos === (this.#positions[0] ?? 0) + this.#urls.length &&
+          place.folderid === this.#places[0]?.folderid));
     this.#positions.push(pos);
+    this.#places.push(place);
     this.#urls.push(url);
     if (this.#urls.length === ROWS_PER_STATEMENT) this.#write();
   }
@@ -65,6 +72,7 @@ export class QueueInserter {
 
   flush(): void {
     this.#write();
+    this.#folders.reset();
     this.#takenOver += this.#again.flush();
   }
 
@@ -79,6 +87,7 @@ export class QueueInserter {
   /** Forgets what is not yet written: after a rollback. */
   reset(): void {
     this.#forget();
+    this.#folders.reset();
     this.#again.reset();
     this.#takenOver = 0;
   }
@@ -92,12 +101,12 @@ export class QueueInserter {
   }
 
   #writeAlike(): void {
-    const mimetype = this.#urls[0]?.mimetype;
+    const folderid = this.#places[0]?.folderid;
     let from = 0;
     for (const { rows, statement } of this.#alike) {
       for (; this.#urls.length - from >= rows; from += rows) {
         const pos = this.#positions[from];
-        const shared = { pid: this.#pid, psetid: this.#psetid, mimetype, pos };
+        const shared = { pid: this.#pid, psetid: this.#psetid, folderid, pos };
         const { changes } = statement.run(this.#commonValues(from, from + rows), shared);
         if (changes < rows) this.#resubmit(from, from + rows);
       }
@@ -115,14 +124,16 @@ export class QueueInserter {
     const made = this.#made.all(this.#positions[first] ?? 0, this.#positions[end - 1] ?? 0);
     let next = 0;
     for (let row = first; row < end; row++) {
-      const url = this.#urls[row];
+      const [url, place] = [this.#urls[row], this.#places[row]];
       if (this.#positions[row] === made[next]) next++;
-      else if (url !== undefined) this.#again.add(this.#pid, this.#psetid, url, this.#positions[row] ?? 0);
+      else if (url !== undefined && place !== undefined)
+        this.#again.add(this.#pid, this.#psetid, url, place, this.#positions[row] ?? 0);
     }
   }
 
   #forget(): void {
     this.#positions.length = 0;
+    this.#places.length = 0;
     this.#urls.length = 0;
     this.#isAlike = true;
   }
@@ -133,7 +144,7 @@ export class QueueInserter {
     for (let row = first; row < end; row++) {
       const url = this.#urls[row];
       if (url === undefined) continue;
-      values.push(url.curl, url.len, secondsOf(url.mtime));
+      values.push(this.#places[row]?.name, url.len, secondsOf(url.mtime));
     }
     return values;
   }
@@ -144,8 +155,9 @@ export class QueueInserter {
     for (let row = first; row < end; row++) {
       const url = this.#urls[row];
       if (url === undefined) continue;
-      const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags, hops } = url;
-      values.push(mimetype, this.#positions[row], curl, len, secondsOf(mtime));
+      const { subtype, burl, furl, md5, len, mtime, tod, flags, hops } = url;
+      const { folderid, name } = this.#places[row] ?? {};
+      values.push(folderid, this.#positions[row], name, len, secondsOf(mtime));
       values.push(flags, subtype, burl, furl, md5, tod, hops);
     }
     return values;
@@ -156,5 +168,5 @@ export class QueueInserter {
  * than rows. One that fails here need undo nothing, for its transaction is rolled back. */
 function insert(columns: readonly string[], rowOf: (row: number) => string, rows: number): string {
   const values = Array.from({ length: rows }, (_, row) => `(${rowOf(row)})`).join(',');
-  return `INSERT OR FAIL INTO qdb(${columns.join(',')}) VALUES ${values} ON CONFLICT(pid, curl, mimetype) DO NOTHING`;
+  return `INSERT OR FAIL INTO queued(${columns.join(',')}) VALUES ${values} ON CONFLICT(pid, folderid, name) DO NOTHING`;
 }

@@ -46,10 +46,10 @@ function looker(
   sql: Sql,
 ): (visible: readonly WaitingSet[], open: readonly WaitingSet[], end: number) => string | undefined {
   const between = sql.value<[from: number, to: number], number>(
-    'SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? LIMIT 1',
+    'SELECT pos FROM queued WHERE pos BETWEEN ? AND ? LIMIT 1',
   );
   const first = sql.row<[from: number, to: number], { psetid: number; pid: number; class: SetClass }>(
-    `SELECT psetid, pid, ${CLASS_OF_ROW} AS class FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1`,
+    `SELECT psetid, pid, ${CLASS_OF_ROW} AS class FROM queued WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1`,
   );
   const found = sql.value<[pid: number, setClass: SetClass, psetid: number], number>(
     `SELECT lastpos FROM qpsdb INDEXED BY qpsdb_now WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND class = ? AND psetid = ?`,
@@ -99,7 +99,7 @@ function* lookAtSlots(db: Db): Generator<string | undefined, void> {
   type Part = Pick<WaitingSet, 'slot' | 'psetid'>;
   const sql = new Sql(db);
   const next = sql.row<[slot: number, psetid: number], Part>(
-    `SELECT slot, psetid FROM qdb WHERE slot >= 0 AND slot < ${LOOK_SLOT} AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
+    `SELECT slot, psetid FROM queued WHERE slot >= 0 AND slot < ${LOOK_SLOT} AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
   );
   const isListed = sql.has<[part: Part]>(
     `SELECT lastpos FROM qpsdb AS part WHERE psetid = $psetid AND starttimeslot = $slot AND EXISTS (

@@ -7,6 +7,7 @@ import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { placeOf, placesOf } from './folders.js';
 import { hasRoomForPushed } from './quota.js';
 import { FLAG_IFABSENT, FLAG_PUSH, FLAG_SLOW, typeAsked, UNASKED, type QueuedUrl } from './row.js';
 import type { QueueReader } from './sets.js';
@@ -35,12 +36,12 @@ export class PushedUrls extends SqlStore {
     `SELECT id FROM lccurl WHERE pid = ? AND curl = ? ORDER BY mimetype LIMIT ${MAX_VIEWS}`,
   );
   readonly #waiting = this.sql.row<[pid: number, curl: string, mimetype: string], Waiting>(
-    'SELECT pos, op, flags FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+    `SELECT pos, op, flags FROM queued WHERE pos = ${placeOf()}`,
   );
   // A request on its way was sent before this happened.
-  readonly #again = this.sql.run<[pos: number]>('UPDATE qdb SET gen = gen + 1 WHERE pos = ?');
+  readonly #again = this.sql.run<[pos: number]>('UPDATE queued SET gen = gen + 1 WHERE pos = ?');
   readonly #ownersAgain = this.sql.changes<[pid: number, curl: string]>(
-    `UPDATE qdb SET gen = gen + 1 WHERE pid = ? AND curl = ? AND op = 1 AND flags & ${UNASKED} = 0`,
+    `UPDATE queued SET gen = gen + 1 WHERE pos IN ${placesOf()} AND op = 1 AND flags & ${UNASKED} = 0`,
   );
 
   constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {

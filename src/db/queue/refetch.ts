@@ -8,6 +8,7 @@ import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { placeOf } from './folders.js';
 import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
 import { FLAG_OF_CLASS, typeAsked } from './row.js';
@@ -31,10 +32,10 @@ export class Refetcher extends SqlStore {
   readonly #insert: QueueInserter;
   readonly #sets: FurtherSets;
   readonly #waits = this.sql.has<[pid: number, curl: string, mimetype: string]>(
-    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+    `SELECT 1 WHERE EXISTS ${placeOf()}`,
   );
   readonly #updateNamed = this.sql.run<[psetid: number, pos: number]>(
-    'UPDATE qdb SET named = ? WHERE pos = ?',
+    'UPDATE queued SET named = ? WHERE pos = ?',
   );
 
   constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {

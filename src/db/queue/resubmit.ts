@@ -5,6 +5,7 @@
  */
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import type { UrlPlace } from './folders.js';
 import { isPlain, secondsOf, UNASKED, type QueuedUrl } from './row.js';
 import { NOW_SLOT } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
@@ -27,12 +28,12 @@ const PLAIN = { flags: 0, subtype: null, burl: null, furl: null, md5: null, tod:
 export class Resubmissions extends SqlStore {
   // A look at the index alone: one at the row of each, in the order of their keys, costs a twelfth of the
   // absorption.
-  readonly #selectPos = this.sql.number<[pid: number, curl: string, mimetype: string]>(
-    'SELECT pos FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+  readonly #selectPos = this.sql.number<[pid: number, folderid: number, name: string]>(
+    'SELECT pos FROM queued WHERE pid = ? AND folderid = ? AND name = ?',
   );
   // As if it had not waited, but that what is on its way for it does not count.
   readonly #takeOver = this.sql.run<unknown[]>(
-    `UPDATE OR FAIL qdb SET pos = @to, psetid = @psetid, named = NULL, gen = gen + 1, op = 1, tries = 0, slot = ${NOW_SLOT},
+    `UPDATE OR FAIL queued SET pos = @to, psetid = @psetid, named = NULL, gen = gen + 1, op = 1, tries = 0, slot = ${NOW_SLOT},
        flags = @flags, subtype = @subtype, burl = @burl, furl = @furl, md5 = @md5, len = @len, mtime = @mtime, tod = @tod, hops = NULL
      WHERE pos = @pos`,
   );
@@ -48,7 +49,7 @@ export class Resubmissions extends SqlStore {
     // safeguard: the first position being kept
     const update = (rare: string) =>
       this.sql.changes<unknown[]>(
-        `UPDATE OR FAIL qdb SET
+        `UPDATE OR FAIL queued SET
            gen = gen + 1, op = 1, tries = min(tries, 1), named = @psetid, len = @len, mtime = @mtime,
            slot = CASE WHEN slot < 0 THEN slot ELSE ${LOOK_SLOT} END, ${rare}
          WHERE pos = @pos AND flags & ${UNASKED} = 0`,
@@ -63,8 +64,8 @@ export class Resubmissions extends SqlStore {
 
   /** A url that waits. All between two flushes are of one set. @param place of a row of its own, which it did
    * not get */
-  add(pid: number, psetid: number, url: QueuedUrl, place: number): void {
-    const pos = this.#selectPos(pid, url.curl, url.mimetype);
+  add(pid: number, psetid: number, url: QueuedUrl, { folderid, name }: UrlPlace, place: number): void {
+    const pos = this.#selectPos(pid, folderid, name);
     if (pos === 0) throw new Error(`qdb: ${url.curl} waits and is not found`);
     this.#psetid = psetid;
     const { len, mtime } = url;

@@ -83,7 +83,7 @@ export class ResultWriter extends SqlStore {
   /** Left out: none is. */
   readonly retries: RetryRule;
   readonly #mtimeOf: (text: string) => string | undefined;
-  readonly #countTry = this.sql.run<[pos: number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
+  readonly #countTry = this.sql.run<[pos: number]>('UPDATE queued SET tries = tries + 1 WHERE pos = ?');
 
   constructor(
     db: Db,
@@ -326,7 +326,7 @@ export class ResultWriter extends SqlStore {
       this.#queue.drop(row);
       return 'done';
     }
-    this.#queue.rename(row.pos, target, flags | FLAG_IFABSENT);
+    this.#queue.rename(row, target, flags | FLAG_IFABSENT);
     return 'again';
   }
 

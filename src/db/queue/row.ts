@@ -5,6 +5,7 @@ import type { SetClass } from '../../wire/origin.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
+import { placeOf } from './folders.js';
 
 export const FLAG_IFABSENT = 1;
 export const FLAG_DROP_OUTSIDE = 2;
@@ -301,5 +302,5 @@ function lengthOf(text: string | undefined): number | null {
 /** A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl,
  * mimetype. */
 // safeguard: a delete during the fetch winning
-export const CANCEL_ROW = `UPDATE qdb SET op = 0, gen = gen + 1, named = ?
-  WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`;
+export const CANCEL_ROW = `UPDATE queued SET op = 0, gen = gen + 1, named = ?
+  WHERE pos = ${placeOf()} AND op = 1`;

@@ -28,9 +28,9 @@ export function rebuildSets(db: Db): number {
     CREATE TEMP TABLE rebuilt AS
       SELECT psetid, slot, min(pid) AS pid,
         min(min(pos)) OVER (PARTITION BY psetid) AS firstpos, max(max(pos)) OVER (PARTITION BY psetid) AS lastpos,
-        coalesce((SELECT max(absorbedat) FROM qpsdb WHERE qpsdb.psetid = qdb.psetid), unixepoch()) AS absorbedat,
+        coalesce((SELECT max(absorbedat) FROM qpsdb WHERE qpsdb.psetid = queued.psetid), unixepoch()) AS absorbedat,
         min(min(${CLASS_OF_ROW})) OVER (PARTITION BY psetid) AS class
-      FROM qdb WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
+      FROM queued WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
     DELETE FROM qpsdb;
     INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
       SELECT psetid, slot, pid, firstpos, lastpos, absorbedat, class FROM rebuilt;
@@ -83,7 +83,7 @@ export function* strayRows(db: Db): Generator<StrayRow, void> {
   const others = new Sql(db).rows<
     [from: number, to: number, but: number, limit: number],
     Omit<StrayRow, 'range'>
-  >('SELECT pos, psetid FROM qdb WHERE pos BETWEEN ? AND ? AND psetid <> ? ORDER BY pos LIMIT ?');
+  >('SELECT pos, psetid FROM queued WHERE pos BETWEEN ? AND ? AND psetid <> ? ORDER BY pos LIMIT ?');
   const within = function* (first: number, last: number, psetid: number | null): Generator<StrayRow, void> {
     for (let from = first; from <= last;) {
       const rows = others(from, last, psetid ?? -1, PAGE_ROWS);
@@ -105,10 +105,11 @@ export function* strayRows(db: Db): Generator<StrayRow, void> {
  * that set. Inside a transaction. */
 export function adoptStrayRows(db: Db): void {
   const agrees = new Sql(db).has<[from: number, to: number, psetid: number]>(
-    'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND psetid = ? LIMIT 1',
+    'SELECT 1 FROM queued WHERE pos BETWEEN ? AND ? AND psetid = ? LIMIT 1',
   );
-  const adopt = db.prepare(`UPDATE qdb SET psetid = ? WHERE pos BETWEEN ? AND ? AND psetid <> ? AND NOT EXISTS
-       (SELECT 1 FROM qpsdb WHERE qpsdb.psetid = qdb.psetid AND qdb.pos BETWEEN firstpos AND lastpos)`);
+  const adopt =
+    db.prepare(`UPDATE queued SET psetid = ? WHERE pos BETWEEN ? AND ? AND psetid <> ? AND NOT EXISTS
+       (SELECT 1 FROM qpsdb WHERE qpsdb.psetid = queued.psetid AND queued.pos BETWEEN firstpos AND lastpos)`);
   for (const { psetid, firstpos, lastpos } of allRanges(db))
     if (agrees(firstpos, lastpos, psetid)) adopt.run(psetid, firstpos, lastpos, psetid);
 }

@@ -9,6 +9,7 @@ import { ofRank, type SetClass } from '../../wire/origin.js';
 import { LARGE_SET_URLS } from '../../wire/uns-qm.js';
 import { AT_MOST } from '../sqlite/paging.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import { placesOf, QueueFolders } from './folders.js';
 import { ReadAhead } from './read-ahead.js';
 import {
   CLASS_OF_ROW,
@@ -69,7 +70,7 @@ export class QueueReader extends SqlStore {
     )
     .raw();
   readonly #countNext = this.sql.number<[afterPos: number, lastpos: number, slot: number, most: number]>(
-    `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
+    `SELECT count(*) FROM (SELECT 1 FROM queued WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
   );
   readonly #selectWaiting = this.db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
   readonly #selectRow = this.sql.row<[pos: number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
@@ -81,7 +82,7 @@ export class QueueReader extends SqlStore {
     )
     .raw();
   readonly #selectAny = this.sql.value<[firstpos: number, lastpos: number, slot: number], SetClass>(
-    `SELECT ${CLASS_OF_ROW} FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1`,
+    `SELECT ${CLASS_OF_ROW} FROM queued WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1`,
   );
   readonly #insertSet = this.sql.run<
     [
@@ -102,11 +103,14 @@ export class QueueReader extends SqlStore {
   readonly #deleteSet = this.sql.run<[psetid: number, slot: number]>(
     'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
   );
-  readonly #deleteRow = this.sql.changed<[pos: number]>('DELETE FROM qdb WHERE pos = ?');
-  readonly #renameRow = this.sql.run<[curl: string, furl: string | null, flags: number, pos: number]>(
-    `UPDATE qdb SET curl = ?, furl = ?, flags = ?, mimetype = '${AS_SERVED}', gen = gen + 1, tries = 0, subtype = NULL,
-       burl = NULL, md5 = NULL, len = NULL, mtime = NULL WHERE pos = ?`,
+  readonly #deleteRow = this.sql.changed<[pos: number]>('DELETE FROM queued WHERE pos = ?');
+  readonly #renameRow = this.sql.run<
+    [folderid: number, name: string, furl: string | null, flags: number, pos: number]
+  >(
+    `UPDATE queued SET folderid = ?, name = ?, furl = ?, flags = ?, gen = gen + 1, tries = 0, subtype = NULL, burl = NULL,
+       md5 = NULL, len = NULL, mtime = NULL WHERE pos = ?`,
   );
+  readonly #folders = new QueueFolders(this.db);
   readonly #tally: Tally;
   readonly #nowS: () => number;
   /** The number before the first of a set of this home. */
@@ -175,11 +179,11 @@ export class QueueReader extends SqlStore {
   }
 
   /** How often a row was announced; undefined when it is gone. */
-  readonly generation = this.sql.value<[pos: number], number>('SELECT gen FROM qdb WHERE pos = ?');
+  readonly generation = this.sql.value<[pos: number], number>('SELECT gen FROM queued WHERE pos = ?');
 
   /** The fewest tries any bad url of the set has had; undefined when it has no bad ones (now). */
   readonly leastTries = this.sql.value<[psetid: number], number>(
-    `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
+    `SELECT min(tries) FROM queued WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
   );
 
   /** The set's urls that failed `tries` times, after a place. */
@@ -213,20 +217,24 @@ export class QueueReader extends SqlStore {
   }
 
   /** True if a page waits, as whatever type. */
-  readonly has = this.sql.has<[pid: number, curl: string]>(
-    'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? LIMIT 1',
-  );
+  readonly has = this.sql.has<[pid: number, curl: string]>(`SELECT 1 WHERE EXISTS ${placesOf()}`);
 
   /** True if its owner has announced a page, as whatever type, and that waits or is being fetched. */
   readonly isAnnounced = this.sql.has<[pid: number, curl: string]>(
-    `SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND op = 1 AND flags & ${UNASKED} = 0 LIMIT 1`,
+    `SELECT 1 FROM queued WHERE pos IN ${placesOf()} AND op = 1 AND flags & ${UNASKED} = 0 LIMIT 1`,
   );
 
   /**
    * The page of another url, which does not wait, takes the place of a row, as served. Inside a transaction.
    */
-  rename(pos: number, { curl, furl = null }: { curl: string; furl?: string | null }, flags: number): void {
-    this.#renameRow(curl, furl, flags, pos);
+  rename(
+    { pos, pid }: { pos: number; pid: number },
+    { curl, furl = null }: { curl: string; furl?: string | null },
+    flags: number,
+  ): void {
+    const { folderid, name } = this.#folders.of(pid, curl, AS_SERVED);
+    this.#folders.reset();
+    this.#renameRow(folderid, name, furl, flags, pos);
   }
 
   /** Removes a row. Inside a transaction. */

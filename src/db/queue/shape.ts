@@ -147,7 +147,7 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
 export function oldestWaiting(db: Db): number {
   // Sets whose urls went otherwise than by being fetched may still be there.
   return new Sql(db).number(
-    `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos)
+    `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM queued WHERE pos BETWEEN firstpos AND lastpos)
      ORDER BY psetid LIMIT 1`,
   )();
 }
@@ -200,8 +200,8 @@ const NONE_LATER: Later = { later: 0, later_slots: [] };
 /** The urls that wait for a slot by provider, counted from an index. */
 function readLater(db: Db): Map<number, Later> {
   const parts = new Sql(db).rows<[], { pid: number; slot: number; urls: number }>(
-    `SELECT qpsdb.pid, starttimeslot AS slot, count(*) AS urls FROM qpsdb JOIN qdb
-         ON qdb.slot = starttimeslot AND qdb.slot >= 0 AND qdb.psetid = qpsdb.psetid
+    `SELECT qpsdb.pid, starttimeslot AS slot, count(*) AS urls FROM qpsdb JOIN queued
+         ON queued.slot = starttimeslot AND queued.slot >= 0 AND queued.psetid = qpsdb.psetid
        WHERE starttimeslot >= 0 GROUP BY qpsdb.pid, starttimeslot`,
   );
   const found = new Map<number, Later>();

@@ -27,19 +27,21 @@ const NEVER_MEET = 'its hours and those of its provider never meet';
 export class SlotStore extends SqlStore {
   readonly #queue: QueueReader;
   readonly #errors: ErrorStore;
-  readonly #updateSlot = this.sql.run<[slot: number, pos: number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
+  readonly #updateSlot = this.sql.run<[slot: number, pos: number]>(
+    'UPDATE queued SET slot = ? WHERE pos = ?',
+  );
   readonly #insertPart = this.sql.run<[slot: number, psetid: number]>(
     `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
      SELECT psetid, ?, pid, firstpos, lastpos, absorbedat, class FROM qpsdb WHERE psetid = ? LIMIT 1`,
   );
   readonly #takeBack = this.sql.values<[slot: number, psetid: number, limit: number], number>(
-    `UPDATE qdb SET slot = ${NOW_SLOT} WHERE pos IN
-       (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos ${AT_MOST}) RETURNING pos`,
+    `UPDATE queued SET slot = ${NOW_SLOT} WHERE pos IN
+       (SELECT pos FROM queued WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos ${AT_MOST}) RETURNING pos`,
   );
   // Rows to be looked at have no part of their own: one of their set must stay to tell its places.
   readonly #deleteEmptyParts = this.sql.run<[psetid: number]>(
     `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
-       (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
+       (SELECT 1 FROM queued WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
   );
   readonly #nextSlot = this.sql.value<[starttimeslot: number], number>(
     'SELECT min(starttimeslot) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot > ? AND starttimeslot >= 0',
@@ -48,7 +50,7 @@ export class SlotStore extends SqlStore {
     'SELECT min(pid) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid > ?',
   );
   readonly #selectResubmitted = this.sql.value<[afterPsetid: number], number>(
-    `SELECT min(psetid) FROM qdb INDEXED BY qdb_slot WHERE slot = ${LOOK_SLOT} AND slot >= 0 AND psetid > ?`,
+    `SELECT min(psetid) FROM queued INDEXED BY qdb_slot WHERE slot = ${LOOK_SLOT} AND slot >= 0 AND psetid > ?`,
   );
   readonly #selectAnyPart = this.sql.row<[psetid: number], WaitingSet>(
     `SELECT ${SET_COLUMNS} FROM qpsdb WHERE psetid = ? LIMIT 1`,
@@ -132,7 +134,7 @@ export class SlotStore extends SqlStore {
   }
 
   /** Rows waiting for a slot. */
-  readonly rows = this.sql.number('SELECT count(*) FROM qdb WHERE slot >= 0');
+  readonly rows = this.sql.number('SELECT count(*) FROM queued WHERE slot >= 0');
 
   /** undefined: never. */
   lastLook(): LastLook | undefined {

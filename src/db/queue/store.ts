@@ -11,6 +11,7 @@ import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { AbsorbWriter } from './absorb.js';
+import { QueueFolders } from './folders.js';
 import { HeldStore } from './held-removals.js';
 import { AbsentPagesStore } from './absent-pages.js';
 import { Observer, type GoneRules } from './observer.js';
@@ -54,6 +55,7 @@ export class QueueStore extends SqlStore {
   readonly content: ContentStore;
   readonly errors: ErrorStore;
   readonly failures: FailureStore;
+  readonly folders: QueueFolders;
   readonly deletions: DeletionStore;
   readonly freed: FreedStore;
   readonly absorb: AbsorbWriter;
@@ -87,6 +89,7 @@ export class QueueStore extends SqlStore {
     this.#committed = rules.committed ?? (() => undefined);
     this.#nowS = rules.nowS;
     this.#tally = new Tally(db);
+    this.folders = new QueueFolders(db);
     this.providers = new ProviderStore(db);
     this.freed = new FreedStore(db);
     this.visits = new VisitStore(db);

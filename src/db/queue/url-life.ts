@@ -6,6 +6,7 @@ import type { UrlDoor, UrlLife, UrlLifeRow } from '../../wire/url-life.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { AS_SERVED } from '../../wire/url.js';
+import { placesOf } from './folders.js';
 import { CLASS_OF_ROW } from './row.js';
 import { UrlStandings } from './url-standings.js';
 
@@ -43,7 +44,7 @@ export class UrlLives extends SqlStore {
   readonly #waiting = this.sql.rows<[pid: number, curl: string], Waiting>(
     `SELECT mimetype, tries, slot, coalesce(named, psetid) AS psetid, ${CLASS_OF_ROW} AS class,
        (SELECT absorbedat FROM qpsdb WHERE qpsdb.psetid = qdb.psetid LIMIT 1) AS since
-     FROM qdb WHERE pid = ? AND curl = ? AND op = 1 LIMIT ${MOST_TYPES}`,
+     FROM qdb WHERE pos IN ${placesOf()} AND op = 1 LIMIT ${MOST_TYPES}`,
   );
   readonly #held = this.sql.rows<
     [pid: number, curl: string],

@@ -2,6 +2,7 @@
 import { formatAttribute, unescapeAttribute } from '../../lib/xml/escape.js';
 import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
 import type { Db } from '../sqlite/open.js';
+import { placesOf } from './folders.js';
 
 const MAX_TEXT_LENGTH = 300;
 
@@ -37,7 +38,7 @@ export class UrlStandings {
   constructor(db: Db, most: number) {
     this.#statements = {
       waiting: db.prepare<[number, string], { mimetype: string; tries: number }>(
-        `SELECT mimetype, tries FROM qdb WHERE pid = ? AND curl = ? AND op = 1 ORDER BY mimetype LIMIT ${most}`,
+        `SELECT mimetype, tries FROM qdb WHERE pos IN ${placesOf()} AND op = 1 ORDER BY mimetype LIMIT ${most}`,
       ),
       held: db.prepare<[number, string], { mimetype: string; seq: number; bytes: number; at: number }>(
         `SELECT mimetype, seq, len AS bytes, fetched_time AS at FROM lccurl WHERE pid = ? AND curl = ?

@@ -12,7 +12,7 @@ const GIVEN = {
   // An id is the number of its row's first change, in whichever shard that was; one that damage has raised
   // must not be given out again.
   seq: highest('lccurl.seq', 'lccurl.id', 'tombstone.seq', 'oldpath.seq', 'store.syncedseq'),
-  pos: highest('qdb.pos', 'absorbed.lastpos'),
+  pos: highest('queued.pos', 'absorbed.lastpos'),
   psetid: highest('absorbed.psetid', 'qpsdb.psetid'),
 } as const satisfies Record<CounterName, string>;
 const NAMES = Object.keys(GIVEN) as CounterName[];

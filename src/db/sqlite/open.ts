@@ -11,6 +11,7 @@ import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import { hindranceOf, type Db } from '../../lib/sqlite.js';
 import { moveLogins } from '../providers/site-logins.js';
+import { defineFolder } from '../queue/folders.js';
 import { isLeaving } from './aside.js';
 import { DEPARTURE_SCHEMA } from './departure-schema.js';
 import { FAILURE_SCHEMA } from './failure-schema.js';
@@ -18,6 +19,7 @@ import { hasVanished } from './restored.js';
 import { MOVING_SCHEMA } from './moving-schema.js';
 import { PAUSES_SCHEMA } from './pauses-schema.js';
 import { PUSH_SCHEMA } from './push-schema.js';
+import { QUEUE_SCHEMA } from './queue-schema.js';
 import { RHYTHM_SCHEMA } from './rhythm-schema.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
@@ -37,6 +39,7 @@ export const STEPS: readonly string[] = [
   PUSH_SCHEMA,
   RHYTHM_SCHEMA,
   MOVING_SCHEMA,
+  QUEUE_SCHEMA,
 ];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -70,7 +73,8 @@ export function openDatabase(path: string): Db {
       db.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma('temp_store = MEMORY');
-      upgrade(db, path, STEPS, () => db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID()));
+      const made = () => void db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID());
+      upgrade(db, path, STEPS, made, defineFolder);
       moveLogins(db);
       db.pragma('foreign_keys = ON');
     });
@@ -90,6 +94,7 @@ export function openReadOnly(path: string): Db {
   refuseUnserved(path);
   try {
     db = openForReading(path, BUSY_TIMEOUT_MS);
+    defineFolder(db);
     const version = versionOf(db, path, STEPS);
     if (version === 0) throw new LccError('input.missing', `${path}: still empty; start lccd`);
     if (version < SCHEMA_VERSION)

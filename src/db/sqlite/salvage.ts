@@ -36,7 +36,8 @@ export const SALVAGED_TABLES = [
   'lccurl',
   'tombstone',
   'oldpath',
-  'qdb',
+  'qfolder',
+  'queued',
   'absorbed',
   'pierr',
   'freed',
@@ -133,8 +134,14 @@ function buildNew(
     if (old !== undefined) {
       db.pragma('foreign_keys = OFF');
       db.transaction(() => {
-        for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
+        // Before version 8 a url that waits was whole.
+        const tables = SALVAGED_TABLES.map(each => (each === 'queued' && isTable(old, 'qdb') ? 'qdb' : each));
+        for (const table of tables) copied[table] = copyTable(old, db, table, log);
         goOnNumberingErrors(old, db, log);
+        const lost = db
+          .prepare('DELETE FROM queued WHERE pos IN (SELECT pos FROM qdb WHERE curl IS NULL)')
+          .run().changes;
+        if (lost > 0) log.warn('rows left out: their folders are lost', { table: 'queued', rows: lost });
         repair(db, shard);
       })();
     }
@@ -201,7 +208,7 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
         `INSERT ${table === 'counter' ? 'OR REPLACE ' : ''}INTO ${table}(${columns.join(',')})
          VALUES (${columns.map(() => '?').join(',')})`,
       );
-      const key = keyOf(db, table);
+      const key = keyOf(old, table);
       const rows = old
         .prepare<[], unknown[]>(
           `SELECT ${columns.join(',')} FROM ${table} NOT INDEXED ORDER BY ${key} ${order}`,
@@ -234,7 +241,8 @@ function insertWhole(insert: Statement, row: unknown[]): number | undefined {
   // No column is a REAL.
   if (row.some(value => typeof value === 'number' && !Number.isSafeInteger(value))) return undefined;
   try {
-    return insert.run(...row).changes;
+    insert.run(...row);
+    return 1;
   } catch (error) {
     const code = errnoOf(error) ?? '';
     if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return 0;
@@ -258,6 +266,12 @@ function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
   }
 }
 
+function isTable(db: Db, name: string): boolean {
+  return new Sql(db).has<[name: string]>("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")(
+    name,
+  );
+}
+
 /** Columns that are stored, not generated. */
 function columnsOf(db: Db, table: string): string[] {
   const stored = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
@@ -276,11 +290,11 @@ function repair(db: Db, shard: number): void {
   beginAnew(db, 'cache crash');
   rebuildSets(db);
   db.exec(`
-    UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),
+    UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM queued),
       (SELECT coalesce(max(psetid), 0) FROM lccurl WHERE psetid < ${(shard + 1) * SHARD_NUMBERS})) WHERE name = 'psetid';
     UPDATE pidb SET (filesused, spaceused) =
       (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE lccurl.pid = pidb.pid),
-      nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
+      nurlproc = (SELECT count(*) FROM queued WHERE queued.pid = pidb.pid),
       nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);
   `);
 }

@@ -10,10 +10,18 @@ import { step } from '../../lib/steps.js';
 
 /**
  * Brings a database to the last version. @param made called inside the transaction that makes a new one
+ * @param define makes functions of the steps known on a connection
  * @throws as `versionOf`
  */
-export function upgrade(db: Db, path: string, steps: readonly string[], made: () => void): void {
-  if (versionOf(db, path, steps) === steps.length) return requireTables(db, path, steps);
+export function upgrade(
+  db: Db,
+  path: string,
+  steps: readonly string[],
+  made: () => void,
+  define: (db: Db) => void = () => undefined,
+): void {
+  define(db);
+  if (versionOf(db, path, steps) === steps.length) return requireTables(db, path, steps, define);
   const isUpgraded = db.transaction(() => {
     // Another process may have done so while this one waited for the lock.
     const from = versionOf(db, path, steps);
@@ -51,9 +59,10 @@ export function versionOf(db: Db, path: string, steps: readonly string[]): numbe
  * @throws LccError `config` when a table has other columns than all steps make; SQLITE_CORRUPT where that is
  * damage
  */
-function requireTables(db: Db, path: string, steps: readonly string[]): void {
+function requireTables(db: Db, path: string, steps: readonly string[], define: (db: Db) => void): void {
   const made = openSqlite(':memory:');
   try {
+    define(made);
     for (const sql of steps) made.exec(sql);
     const tables = made
       .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

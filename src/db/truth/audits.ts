@@ -8,6 +8,7 @@
  *                             ├──other bytes again, minutes later──▶ failed, and noisy
  *                             ╰──no second look within NEAR_S of the first──▶ failed: it may have a clock
  */
+import { placesOf } from '../queue/folders.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { TruthDays } from './days.js';
@@ -133,7 +134,7 @@ export class AuditSamples extends SqlStore {
   readonly #lost = this.sql.rows<[values: { nowS: number; limit: number }], AuditedUrl>(
     `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL
        AND (began < $nowS - ${HOUR_S} OR began > $nowS)
-       AND NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = audit.pid AND qdb.curl = audit.curl) LIMIT $limit`,
+       AND NOT EXISTS ${placesOf('audit.pid', 'audit.curl')} LIMIT $limit`,
   );
   readonly #progress = this.sql.rows<[], Omit<AuditProgress, 'held'>>(
     `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,

@@ -12,6 +12,7 @@ import { HeldRecount } from '../housekeeping/held-recount.js';
 import { OutsideChanges } from '../housekeeping/outside-changes.js';
 import { Tombstones } from '../housekeeping/tombstones.js';
 import { TruthEffects } from '../housekeeping/truth-effects.js';
+import { UnusedFolders } from '../housekeeping/unused-folders.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
@@ -69,6 +70,7 @@ export function upkeepOf(
       },
     }),
     new HeldRecount({ store, clock, log }),
+    new UnusedFolders(store),
     new Audits({
       store,
       clock,

@@ -80,7 +80,7 @@ test('every table with rows of a provider either comes along or says why not', (
   const { db } = shard(0);
   const withPid = db
     .prepare<[], string>(
-      `SELECT t.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' AND c.name = 'pid'`,
+      `SELECT t.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type IN ('table', 'view') AND c.name = 'pid'`,
     )
     .pluck()
     .all();

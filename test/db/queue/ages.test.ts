@@ -24,7 +24,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
 });
 
 function queue(db: Db, sets: readonly Drawn[]): void {
-  db.exec('DELETE FROM qdb; DELETE FROM qpsdb');
+  db.exec('DELETE FROM queued; DELETE FROM qpsdb');
   let pos = 0;
   const row = db.prepare("INSERT INTO qdb(pos, pid, curl, mimetype, psetid) VALUES (?, ?, ?, 'a/b', ?)");
   const part = db.prepare('INSERT INTO qpsdb VALUES (?, ?, ?, ?, ?, ?, 0)');

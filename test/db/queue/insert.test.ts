@@ -75,7 +75,7 @@ test('urls keep their first places and get the last attributes, however often an
 
 test('what was to be submitted again when its transaction failed does not get into the next one', async () => {
   await bench.send(7, [url('a', { len: '1' })]);
-  bench.db.exec("CREATE TEMP TRIGGER full BEFORE UPDATE ON qdb BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  bench.db.exec("CREATE TEMP TRIGGER full BEFORE UPDATE ON queued BEGIN SELECT RAISE(ABORT, 'no room'); END");
   await assert.rejects(bench.send(7, [url('a', { len: '2' })]), /no room/);
   bench.db.exec('DROP TRIGGER full');
   await bench.send(7, [url('b', { len: '3' })]);
@@ -85,6 +85,6 @@ test('what was to be submitted again when its transaction failed does not get in
 test('a place that is taken fails the set, it does not lose a url', async () => {
   await bench.send(7, [url('a')]);
   const next = Number(bench.value("SELECT value FROM counter WHERE name = 'pos'")) + 1;
-  bench.db.exec(`UPDATE qdb SET pos = ${next}`);
-  await assert.rejects(bench.send(7, [url('b')]), /UNIQUE constraint failed: qdb.pos/);
+  bench.db.exec(`UPDATE queued SET pos = ${next}`);
+  await assert.rejects(bench.send(7, [url('b')]), /UNIQUE constraint failed: queued.pos/);
 });

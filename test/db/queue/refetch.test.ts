@@ -25,7 +25,7 @@ const again = (pid: number) => bench.store.transaction(() => bench.store.refetch
 const waiting = () => bench.all('SELECT pid, curl FROM qdb ORDER BY pid');
 
 test('what was to be fetched again when its transaction failed does not get into the next one', () => {
-  bench.db.exec("CREATE TEMP TRIGGER full BEFORE INSERT ON qdb BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  bench.db.exec("CREATE TEMP TRIGGER full BEFORE INSERT ON queued BEGIN SELECT RAISE(ABORT, 'no room'); END");
   assert.throws(() => again(7), /no room/);
   bench.db.exec('DROP TRIGGER full');
   assert.equal(again(8).length, 1);

@@ -59,7 +59,7 @@ test('a set cut off in the middle is not visible, before or after', async () => 
 
 test('parts of a set for time slots are told from the urls too', () => {
   bench.db.exec(
-    "UPDATE qdb SET slot = 5 WHERE curl LIKE '%/c'; UPDATE qdb SET slot = 6 WHERE curl LIKE '%/e'",
+    "UPDATE queued SET slot = 5 WHERE name LIKE '%/c'; UPDATE queued SET slot = 6 WHERE name LIKE '%/e'",
   );
   assert.match(disagreement(bench.db) ?? '', /wait for slot 5, which the set does not list/);
   rebuild();

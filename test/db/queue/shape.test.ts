@@ -146,7 +146,7 @@ describe('the shape of the queue', () => {
   it('counts urls that failed and are tried again, where nothing else keeps them waiting', async () => {
     await bench.send(7, urls('a', 3));
     await bench.send(8, urls('b', 2));
-    bench.all("UPDATE qdb SET tries = 2 WHERE substr(curl, -2) IN ('a0', 'a1', 'b1') RETURNING pos");
+    bench.all("UPDATE queued SET tries = 2 WHERE substr(name, -2) IN ('a0', 'a1', 'b1') RETURNING pos");
     const failed = () => {
       const { failed_urls, failed_providers } = readQueueSummary(bench.db, bench.clock.nowMs(), 24);
       return [failed_urls, failed_providers];
@@ -159,7 +159,7 @@ describe('the shape of the queue', () => {
         [8, 1],
       ],
     );
-    bench.all("UPDATE qdb SET slot = 3 WHERE substr(curl, -2) = 'a0' RETURNING pos");
+    bench.all("UPDATE queued SET slot = 3 WHERE substr(name, -2) = 'a0' RETURNING pos");
     assert.deepEqual(failed(), [2, 2]);
     const none = '0'.repeat(24);
     for (const obstacle of [
@@ -196,7 +196,7 @@ describe('the shape of the queue', () => {
     await bench.send(7, urls('a', 3));
     const nowMs = bench.clock.nowMs();
     const slot = (new Date(nowMs).getHours() + 2) % 24;
-    bench.all('UPDATE qdb SET slot = ? RETURNING pos', slot);
+    bench.all('UPDATE queued SET slot = ? RETURNING pos', slot);
     bench.all('UPDATE qpsdb SET starttimeslot = ? RETURNING pid', slot);
     const hourMs = 3_600_000;
     const untilMs = opensAtMs(hoursOfSlots([slot], 24), nowMs, 24);

@@ -71,11 +71,12 @@ const shown = () => {
 };
 const held = () => bench.store.content.find(7, 'http://127.0.0.1/b', 'text/html');
 const B = "WHERE curl LIKE '%/b'";
+const N = "WHERE name LIKE '%/b'";
 
 for (const [what, sql, read] of [
-  ['a url that waits, its mimetype a blob', `UPDATE qdb SET mimetype = CAST(mimetype AS BLOB) ${B}`, rows],
-  ['a url that waits, its length a text', `UPDATE qdb SET len = 'long' ${B}`, rows],
-  ['a url that waits, its time no time', `UPDATE qdb SET mtime = 1e18 ${B}`, rows],
+  ['a url that waits, its name a blob', `UPDATE queued SET name = CAST(name AS BLOB) ${N}`, rows],
+  ['a url that waits, its length a text', `UPDATE queued SET len = 'long' ${N}`, rows],
+  ['a url that waits, its time no time', `UPDATE queued SET mtime = 1e18 ${N}`, rows],
   ['content, its md5 a blob', `UPDATE lccurl SET md5 = CAST(md5 AS BLOB) ${B}`, held],
   ['content, its file a blob', `UPDATE lccurl SET fetched_fileid = x'2e2e' ${B}`, held],
   ['content, its length a fraction', `UPDATE lccurl SET len = 0.5 ${B}`, held],

@@ -13,9 +13,10 @@ const FLIPS = Number(process.env['LCC_TEST_FLIPS'] ?? 80);
 const URLS = 240;
 const HELD = 120;
 const TABLES = [
-  'qdb',
+  'qfolder',
+  'queued',
   'lccurl',
-  'sqlite_autoindex_qdb_1',
+  'sqlite_autoindex_queued_1',
   'sqlite_autoindex_lccurl_1',
   'lccurl_seq',
   'qpsdb',

@@ -151,12 +151,12 @@ test('a full set that was being taken is taken anew, and only the whole of it fu
   assert.equal(bench.value('SELECT rowsdone FROM absorbed WHERE entry = ?', head.entry), 1000);
   bench.db.pragma('wal_checkpoint(TRUNCATE)');
   bench.db.close();
-  overwrite(4096 * (pageOf('sqlite_autoindex_qdb_1') - 1), 4096);
+  overwrite(4096 * (pageOf('sqlite_autoindex_queued_1') - 1), 4096);
   suspectDatabase(bench.path);
   open();
   assert.equal(aside().length, 1);
   bench.reopen();
-  bench.db.exec('DELETE FROM qdb WHERE pos % 7 = 0; DELETE FROM lccurl WHERE id % 7 = 0');
+  bench.db.exec('DELETE FROM queued WHERE pos % 7 = 0; DELETE FROM lccurl WHERE id % 7 = 0');
   const again = await bench.intake.begin('u1', head);
   again.urls(urls);
   await again.end();
@@ -340,7 +340,7 @@ test('no content is trusted unread, and no set comes before what it named', () =
 test('rows that the schema does not allow are not carried over, and that is said', () => {
   spoil(
     bench.path,
-    "UPDATE lccurl SET md5 = x'00' WHERE id IN (1, 5, 300); UPDATE qdb SET len = 'x' WHERE pos = 350; UPDATE qdb SET tod = x'00' WHERE pos = 360",
+    "UPDATE lccurl SET md5 = x'00' WHERE id IN (1, 5, 300); UPDATE queued SET len = 'x' WHERE pos = 350; UPDATE queued SET tod = x'00' WHERE pos = 360",
   );
   suspectDatabase(bench.path);
   const said: unknown[] = [];
@@ -350,7 +350,7 @@ test('rows that the schema does not allow are not carried over, and that is said
   const leftOut = 'rows left out: the schema does not allow them';
   assert.deepEqual(said, [
     [leftOut, { table: 'lccurl', rows: 3 }],
-    [leftOut, { table: 'qdb', rows: 2 }],
+    [leftOut, { table: 'queued', rows: 2 }],
   ]);
   bench.reopen();
   assert.deepEqual(bench.all('SELECT filesused, nurlproc, fullsetwanted FROM pidb'), [

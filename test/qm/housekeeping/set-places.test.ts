@@ -59,7 +59,7 @@ test('what is found later ends the Queue Manager, and the next one finds the set
 
 test('what telling anew does not mend does not end one Queue Manager after the other', () => {
   // The row claims to be of a set with places elsewhere: that set then begins within many others.
-  bench.db.exec('UPDATE qdb SET psetid = 10 WHERE pos = 2300');
+  bench.db.exec('UPDATE queued SET psetid = 10 WHERE pos = 2300');
   const ended = [1, 2, 3, 4, 5].map(() => {
     const before = failures.length;
     const chore = places(0);
