@@ -7,6 +7,10 @@ import { LccError, messageOf } from '../lib/errors.js';
 
 /** Pages, each for one rail, at which no more requests are taken. */
 const WINDOW_PAGES = 100_000;
+/** Pages of one request on one target. */
+const MAX_REQUEST_PAGES = 1000;
+/** Pages that are generated at a time. */
+const SOFT_GENERATORS = 4;
 /** Pages on their way to rails at which no more are generated. */
 const SOFT_WINDOW_PAGES = 2000;
 /** The longest that what is done waits for more of its commit. */
@@ -34,8 +38,7 @@ export function clearOptions({ home, settings: { clear } }: Pick<Services, 'home
     graceMs: clear.graceMs,
     resolve: {
       utf8: clear.utf8,
-      maxPages: clear.maxRequestPages,
-      maxPagesText: limitIn({ clear }, 'clear.max_request_pages'),
+      maxPages: MAX_REQUEST_PAGES,
     },
     window: { maxRequests: clear.windowRequests, maxPages: WINDOW_PAGES },
     isPaper: clear.dedupe === 'paper',
@@ -54,7 +57,7 @@ export function clearOptions({ home, settings: { clear } }: Pick<Services, 'home
     sender: { ...clear, keepAliveMs: KEEP_ALIVE_MS } as SenderLimits,
     soft: {
       bodiesDir: join(home.clear, 'bodies'),
-      generators: clear.softGenerators,
+      generators: SOFT_GENERATORS,
       windowPages: SOFT_WINDOW_PAGES,
       answerTimeoutMs: SOFT_ANSWER_MS,
       totalTimeoutMs: SOFT_TOTAL_MS,

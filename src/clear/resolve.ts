@@ -20,8 +20,6 @@ export interface ResolveOptions {
   utf8: boolean;
   /** Pages of one request at most. */
   maxPages: number;
-  /** The limit, for the message that refuses. */
-  maxPagesText: string;
 }
 
 /** The code of a rejection stands first in its text: `no-path-map: …`. */
@@ -39,7 +37,7 @@ export function resolveRequest(map: TargetMap, request: RequestKey, options: Res
       const problem = contentType === URL_TYPE ? problemOfPage(url) : problemOfUrl(url);
       if (problem !== undefined) return { rejected: `bad-url: ${problem}: ${shown(url)}` };
       if (pages.push({ target: elementary, url }) > options.maxPages)
-        return { rejected: `too-many-pages: more than ${options.maxPagesText}` };
+        return { rejected: `too-many-pages: more than ${options.maxPages}` };
     }
   }
   return pages.length > 0 ? { pages } : { rejected: urls.none };

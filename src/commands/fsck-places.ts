@@ -10,7 +10,6 @@ export function fsckPlaces(config: Config) {
     unsSpoolDir: home.unsSpool,
     fsmSpoolDir: home.fsmSpool,
     clearDir: home.clear,
-    errorsKept: config.get('qm.errors_kept'),
     shard: config.get('cluster.shard'),
   };
 }

@@ -146,7 +146,7 @@ function sayMore(context: CommandContext, status: { errors: number }, { earlier 
   const more = status.errors - earlier;
   if (more > 0)
     context.say(
-      `${amount(more, 'more error')} of earlier fetches ${more === 1 ? 'is' : 'are'} not shown: further runs show what is kept of them (qm.errors_kept)`,
+      `${amount(more, 'more error')} of earlier fetches ${more === 1 ? 'is' : 'are'} not shown: further runs show what is kept of them`,
     );
 }
 

@@ -153,7 +153,7 @@ function pushesText({ scores, days }: ShownPushes): string {
 /** Codes that are named. */
 const CODES_SHOWN = 5;
 
-/** `12 not delivered: 404 (8), 606 (2), 2 more not kept`: errors beyond `qm.errors_kept` are only counted. */
+/** `12 not delivered: 404 (8), 606 (2), 2 more not kept`: errors beyond 1000 are only counted. */
 function errorsText(total: number, codes: readonly ErrorCount[]): string {
   if (total === 0) return 'none to be delivered';
   const sumOf = (some: readonly ErrorCount[]) => some.reduce((sum, { errors }) => sum + errors, 0);

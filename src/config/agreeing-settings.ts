@@ -1,6 +1,7 @@
 /** Settings that must agree with each other: each within its bounds, two of them may still make no sense
  * together. */
 import { LccError } from '../lib/errors.js';
+import { BEATS_PER_LEASE } from './cluster.js';
 import type { Config } from './types.js';
 import type { SettingKey } from './settings/index.js';
 
@@ -41,10 +42,13 @@ const NOTICE_MS = 500;
 
 /** Robots must have given up what they do before another machine owns the home. @throws LccError `config` */
 function checkLease({ settings: { store, wire, cluster }, file }: Config): void {
-  const leastMs = 2 * wire.pingIntervalMs + cluster.beatMs + NOTICE_MS;
+  // All but the one beat that the owner may have missed.
+  const leastMs = Math.ceil(
+    ((2 * wire.pingIntervalMs + NOTICE_MS) * BEATS_PER_LEASE) / (BEATS_PER_LEASE - 1),
+  );
   if (store.url === '' || cluster.leaseMs >= leastMs) return;
   throw new LccError(
     'config',
-    `${file ?? 'command line'}: cluster.lease_ms = ${cluster.leaseMs} must be at least ${leastMs}: 2 × wire.ping_interval_ms + cluster.beat_ms + ${NOTICE_MS} ms`,
+    `${file ?? 'command line'}: cluster.lease_ms = ${cluster.leaseMs} must be at least ${leastMs}: 2 × wire.ping_interval_ms + ${NOTICE_MS} ms, and a fifth of that`,
   );
 }

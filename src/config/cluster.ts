@@ -11,6 +11,8 @@ import type { Settings } from './settings/index.js';
 const PORTS = { managers: 0, content: 1, lccq: 2, 'front ends': 3, registration: 4 } as const;
 /** From those of one home to those of the next, where several lie side by side. */
 const PORTS_APART = 10;
+/** Times in `cluster.lease_ms` that the owner of a home says that it is alive. */
+export const BEATS_PER_LEASE = 6;
 /** For an owner that is silent: another machine may own the home by then. */
 export const OWNER_PATIENCE_MS = 10_000;
 export type MachineDoor = keyof typeof PORTS;

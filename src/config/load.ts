@@ -5,6 +5,7 @@ import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, reasonOf } from '../lib/errors.js';
 import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
+import { whatBecameOf } from './former-keys.js';
 import { KEPT_DEFAULTS } from './kept.js';
 import { checkTogether } from './agreeing-settings.js';
 import {
@@ -46,7 +47,8 @@ export function loadConfig(sources: ConfigSources): Config {
   );
   const values = new Map<SettingKey, { value: unknown; origin: string }>();
   for (const [key, raw] of file === undefined ? [] : flatten(file.table, file.path)) {
-    if (MOVED[key] !== undefined) throw new LccError('config', `${file?.path}: ${key} is ${MOVED[key]} now`);
+    const became = whatBecameOf(key);
+    if (became !== undefined) throw new LccError('config', `${file?.path}: ${key} ${became}`);
     if (!(key in SETTINGS))
       throw new LccError('config', `${file?.path}: unknown key ${key}${didYouMean(key)}`);
     const known = key as SettingKey;
@@ -78,18 +80,6 @@ export function loadConfig(sources: ConfigSources): Config {
   checkTogether(config);
   return config;
 }
-
-/** Names that settings had in 0.2.0. */
-const MOVED: Partial<Record<string, SettingKey>> = {
-  'spider.max_page_bytes': 'links.max_page_bytes',
-  'spider.max_page_links': 'links.max_page_links',
-  'spider.max_path_queries': 'links.max_path_queries',
-  'spider.max_copies': 'links.max_copies',
-  'spider.scan_per_day': 'links.scan_per_day',
-  'spider.scan_percent_per_day': 'links.scan_percent_per_day',
-  'spider.list_timeout_ms': 'lists.timeout_ms',
-  'spider.list_total_timeout_ms': 'lists.total_timeout_ms',
-};
 
 function readFile(
   path: string,

@@ -45,8 +45,6 @@ interface FsckOptions extends DatabaseOptions, StorePlace {
   removeOrphans: boolean;
   /** With `repair`: every machine reads all its content again when it connects. */
   recheck: boolean;
-  /** Errors kept for one provider. */
-  errorsKept: number;
 }
 
 interface FsckTalk {
@@ -186,10 +184,9 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   }
 }
 
-function repairsOf(db: Db, { errorsKept, nowMs, shard }: FsckOptions): Repairs {
+function repairsOf(db: Db, { nowMs, shard }: FsckOptions): Repairs {
   const nowS = () => Math.floor(nowMs() / 1000);
   const store = new QueueStore(db, {
-    errorsKept,
     mtimeOf: text => text,
     nowS,
   });

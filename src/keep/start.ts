@@ -1,5 +1,5 @@
 /** lccd-keep put together: engine, keeper, and the socket at which it answers. */
-import { ownName } from '../config/cluster.js';
+import { BEATS_PER_LEASE, ownName } from '../config/cluster.js';
 import { keeperAt, ownedBy } from '../daemon/keeper-link.js';
 import type { Running, Services } from '../daemon/types.js';
 import { Engine } from '../db/engine/engine.js';
@@ -24,7 +24,7 @@ export async function startKeeper(services: Services): Promise<Running> {
   const stop = new AbortController();
   let isTold = false;
   const door: Door = new Door({ clock, log, shipped: name => keeper.shipped(name) });
-  const { shard, beatMs, leaseMs } = cluster;
+  const { shard, leaseMs } = cluster;
   const tell = door.tell.bind(door);
   const keeper = new HomeKeeper({
     home,
@@ -33,7 +33,7 @@ export async function startKeeper(services: Services): Promise<Running> {
     log,
     machine: ownName(cluster),
     shard,
-    beatMs,
+    beatMs: leaseMs / BEATS_PER_LEASE,
     leaseMs,
     tell,
   });

@@ -2,23 +2,18 @@
  * distances. The times are kept in memory only: after a restart each may have one look more. */
 import { setNewest } from '../lib/newest.js';
 
-const HOUR_MS = 3_600_000;
-const PER_HOUR = 60;
+/** From one look to the next: 60 in an hour. */
+const BETWEEN_MS = 60_000;
 /** Providers that are remembered. */
 const MOST = 100_000;
 
 export class SlowPushes {
-  readonly #betweenMs: number;
   /** When the last one was sent, monotonic. */
   readonly #sentMs = new Map<number, number>();
 
-  constructor(perHour = PER_HOUR) {
-    this.#betweenMs = Math.ceil(HOUR_MS / perHour);
-  }
-
   /** No further one of the provider is sent before; monotonic. */
   againMs(pid: number): number {
-    return (this.#sentMs.get(pid) ?? -Infinity) + this.#betweenMs;
+    return (this.#sentMs.get(pid) ?? -Infinity) + BETWEEN_MS;
   }
 
   sent(pid: number, nowMs: number): void {

@@ -41,7 +41,7 @@ const TABLE = {
     or: OR_NO_ADDRESS,
   },
   mail: { at: 500, inMs: DAY_MS, of: 'mails in all in a day', or: OR_NO_ADDRESS },
-  login: { at: 'rs.wrong_logins_per_hour', inMs: HOUR_MS, of: 'wrong logins from your network in an hour' },
+  login: { at: 20, inMs: HOUR_MS, of: 'wrong logins from your network in an hour' },
 } as const satisfies Record<string, Row>;
 type Limit = keyof typeof TABLE;
 

@@ -25,6 +25,9 @@ import { roomlessness } from '../lib/disk-room.js';
  */
 const NODE_FLAGS = ['--no-parallel-scavenge'];
 
+/** Time in which all children must be ready, and in which they must have stopped before they are killed. */
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 9000;
 const KEEPER = 'lccd-keep';
 /** Longest time in which the engine takes a home that is handed over. */
 const RELEASE_MS = 70_000;
@@ -57,14 +60,15 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
       // One that takes long is there.
       error => error instanceof LccError && error.code === 'try.later',
     );
-  const { startTimeoutMs } = settings.lccd;
-  await refuseTaken(children, { clock, answers, startTimeoutMs, told: services.told });
+  await refuseTaken(children, { clock, answers, startTimeoutMs: START_TIMEOUT_MS, told: services.told });
   const supervisor = new Supervisor({
     children,
     stopOrder: STOP_ORDER,
     clock,
     log,
     ...settings.lccd,
+    startTimeoutMs: START_TIMEOUT_MS,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
     failed: error => services.fail(error),
     notNow: status => heldUp(status, home),
     isReady: async (name, pid) => {

@@ -5,13 +5,15 @@
  *
  *     spooled ──absorbed──▶ accepted
  *        │ ╰──refused, damaged──▶ told so
- *        ╰──uns.absorb_wait_ms, the UNS stops──▶ 102
+ *        ╰──ABSORB_WAIT_MS, the UNS stops──▶ 102
  */
-import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import type { SpoolEntry } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { Refusal } from '../wire/refusal.js';
+
+/** Time for the Queue Manager to absorb a set, and for the engine to take that. */
+const ABSORB_WAIT_MS = 10_000;
 
 interface Waiting {
   sinceMs: number;
@@ -21,7 +23,6 @@ interface Waiting {
 
 export class Absorptions {
   readonly #clock: Clock;
-  readonly #limitMs: number;
   readonly #giveUp: (id: string) => Promise<void>;
   readonly #waiting = new Map<string, Waiting>();
   #over: Refusal | undefined;
@@ -29,9 +30,8 @@ export class Absorptions {
   #lastMs = 0;
 
   /** @param giveUp takes an entry out of the spool, unless it is being sent */
-  constructor(clock: Clock, limitMs: number, giveUp: (id: string) => Promise<void>) {
+  constructor(clock: Clock, giveUp: (id: string) => Promise<void>) {
     this.#clock = clock;
-    this.#limitMs = limitMs;
     this.#giveUp = giveUp;
   }
 
@@ -42,10 +42,9 @@ export class Absorptions {
       await new Promise<void>((absorbed, refused) => {
         if (this.#over !== undefined) return refused(this.#over);
         this.#waiting.set(id, { sinceMs: this.#clock.monotonicMs(), absorbed, refused });
-        cancel = this.#clock.after(this.#limitMs, () => {
-          const limit = limitText('uns.absorb_wait_ms', this.#limitMs);
+        cancel = this.#clock.after(ABSORB_WAIT_MS, () => {
           refused(
-            new Refusal(102, `the Queue Manager has not absorbed the set within ${limit}, try again later`),
+            new Refusal(102, 'the Queue Manager has not absorbed the set within 10 s, try again later'),
           );
         });
       });

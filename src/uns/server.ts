@@ -90,7 +90,7 @@ export class UnsServer {
       log,
     });
     this.#absorptions = options.isKept
-      ? new Absorptions(clock, options.limits.absorbWaitMs, id => this.#forwarder.withdraw(id))
+      ? new Absorptions(clock, id => this.#forwarder.withdraw(id))
       : undefined;
     this.#forwarder.awaiting = this.#absorptions;
     const intake = new SpoolIntake(

@@ -4,7 +4,7 @@ import { RequestIntake } from '../../src/clear/intake/request-intake.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { addTargets, newClearDb } from '../db/clear/support.js';
 
-const resolve = { utf8: false, maxPages: 1000, maxPagesText: '1000 (clear.max_request_pages)' };
+const resolve = { utf8: false, maxPages: 1000 };
 
 /** An intake of a target on which contents of the type `page` are at two paths. */
 function newIntake(isSoft: boolean) {

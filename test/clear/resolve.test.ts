@@ -4,7 +4,7 @@ import { resolveRequest, URL_TYPE, type Resolved } from '../../src/clear/resolve
 import { mapOf } from './support.js';
 
 const TREE = { world: ['us', 'europe'], europe: ['eu1', 'eu2'], alone: [] };
-const options = { utf8: false, maxPages: 10, maxPagesText: '10 (clear.max_request_pages)' };
+const options = { utf8: false, maxPages: 10 };
 
 /** `target/url …`, or why not. */
 function resolved(paths: readonly string[], contentType: string, target: string, contentId = 'id'): string {
@@ -110,7 +110,7 @@ describe('a request is rejected, with a code and what is wrong,', () => {
 
   it('that has more pages than are permitted', () => {
     const paths = Array.from({ length: 11 }, (_, i) => `page us /${i}/`);
-    assert.equal(resolved(paths, 'page', 'us'), 'too-many-pages: more than 10 (clear.max_request_pages)');
+    assert.equal(resolved(paths, 'page', 'us'), 'too-many-pages: more than 10');
     assert.equal(resolved(paths.slice(1), 'page', 'us').split(' ').length, 10);
   });
 });

@@ -32,7 +32,7 @@ function newScene() {
       db,
       clock,
       { ranges: [], requests: [request] },
-      { utf8: false, maxPages: 10, maxPagesText: '10' },
+      { utf8: false, maxPages: 10 },
       1000,
       delayMs => {
         clock.advance(delayMs);

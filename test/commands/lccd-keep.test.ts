@@ -117,7 +117,7 @@ describe('A kept home', { skip: noEngine }, () => {
     await homes.init(lcc);
     await lcc.addProvider();
     const { home, settings } = loadConfig({ env: lcc.env });
-    const { beatMs, leaseMs } = settings.cluster;
+    const { leaseMs } = settings.cluster;
     const ownEngine = new KeeperEngine(engineAccount(settings.store), { clock, log });
     const stop = new AbortController();
     let isLogThere: boolean | undefined;
@@ -135,7 +135,7 @@ describe('A kept home', { skip: noEngine }, () => {
       log,
       machine: 'h1',
       shard: homes.shard,
-      beatMs,
+      beatMs: 500,
       leaseMs,
       tell,
     };

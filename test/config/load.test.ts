@@ -356,6 +356,17 @@ test('a setting of an earlier version is refused with the name that it has now',
   }
 });
 
+test('a setting that is a constant now is refused with a line that says so', t => {
+  for (const key of ['qm.errors_kept', 'cluster.beat_ms', 'spider.spool_dir']) {
+    assert.ok(!(key in SETTINGS), key);
+    const { file, load } = home(t, `${key} = 7\n`);
+    assert.throws(
+      load,
+      refusal('config', new RegExp(`^${file}: ${key} is a constant now; remove the line$`)),
+    );
+  }
+});
+
 test('there are few enough settings to read them all', () => {
-  assert.ok(Object.keys(SETTINGS).length <= 261, `${Object.keys(SETTINGS).length}`);
+  assert.ok(Object.keys(SETTINGS).length <= 248, `${Object.keys(SETTINGS).length}`);
 });

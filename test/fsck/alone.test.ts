@@ -40,7 +40,6 @@ describe('a store without an LCC DB beside it', () => {
         restored: false,
         removeOrphans: false,
         recheck: false,
-        errorsKept: 1,
         nowMs: Date.now,
       },
       {

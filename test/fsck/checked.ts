@@ -38,7 +38,6 @@ export async function fsck(
       restored: options.includes('restored'),
       removeOrphans: options.includes('removeOrphans'),
       recheck: options.includes('recheck'),
-      errorsKept: 1000,
       nowMs: Date.now,
     },
     { found: finding => void findings.push(finding), note: () => undefined, advance: undefined },

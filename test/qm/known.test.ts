@@ -1,15 +1,6 @@
 /** Urls that nobody announced and that are not to be had, through the real dispatcher: redirects, failures, for how long each counts. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { OPEN_GATE } from '../../src/daemon/kept.js';
-import { loadConfig } from '../../src/config/load.js';
-import type { SettingKey } from '../../src/config/settings/index.js';
-import { silentLog } from '../../src/lib/log.js';
-import { openStore } from '../../src/qm/start/open-store.js';
-import { ManualClock } from '../support/manual-clock.js';
 import { Bench, url } from './support.js';
 import { DAY, HOUR, LINKS, SECOND, idle, known, link, pathsOf, simulate, spidered } from './unasked-scene.js';
 
@@ -107,32 +98,6 @@ test('what is not to be had is not asked for again before its time, and content 
     ['/busy', '/gone', '/type'],
     'content has come',
   );
-});
-
-test('spider.known_urls bounds what is known not to be had of a provider', async t => {
-  const home = mkdtempSync(join(tmpdir(), 'lcc-known-'));
-  t.after(() => rmSync(home, { recursive: true }));
-  const noted = async (overrides: Partial<Record<SettingKey, string>>) => {
-    const store = openStore({
-      ...loadConfig({ env: { LCC_HOME: home }, overrides }),
-      clock: new ManualClock(),
-      log: silentLog,
-      fail: error => assert.fail(String(error)),
-      kept: () => OPEN_GATE,
-    });
-    store.db.pragma('synchronous = OFF');
-    store.store.transaction(() => {
-      for (let i = 0; i < 1500; i++)
-        store.store.known.note({ pid: 1, curl: `http://h/${i}`, hops: 1 }, { code: 404, absence: 'gone' }, i);
-    });
-    const count = store.db.prepare<[], number>('SELECT count(*) FROM known').pluck().get();
-    store.db.exec('DELETE FROM known');
-    store.close();
-    return count ?? 0;
-  };
-  assert.equal(await noted({}), 1500);
-  const count = await noted({ 'spider.known_urls': '1000' });
-  assert.ok(count <= 1000 && count > 800, `${count}`);
 });
 
 test('a seed is asked for again whatever is known but robots.txt, a link after a flush; what is not permitted is only noted', async t => {

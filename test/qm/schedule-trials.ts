@@ -54,18 +54,6 @@ export const SCHEDULE_TRIALS: Partial<Record<QmSetting, Trial>> = {
     look: sentAhead,
   },
   'qm.shared_window': { with: { 'qm.shared_window': '100' }, sees: 100, otherwise: 400, look: sentAhead },
-  'qm.overbook_percent': {
-    with: { 'qm.overbook_percent': '100' },
-    sees: 8,
-    otherwise: 5,
-    async look(whole) {
-      whole.db.exec('UPDATE pidb SET parallel = 9');
-      whole.bm(4);
-      await whole.send(7, pages(5000));
-      await whole.pass(SECOND);
-      return whole.status['lanes'];
-    },
-  },
   'qm.slots': {
     with: { 'qm.slots': '168' },
     sees: [[128], []],
@@ -130,25 +118,6 @@ export const SCHEDULE_TRIALS: Partial<Record<QmSetting, Trial>> = {
       await whole.until(() => bm.fetches.length > 0);
       await whole.pass(2 * SECOND);
       return bm.fetches.length;
-    },
-  },
-  'qm.ageing_ms': {
-    without: { 'qm.overbook_percent': '0', 'qm.lane_window': '1', 'qm.shared_window': '0' },
-    with: { 'qm.ageing_ms': '1min' },
-    sees: true,
-    otherwise: false,
-    async look(whole) {
-      whole.db.exec('UPDATE pidb SET priority = CASE pid WHEN 7 THEN 2 ELSE 0 END');
-      const bm = whole.bm(1);
-      await whole.send(7, pages(50));
-      await whole.send(8, [url('low')]);
-      await whole.pass(3 * MINUTE);
-      for (let n = 0; n < 5; n++) {
-        await whole.until(() => bm.fetches.length > n);
-        const request = bm.fetches[n];
-        if (request !== undefined) bm.peer.fetched(stored(request));
-      }
-      return bm.fetches.some(request => request.url.endsWith('low'));
     },
   },
   'qm.retries': {

@@ -12,7 +12,7 @@ import { onStep } from '../../src/lib/steps.js';
 import { settingsOf } from '../support/settings.js';
 import { Uns } from '../support/queue-manager.js';
 import { SCHEDULE_TRIALS, pages, stored, type Trial } from './schedule-trials.js';
-import { failure, url } from './support.js';
+import { url } from './support.js';
 import { Whole, type QmSetting } from './whole.js';
 
 const SECOND = 1000;
@@ -89,17 +89,6 @@ const TRIALS: Partial<Record<QmSetting | 'wire.hello_timeout_ms' | 'wire.ping_in
     },
   },
   ...SCHEDULE_TRIALS,
-  'qm.errors_kept': {
-    with: { 'qm.errors_kept': '2' },
-    sees: 2,
-    otherwise: 4,
-    async look(whole) {
-      whole.bm(4, ({ id }) => ({ ...failure(404, 'real'), id }));
-      await whole.send(7, pages(4));
-      await whole.until(() => whole.value('SELECT nurlerrs FROM pidb WHERE pid = 7') === 4);
-      return whole.value('SELECT count(*) FROM pierr');
-    },
-  },
   'qm.tombstone_ms': {
     with: { 'qm.tombstone_ms': '1h' },
     sees: [1, 0],

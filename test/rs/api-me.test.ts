@@ -9,8 +9,8 @@ let scene: AccountScene;
 let api: ReturnType<typeof apiOf>;
 afterEach(() => scene.close());
 
-async function start(wrongLogins = '20'): Promise<void> {
-  scene = await AccountScene.start({ 'rs.pairs_per_network': '9', 'rs.wrong_logins_per_hour': wrongLogins });
+async function start(): Promise<void> {
+  scene = await AccountScene.start({ 'rs.pairs_per_network': '9' });
   const { rs, account, door } = scene;
   api = apiOf({
     account,
@@ -23,16 +23,19 @@ async function start(wrongLogins = '20'): Promise<void> {
   });
 }
 
-const incoming = { socket: { remoteAddress: '192.0.2.1' }, headers: {} };
+/** Where all requests come from, but those that would be too many. */
+const ADDRESS = '192.0.2.1';
 
 /** @param login `PID:PASSWORD`; '' = none */
-async function ask(login: string, method: string, path: string, body?: object) {
+async function ask(login: string, method: string, path: string, body?: object, address = ADDRESS) {
   const headers = {
     ...(login !== '' && { authorization: `Basic ${Buffer.from(login).toString('base64')}` }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
   };
   const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-  const answer = await api.request(path, init, { incoming });
+  const answer = await api.request(path, init, {
+    incoming: { socket: {}, headers: { 'x-forwarded-for': address } },
+  });
   const said = await answer.text();
   return {
     status: answer.status,
@@ -42,7 +45,7 @@ async function ask(login: string, method: string, path: string, body?: object) {
 }
 
 test('each of it needs number and password, and says alike that they are wrong', async () => {
-  await start('100');
+  await start();
   const pid = await scene.register('/');
   const asks: [string, string, object?][] = [
     ['GET', '/me'],
@@ -58,9 +61,9 @@ test('each of it needs number and password, and says alike that they are wrong',
     ['POST', '/me/leave', { urls: 0 }],
     ['DELETE', '/me/leave'],
   ];
-  for (const [method, path, body] of asks)
+  for (const [i, [method, path, body]] of asks.entries())
     for (const login of ['', `${pid}:wrong`, '4711:first']) {
-      const answer = await ask(login, method, path, body);
+      const answer = await ask(login, method, path, body, `192.0.${i}.1`);
       assert.deepEqual([answer.status, answer.body['code']], [401, 'login'], `${method} ${path} ${login}`);
     }
   assert.equal(scene.rs.db.outbox.count, 0);

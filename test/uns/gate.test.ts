@@ -90,7 +90,7 @@ describe('a set in a kept home', () => {
     await until('the spool has let it go', () => home.spooled().length === 0);
   });
 
-  it('that nobody absorbs is refused with 102 after uns.absorb_wait_ms, and leaves the spool', async () => {
+  it('that nobody absorbs is refused with 102 after 10 s, and leaves the spool', async () => {
     const home = newHome();
     const password = home.addProvider(1);
     const { port, clock } = await stage(home);
@@ -102,7 +102,7 @@ describe('a set in a kept home', () => {
     clock.advance(9999);
     assert.doesNotMatch(cp.heard, /set_/);
     clock.advance(1);
-    assert.match(await cp.reply, /set_rejected code="102"[^]*uns\.absorb_wait_ms/);
+    assert.match(await cp.reply, /set_rejected code="102"[^]*within 10 s/);
     assert.deepEqual(home.spooled(), []);
   });
 

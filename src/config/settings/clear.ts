@@ -12,7 +12,6 @@ export const CLEAR = {
     'the queue is looked at this often, besides whenever the database is written to',
   ),
   'clear.window_requests': count(10_000, 1, 1_000_000, 'requests in memory; more wait in the database'),
-  'clear.max_request_pages': count(1000, 1, 100_000, 'pages of one request on one target'),
   'clear.max_queued': count(
     1_000_000,
     1,
@@ -72,7 +71,6 @@ export const CLEAR = {
   'clear.allow_plain': flag(false, 'rails with http:// urls on addresses other than loopback'),
   'clear.secrets_file': text('', 'logins of rails; empty: clear/secrets.toml below $LCC_HOME'),
   'clear.hard_metrics_listen': text('', 'endpoint where the metrics of lccd-hard are read', METRICS_ENDPOINT),
-  'clear.soft_generators': count(4, 1, 1000, 'pages that are generated at a time'),
   'clear.soft_max_page_bytes': bytes(16 * MB, 1, GB, 'content of a page'),
   'clear.soft_must_match': text(
     '',

@@ -14,7 +14,6 @@ export const CLUSTER = {
     MACHINE,
   ),
   'cluster.shard': count(0, 0, MAX_SHARD, 'number of this home among those of one LCC'),
-  'cluster.beat_ms': ms(500, 50, 60_000, 'how often the owner of the home says that it is alive'),
   'cluster.lease_ms': ms(3000, 500, 600_000, 'silence after which another machine takes the home over'),
   'cluster.port': count(
     9020,

@@ -16,13 +16,6 @@ export const LCCD = {
     HOUR,
     'longest such wait; a child that lived longer starts afresh',
   ),
-  'lccd.start_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time in which all children of lccd must be ready'),
-  'lccd.stop_timeout_ms': ms(
-    9 * SECOND,
-    100,
-    HOUR,
-    'time in which they must have stopped before they are killed',
-  ),
   'lccd.metrics_listen': text(
     '',
     'endpoint where the metrics of lccd and of all its daemons are read',

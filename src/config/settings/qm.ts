@@ -19,7 +19,6 @@ export const QM = {
     100_000,
     'urls on their way to a Bot Manager that its lanes share while that gives each more than lane_window',
   ),
-  'qm.overbook_percent': percent(25, 0, 400, 'requests sent beyond the free slots of a Bot Manager'),
   'qm.slots': {
     ...count(24, 24, 168, 'hours of the period that masks and tod are about: 24 = a day, 168 = a week'),
     oneOf: [24, 168],
@@ -40,12 +39,10 @@ export const QM = {
   ),
   'qm.group_lanes': count(2, 1, 10_000, 'fetches at a time from the providers of one group'),
   'qm.max_connections_per_host': count(8, 1, 10_000, 'fetches at a time from one host, of all robots'),
-  'qm.ageing_ms': ms(10 * MINUTE, SECOND, 30 * DAY, 'wait for which a provider counts one priority higher'),
   'qm.retries': count(6, 0, 100, 'tries after the first for a url that failed temporarily'),
   'qm.retry_delay_ms': ms(10 * SECOND, 0, DAY, 'wait before a bad url is tried again'),
   'qm.backoff_min_ms': ms(10 * SECOND, 10, DAY, 'first wait of a provider whose site does not answer'),
   'qm.backoff_max_ms': ms(DAY, 10, 30 * DAY, 'longest wait of a provider whose site does not answer'),
-  'qm.errors_kept': count(1000, 1, 1_000_000, 'errors kept for a provider until it connects'),
   'qm.tombstone_ms': ms(
     90 * DAY,
     HOUR,

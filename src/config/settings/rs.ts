@@ -47,7 +47,6 @@ export const RS = {
   'rs.pairs_per_network': count(5, 1, 100_000, 'pairs a day for one network: /24 or /48'),
   'rs.check_interval_ms': ms(10 * SECOND, 0, HOUR, 'time between two checks of a pair'),
   'rs.checks_per_hour': count(5, 1, 10_000, 'checks of a pair in an hour'),
-  'rs.wrong_logins_per_hour': count(20, 1, 100_000, 'wrong logins in an hour from one network: /24 or /48'),
   'rs.fetch_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'longest fetch of a check'),
   'rs.retry_ms': ms(10 * SECOND, 10, HOUR, 'wait before an operation that was not answered is sent again'),
   'rs.metrics_listen': text('', 'endpoint where the metrics of lccd-rs are read', METRICS_ENDPOINT),

@@ -16,12 +16,6 @@ export const SPIDER = {
     1000,
     'spiders that are silent about a url, one after the other, before it has failed',
   ),
-  'spider.known_urls': count(
-    1_000_000,
-    1000,
-    100_000_000,
-    'urls of a provider that nobody announced and that are known not to be had',
-  ),
   'spider.per_host': count(1, 1, 65_535, 'urls of a host under way at a time'),
   'spider.host_delay_ms': ms(0, 0, DAY, 'from the end of a fetch to the next from the same host'),
   'spider.shuffle': flag(false, 'a URL server takes hosts, and the urls of a host, in any order'),
@@ -78,7 +72,6 @@ export const SPIDER = {
   'spider.allow_private': flag(false, 'a spider fetches from private, loopback and link-local addresses'),
   'spider.insecure': flag(false, 'the certificates of https sites are not looked at'),
   'spider.memory_bytes': bytes(128 * MB, 0, 64 * GB, 'documents in memory, altogether; others go into files'),
-  'spider.spool_dir': text('', 'folder of these files; empty: spider/spool below $LCC_HOME'),
   'spider.spider_metrics_listen': text(
     '',
     'endpoint where the metrics of lccspider are read',

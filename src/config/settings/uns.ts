@@ -56,12 +56,6 @@ export const UNS = {
     DAY,
     'time for the Queue Manager to answer one set, or to read on in the middle of one',
   ),
-  'uns.absorb_wait_ms': ms(
-    10 * SECOND,
-    100,
-    10 * MINUTE,
-    'with store.url: time for the Queue Manager to absorb a set before its CP is told to come back later',
-  ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME', NAME),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
   'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read', METRICS_ENDPOINT),

@@ -10,6 +10,9 @@ import type { Tally } from './tally.js';
 /** Most bytes of an error's message that are kept. */
 const MAX_TEXT = 1000;
 
+/** Errors kept for one provider; further ones are only counted, but for the last of all. */
+const KEPT_MAX = 1000;
+
 /** Codes that say nothing of a fetch: removals that are held back, content that has come without a word. */
 const ABOUT_NO_FAILURE: readonly number[] = [REMOVALS_HELD, SILENT_CHANGE];
 
@@ -61,8 +64,8 @@ export class ErrorStore extends SqlStore {
   /** By provider: the last error of this transaction that is not kept. */
   readonly #lastCounted = new Map<number, CountedError>();
 
-  /** @param keptMax errors kept for one provider; further ones are only counted, but for the last of all */
-  constructor(db: Db, { tally, failures }: { tally: Tally; failures: FailureStore }, keptMax: number) {
+  /** @param keptMax for tests */
+  constructor(db: Db, { tally, failures }: { tally: Tally; failures: FailureStore }, keptMax = KEPT_MAX) {
     super(db);
     this.#keptMax = keptMax;
     this.#tally = tally;

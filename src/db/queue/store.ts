@@ -34,8 +34,8 @@ import { QueueReader } from './sets.js';
 import { SlotStore } from './slots.js';
 
 interface StoreRules {
-  /** Errors kept for one provider until it connects. */
-  errorsKept: number;
+  /** Errors kept for one provider until it connects. Left out: 1000. */
+  errorsKept?: number;
   /** Failures remembered of one provider; the oldest go. Left out: as many as FAILURES_KEPT. */
   failuresKept?: number;
   /** Urls of a provider that are known not to be had; the oldest go. Left out: a million. */

@@ -35,8 +35,6 @@ export interface GateOptions {
   random: () => number;
   /** `bot.user_agent`: its name is what robots.txt calls us, where a provider's terms say nothing else. */
   userAgent: string;
-  /** Looks in an hour at what is pushed of a provider whose pushes are seldom true. Left out: 60. */
-  slowPushesPerHour?: number;
 }
 
 /** Passage of a url now: `ask`: its origin's robots.txt first; `wait`: for that, which is on its way;

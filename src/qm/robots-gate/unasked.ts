@@ -19,7 +19,7 @@ type Roots = { isInside: (url: string) => boolean } | undefined;
 export class Unasked {
   readonly gate: Gate;
   readonly origins: WaitingOrigins;
-  readonly slowPushes: SlowPushes;
+  readonly slowPushes = new SlowPushes();
   /** Redirects so far, by place in the queue: where one leads takes the place of the url, so that each is
    * asked for once. */
   readonly #chains = new Map<number, number>();
@@ -27,7 +27,6 @@ export class Unasked {
   constructor(options: GateOptions & WaitingOriginsParts) {
     this.gate = new Gate(options);
     this.origins = new WaitingOrigins(options);
-    this.slowPushes = new SlowPushes(options.slowPushesPerHour);
   }
 
   /** True if a url is of a provider whose pushes are few, and it is too early for another one. */

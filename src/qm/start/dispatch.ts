@@ -13,6 +13,10 @@ import type { OpenStore } from './open-store.js';
 
 /** Urls of one provider before an equal that waits for a slot gets it, in windows. */
 const TURN_WINDOWS = 2;
+/** Requests sent beyond the free slots of a Bot Manager. */
+const OVERBOOK_PERCENT = 25;
+/** Wait for which a provider counts one priority higher. */
+const AGEING_MS = 600_000;
 /** Sets of a provider kept in memory of which nothing has been taken; to read this many takes a tenth of a
  * millisecond. */
 const UNTOUCHED_SETS = 128;
@@ -49,14 +53,13 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
     bandwidthBytesPerS: settings.qm.bandwidthBytesPerS,
     paceMs: settings.qm.paceMs,
     userAgent: settings.bot.userAgent,
-    slowPushesPerHour: settings.push.slowPerHour,
     accept: settings.uns.mime,
     maxContentBytes: settings.bot.maxContentBytes,
     lanes: {
-      overbookPercent: settings.qm.overbookPercent,
+      overbookPercent: OVERBOOK_PERCENT,
       sharedWindow: settings.qm.sharedWindow,
       turn: settings.qm.laneWindow * TURN_WINDOWS,
-      ageingMs: settings.qm.ageingMs,
+      ageingMs: AGEING_MS,
       perHost: settings.qm.maxConnectionsPerHost,
       perGroup: settings.qm.groupLanes,
       delays: { gridMs: 4000, horizonMs: 3_600_000 },

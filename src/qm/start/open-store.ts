@@ -86,9 +86,7 @@ export function openStore(
       logBrake.committed();
       marks.committed();
     },
-    errorsKept: settings.qm.errorsKept,
     retries: retryRule(settings.qm.retries),
-    knownUrls: settings.spider.knownUrls,
     gone: gonePages,
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),

@@ -86,7 +86,7 @@ export function spiderLimits(
     memoryDocBytes: MEMORY_DOC_BYTES,
     maxUnsentBytes: MAX_UNSENT_BYTES,
     slots: Math.min(spider.slots, slotsFor(openFiles)),
-    spoolDir: spider.spoolDir || join(home.spider, 'spool'),
+    spoolDir: join(home.spider, 'spool'),
   };
 }
 
