@@ -53,7 +53,7 @@ test('another directory is proven with a file of its own, and taken off with the
   scene.accounts.rs.site.pages.set(`/news/${name}`, secret);
   const newsRow = async () => {
     const { html } = await scene.get('/me/roots');
-    return /<td class="address mono">[^<]*\/news\/<\/td>\s*<td class="number">([^<]*)/
+    return /<td class="address mono">[^<]*\/news\/<\/td>\s*<td class="number"[^>]*>([^<]*)/
       .exec(html)?.[1]
       ?.trim();
   };

@@ -86,7 +86,7 @@ test('the first page says what is taken: types, full sets, rate; a pair has thre
   await start({ 'uns.mime': ['text/*', 'application/pdf'], 'rs.fullsetsallowed': '4' });
   const facts = (await ask('/base/')).html.replace(/\s+/g, ' ');
   assert.match(facts, /<dt>Types<\/dt> <dd>text\/\*, application\/pdf<\/dd>/);
-  assert.match(facts, /<dt>Full sets<\/dt> <dd> 4 in 30 d, and when one is wanted <\/dd>/);
+  assert.match(facts, /<dt>Full sets<\/dt> <dd>4 in 30 d, and when one is wanted<\/dd>/);
   const { location } = await ask('/base/register', { url: scene.site.urlOf('/') });
   const { html } = await ask(location);
   const commands = [...html.matchAll(/<pre[^>]*>([^<]+)</g)].map(([, text = '']) => text.split(/[ ;]/)[0]);

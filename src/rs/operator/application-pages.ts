@@ -4,9 +4,10 @@ import { formatAmount } from '../../config/amounts.js';
 import { formatHours } from '../../config/hours.js';
 import type { PairKind } from '../../db/rs/registrations.js';
 import { capital, fieldOf, formTokenField, type Markup } from '../pages/layout.js';
+import { factsOf, tableOf, type Column } from '../pages/table.js';
 import type { GivenTerms, MostTerms } from '../terms.js';
 import { providerLink } from './list-pages.js';
-import { sinceText, stateBadge, tableOf, timeCell, type Column } from './markup.js';
+import { sinceText, stateBadge, timeCell } from './markup.js';
 import { refusalSummary, termFields, type Refused } from './term-fields.js';
 import type { Application, DecidedApplication, OperatorViews } from './views.js';
 
@@ -43,9 +44,9 @@ export function applicationsPage(views: OperatorViews, { base, nowMs }: Decision
         : waiting.map(application => applicationCard(application, base, nowMs))
     }
     <h2>Under way</h2>
-    ${tableOf('Under way', columns('In this state'), underWay, 'No site is being registered.')}
+    ${tableOf('Under way', columns('In this state'), underWay, { empty: 'No site is being registered.' })}
     <h2>Decided, and over</h2>
-    ${tableOf('Over', columns('Since'), over, 'None yet.')}`;
+    ${tableOf('Over', columns('Since'), over, { empty: 'None yet.' })}`;
 }
 
 function applicationCard(application: Application, base: string, nowMs: number): Markup {
@@ -67,33 +68,18 @@ const KIND_WORDS: Record<PairKind, string> = {
 
 function facts({ kind, pid, proven, network, wishes, checks, ends }: Application): Markup {
   const { bandwidth, hours, zone = 'the cache' } = wishes;
-  return html`<dl class="facts">
-    <dt>What</dt>
-    <dd>${KIND_WORDS[kind]}</dd>
-    <dt>Provider</dt>
-    <dd>${String(pid)}</dd>
-    <dt>Proven</dt>
-    <dd class="mono">${proven.length === 0 ? 'not yet' : proven.join(' ')}</dd>
-    ${
-      kind === 'new'
-        ? html`<dt>Wishes</dt>
-            <dd>
-              ${bandwidth === undefined ? 'any bandwidth' : `${formatAmount(bandwidth, 'bytes_per_s')} at most`},
-              ${hours === undefined ? 'at all hours' : `${formatHours(hours)} in the time of ${zone}`}
-            </dd>`
-        : ''
-    }
-    <dt>From the network</dt>
-    <dd>${network}</dd>
-    <dt>Checks of the site</dt>
-    <dd>${String(checks)}</dd>
-    ${
-      ends === null
-        ? ''
-        : html`<dt>Good until</dt>
-            <dd>${timeCell(ends)}</dd>`
-    }
-  </dl>`;
+  const rate =
+    bandwidth === undefined ? 'any bandwidth' : `${formatAmount(bandwidth, 'bytes_per_s')} at most`;
+  const when = hours === undefined ? 'at all hours' : `${formatHours(hours)} in the time of ${zone}`;
+  return factsOf([
+    ['What', KIND_WORDS[kind]],
+    ['Provider', String(pid)],
+    ['Proven', proven.length === 0 ? 'not yet' : proven.join(' '), 'mono'],
+    ['Wishes', kind === 'new' ? `${rate}, ${when}` : undefined],
+    ['From the network', network],
+    ['Checks of the site', String(checks)],
+    ['Good until', ends === null ? undefined : timeCell(ends)],
+  ]);
 }
 
 export function applicationPage(

@@ -11,8 +11,9 @@ import type {
 import type { UrlLife } from '../../wire/url-life.js';
 import { capital, fieldOf, type Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
+import { tableOf, type Column } from '../pages/table.js';
 import { livesBody } from '../pages/url-life.js';
-import { auditTable, freshness, numberCell, tableOf, type Column } from './markup.js';
+import { auditTable, freshness, numberCell } from './markup.js';
 import { addSite, barsLegend, siteTable } from './site-table.js';
 import type { AuditPage, OperatorViews } from './views.js';
 
@@ -37,7 +38,7 @@ export function queuePage(views: OperatorViews, base: string, nowMs: number): Ma
   return html`<h1>Queue</h1>
     ${freshness(queue, nowMs)}
     <p>Urls that wait, by how long they have waited, in minutes. The longest queues come first.</p>
-    ${tableOf('Queue by provider and age', columns, queue.at === null ? [] : rows, 'Nothing was seen yet.', true)}
+    ${tableOf('Queue by provider and age', columns, queue.at === null ? [] : rows, { empty: 'Nothing was seen yet.', isWide: true })}
     ${
       leftOff.providers === 0
         ? ''
@@ -122,9 +123,9 @@ export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
   return html`<h1>Daemons and machines</h1>
     ${freshness(fresh, nowMs)}
     <h2>Daemons of this LCC</h2>
-    ${tableOf('Daemons', columns, daemons, 'Nothing was seen yet.')}
+    ${tableOf('Daemons', columns, daemons, { empty: 'Nothing was seen yet.' })}
     <h2>Machines that fetch</h2>
-    ${tableOf('Machines', ofMachines, machines, 'No Bot Manager is connected: nothing can be fetched.')}
+    ${tableOf('Machines', ofMachines, machines, { empty: 'No Bot Manager is connected: nothing can be fetched.' })}
     <h2>Disks of stores</h2>
     ${tableOf<Seen>(
       'Stores',
@@ -135,7 +136,7 @@ export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
         { head: 'Needed', kind: 'number', cell: figure('disk_needed_bytes') },
       ],
       stores,
-      'No store is on this machine.',
+      { empty: 'No store is on this machine.' },
     )}
     <h2>Spools of accepted sets</h2>
     ${tableOf<Seen>(
@@ -156,7 +157,7 @@ export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
         },
       ],
       spools,
-      'No UNS is on this machine.',
+      { empty: 'No UNS is on this machine.' },
     )}`;
 }
 
@@ -181,7 +182,7 @@ export function refusalsPage(page: ReturnType<OperatorViews['refusals']>, base: 
     <p>
       Checks of sites that failed, logins and changes that were refused, and sites that an operator refused.
     </p>
-    ${tableOf('How often', columns, page.counts, 'Nothing was refused within a day.')}
+    ${tableOf('How often', columns, page.counts, { empty: 'Nothing was refused within a day.' })}
     <h2>Each of them</h2>
     ${auditTable(page, base, `${base}/refusals?before=`)}`;
 }

@@ -4,49 +4,8 @@ import { formatDuration } from '../../config/words.js';
 import type { RegistrationState } from '../../db/rs/registrations.js';
 import { capital, figureOf, type Markup } from '../pages/layout.js';
 import { countText } from '../pages/numbers.js';
+import { tableOf, type Column } from '../pages/table.js';
 import type { AuditEntry, AuditPage, Freshness } from './views.js';
-
-export interface Column<Row> {
-  head: string;
-  /** Kind of a column; numbers stand at the right. */
-  kind?: 'number' | 'time' | 'wide';
-  cell: (row: Row) => Markup | string;
-}
-
-/** A table, which scrolls by itself where there is no room. @param empty what is said without rows @param
- * isWide it scrolls, and its rows are never put below each other */
-export function tableOf<Row>(
-  label: string,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  empty: string,
-  isWide = false,
-): Markup {
-  if (rows.length === 0) return html`<div class="empty"><p>${empty}</p></div>`;
-  const classes = { number: 'number', time: 'time', wide: 'address' } as const;
-  const of = ({ kind }: Column<Row>) => (kind === undefined ? '' : classes[kind]);
-  return html`<div class="table${isWide ? '' : ' stacks'}" role="region" aria-label="${label}" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${columns.map(column => html`<th scope="col" class="${of(column)}">${column.head}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          row =>
-            html`<tr>
-              ${columns.map((column, i) =>
-                i === 0
-                  ? html`<th scope="row" class="${of(column)}">${column.cell(row)}</th>`
-                  : html`<td class="${of(column)}" data-label="${column.head}">${column.cell(row)}</td>`,
-              )}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
-}
 
 export function tileOf(label: string, value: string, detail: Markup | string): Markup {
   return html`<div class="tile">
@@ -128,6 +87,6 @@ export function auditTable(
     },
     { head: 'Detail', kind: 'wide', cell: ({ detail }) => detail },
   ];
-  return html`${tableOf('Audit', columns, rows, empty)}
+  return html`${tableOf('Audit', columns, rows, { empty })}
   ${next === null ? '' : html`<p class="pages"><a href="${more}${String(next)}">Older ones</a></p>`}`;
 }

@@ -11,10 +11,11 @@ import { feedTable } from '../pages/me-feeds.js';
 import { setsTable } from '../pages/me-overview.js';
 import { pushSection } from '../pages/me-push.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
+import { factsOf, tableOf } from '../pages/table.js';
 import { agoOf } from '../pages/times.js';
 import { higherTerms, TERMS, type GivenTerms } from '../terms.js';
 import type { DecisionView } from './application-pages.js';
-import { auditTable, stateBadge, tableOf, tileOf, timeCell } from './markup.js';
+import { auditTable, stateBadge, tileOf, timeCell } from './markup.js';
 import { refusalSummary, termFields, wrongOf, type Refused } from './term-fields.js';
 import type { Application, OperatorViews } from './views.js';
 
@@ -72,7 +73,6 @@ export function providerPage(
                 { head: 'Begun', kind: 'time', cell: ({ begun }) => timeCell(begun) },
               ],
               applications,
-              '',
             )}`
     }
     <h2>Pushes</h2>
@@ -146,7 +146,6 @@ function shown(
                 { head: 'What happened', kind: 'wide', cell: ({ code }) => codeText(code) },
               ],
               errors,
-              '',
             )}`
     }
     ${
@@ -176,48 +175,22 @@ function termsCard(
     backoffuntil = 0,
     left,
   } = known;
-  const [leavesMs, backoffMs] = [(leaveat ?? 0) * 1000, backoffuntil * 1000];
+  const leavesMs = (leaveat ?? 0) * 1000;
+  const restS = Math.ceil((backoffuntil * 1000 - nowMs) / 1000);
   const has = termsOf(known);
   return html`<section class="card" aria-labelledby="terms">
     <h2 id="terms">Terms</h2>
-    <dl class="facts">
-      <dt>Directories</dt>
-      <dd>${roots.map(root => html`<div class="mono">${root}</div>`)}</dd>
-      ${
-        givenroots.length === 0
-          ? ''
-          : html`<dt>Given up, kept until</dt>
-              <dd>
-                ${givenroots.map(({ root, at }) => html`<div><span class="mono">${root}</span> ${timeCell(new Date(at * 1000).toISOString())}</div>`)}
-              </dd>`
-      }
-      <dt>Bandwidth</dt>
-      <dd>${rateText(has.bandwidth)}</dd>
-      <dt>Hours</dt>
-      <dd>${timeofday === '' ? 'always' : formatHours(timeofday)}</dd>
-      <dt>Priority</dt>
-      <dd>${String(has.priority)}</dd>
-      <dt>Full sets unasked</dt>
-      <dd>${countText(has.fullsetsallowed)}</dd>
-      ${
-        typeof fullsetwanted === 'string'
-          ? html`<dt>Full set wanted</dt>
-              <dd>${fullsetwanted}</dd>`
-          : ''
-      }
-      ${
-        leavesMs > 0
-          ? html`<dt>${leavesMs <= nowMs ? 'Left' : 'Leaves'}</dt>
-              <dd>${timeCell(new Date(leavesMs).toISOString())}</dd>`
-          : ''
-      }
-      ${
-        backoffMs > nowMs
-          ? html`<dt>Left alone for</dt>
-              <dd>${formatDuration(Math.ceil((backoffMs - nowMs) / 1000))}</dd>`
-          : ''
-      }
-    </dl>
+    ${factsOf([
+      ['Directories', html`${roots.map(root => html`<div class="mono">${root}</div>`)}`],
+      ['Given up, kept until', givenroots.length === 0 ? undefined : html`${givenroots.map(givenRow)}`],
+      ['Bandwidth', rateText(has.bandwidth)],
+      ['Hours', timeofday === '' ? 'always' : formatHours(timeofday)],
+      ['Priority', String(has.priority)],
+      ['Full sets unasked', countText(has.fullsetsallowed)],
+      ['Full set wanted', fullsetwanted ?? undefined],
+      [leavesMs <= nowMs ? 'Left' : 'Leaves', leavesMs > 0 ? timeCell(isoOf(leavesMs)) : undefined],
+      ['Left alone for', restS > 0 ? formatDuration(restS) : undefined],
+    ])}
     ${
       left === 1
         ? ''
@@ -233,6 +206,14 @@ function termsCard(
           </details>`
     }
   </section>`;
+}
+
+function givenRow({ root, at }: ShownProvider['givenroots'][number]): Markup {
+  return html`<div><span class="mono">${root}</span> ${timeCell(isoOf(at * 1000))}</div>`;
+}
+
+function isoOf(atMs: number): string {
+  return new Date(atMs).toISOString();
 }
 
 export function termsOf(known: Partial<ShownProvider>): Required<GivenTerms> {
@@ -297,6 +278,6 @@ export function providerErrorsPage(
             Code ${String(filter.code)}: ${codeText(filter.code)}. <a href="${at}/errors">All codes</a>
           </p>`
     }
-    ${rows.length === 0 ? html`<div class="empty"><p>There are none${filter.after === 0 ? '' : ' further'}.</p></div>` : errorTable(rows, 'Addresses')}
+    ${rows.length === 0 ? html`<div class="empty"><p>There are none${filter.after === 0 ? '' : ' further'}.</p></div>` : errorTable(rows)}
     ${next === undefined ? '' : html`<p class="pages"><a href="${at}/errors${errorsQuery({ ...filter, after: next })}">Further ones</a></p>`}`;
 }

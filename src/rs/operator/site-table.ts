@@ -5,8 +5,9 @@ import { MAX_SETS_SHOWN } from '../../wire/rs-looks.js';
 import { amount } from '../../config/words.js';
 import { codeBlock, type Markup } from '../pages/layout.js';
 import { countText } from '../pages/numbers.js';
+import { tableOf, type Column } from '../pages/table.js';
 import { agoOf, momentText } from '../pages/times.js';
-import { numberCell, tableOf, type Column } from './markup.js';
+import { numberCell } from './markup.js';
 
 /** Pixels of a bar and the space beside it, and of the highest one. */
 const STEP = 6;
@@ -52,7 +53,7 @@ export function siteTable(
     },
     ...more,
   ];
-  return tableOf(label, columns, rows, '');
+  return tableOf(label, columns, rows);
 }
 
 /** Meaning of the bars of a table. */

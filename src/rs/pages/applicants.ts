@@ -15,6 +15,7 @@ import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js'
 import { bandwidthHint, bytesText, countText, rateText } from './numbers.js';
 import { keptPair, pairBody, titleOfPair, type PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
+import { factsOf } from './table.js';
 
 const REFRESH_S = 3;
 
@@ -131,6 +132,10 @@ function welcome(
   install: Markup,
 ): Markup {
   const { mode, first } = options;
+  const unasked =
+    first.fullsetsallowed === 0
+      ? ''
+      : `${countText(first.fullsetsallowed)} in ${formatDuration(options.fullSetPeriodMs / 1000)}, and `;
   return html`<div class="columns">
       <div>
         <h1>Your site says what changed. This cache fetches exactly that.</h1>
@@ -149,28 +154,17 @@ function welcome(
       </div>
       <section class="card" aria-labelledby="first">
         <h2 id="first">What a new site may have</h2>
-        <dl class="facts">
-          <dt>Pages and files</dt>
-          <dd>${countText(first.filesmax)}</dd>
-          <dt>Altogether</dt>
-          <dd>${bytesText(first.spacemax)}</dd>
-          <dt>Fetched at most at</dt>
-          <dd>${rateText(first.bandwidth)}</dd>
-          <dt>Types</dt>
-          <dd>${typesText(options.mimetypes)}</dd>
-          <dt>Full sets</dt>
-          <dd>
-            ${first.fullsetsallowed === 0 ? 'when one is wanted' : `${countText(first.fullsetsallowed)} in ${formatDuration(options.fullSetPeriodMs / 1000)}, and when one is wanted`}
-          </dd>
-        </dl>
+        ${factsOf([
+          ['Pages and files', countText(first.filesmax)],
+          ['Altogether', bytesText(first.spacemax)],
+          ['Fetched at most at', rateText(first.bandwidth)],
+          ['Types', options.mimetypes.includes('*/*') ? 'all' : options.mimetypes.join(', ')],
+          ['Full sets', `${unasked}when one is wanted`],
+        ])}
         <p class="soft">More is given by the operator of this cache.</p>
       </section>
     </div>
     ${mode === 'closed' ? '' : howItGoes(mode, install)}`;
-}
-
-function typesText(mimetypes: readonly string[]): string {
-  return mimetypes.includes('*/*') ? 'all' : mimetypes.join(', ');
 }
 
 function howItGoes(mode: string, install: Markup): Markup {

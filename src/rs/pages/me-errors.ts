@@ -7,6 +7,7 @@ import { adviceOf } from './advice.js';
 import { addressOf } from './addresses.js';
 import { fieldOf, type Markup } from './layout.js';
 import { countText } from './numbers.js';
+import { tableOf, type Column } from './table.js';
 
 export const ERRORS_PAGE = 100;
 
@@ -69,32 +70,28 @@ export function errorsBody(view: ErrorsView): Markup {
 }
 
 function byCode(codes: ShownProvider['errors'], { base, filter }: ErrorsView): Markup {
-  return html`<h2 id="codes">What to do</h2>
-    <div class="table stacks">
-      <table aria-labelledby="codes">
-        <thead>
-          <tr>
-            <th scope="col" class="number">Errors</th>
-            <th scope="col">What happened</th>
-            <th scope="col">What to do</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${codes.map(({ code, errors }) => {
-            const { means, todo } = adviceOf(code);
-            return html`<tr>
-              <td class="number" data-label="Errors">
-                <a href="${base}/me/errors${errorsQuery({ code, prefix: filter.prefix })}"
-                  >${countText(errors)}<span class="hidden"> with code ${code}</span></a
-                >
-              </td>
-              <td>${means} <span class="soft">${codeText(code)} (${code})</span></td>
-              <td>${todo}</td>
-            </tr>`;
-          })}
-        </tbody>
-      </table>
-    </div>`;
+  return html`<h2>What to do</h2>
+    ${tableOf<ShownProvider['errors'][number]>(
+      'What to do',
+      [
+        {
+          head: 'Errors',
+          kind: 'number',
+          cell: ({ code, errors }) =>
+            html`<a href="${base}/me/errors${errorsQuery({ code, prefix: filter.prefix })}"
+              >${countText(errors)}<span class="hidden"> with code ${code}</span></a
+            >`,
+        },
+        {
+          head: 'What happened',
+          cell: ({ code }) =>
+            html`${adviceOf(code).means} <span class="soft">${codeText(code)} (${code})</span>`,
+        },
+        { head: 'What to do', cell: ({ code }) => adviceOf(code).todo },
+      ],
+      codes,
+      { isHeadless: true },
+    )}`;
 }
 
 function ofCode(code: number, { base, filter }: ErrorsView): Markup {
@@ -110,7 +107,7 @@ function list({ errors, filter, base }: ErrorsView): Markup {
   const { code, prefix, after } = filter;
   const shown = errors.slice(0, ERRORS_PAGE);
   const next = errors.length > ERRORS_PAGE ? shown.at(-1)?.errseq : undefined;
-  return html`<h2 id="urls">The addresses</h2>
+  return html`<h2>The addresses</h2>
     <form class="filter" method="get" action="${base}/me/errors">
       ${code === undefined ? '' : html`<input type="hidden" name="code" value="${code}" />`}
       ${fieldOf({ name: 'prefix', label: 'Those that begin with', value: prefix ?? '', isRequired: true })}
@@ -131,29 +128,17 @@ function list({ errors, filter, base }: ErrorsView): Markup {
     </p>`;
 }
 
-/** @param label of the table where no heading of the page is it */
-export function errorTable(errors: readonly KeptError[], label?: string): Markup {
-  return html`<div class="table stacks">
-    <table ${label === undefined ? html`aria-labelledby="urls"` : html`aria-label="${label}"`}>
-      <thead>
-        <tr>
-          <th scope="col">Address</th>
-          <th scope="col" class="number">Code</th>
-          <th scope="col">What the cache says</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${errors.map(
-          ({ curl, mimetype, code, text }) =>
-            html`<tr>
-              <td class="address">${addressOf(curl)} <span class="soft">${mimetype}</span></td>
-              <td class="number" data-label="Code">${code}</td>
-              <td>${text}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+export function errorTable(errors: readonly KeptError[]): Markup {
+  const columns: Column<KeptError>[] = [
+    {
+      head: 'Address',
+      kind: 'wide',
+      cell: ({ curl, mimetype }) => html`${addressOf(curl)} <span class="soft">${mimetype}</span>`,
+    },
+    { head: 'Code', kind: 'number', cell: ({ code }) => String(code) },
+    { head: 'What the cache says', cell: ({ text }) => text },
+  ];
+  return tableOf('Addresses', columns, errors, { isHeadless: true });
 }
 
 /** A cell that a spreadsheet takes for text, whatever is in it. */

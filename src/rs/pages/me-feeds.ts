@@ -9,6 +9,7 @@ import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import { outcomeNote, summaryOf, wrongIn, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { countText } from './numbers.js';
+import { tableOf, type Column } from './table.js';
 import { agoOf } from './times.js';
 
 const PATH = '/me/feeds';
@@ -95,34 +96,26 @@ export function feedTable(
 ): Markup {
   // A provider has no lcc.toml.
   const told = (text: string) => (more === undefined ? text : plainWords(text));
-  return html`<div class="table stacks">
-    <table aria-label="Feeds">
-      <thead>
-        <tr>
-          ${['Feed', 'Read', 'Items', 'Hub'].map(head => html`<th scope="col">${head}</th>`)}
-          ${more && html`<th scope="col"><span class="hidden">What to do with it</span></th>`}
-        </tr>
-      </thead>
-      <tbody>
-        ${feeds.map(feed => {
-          const { url, everyMs, standing } = feed;
-          const { readMs, trouble, items, left, state, hubTrouble } = standing;
-          return html`<tr>
-            <td class="address mono">${url}</td>
-            <td data-label="Read">
-              ${readMs === undefined ? 'not yet' : agoOf(readMs, nowMs, zone)}, every
-              ${formatAmount(everyMs, 'ms')}${trouble === undefined ? '' : html`<br /><span class="state bad">${told(trouble)}</span>`}
-            </td>
-            <td class="number" data-label="Items">
-              ${countText(items)}${left === 0 ? '' : html`<br /><span class="soft">${countText(left)} left out</span>`}
-            </td>
-            <td data-label="Hub">
-              ${HUB_WORDS[state]}${missesNews(standing) ? ', but misses news' : ''}${hubTrouble === undefined ? '' : html`<br /><span class="soft">${told(hubTrouble)}</span>`}
-            </td>
-            ${more && html`<td class="number">${more(feed)}</td>`}
-          </tr>`;
-        })}
-      </tbody>
-    </table>
-  </div>`;
+  const columns: Column<PolledFeed>[] = [
+    { head: 'Feed', kind: 'mono', cell: ({ url }) => url },
+    {
+      head: 'Read',
+      cell: ({ everyMs, standing: { readMs, trouble } }) =>
+        html`${readMs === undefined ? 'not yet' : agoOf(readMs, nowMs, zone)}, every
+        ${formatAmount(everyMs, 'ms')}${trouble === undefined ? '' : html`<br /><span class="state bad">${told(trouble)}</span>`}`,
+    },
+    {
+      head: 'Items',
+      kind: 'number',
+      cell: ({ standing: { items, left } }) =>
+        html`${countText(items)}${left === 0 ? '' : html`<br /><span class="soft">${countText(left)} left out</span>`}`,
+    },
+    {
+      head: 'Hub',
+      cell: ({ standing }) =>
+        html`${HUB_WORDS[standing.state]}${missesNews(standing) ? ', but misses news' : ''}${standing.hubTrouble === undefined ? '' : html`<br /><span class="soft">${told(standing.hubTrouble)}</span>`}`,
+    },
+    ...(more === undefined ? [] : [{ head: 'What to do with it', cell: more }]),
+  ];
+  return tableOf('Feeds', columns, feeds, { isHeadless: true });
 }

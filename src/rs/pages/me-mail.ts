@@ -12,6 +12,7 @@ import {
   type MeContext,
   type MeParts,
 } from './me-parts.js';
+import { factsOf } from './table.js';
 
 const PATH = '/me/mail';
 
@@ -50,16 +51,13 @@ export function mailPage(app: MeApp, parts: MeParts): void {
         You hear when something about your site changes, and once a day when a complete list is wanted or more
         than every tenth page fails. A forgotten password is replaced by mail, too.
       </p>
-      <dl class="facts card narrow">
-        <dt>Mail goes to</dt>
-        <dd>${confirmed ?? 'nobody'}</dd>
-        ${
-          pending === undefined
-            ? ''
-            : html`<dt>Waits for its link</dt>
-                <dd>${pending}</dd>`
-        }
-      </dl>
+      ${factsOf(
+        [
+          ['Mail goes to', confirmed ?? 'nobody'],
+          ['Waits for its link', pending],
+        ],
+        ' card narrow',
+      )}
       ${
         pending === undefined
           ? ''

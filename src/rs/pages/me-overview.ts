@@ -10,6 +10,7 @@ import type { TakenSet } from '../../wire/rs-looks.js';
 import { codeBlock, figureOf, type Markup } from './layout.js';
 import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
+import { tableOf, type Column } from './table.js';
 import { agoOf, untilOf } from './times.js';
 
 /** Sets that a provider sees of its own. */
@@ -198,33 +199,22 @@ function nextStep({ provider, install, uns, nowMs, zone }: OverviewView, isNew: 
 
 /** The last sets of a provider, a row each. @param zone of the times; undefined: that of the cache */
 export function setsTable(title: string, sets: readonly TakenSet[], nowMs: number, zone?: string): Markup {
-  return html`<h2 id="sets">${title}</h2>
-    <div class="table stacks">
-      <table aria-labelledby="sets">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">List</th>
-            <th scope="col" class="number">New or changed</th>
-            <th scope="col" class="number">Unchanged</th>
-            <th scope="col" class="number">Removed</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${sets.map(
-            ({ at, isfull, complete, held, queued, duplicate, unchanged, deleted }) =>
-              html`<tr>
-                <td>${agoOf(at * 1000, nowMs, zone)}</td>
-                <td>
-                  ${isfull === 1 ? 'all of the site' : 'changes'}${complete === 1 ? '' : ', being taken'}${held === 1 ? ', its removals held back' : ''}
-                </td>
-                <td class="number" data-label="New or changed">${countText(queued)}</td>
-                <td class="number" data-label="Unchanged">${countText(unchanged + duplicate)}</td>
-                <td class="number" data-label="Removed">${countText(deleted)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+  const columns: Column<TakenSet>[] = [
+    { head: 'When', cell: ({ at }) => agoOf(at * 1000, nowMs, zone) },
+    {
+      head: 'List',
+      cell: ({ isfull, complete, held }) =>
+        `${isfull === 1 ? 'all of the site' : 'changes'}${complete === 1 ? '' : ', being taken'}${held === 1 ? ', its removals held back' : ''}`,
+    },
+    { head: 'New or changed', kind: 'number', cell: ({ queued }) => countText(queued) },
+    {
+      head: 'Unchanged',
+      kind: 'number',
+      cell: ({ unchanged, duplicate }) => countText(unchanged + duplicate),
+    },
+    { head: 'Removed', kind: 'number', cell: ({ deleted }) => countText(deleted) },
+  ];
+  return html`<h2>${title}</h2>
+    ${tableOf(title, columns, sets, { isHeadless: true })}
     <p class="soft">${amount(sets.length, 'list')}, the newest first.</p>`;
 }

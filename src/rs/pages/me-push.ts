@@ -1,8 +1,8 @@
 /** Pushes of a provider's pages by plugins, feeds and pings, and what came of them. */
 import { html } from 'hono/html';
 import type { PushRow, PushView } from '../push/shown.js';
-import { daysTable } from './days-table.js';
 import type { Markup } from './layout.js';
+import { daysTable, tableOf } from './table.js';
 import { agoOf } from './times.js';
 
 const NAMES: Record<PushRow['door'], string> = { indexnow: 'IndexNow', ping: 'Ping', feed: 'Feed' };
@@ -49,8 +49,8 @@ function scoreText(scores: PushView['scores']): string {
 }
 
 function dayByDay(days: readonly PushRow[]): Markup {
-  return html`<h2 id="pushes">Day by day</h2>
-    ${daysTable('pushes', COLUMNS, days, ({ door }) => NAMES[door])}
+  return html`<h2>Day by day</h2>
+    ${daysTable(COLUMNS, days, ({ door }) => NAMES[door])}
     <p class="soft">
       Days in UTC, the newest first. A url that is pushed several times in a minute is fetched once. Fetched
       has more than its neighbours together: pages that were asked for within the hour before and are as they
@@ -59,30 +59,17 @@ function dayByDay(days: readonly PushRow[]): Markup {
 }
 
 function refusalTable(refusals: PushView['refusals'], nowMs: number, zone: string | undefined): Markup {
-  return html`<h2 id="refused">Refused</h2>
-    <div class="table stacks">
-      <table aria-labelledby="refused">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">By</th>
-            <th scope="col">Url</th>
-            <th scope="col">Why</th>
-            <th scope="col">Urls so far</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${refusals.map(
-            ({ atMs, door, url, reason, urls }) =>
-              html`<tr>
-                <td>${agoOf(atMs, nowMs, zone)}</td>
-                <td data-label="By">${NAMES[door]}</td>
-                <td data-label="Url" class="address">${url}</td>
-                <td data-label="Why">${reason}</td>
-                <td data-label="Urls so far" class="number">${urls}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`;
+  return html`<h2>Refused</h2>
+    ${tableOf<PushView['refusals'][number]>(
+      'Refused',
+      [
+        { head: 'When', cell: ({ atMs }) => agoOf(atMs, nowMs, zone) },
+        { head: 'By', cell: ({ door }) => NAMES[door] },
+        { head: 'Url', kind: 'wide', cell: ({ url }) => url },
+        { head: 'Why', cell: ({ reason }) => reason },
+        { head: 'Urls so far', kind: 'number', cell: ({ urls }) => String(urls) },
+      ],
+      refusals,
+      { isHeadless: true },
+    )}`;
 }

@@ -7,6 +7,7 @@ import { adviceOf } from './advice.js';
 import { errorSummary, type Markup } from './layout.js';
 import { livesBody } from './url-life.js';
 import { bytesText, countText } from './numbers.js';
+import { tableOf, type Column } from './table.js';
 import { agoOf } from './times.js';
 
 /** Asked about at a time: they are part of the address of the page. */
@@ -68,47 +69,40 @@ ${typed}</textarea>
     ${urls.length === 0 || tooMany ? '' : table(view)}`;
 }
 
-function table({ urls, standings, lives, nowMs, zone }: ReceiptsView): Markup {
-  return html`<h2 id="found">How they stand</h2>
-    <div class="table stacks">
-      <table aria-labelledby="found">
-        <thead>
-          <tr>
-            <th scope="col">Address</th>
-            <th scope="col">State</th>
-            <th scope="col">More</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${urls.flatMap((url, i) => rowsOf(url, standings[i] ?? [], nowMs, zone))}
-        </tbody>
-      </table>
-    </div>
-    ${livesBody(lives, zone)}`;
+interface ReceiptRow {
+  url: string;
+  standing: UrlStanding | undefined;
 }
 
-function rowsOf(
-  url: string,
-  standings: readonly UrlStanding[],
-  nowMs: number,
-  zone: string | undefined,
-): Markup[] {
-  if (standings.length === 0)
-    return [
-      html`<tr>
-        <td class="address">${addressOf(url)}</td>
-        <td><span class="state">not known</span></td>
-        <td>It was never announced, or is gone for long. Compare it, letter by letter, with your list.</td>
-      </tr>`,
-    ];
-  return standings.map(standing => {
-    const [tone, word, more] = shown(standing, nowMs, zone);
-    return html`<tr>
-      <td class="address">${addressOf(url)} <span class="soft">${standing.mimetype}</span></td>
-      <td><span class="state ${tone}">${word}</span></td>
-      <td>${more}</td>
-    </tr>`;
+function table({ urls, standings, lives, nowMs, zone }: ReceiptsView): Markup {
+  const rows = urls.flatMap((url, i): ReceiptRow[] => {
+    const all = standings[i] ?? [];
+    return all.length === 0 ? [{ url, standing: undefined }] : all.map(standing => ({ url, standing }));
   });
+  const columns: Column<ReceiptRow>[] = [
+    {
+      head: 'Address',
+      kind: 'wide',
+      cell: ({ url, standing }) =>
+        html`${addressOf(url)} ${standing && html`<span class="soft">${standing.mimetype}</span>`}`,
+    },
+    {
+      head: 'State',
+      cell({ standing }) {
+        const [tone, word] = standing === undefined ? ['', 'not known'] : shown(standing, nowMs, zone);
+        return html`<span class="state ${tone}">${word}</span>`;
+      },
+    },
+    {
+      head: 'More',
+      cell: ({ standing }) =>
+        standing === undefined
+          ? 'It was never announced, or is gone for long. Compare it, letter by letter, with your list.'
+          : shown(standing, nowMs, zone)[2],
+    },
+  ];
+  return html`<h2>How they stand</h2>
+    ${tableOf('How they stand', columns, rows, { isHeadless: true })} ${livesBody(lives, zone)}`;
 }
 
 function shown(

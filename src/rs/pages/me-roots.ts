@@ -19,6 +19,7 @@ import {
 import { countText } from './numbers.js';
 import { keptPair, type PairSecrets } from './pair.js';
 import type { ShownOnce } from './shown-once.js';
+import { tableOf, type Column } from './table.js';
 import { untilOf } from './times.js';
 
 const PATH = '/me/roots';
@@ -70,43 +71,14 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
   });
 
   function body(c: MeContext, typed: string, refused: RsRequestRefused | undefined): Markup {
-    const { roots, givenroots, origin } = c.var.provider;
-    const isOwn = origin === 'rs';
+    const isOwn = c.var.provider.origin === 'rs';
     return html`<h1>Directories</h1>
       ${summaryOf(refused, { address: 'url', known: 'url', unknown: 'url' })}
       ${outcomeNote(c, 'The directory is taken off.')}
       <p class="lead narrow">
         What your site announces is fetched below these directories, and nowhere else.
       </p>
-      <div class="table stacks">
-        <table aria-label="Your directories">
-          <thead>
-            <tr>
-              <th scope="col">Directory</th>
-              <th scope="col"><span class="hidden">What to do with it</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            ${roots.map(
-              root =>
-                html`<tr>
-                  <td class="address mono">${root}</td>
-                  <td class="number">
-                    ${
-                      isOwn && roots.length > 1
-                        ? html`<a href="${base}${PATH}/remove?root=${encodeURIComponent(root)}"
-                            >Take it off<span class="hidden">: ${root}</span></a
-                          >`
-                        : ''
-                    }
-                  </td>
-                </tr>`,
-            )}
-            ${givenroots.map(given => givenRow(c, given))}
-            ${moreRootsOf(c.var.provider.pid).map(more => moreRow(more))}
-          </tbody>
-        </table>
-      </div>
+      ${tableOf('Your directories', COLUMNS, rowsOf(c), { isHeadless: true })}
       ${
         isOwn
           ? html`<form class="card narrow" method="post" action="${base}${PATH}" novalidate>
@@ -123,20 +95,34 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
       }`;
   }
 
+  function rowsOf(c: MeContext): RootRow[] {
+    const { roots, givenroots, origin, pid } = c.var.provider;
+    const isOne = origin !== 'rs' || roots.length === 1;
+    const taken = (root: string) =>
+      html`<a href="${base}${PATH}/remove?root=${encodeURIComponent(root)}"
+        >Take it off<span class="hidden">: ${root}</span></a
+      >`;
+    return [
+      ...roots.map(root => ({ root, more: isOne ? '' : taken(root) })),
+      ...givenroots.map(given => ({ root: given.root, more: givenUp(c, given) })),
+      // The page of the pair of one that it wants besides is known to nobody but who made it.
+      ...moreRootsOf(pid).map(({ prefix, state, reason }) => ({
+        root: prefix,
+        more: `${STANDING[state]}${reason === undefined ? '' : `: ${reason.what}`}`,
+      })),
+    ];
+  }
+
   /**
    * The button asks for a pair, as for any other directory: the password alone must not give the root back.
    */
-  function givenRow(c: MeContext, { root, at }: GivenRoot): Markup {
-    return html`<tr>
-      <td class="address mono">${root}</td>
-      <td class="number">
-        given up with the password that was forgotten; what is kept of it is removed ${untilOf(at * 1000)}
-        <form method="post" action="${base}${PATH}">
-          ${formTokenField(c.var.session.formToken)} <input type="hidden" name="url" value="${root}" />
-          <button class="plain">Prove it again<span class="hidden">: ${root}</span></button>
-        </form>
-      </td>
-    </tr>`;
+  function givenUp(c: MeContext, { root, at }: GivenRoot): Markup {
+    return html`given up with the password that was forgotten; what is kept of it is removed
+      ${untilOf(at * 1000)}
+      <form method="post" action="${base}${PATH}">
+        ${formTokenField(c.var.session.formToken)} <input type="hidden" name="url" value="${root}" />
+        <button class="plain">Prove it again<span class="hidden">: ${root}</span></button>
+      </form>`;
   }
 
   function removing(c: MeContext, root: string, urls: string, refused: RsRequestRefused | undefined): Markup {
@@ -159,13 +145,16 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
   }
 }
 
-/** A root that it wants besides; the page of its pair is known to nobody but who made it. */
-function moreRow({ prefix, state, reason }: Registration): Markup {
-  return html`<tr>
-    <td class="address mono">${prefix}</td>
-    <td class="number">${STANDING[state]}${reason === undefined ? '' : `: ${reason.what}`}</td>
-  </tr>`;
+interface RootRow {
+  root: string;
+  /** What may be done with it, or how it stands. */
+  more: Markup | string;
 }
+
+const COLUMNS: readonly Column<RootRow>[] = [
+  { head: 'Directory', kind: 'mono', cell: ({ root }) => root },
+  { head: 'What to do with it', kind: 'number', cell: ({ more }) => more },
+];
 
 const STANDING: Readonly<Record<RegistrationState, string>> = {
   issued: 'not proven yet',

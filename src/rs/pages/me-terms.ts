@@ -15,6 +15,7 @@ import {
   type MeParts,
 } from './me-parts.js';
 import { bandwidthHint, rateText } from './numbers.js';
+import { factsOf } from './table.js';
 
 const PATH = '/me/terms';
 const NAMES = ['bandwidth', 'hours', 'zone'] as const;
@@ -67,14 +68,15 @@ export function termsPage(
       ${summaryOf(refused, { bandwidth: 'bandwidth', hours: 'hours', zone: 'zone' })}
       ${outcomeNote(c, 'Your terms are changed.')}
       <div class="card narrow">
-        <dl class="facts">
-          <dt>Fetched at most at</dt>
-          <dd>${rateText(bandwidth)}</dd>
-          <dt>Fetched in these hours</dt>
-          <dd>
-            ${mask === '' ? 'always' : html`${formatHours(mask)}, ${mask.length === WEEK_SLOTS ? 'hours of the week, ' : ''}${zone}`}
-          </dd>
-        </dl>
+        ${factsOf([
+          ['Fetched at most at', rateText(bandwidth)],
+          [
+            'Fetched in these hours',
+            mask === ''
+              ? 'always'
+              : `${formatHours(mask)}, ${mask.length === WEEK_SLOTS ? 'hours of the week, ' : ''}${zone}`,
+          ],
+        ])}
         ${hoursPicture(mask)}
       </div>
       ${

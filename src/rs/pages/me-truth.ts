@@ -2,9 +2,9 @@
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { ShownDay } from '../../db/truth/shown.js';
-import { daysTable } from './days-table.js';
 import type { Markup } from './layout.js';
 import { countText } from './numbers.js';
+import { daysTable } from './table.js';
 import { agoOf } from './times.js';
 
 type Truth = NonNullable<ShownProvider['truthfulness']>;
@@ -52,8 +52,8 @@ function audited({ audit, late, noisy }: Truth, nowMs: number, zone: string | un
 /** Counts of each day; there is no table before anything has been counted. */
 function dayByDay(days: readonly ShownDay[]): Markup | string {
   if (days.length === 0) return '';
-  return html`<h3 id="days">Day by day</h3>
-    ${daysTable('days', DAY_COLUMNS, days)}
+  return html`<h3>Day by day</h3>
+    ${daysTable(DAY_COLUMNS, days)}
     <p class="soft">
       Pages of each day (UTC) on which anything was counted, the newest first: announced as changed that had
       changed, had not, or could not be fetched; compared at random, those of them that had changed or gone

@@ -7,6 +7,7 @@ import type { AddressStanding } from '../mail/mailing.js';
 import type { IssuedPair } from '../registrar.js';
 import { capital, codeBlock, type Markup } from './layout.js';
 import type { ShownOnce } from './shown-once.js';
+import { factsOf } from './table.js';
 
 /** Secrets that are shown once. */
 export interface PairSecrets {
@@ -64,43 +65,29 @@ export function titleOfPair({ kind, prefix, pid }: Registration): string {
 
 export function pairBody(view: PairView): Markup {
   const { registration, secrets } = view;
-  const { prefix, pid, state, kind } = registration;
+  const { prefix, pid, state, kind, endsMs } = registration;
   const [tone, words] = state === 'active' && kind === 'new' ? REGISTERED : STATES[state];
   return html`<h1 class="address">${titleOfPair(registration)}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span></p>
     ${whyNot(registration)} ${secrets === undefined ? '' : shownOnce(secrets, pid)} ${nextStep(view)}
     <h2>${THIS[kind]}</h2>
-    <dl class="facts card narrow">
-      <dt>Provider</dt>
-      <dd>${String(pid)}</dd>
-      <dt>Directory</dt>
-      <dd class="mono">${prefix}</dd>
-      ${addressFacts(view.address)}
-      ${
-        registration.endsMs === undefined
-          ? ''
-          : html`<dt>Good until</dt>
-              <dd>${formatUntil(registration.endsMs, view.nowMs)}</dd>`
-      }
-      ${
-        state === 'issued'
-          ? html`<dt>Checks left</dt>
-              <dd>${String(view.checksLeft)}</dd>`
-          : ''
-      }
-    </dl>`;
+    ${factsOf(
+      [
+        ['Provider', String(pid)],
+        ['Directory', prefix, 'mono'],
+        ['E-mail', addressText(view.address)],
+        ['Good until', endsMs === undefined ? undefined : formatUntil(endsMs, view.nowMs)],
+        ['Checks left', state === 'issued' ? String(view.checksLeft) : undefined],
+      ],
+      ' card narrow',
+    )}`;
 }
 
-function addressFacts({ confirmed, pending }: AddressStanding): Markup | string {
-  if (confirmed !== undefined)
-    return html`<dt>E-mail</dt>
-      <dd>${confirmed}, confirmed</dd>`;
-  if (pending === undefined) return '';
-  return html`<dt>E-mail</dt>
-    <dd>
-      ${pending}: follow the link in the mail that goes there. Only one is ever sent to an address that nobody
-      confirms.
-    </dd>`;
+function addressText({ confirmed, pending }: AddressStanding): string | undefined {
+  if (confirmed !== undefined) return `${confirmed}, confirmed`;
+  return pending === undefined
+    ? undefined
+    : `${pending}: follow the link in the mail that goes there. Only one is ever sent to an address that nobody confirms.`;
 }
 
 function whyNot({ reason }: Registration): Markup | string {
@@ -116,12 +103,10 @@ export function newPasswordNote(pid: number, password: string): Markup {
   return html`<h1>Your new password</h1>
     <div class="note wait">
       <h2>Keep this now: it is shown only once</h2>
-      <dl class="facts">
-        <dt>Provider number</dt>
-        <dd class="mono">${String(pid)}</dd>
-        <dt>Password</dt>
-        <dd class="mono">${password}</dd>
-      </dl>
+      ${factsOf([
+        ['Provider number', String(pid), 'mono'],
+        ['Password', password, 'mono'],
+      ])}
       <p>Put it into the file that your crontab line names after <code>--pwdfile</code>:</p>
       ${passwordLine(password)}
     </div>`;
@@ -136,18 +121,11 @@ function passwordLine(password: string): Markup {
 function shownOnce({ secret, password }: PairSecrets, pid: number): Markup {
   return html`<div class="note wait">
     <h2>Keep this now: it is shown only once</h2>
-    <dl class="facts">
-      <dt>Provider number</dt>
-      <dd class="mono">${String(pid)}</dd>
-      ${
-        password === ''
-          ? ''
-          : html`<dt>Password</dt>
-              <dd class="mono">${password}</dd>`
-      }
-      <dt>Secret for the file</dt>
-      <dd class="mono">${secret}</dd>
-    </dl>
+    ${factsOf([
+      ['Provider number', String(pid), 'mono'],
+      ['Password', password === '' ? undefined : password, 'mono'],
+      ['Secret for the file', secret, 'mono'],
+    ])}
     ${
       password === ''
         ? ''
