@@ -2,39 +2,19 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
-import type { Clock } from '../../lib/clock.js';
 import { clientAddress } from '../../web/client.js';
 import type { NodeBindings } from '../api.js';
 import { networkOf } from '../limits.js';
-import type { Mailing } from '../mail/mailing.js';
 import type { RsOptions } from '../options.js';
 import type { RsRequestRefused } from '../refusal.js';
-import type { Registrar } from '../registrar.js';
 import { fieldsOf, sent } from './fields.js';
-import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
+import { errorSummary, fieldOf, type Markup } from './layout.js';
 import { bandwidthHint, bytesText, countText, rateText } from './numbers.js';
-import { keptPair, pairBody, titleOfPair, type PairSecrets } from './pair.js';
-import type { ShownOnce } from './shown-once.js';
+import { keptPair, pairBody, titleOfPair } from './pair.js';
+import type { PageParts } from './parts.js';
 import { factsOf } from './table.js';
 
 const REFRESH_S = 3;
-
-export interface ApplicantOptions {
-  /** The address of a registration. */
-  addressOf: Mailing['standingOf'];
-  registrar: Pick<Registrar, 'issue' | 'find' | 'checkAWhile' | 'cancel'>;
-  options: Pick<
-    RsOptions,
-    'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'mail' | 'mimetypes' | 'fullSetPeriodMs'
-  >;
-  clock: Clock;
-  /** Secrets that the page of a pair shows once. */
-  pairSecrets: ShownOnce<PairSecrets>;
-  /** How the commands are installed. */
-  install: Markup;
-  base: string;
-  page: PageMaker;
-}
 
 type Ask = Context<{ Bindings: NodeBindings }>;
 type Fields = Readonly<Record<'url' | 'email' | 'bandwidth' | 'hours' | 'zone', string>>;
@@ -42,16 +22,8 @@ type Fields = Readonly<Record<'url' | 'email' | 'bandwidth' | 'hours' | 'zone', 
 const EMPTY: Fields = { url: '', email: '', bandwidth: '', hours: '', zone: '' };
 
 /** `/`, `/register`, `/pair/ID`. */
-export function applicantPages({
-  registrar,
-  addressOf,
-  options,
-  clock,
-  pairSecrets,
-  install,
-  base,
-  page,
-}: ApplicantOptions) {
+export function applicantPages(parts: PageParts) {
+  const { registrar, mailing, options, clock, pairSecrets, install, base, page } = parts;
   const { limits, uns } = options;
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
@@ -115,7 +87,7 @@ export function applicantPages({
       uns,
       checksLeft: Math.max(0, limits.checks.most - registration.tries),
       nowMs: clock.nowMs(),
-      address: addressOf(registration.id),
+      address: mailing.standingOf(registration.id),
     });
     const whole = html`${refused === undefined ? '' : errorSummary([refused])} ${body}`;
     const refresh = state === 'checking' || state === 'applying' ? { refreshS: REFRESH_S } : {};

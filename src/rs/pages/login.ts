@@ -3,27 +3,14 @@ import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { clientAddress } from '../../web/client.js';
 import type { NodeBindings } from '../api.js';
-import type { Account } from '../account.js';
 import { networkOf } from '../limits.js';
-import type { ProviderViewOptions } from '../me.js';
-import type { RsOptions } from '../options.js';
 import { loginOf } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
-import type { WebSessions } from '../sessions.js';
 import { fieldsOf } from './fields.js';
-import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
-import { sessionGate, type SessionCookie, type SessionEnv } from './session-gate.js';
-
-export interface LoginOptions {
-  sessions: WebSessions;
-  cookie: SessionCookie;
-  account: Pick<Account, 'attempt'>;
-  view: ProviderViewOptions;
-  options: Pick<RsOptions, 'proxies'>;
-  base: string;
-  page: PageMaker;
-}
+import { errorSummary, fieldOf, type Markup } from './layout.js';
+import type { PageParts } from './parts.js';
+import { sessionGate, type SessionEnv } from './session-gate.js';
 
 /** A page of the provider's own, to which a login leads back. */
 const OWN_PAGE = /^\/me(?:\/[a-z]{1,20})?$/;
@@ -37,7 +24,7 @@ export function toLoginFrom(base: string, c: Pick<Context, 'req'>): string {
 }
 
 /** `/login` and `/logout`. */
-export function loginPages({ sessions, cookie, account, view, options, base, page }: LoginOptions) {
+export function loginPages({ sessions, cookie, account, view, options, base, page }: PageParts) {
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const gate = sessionGate('provider', sessions, cookie, () => `${base}/login`);
 

@@ -4,47 +4,25 @@ import { randomBytes } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { clientAddress } from '../../web/client.js';
-import type { Clock } from '../../lib/clock.js';
-import type { Account } from '../account.js';
 import type { NodeBindings } from '../api.js';
 import { networkOf } from '../limits.js';
-import type { ForgottenPasswords, NewPassword } from '../mail/forgotten.js';
-import type { Mailing } from '../mail/mailing.js';
-import type { RsOptions } from '../options.js';
+import type { NewPassword } from '../mail/forgotten.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent } from './fields.js';
-import { fieldOf, type Markup, type PageMaker } from './layout.js';
+import { fieldOf, type Markup } from './layout.js';
 import { summaryOf, wrongIn } from './me-parts.js';
-import { keptPair, newPasswordNote, type PairSecrets } from './pair.js';
+import { keptPair, newPasswordNote } from './pair.js';
+import type { PageParts } from './parts.js';
 import { ShownOnce } from './shown-once.js';
 
 const KEY_BYTES = 16;
 
 type Ask = Context<{ Bindings: NodeBindings }>;
 
-export interface MailPagesOptions {
-  mailing: Pick<Mailing, 'email' | 'confirm'>;
-  forgotten: Pick<ForgottenPasswords, 'ask' | 'exchange'>;
-  account: Pick<Account, 'beginReset'>;
-  /** Secrets that the page of a pair shows once. */
-  pairSecrets: ShownOnce<PairSecrets>;
-  options: Pick<RsOptions, 'proxies'>;
-  clock: Clock;
-  base: string;
-  page: PageMaker;
-}
-
 /** `/confirm/T`, `/forgot`, `/reset/T`. */
-export function mailPages({
-  mailing,
-  forgotten,
-  account,
-  pairSecrets,
-  options,
-  clock,
-  base,
-  page,
-}: MailPagesOptions) {
+export function mailPages(parts: PageParts) {
+  const { mail, account, pairSecrets, options, clock, base, page } = parts;
+  const { mailing, forgotten } = mail;
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const shownOnce = new ShownOnce<NewPassword>(clock);
 

@@ -2,12 +2,20 @@
 import { html } from 'hono/html';
 import { formatAmount, parseAmount } from '../../config/amounts.js';
 import type { PolledFeed, HubState } from '../../db/rs/feeds.js';
-import { USUAL_EVERY_MS, type FeedBook } from '../feeds/book.js';
+import { USUAL_EVERY_MS } from '../feeds/book.js';
 import { missesNews } from '../feeds/standing.js';
 import { plainWords, type RsRequestRefused } from '../refusal.js';
-import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
-import { outcomeNote, summaryOf, wrongIn, type MeApp, type MeContext, type MeParts } from './me-parts.js';
+import {
+  formPage,
+  outcomeNote,
+  summaryOf,
+  wrongIn,
+  zoneOf,
+  type MeApp,
+  type MeContext,
+  type MeParts,
+} from './me-parts.js';
 import { countText } from './numbers.js';
 import { tableOf, type Column } from './table.js';
 import { agoOf } from './times.js';
@@ -15,26 +23,20 @@ import { agoOf } from './times.js';
 const PATH = '/me/feeds';
 const USUAL = formatAmount(USUAL_EVERY_MS, 'ms');
 
-export interface FeedPageParts extends MeParts {
-  feeds: FeedBook;
-  nowMs: () => number;
-  zoneOf: (pid: number) => string | undefined;
-}
-
-export function feedsPage(app: MeApp, { feeds, base, show, nowMs, zoneOf }: FeedPageParts): void {
-  app.get('/feeds', c => show(c, PATH, 'Feeds', body(c, { url: '', every: USUAL }, undefined)));
-  app.post('/feeds', async c => {
-    const { url, every, action } = await fieldsOf(c, ['url', 'every', 'action']);
-    const { pid, roots } = c.var.provider;
-    return sent(
-      c,
-      () => {
-        if (action === 'remove') feeds.remove(pid, url, 'provider');
-        else feeds.add(pid, url, everyMsOf(every), roots, 'provider');
-        return `${base}${PATH}?is=done`;
-      },
-      refused => show(c, PATH, 'Feeds', body(c, { url, every }, refused), refused.status),
-    );
+export function feedsPage(app: MeApp, parts: MeParts): void {
+  const { feeds, base, clock } = parts;
+  formPage(app, parts, {
+    path: PATH,
+    title: 'Feeds',
+    fields: ['url', 'every', 'action'],
+    first: () => ({ url: '', every: USUAL, action: '' }),
+    body,
+    act(c, { url, every, action }) {
+      const { pid, roots } = c.var.provider;
+      if (action === 'remove') feeds.remove(pid, url, 'provider');
+      else feeds.add(pid, url, everyMsOf(every), roots, 'provider');
+      return `${PATH}?is=done`;
+    },
   });
 
   function body(
@@ -57,7 +59,7 @@ export function feedsPage(app: MeApp, { feeds, base, show, nowMs, zoneOf }: Feed
         A feed of your site is read at its time, and at once when its hub or your weblog says that there is
         news: pages of items that are new or say something else are fetched, as if you had announced them.
       </p>
-      ${all.length === 0 ? html`<div class="empty"><p>No feed is listed.</p></div>` : feedTable(all, nowMs(), zoneOf(pid), removing)}
+      ${all.length === 0 ? html`<div class="empty"><p>No feed is listed.</p></div>` : feedTable(all, clock.nowMs(), zoneOf(parts, pid), removing)}
       <form class="card narrow" method="post" action="${base}${PATH}" novalidate>
         <h2>Add one</h2>
         ${token}

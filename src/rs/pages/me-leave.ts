@@ -2,14 +2,15 @@
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { RsRequestRefused } from '../refusal.js';
-import { fieldsOf, sent } from './fields.js';
 import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   accountField,
   clientOf,
+  formPage,
   outcomeNote,
   stateOf,
   wrongIn,
+  zoneOf,
   type MeApp,
   type MeContext,
   type MeParts,
@@ -20,28 +21,21 @@ import { untilOf } from './times.js';
 
 const PATH = '/me/leave';
 
-export function leavePage(
-  app: MeApp,
-  parts: MeParts & { leaveMs: number; zoneOf: (pid: number) => string | undefined },
-): void {
-  const { account, base, show, leaveMs, zoneOf } = parts;
-  app.get('/leave', c => show(c, PATH, 'Leave', body(c, '', undefined)));
-  app.post('/leave', async c => {
-    const { password, urls, action } = await fieldsOf(c, ['password', 'urls', 'action']);
-    return sent(
-      c,
-      async () => {
-        const { address } = clientOf(c, parts);
-        const { pid } = c.var.provider;
-        const given = password.trim();
-        const outcome =
-          action === 'stay'
-            ? await account.stay(String(pid), given, address)
-            : await account.leave(pid, { password: given, urls: countIn(urls), address });
-        return `${base}${action === 'stay' ? '/me' : PATH}?is=${stateOf(outcome)}`;
-      },
-      refused => show(c, PATH, 'Leave', body(c, urls, refused), refused.status),
-    );
+export function leavePage(app: MeApp, parts: MeParts): void {
+  const { account, base, options } = parts;
+  formPage(app, parts, {
+    path: PATH,
+    title: 'Leave',
+    fields: ['password', 'urls', 'action'],
+    body: (c, { urls }, refused) => body(c, urls, refused),
+    async act(c, { password, urls, action }) {
+      const { address } = clientOf(c, parts);
+      const { pid } = c.var.provider;
+      const given = password.trim();
+      if (action === 'stay') return `/me?is=${stateOf(await account.stay(String(pid), given, address))}`;
+      const consent = { password: given, urls: countIn(urls), address };
+      return `${PATH}?is=${stateOf(await account.leave(pid, consent))}`;
+    },
   });
 
   function body(c: MeContext, urls: string, refused: RsRequestRefused | undefined): Markup {
@@ -55,7 +49,7 @@ export function leavePage(
       return html`<h1>You are leaving</h1>
         ${summary}
         <div class="note wait">
-          <h2>What is kept of your site is removed ${untilOf(leaveat * 1000, zoneOf(pid))}</h2>
+          <h2>What is kept of your site is removed ${untilOf(leaveat * 1000, zoneOf(parts, pid))}</h2>
           <p>Until then nothing is fetched, nothing is lost, and you can stay after all.</p>
         </div>
         <form class="card narrow" method="post" action="${base}${PATH}" novalidate>
@@ -69,7 +63,7 @@ export function leavePage(
     return html`<h1>Leave</h1>
       ${summary} ${outcomeNote(c, 'You are leaving.')}
       <p class="lead narrow">
-        Your site is not fetched from any more, at once. After ${formatDuration(leaveMs / 1000)} the
+        Your site is not fetched from any more, at once. After ${formatDuration(options.leaveMs / 1000)} the
         ${countText(filesused)} pages and files that are kept of it are removed. Until then you can come back.
       </p>
       <ul class="narrow">

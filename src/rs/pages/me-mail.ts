@@ -1,10 +1,10 @@
 /** Where a provider is written to: `/me/mail`. */
 import { html } from 'hono/html';
 import type { RsRequestRefused } from '../refusal.js';
-import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   clientOf,
+  formPage,
   outcomeNote,
   summaryOf,
   wrongIn,
@@ -17,20 +17,18 @@ import { factsOf } from './table.js';
 const PATH = '/me/mail';
 
 export function mailPage(app: MeApp, parts: MeParts): void {
-  const { mailing, base, show } = parts;
-  app.get('/mail', c => show(c, PATH, 'E-mail', body(c, '', undefined)));
-  app.post('/mail', async c => {
-    const { email, action } = await fieldsOf(c, ['email', 'action']);
-    const { pid } = c.var.provider;
-    return sent(
-      c,
-      () => {
-        if (action === 'remove') mailing.remove(pid);
-        else mailing.change(pid, email, clientOf(c, parts).network);
-        return `${base}${PATH}?is=done`;
-      },
-      refused => show(c, PATH, 'E-mail', body(c, email, refused), refused.status),
-    );
+  const { mailing, base } = parts;
+  formPage(app, parts, {
+    path: PATH,
+    title: 'E-mail',
+    fields: ['email', 'action'],
+    body: (c, { email }, refused) => body(c, email, refused),
+    act(c, { email, action }) {
+      const { pid } = c.var.provider;
+      if (action === 'remove') mailing.remove(pid);
+      else mailing.change(pid, email, clientOf(c, parts).network);
+      return `${PATH}?is=done`;
+    },
   });
 
   function body(c: MeContext, typed: string, refused: RsRequestRefused | undefined): Markup {

@@ -3,13 +3,12 @@ import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import { clientAddress } from '../../web/client.js';
-import type { Account, ChangeOutcome } from '../account.js';
+import type { ChangeOutcome } from '../account.js';
 import { networkOf } from '../limits.js';
-import type { Mailing } from '../mail/mailing.js';
-import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
-import type { Markup } from './layout.js';
-import { errorSummary } from './layout.js';
+import { fieldsOf, sent } from './fields.js';
+import { errorSummary, type Markup } from './layout.js';
+import type { PageParts } from './parts.js';
 import type { SessionEnv } from './session-gate.js';
 
 export interface ProviderEnv extends SessionEnv {
@@ -18,11 +17,7 @@ export interface ProviderEnv extends SessionEnv {
 export type MeContext = Context<ProviderEnv>;
 export type MeApp = Hono<ProviderEnv>;
 
-export interface MeParts {
-  account: Account;
-  mailing: Mailing;
-  options: Pick<RsOptions, 'proxies' | 'first' | 'maxRoots'>;
-  base: string;
+export interface MeParts extends PageParts {
   /** A page of the provider. */
   show: (
     c: MeContext,
@@ -31,6 +26,43 @@ export interface MeParts {
     body: Markup,
     status?: 200 | RsRequestRefused['status'],
   ) => Response | Promise<Response>;
+}
+
+/** A page with a form. */
+export interface FormPage<Name extends string> {
+  /** Below the base. */
+  path: string;
+  title: string;
+  fields: readonly Name[];
+  /** The fields as the form begins; left out: empty. */
+  first?: (c: MeContext) => Record<Name, string>;
+  body: (c: MeContext, typed: Record<Name, string>, refused: RsRequestRefused | undefined) => Markup;
+  /** Does what it asks for. @returns where to go, below the base */
+  act: (c: MeContext, typed: Record<Name, string>) => Promise<string> | string;
+}
+
+/** Shows the page, and does what its form asks for. */
+export function formPage<Name extends string>(
+  app: MeApp,
+  { base, show }: Pick<MeParts, 'base' | 'show'>,
+  { path, title, fields, first, body, act }: FormPage<Name>,
+): void {
+  const empty = Object.fromEntries(fields.map(name => [name, ''])) as Record<Name, string>;
+  const own = path.replace(/^\/me/, '');
+  app.get(own, c => show(c, path, title, body(c, first?.(c) ?? empty, undefined)));
+  app.post(own, async c => {
+    const typed = await fieldsOf(c, fields);
+    return sent(
+      c,
+      async () => base + (await act(c, typed)),
+      refused => show(c, path, title, body(c, typed, refused), refused.status),
+    );
+  });
+}
+
+/** Time zone of a provider, as IANA names it; undefined: that of the cache. */
+export function zoneOf({ hoursOf }: Pick<MeParts, 'hoursOf'>, pid: number): string | undefined {
+  return hoursOf(pid)?.zone ?? undefined;
 }
 
 /** The client of a request. */

@@ -1,14 +1,12 @@
 /** Another password for a provider that knows the one it has: `/me/password`. */
 import { html } from 'hono/html';
-import type { ProviderViewOptions } from '../me.js';
 import { requirePassword } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
-import type { WebSessions } from '../sessions.js';
-import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   accountField,
   clientOf,
+  formPage,
   summaryOf,
   wrongIn,
   type MeApp,
@@ -16,64 +14,50 @@ import {
   type MeParts,
 } from './me-parts.js';
 import { newPasswordNote } from './pair.js';
-import type { SessionCookie } from './session-gate.js';
-import type { ShownOnce } from './shown-once.js';
+import { ShownOnce } from './shown-once.js';
 
 const PATH = '/me/password';
 
-export interface PasswordShown {
+interface PasswordShown {
   password: string;
   /** False: the old one holds until the Queue Manager is there. */
   isInUse: boolean;
 }
 
-export interface PasswordParts extends MeParts {
-  sessions: WebSessions;
-  cookie: SessionCookie;
-  door: ProviderViewOptions['door'];
+export function passwordPage(app: MeApp, parts: MeParts): void {
+  const { account, base, sessions, cookie, view, clock } = parts;
   /** By number of the provider. */
-  passwords: ShownOnce<PasswordShown>;
-}
-
-export function passwordPage(app: MeApp, parts: PasswordParts): void {
-  const { account, base, show, sessions, cookie, door, passwords } = parts;
-  app.get('/password', c => {
-    const shown = passwords.take(keyOf(c));
-    return show(c, PATH, 'Password', shown === undefined ? form(c, undefined) : shownOnce(c, shown));
-  });
-  app.post('/password', async c => {
-    const { password } = await fieldsOf(c, ['password']);
-    return sent(
-      c,
-      async () => {
-        const { pid, generation } = c.var.provider;
-        const { address, network } = clientOf(c, parts);
-        await account.attempt(address, () => requirePassword(String(pid), password.trim(), address, door));
-        const made = await account.rotate(pid, network);
-        const { state, reason } = made.registration;
-        if (state === 'refused')
-          throw new RsRequestRefused(
-            409,
-            'refused',
-            reason?.what ?? 'this is refused',
-            'load the page again',
-          );
-        const isInUse = state === 'active';
-        if (isInUse) {
-          // All that began with the old one are over; this browser goes on with another token.
-          sessions.endOf('provider', String(pid));
-          const mark = String(generation + 1);
-          const login = { kind: 'provider', account: String(pid), mark, network } as const;
-          cookie.write(c, sessions.begin(login, cookie.read(c)));
-        }
-        passwords.keep(`${pid} ${isInUse ? generation + 1 : generation}`, {
-          password: made.password,
-          isInUse,
-        });
-        return `${base}${PATH}`;
-      },
-      refused => show(c, PATH, 'Password', form(c, refused), refused.status),
-    );
+  const passwords = new ShownOnce<PasswordShown>(clock);
+  formPage(app, parts, {
+    path: PATH,
+    title: 'Password',
+    fields: ['password'],
+    body(c, _typed, refused) {
+      const shown = refused === undefined ? passwords.take(keyOf(c)) : undefined;
+      return shown === undefined ? form(c, refused) : shownOnce(c, shown);
+    },
+    async act(c, { password }) {
+      const { pid, generation } = c.var.provider;
+      const { address, network } = clientOf(c, parts);
+      await account.attempt(address, () => requirePassword(String(pid), password.trim(), address, view.door));
+      const made = await account.rotate(pid, network);
+      const { state, reason } = made.registration;
+      if (state === 'refused')
+        throw new RsRequestRefused(409, 'refused', reason?.what ?? 'this is refused', 'load the page again');
+      const isInUse = state === 'active';
+      if (isInUse) {
+        // All that began with the old one are over; this browser goes on with another token.
+        sessions.endOf('provider', String(pid));
+        const mark = String(generation + 1);
+        const login = { kind: 'provider', account: String(pid), mark, network } as const;
+        cookie.write(c, sessions.begin(login, cookie.read(c)));
+      }
+      passwords.keep(`${pid} ${isInUse ? generation + 1 : generation}`, {
+        password: made.password,
+        isInUse,
+      });
+      return PATH;
+    },
   });
 
   /** Key of a shown-once secret: provider and password generation, so a session with another one sees

@@ -1,13 +1,13 @@
 /** Directories of a provider: `/me/roots`. */
 import { html } from 'hono/html';
 import type { GivenRoot } from '../../db/providers/given-roots.js';
-import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
+import type { RegistrationState } from '../../db/rs/registrations.js';
 import { RsRequestRefused } from '../refusal.js';
-import { fieldsOf, sent } from './fields.js';
 import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
 import {
   accountField,
   clientOf,
+  formPage,
   outcomeNote,
   stateOf,
   summaryOf,
@@ -17,57 +17,46 @@ import {
   type MeParts,
 } from './me-parts.js';
 import { countText } from './numbers.js';
-import { keptPair, type PairSecrets } from './pair.js';
-import type { ShownOnce } from './shown-once.js';
+import { keptPair } from './pair.js';
 import { tableOf, type Column } from './table.js';
 import { untilOf } from './times.js';
 
 const PATH = '/me/roots';
 
-export interface RootsParts extends MeParts {
-  /** Where the page of a pair finds what is shown once. */
-  pairSecrets: ShownOnce<PairSecrets>;
-  /** Roots that it wants besides. */
-  moreRootsOf: (pid: number) => readonly Registration[];
-}
-
-export function rootsPages(app: MeApp, parts: RootsParts): void {
-  const { account, base, options, show, pairSecrets, moreRootsOf } = parts;
-  app.get('/roots', c => show(c, PATH, 'Directories', body(c, '', undefined)));
-  app.post('/roots', async c => {
-    const { url } = await fieldsOf(c, ['url']);
-    return sent(
-      c,
-      async () => {
-        const { network } = clientOf(c, parts);
-        return base + keptPair(await account.beginRoot(c.var.provider.pid, url.trim(), network), pairSecrets);
-      },
-      refused => show(c, PATH, 'Directories', body(c, url, refused), refused.status),
-    );
+export function rootsPages(app: MeApp, parts: MeParts): void {
+  const { account, base, options, pairSecrets, moreRootsOf } = parts;
+  formPage(app, parts, {
+    path: PATH,
+    title: 'Directories',
+    fields: ['url'],
+    body: (c, { url }, refused) => body(c, url, refused),
+    async act(c, { url }) {
+      const { network } = clientOf(c, parts);
+      return keptPair(await account.beginRoot(c.var.provider.pid, url.trim(), network), pairSecrets);
+    },
   });
-  app.get('/roots/remove', c => {
-    const root = c.req.query('root') ?? '';
-    if (!c.var.provider.roots.includes(root))
-      throw new RsRequestRefused(
-        404,
-        'unknown',
-        'this is none of your directories',
-        'look at the list of them',
-      );
-    return show(c, PATH, 'Take a directory off', removing(c, root, '', undefined));
-  });
-  app.post('/roots/remove', async c => {
-    const { root, password, urls } = await fieldsOf(c, ['root', 'password', 'urls']);
-    return sent(
-      c,
-      async () => {
-        const { address } = clientOf(c, parts);
-        const consent = { password: password.trim(), urls: countIn(urls), address };
-        const outcome = await account.removeRoot(c.var.provider.pid, root, consent);
-        return `${base}${PATH}?is=${stateOf(outcome)}`;
-      },
-      refused => show(c, PATH, 'Take a directory off', removing(c, root, urls, refused), refused.status),
-    );
+  formPage(app, parts, {
+    path: `${PATH}/remove`,
+    title: 'Take a directory off',
+    fields: ['root', 'password', 'urls'],
+    first(c) {
+      const root = c.req.query('root') ?? '';
+      if (!c.var.provider.roots.includes(root))
+        throw new RsRequestRefused(
+          404,
+          'unknown',
+          'this is none of your directories',
+          'look at the list of them',
+        );
+      return { root, password: '', urls: '' };
+    },
+    body: (c, { root, urls }, refused) => removing(c, root, urls, refused),
+    async act(c, { root, password, urls }) {
+      const { address } = clientOf(c, parts);
+      const consent = { password: password.trim(), urls: countIn(urls), address };
+      const outcome = await account.removeRoot(c.var.provider.pid, root, consent);
+      return `${PATH}?is=${stateOf(outcome)}`;
+    },
   });
 
   function body(c: MeContext, typed: string, refused: RsRequestRefused | undefined): Markup {
@@ -147,7 +136,7 @@ export function rootsPages(app: MeApp, parts: RootsParts): void {
 
 interface RootRow {
   root: string;
-  /** What may be done with it, or how it stands. */
+  /** The link or button for it, or how it stands. */
   more: Markup | string;
 }
 

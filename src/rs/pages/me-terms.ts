@@ -3,9 +3,9 @@ import { html } from 'hono/html';
 import { ALWAYS, formatHours, WEEK_SLOTS } from '../../config/hours.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { bandwidthText } from '../wishes.js';
-import { fieldsOf, sent } from './fields.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import {
+  formPage,
   outcomeNote,
   stateOf,
   summaryOf,
@@ -21,30 +21,18 @@ const PATH = '/me/terms';
 const NAMES = ['bandwidth', 'hours', 'zone'] as const;
 type Typed = Readonly<Record<(typeof NAMES)[number], string>>;
 
-export interface OwnHours {
-  /** Mask of the day or of the week; null: always. */
-  hours: string | null;
-  /** As IANA names it; null: that of the cache. */
-  zone: string | null;
-}
-
-export function termsPage(
-  app: MeApp,
-  parts: MeParts & { hoursOf: (pid: number) => OwnHours | undefined },
-): void {
-  const { account, base, options, show, hoursOf } = parts;
-  app.get('/terms', c => show(c, PATH, 'Terms', body(c, standing(c), undefined)));
-  app.post('/terms', async c => {
-    const typed = await fieldsOf(c, NAMES);
-    return sent(
-      c,
-      async () => {
-        const written = { ...typed, hours: typed.hours === '' ? 'always' : typed.hours };
-        const state = stateOf(await account.changeTerms(c.var.provider.pid, written));
-        return `${base}${PATH}?is=${state}`;
-      },
-      refused => show(c, PATH, 'Terms', body(c, typed, refused), refused.status),
-    );
+export function termsPage(app: MeApp, parts: MeParts): void {
+  const { account, base, options, hoursOf } = parts;
+  formPage(app, parts, {
+    path: PATH,
+    title: 'Terms',
+    fields: NAMES,
+    first: standing,
+    body,
+    async act(c, typed) {
+      const written = { ...typed, hours: typed.hours === '' ? 'always' : typed.hours };
+      return `${PATH}?is=${stateOf(await account.changeTerms(c.var.provider.pid, written))}`;
+    },
   });
 
   /** As the form begins. */

@@ -1,45 +1,24 @@
 /** View of a provider on itself, `/me` and below. */
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import type { ShownProvider } from '../../db/providers/registered.js';
-import type { Clock } from '../../lib/clock.js';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
-import { urlBelow, type RsOptions } from '../options.js';
-import type { PushView } from '../push/shown.js';
-import type { Markup, PageMaker } from './layout.js';
+import { urlBelow } from '../options.js';
+import type { Markup } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
-import { feedsPage, type FeedPageParts } from './me-feeds.js';
+import { feedsPage } from './me-feeds.js';
 import { leavePage } from './me-leave.js';
 import { mailPage } from './me-mail.js';
 import { overview } from './me-overview.js';
-import { outcomeNote, type MeContext, type MeParts, type ProviderEnv } from './me-parts.js';
+import { outcomeNote, zoneOf, type MeContext, type MeParts, type ProviderEnv } from './me-parts.js';
 import { pushPage } from './me-push.js';
-import { passwordPage, type PasswordParts, type PasswordShown } from './me-password.js';
+import { passwordPage } from './me-password.js';
 import { receiptsBody, RECEIPTS_PAGE, urlsIn } from './me-receipts.js';
-import { rootsPages, type RootsParts } from './me-roots.js';
-import { termsPage, type OwnHours } from './me-terms.js';
-import type { QmAnswers } from './qm-answers.js';
+import { rootsPages } from './me-roots.js';
+import { termsPage } from './me-terms.js';
+import type { PageParts } from './parts.js';
+import { QmAnswers } from './qm-answers.js';
 import { sessionGate } from './session-gate.js';
-import { ShownOnce } from './shown-once.js';
-
-export interface MeOptions
-  extends
-    Omit<MeParts, 'show' | 'options'>,
-    Pick<PasswordParts, 'sessions' | 'cookie' | 'door'>,
-    Pick<RootsParts, 'pairSecrets' | 'moreRootsOf'>,
-    Pick<FeedPageParts, 'feeds'> {
-  qm: QmAnswers;
-  /** Permitted hours, in its own zone; undefined: it did not register here. */
-  hoursOf: (pid: number) => OwnHours | undefined;
-  /** The pushes of a provider. */
-  pushes: (provider: ShownProvider) => PushView;
-  options: MeParts['options'] & Pick<RsOptions, 'url' | 'uns' | 'slots' | 'fullSetPeriodMs' | 'leaveMs'>;
-  clock: Clock;
-  /** How the commands are installed. */
-  install: Markup;
-  page: PageMaker;
-}
 
 /** Pages of a provider, in the order of its navigation. */
 export const ME_NAV = [
@@ -55,10 +34,12 @@ export const ME_NAV = [
   { path: '/me/leave', label: 'Leave' },
 ];
 
-export function mePages(all: MeOptions) {
-  const { sessions, cookie, qm, hoursOf, options, clock, install, base, page } = all;
+export function mePages(all: PageParts) {
+  const { sessions, cookie, view, options, clock, install, base, page } = all;
+  const qm = new QmAnswers(view.ask);
   const pages = new Hono<ProviderEnv>({ strict: false });
-  const zoneOf = (pid: number) => hoursOf(pid)?.zone ?? undefined;
+  const parts: MeParts = { ...all, show };
+
   pages.use(sessionGate('provider', sessions, cookie, c => toLoginFrom(base, c)));
   pages.use(async (c, next) => {
     const { account, mark } = c.get('session');
@@ -76,7 +57,7 @@ export function mePages(all: MeOptions) {
 
   pages.get('/', c => {
     const { provider } = c.var;
-    const zone = zoneOf(provider.pid);
+    const zone = zoneOf(parts, provider.pid);
     const body = overview({ provider, base, install, zone, nowMs: clock.nowMs(), ...options });
     return show(c, '/me', 'Overview', html`${outcomeNote(c, 'You stay.')} ${body}`);
   });
@@ -101,7 +82,7 @@ export function mePages(all: MeOptions) {
     const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(pid, urls);
     const [only = ''] = urls;
     const lives = urls.length === 1 ? await qm.life(pid, only) : [];
-    const view = { base, typed, urls, standings, lives, nowMs: clock.nowMs(), zone: zoneOf(pid) };
+    const view = { base, typed, urls, standings, lives, nowMs: clock.nowMs(), zone: zoneOf(parts, pid) };
     return show(c, '/me/receipts', 'Receipts', receiptsBody(view));
   });
   pages.get('/pushes', c => {
@@ -111,16 +92,15 @@ export function mePages(all: MeOptions) {
       c,
       '/me/pushes',
       'Pushes',
-      pushPage(all.pushes(provider), at, clock.nowMs(), zoneOf(provider.pid)),
+      pushPage(all.pushes(provider), at, clock.nowMs(), zoneOf(parts, provider.pid)),
     );
   });
-  const parts: MeParts = { ...all, show };
-  rootsPages(pages, { ...parts, pairSecrets: all.pairSecrets, moreRootsOf: all.moreRootsOf });
-  feedsPage(pages, { ...parts, feeds: all.feeds, nowMs: () => clock.nowMs(), zoneOf });
-  termsPage(pages, { ...parts, hoursOf });
+  rootsPages(pages, parts);
+  feedsPage(pages, parts);
+  termsPage(pages, parts);
   mailPage(pages, parts);
-  passwordPage(pages, { ...all, ...parts, passwords: new ShownOnce<PasswordShown>(clock) });
-  leavePage(pages, { ...parts, leaveMs: options.leaveMs, zoneOf });
+  passwordPage(pages, parts);
+  leavePage(pages, parts);
   return pages;
 
   function show(

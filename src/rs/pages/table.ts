@@ -13,11 +13,11 @@ export interface Column<Row> {
 const CLASSES = { number: 'number', time: 'time', wide: 'address', mono: 'address mono' } as const;
 
 export interface TableForm {
-  /** What is said without rows. */
+  /** Text in place of a table without rows. */
   empty?: string;
-  /** It scrolls, and its rows are never put below each other. */
+  /** True if it scrolls, and its rows are never put below each other. */
   isWide?: boolean;
-  /** Its rows have no head: the first cell is one like the others. */
+  /** True if its rows have no head: the first cell is one like the others. */
   isHeadless?: boolean;
 }
 
