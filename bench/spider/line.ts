@@ -79,7 +79,7 @@ class Round {
   constructor(dir: string) {
     this.home = join(dir, `home${++homes}`);
     mkdirSync(this.home);
-    const settings = `allow_private = true\nper_host = ${AT_A_TIME}\nwindow_urls = ${PAGES}\n`;
+    const settings = `allow_private = true\nper_host = ${AT_A_TIME}\n`;
     writeFileSync(join(this.home, 'lcc.toml'), `[spider]\n${settings}`);
   }
 

@@ -6,7 +6,7 @@ import { FetchEngine } from '../fetch/engine.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import type { Log } from '../lib/log.js';
-import { errorElement } from '../wire/messages.js';
+import { errorElement, HELLO_TIMEOUT_MS } from '../wire/messages.js';
 import { engineLimits, robotLimits } from './options.js';
 import { Robot, type RobotOptions } from './robot.js';
 
@@ -27,7 +27,7 @@ export async function startRobot(
   { bm, listen, dir, allowed }: RobotEdge,
 ): Promise<Running> {
   const { settings, clock, log } = services;
-  const firstWordMs = bm.length > 0 ? undefined : settings.wire.helloTimeoutMs;
+  const firstWordMs = bm.length > 0 ? undefined : HELLO_TIMEOUT_MS;
   const robot = robotOf(settings, { allowed, clock, log, firstWordMs });
   const peers = bm.map(endpoint =>
     services.connect(

@@ -27,7 +27,14 @@ const CONSTANTS: readonly string[] = [
   'rs.wrong_logins_per_hour',
   'spider.known_urls',
   'spider.spool_dir',
+  'spider.store_max_connections',
+  'spider.window_urls',
   'uns.absorb_wait_ms',
+  'uns.max_doors',
+  'uns.qm_connections',
+  'wire.hello_timeout_ms',
+  'wire.max_controls',
+  'wire.max_pending_bytes',
 ];
 
 /** The fate of a key, as the refusal of it says; undefined: there never was such a key. */

@@ -16,7 +16,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 
 /** Limit of connections; a peer that is refused gets the answer of a control that failed. */
 export const CONTROL_PLACES: Bound = {
-  key: 'wire.max_controls',
+  key: 100,
   whose: 'controls',
   say: ({ message, code }) => `${JSON.stringify({ error: message, code })}\n`,
 };

@@ -37,6 +37,8 @@ export interface PlacesOptions extends Bound {
  */
 export type Evict = (why: LccError, mayLinger: boolean) => void;
 
+type Limit = Pick<PlacesOptions, 'key' | 'most'>;
+
 interface Member extends Connection {
   sinceMs: number;
   evict: Evict | undefined;
@@ -107,7 +109,7 @@ export class Places {
       : this.#full(peer, '', `of ${whose}`, { key, most });
   }
 
-  #full(peer: string, address: string, whose: string, limit: { key: NumberKey; most: number }): LccError {
+  #full(peer: string, address: string, whose: string, limit: Limit): LccError {
     const why = tooMany(whose, limit);
     if (!this.#said.has(address))
       this.#options.log.warn('connections refused', { peer, reason: why.message });
@@ -140,11 +142,9 @@ export class Places {
   }
 }
 
-function tooMany(whose: string, { key, most }: { key: NumberKey; most: number }): LccError {
-  return new LccError(
-    'limit',
-    `too many connections ${whose}, try again later: the limit is ${limitText(key, most)}`,
-  );
+function tooMany(whose: string, { key, most }: Limit): LccError {
+  const limit = typeof key === 'number' ? most : limitText(key, most);
+  return new LccError('limit', `too many connections ${whose}, try again later: the limit is ${limit}`);
 }
 
 /** The bound of an entrance; undefined: nothing is counted there. */
@@ -157,7 +157,8 @@ export function placesOf(
   bound: Bound,
   { settings, clock, log }: { settings: Settings; clock: Clock; log: Log },
 ): Places {
-  const wanted = valueOf(settings, bound.key);
+  const { key } = bound;
+  const wanted = typeof key === 'number' ? key : valueOf(settings, key);
   const most = Math.max(1, Math.min(wanted, Math.floor(openFilesLimit() / FILES_SHARE)));
   if (most < wanted)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: most, of: bound.whose });

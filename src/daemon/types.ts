@@ -45,8 +45,8 @@ export interface Entrance {
  * How many connections of one kind there may be at a time, over all listeners that are given the same bound.
  */
 export interface Bound extends Entrance {
-  /** The setting that says so. */
-  key: NumberKey;
+  /** The setting that says so, or the number itself. */
+  key: NumberKey | number;
   /** The setting that says how many of them may be of one address; `except` is for addresses that speak for
    * others. */
   ofAddress?: { key: NumberKey; except?: (address: string) => boolean };

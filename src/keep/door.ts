@@ -16,7 +16,7 @@ import type { Log } from '../lib/log.js';
 
 /** Limit of connections: each daemon has one, and each command while it waits. */
 export const KEEP_PLACES: Bound = {
-  key: 'wire.max_controls',
+  key: 100,
   whose: 'askers',
   say: ({ message }) => formatKeepWord({ word: 'unshipped', id: 0, reason: message }),
 };

@@ -9,7 +9,7 @@
  */
 import type { Kept } from '../daemon/kept.js';
 import type { Connection, Listener } from '../daemon/types.js';
-import { limitText } from '../config/settings/index.js';
+import { formatAmount } from '../config/amounts.js';
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import type { Endpoint } from '../lib/endpoint.js';
@@ -97,7 +97,7 @@ export class UnsLinks {
     const session = new ConnectedUns(this.#options, talk, reason => this.#shutOut(reason, session));
     this.#sessions.add(session);
     talk.limit(helloTimeoutMs, () => {
-      const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);
+      const limit = formatAmount(helloTimeoutMs, 'ms');
       return new LccError('peer.protocol', `${where}: no greeting for ${limit}`);
     });
     try {

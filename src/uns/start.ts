@@ -11,9 +11,14 @@ import type { UnsStatus } from './figures.js';
 import { unsOptions } from './options.js';
 import { UnsServer } from './server.js';
 
+/** Connections at each door at a time. */
+const MAX_DOORS = 100;
+/** Connections to the Queue Manager: providers whose sets are sent at a time, one large set among them. */
+const QM_CONNECTIONS = 16;
+
 /** At the spider door the permission to connect is the login. */
 const SPIDER_PLACES: Bound = {
-  key: 'uns.max_doors',
+  key: MAX_DOORS,
   whose: 'spiders',
   say: ({ message }) => setRejected(102, message, false),
   mode: 0o600,
@@ -21,14 +26,14 @@ const SPIDER_PLACES: Bound = {
 
 /** Who connects may only say that something happened to pages: open to those whom the folder is open to. */
 const PUSH_PLACES: Bound = {
-  key: 'uns.max_doors',
+  key: MAX_DOORS,
   whose: 'pushers',
   say: ({ message }) => setRejected(102, message, false),
 };
 
 /** Daemons in front have places of their own. */
 const DOOR_PLACES: Bound = {
-  key: 'uns.max_doors',
+  key: MAX_DOORS,
   whose: 'front doors',
   // They say whose address a CP has.
   machines: true,
@@ -72,7 +77,7 @@ export async function startUns(
     ...(doors.spider ?? []).map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
     ...(doors.push ?? []).map(to => services.listen(to, each => uns.acceptPusher(each), PUSH_PLACES)),
   ]);
-  const peers = (qm === undefined ? [] : Array<Endpoint>(set.qmConnections).fill(qm)).map(to =>
+  const peers = (qm === undefined ? [] : Array<Endpoint>(QM_CONNECTIONS).fill(qm)).map(to =>
     services.connect(to, connection => uns.serveQueueManager(connection), 'Queue Manager'),
   );
   return {

@@ -14,6 +14,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { xmlLimitsOf } from '../config/limits.js';
+import { formatAmount } from '../config/amounts.js';
 import { limitText, type Settings } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
@@ -22,6 +23,11 @@ import { escapeText } from '../lib/xml/escape.js';
 import type { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
 import { errorSaid, messageReader } from './message-reader.js';
+
+/** Messages waiting for a peer to read them. */
+const MAX_PENDING_BYTES = 8 << 20;
+/** Time from connecting to saying who is there. */
+export const HELLO_TIMEOUT_MS = 60_000;
 
 export interface ChannelLimits {
   xml: XmlLimits;
@@ -37,7 +43,13 @@ export interface ChannelLimits {
 
 /** The limits of every channel, from the settings. */
 export function channelLimitsOf({ xml, wire }: Pick<Settings, 'xml' | 'wire'>): LinkLimits {
-  return { ...wire, xml: xmlLimitsOf(xml), share: new FairShare() };
+  return {
+    ...wire,
+    maxPendingBytes: MAX_PENDING_BYTES,
+    helloTimeoutMs: HELLO_TIMEOUT_MS,
+    xml: xmlLimitsOf(xml),
+    share: new FairShare(),
+  };
 }
 
 export interface ChannelOptions extends ChannelLimits {
@@ -140,7 +152,7 @@ export class MessageChannel {
     this.#out += element;
     const pending = this.pendingBytes;
     if (pending > this.#options.maxPendingBytes) {
-      const limit = limitText('wire.max_pending_bytes', this.#options.maxPendingBytes);
+      const limit = formatAmount(this.#options.maxPendingBytes, 'bytes');
       this.destroy(new LccError('limit', `${this.where}: does not read its messages: over ${limit} waiting`));
       return;
     }

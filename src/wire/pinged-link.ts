@@ -15,6 +15,7 @@
  * had its turn.
  */
 import type { Duplex } from 'node:stream';
+import { formatAmount } from '../config/amounts.js';
 import { limitText } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';
@@ -228,7 +229,7 @@ export abstract class UpperEnd<H extends EndHandlers> {
 }
 
 function refuseSilent(channel: MessageChannel, what: string, timeoutMs: number): void {
-  channel.refuse(channel.violation(`${what} for ${limitText('wire.hello_timeout_ms', timeoutMs)}`));
+  channel.refuse(channel.violation(`${what} for ${formatAmount(timeoutMs, 'ms')}`));
 }
 
 function cutSilent(channel: MessageChannel, limit: string): void {

@@ -193,16 +193,6 @@ const TRIALS: Record<string, Trial> = {
       Promise.resolve((world.manager.status()['disk'] as { needed_bytes: number }).needed_bytes),
     ),
   },
-  'wire.hello_timeout_ms': {
-    with: { 'wire.hello_timeout_ms': '1s' },
-    sees: /^<lococa:error .*wire\.hello_timeout_ms/,
-    otherwise: /^$/,
-    look: manager(async world => {
-      const mute = new Far(stream => world.manager.robot(stream, 'robot'));
-      await world.pass(1000);
-      return (await mute.hear()).join();
-    }),
-  },
   'wire.max_hello_bytes': {
     with: { 'wire.max_hello_bytes': '8KB' },
     sees: /^<lococa:error .*wire\.max_hello_bytes/,
@@ -211,16 +201,6 @@ const TRIALS: Record<string, Trial> = {
       const noisy = new Far(stream => world.manager.robot(stream, 'robot'));
       await noisy.say('<!-- x -->\n'.repeat(1000));
       return (await noisy.hear()).join();
-    }),
-  },
-  'wire.hello_timeout_ms of a relay': {
-    with: { 'wire.hello_timeout_ms': '1s' },
-    sees: /^<lococa:error .*wire\.hello_timeout_ms/,
-    otherwise: /^$/,
-    look: relay(async world => {
-      const mute = new Far(stream => world.relay.branch(stream, 'bot manager'));
-      await world.pass(1000);
-      return (await mute.hear()).join();
     }),
   },
   'wire.ping_interval_ms': {
@@ -247,6 +227,22 @@ for (const [name, { with: setting, sees, otherwise, look }] of Object.entries(TR
     }
   });
 }
+
+test('a robot, and a Bot Manager below, that has not said for a minute who it is, is refused', async () => {
+  const { settings } = configOf({});
+  const manages = new World(managerLimits(settings), storeLimits(settings));
+  const relays = new RelayWorld(managerLimits(settings));
+  for (const [world, mute] of [
+    [manages, new Far(stream => manages.manager.robot(stream, 'robot'))],
+    [relays, new Far(stream => relays.relay.branch(stream, 'bot manager'))],
+  ] as const) {
+    await world.pass(59_999);
+    assert.deepEqual(await mute.hear(), []);
+    await world.pass(1);
+    assert.match((await mute.hear()).join(), /^<lococa:error .*no greeting for 1 min</);
+    await world.stop();
+  }
+});
 
 /** Settings with an effect that other tests see, with the real daemons. */
 const ELSEWHERE: Record<string, string> = {

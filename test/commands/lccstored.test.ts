@@ -158,16 +158,19 @@ describe('lccstored', () => {
     assert.equal(home.rows().length, 20_000);
   });
 
-  it('has places for so many spiders as are configured; one more is not taken for acknowledged', async () => {
-    const home = await started([], '[spider]\nstore_max_connections = 1\n');
+  it('has places for 256 spiders; one more is not taken for acknowledged', async () => {
+    const home = await started();
     const first = home.spider();
     await first.send(recordBytes({ docId: 1 }));
     await first.acked(1);
+    const others = Array.from({ length: 255 }, () => home.spider());
+    await home.untilStatus('all have places', ({ connections }) => connections === 256);
     const second = home.spider();
     await second.over;
     assert.equal(second.hello, 'LCCACK1\n');
     assert.deepEqual(second.acks, []);
-    assert.match(home.daemon.log, /connections refused.*spider\.store_max_connections/);
+    assert.match(home.daemon.log, /connections refused.*the limit is 256/);
+    for (const { socket } of others) socket.destroy();
   });
 
   it('keeps what is whole and drops what is not when it is told to stop', async () => {

@@ -46,14 +46,14 @@ describe('a daemon', () => {
     const home = newHome();
     writeFileSync(
       join(home, 'lcc.toml'),
-      '[uns]\nlisten = ["9000", "tls:0.0.0.0:9443"]\n[wire]\nmax_controls = 2\n',
+      '[uns]\nlisten = ["9000", "tls:0.0.0.0:9443"]\n[wire]\nmax_hello_bytes = 5000\n',
     );
     const said = async (env: NodeJS.ProcessEnv) => {
       const echo = startEcho(home, [`unix:${home}/echo.sock`], {
         ...env,
         ECHO_SETTINGS: JSON.stringify({
           'uns.listen': ['9017'],
-          'wire.max_controls': '2',
+          'wire.max_hello_bytes': '5000',
           'qm.pace_ms': '1s',
         }),
       });
@@ -68,14 +68,14 @@ describe('a daemon', () => {
 
   it('answers so many at a time on its control socket, tells the next why not, and serves its work all the same', async () => {
     const home = newHome();
-    writeFileSync(join(home, 'lcc.toml'), '[wire]\nmax_controls = 2\n');
     const echo = startEcho(home, [`unix:${home}/echo.sock`]);
     await echo.ready;
     const ctl = `${home}/run/echo.ctl.sock`;
-    const [stays, leaves] = [await connectTo(ctl), await connectTo(ctl)];
+    const all = await Promise.all(Array.from({ length: 100 }, () => connectTo(ctl)));
+    const [stays = assert.fail(), leaves = assert.fail(), ...others] = all;
     for (let n = 0; n < 3; n++)
       assert.deepEqual(JSON.parse(await text(connect(ctl))), {
-        error: 'too many connections of controls, try again later: the limit is 2 (wire.max_controls)',
+        error: 'too many connections of controls, try again later: the limit is 100',
         code: 'limit',
       });
     stays.write('add 2 3\n');
@@ -85,7 +85,7 @@ describe('a daemon', () => {
     assert.equal(String((await once(client, 'data'))[0]), 'hello');
     leaves.destroy();
     while ((await control(home, 'add 2 3')).ok !== 5);
-    for (const socket of [stays, client]) socket.destroy();
+    for (const socket of [stays, client, ...others]) socket.destroy();
     assert.equal(await echo.stop(), 0);
     assert.equal(echo.log.split('connections refused').length - 1, 1);
   });

@@ -52,7 +52,7 @@ const round = fc.record({
 const history = fc.array(round, { minLength: 2, maxLength: 3 });
 type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
 
-const TOML = 'uns.qm_connections = 2\nqm.retry_delay_ms = 10\n';
+const TOML = 'qm.retry_delay_ms = 10\n';
 
 /** When the first version of a page was made. */
 const FIRST_S = 1_790_000_000;

@@ -70,7 +70,7 @@ function freed(db: Db, files: number): void {
   })();
 }
 
-const TRIALS: Partial<Record<QmSetting | 'wire.hello_timeout_ms' | 'wire.ping_interval_ms', Trial>> = {
+const TRIALS: Partial<Record<QmSetting | 'wire.ping_interval_ms', Trial>> = {
   'qm.max_queue_urls': {
     with: { 'qm.max_queue_urls': '10' },
     sees: true,
@@ -171,24 +171,6 @@ const TRIALS: Partial<Record<QmSetting | 'wire.hello_timeout_ms' | 'wire.ping_in
     otherwise: 7,
     look: whole => removing(whole, 3),
   },
-  'wire.hello_timeout_ms': {
-    with: { 'wire.hello_timeout_ms': '1s' },
-    sees: [true, true],
-    otherwise: [false, false],
-    async look(whole) {
-      const closed: string[] = [];
-      const mute = [whole.unsPath, whole.bmPath].map(path =>
-        connect(path)
-          .on('error', () => undefined)
-          .on('close', () => void closed.push(path))
-          .resume(),
-      );
-      await whole.pass(10 * SECOND);
-      const seen = [closed.includes(whole.unsPath), closed.includes(whole.bmPath)];
-      for (const socket of mute) socket.destroy();
-      return seen;
-    },
-  },
   'wire.ping_interval_ms': {
     with: { 'wire.ping_interval_ms': '2s' },
     sees: '2000',
@@ -228,6 +210,24 @@ for (const [name, trial] of Object.entries(TRIALS)) {
     }
   });
 }
+
+test('a UNS, and a Bot Manager, that has not said for a minute who it is, is gone', async () => {
+  qm = new Whole();
+  await qm.start({});
+  const closed: string[] = [];
+  const paths = [qm.unsPath, qm.bmPath];
+  const mute = paths.map(path =>
+    connect(path)
+      .on('error', () => undefined)
+      .on('close', () => void closed.push(path))
+      .resume(),
+  );
+  await qm.pass(50 * SECOND);
+  assert.deepEqual(closed, []);
+  await qm.pass(11 * SECOND);
+  await qm.until(() => closed.length === 2);
+  for (const socket of mute) socket.destroy();
+});
 
 /** Settings with an effect that other tests see, with the real daemon. */
 const ELSEWHERE: Partial<Record<QmSetting, string>> = {

@@ -46,16 +46,15 @@ describe('settings of a real lccd-uns', () => {
     assert.match(await told('', urls), /<set_accepted received="2"/);
   });
 
-  it('uns.qm_connections says how many connections to the Queue Manager there are', async () => {
+  it('there are 16 connections to the Queue Manager', async () => {
     const home = newHome();
     const sockets = new Set<Socket>();
     const server = createServer(socket => void sockets.add(socket.on('error', () => undefined)));
     await once(server.listen(home.qmPath), 'listening');
-    home.configure('[uns]\nqm_connections = 20\n');
     const daemon = await home.start();
-    await until('20 connections are there', () => sockets.size >= 20);
+    await until('16 connections are there', () => sockets.size >= 16);
     await daemon.stop();
-    assert.equal(sockets.size, 20);
+    assert.equal(sockets.size, 16);
     for (const socket of sockets) socket.destroy();
     server.close();
   });
@@ -116,7 +115,7 @@ it('every setting of the UNS reaches the option it is for', () => {
       fullSetPeriodMs: 3_600_001,
     },
   );
-  const elsewhere = ['uns.listen', 'uns.max_doors', 'uns.qm_connections', 'uns.metrics_listen'];
+  const elsewhere = ['uns.listen', 'uns.metrics_listen'];
   const { all, named } = settingsOf('uns', [...Object.keys(overrides), ...elsewhere]);
   assert.deepEqual(named, all);
 });

@@ -108,7 +108,7 @@ describe('what the rules of a conversation forbid', () => {
       serve(ours, settings);
       settings.clock.advance(1000);
       await settle();
-      assert.match(received(), /no greeting for 1 s \(wire.hello_timeout_ms\)/);
+      assert.match(received(), /no greeting for 1 s</);
     }
   });
 });

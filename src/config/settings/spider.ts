@@ -20,12 +20,6 @@ export const SPIDER = {
   'spider.host_delay_ms': ms(0, 0, DAY, 'from the end of a fetch to the next from the same host'),
   'spider.shuffle': flag(false, 'a URL server takes hosts, and the urls of a host, in any order'),
   'spider.robots': flag(false, 'a URL server has robots.txt obeyed'),
-  'spider.window_urls': count(
-    10_000,
-    1,
-    10_000_000,
-    'urls that a URL server has in memory, waiting or under way',
-  ),
   'spider.max_spiders': count(64, 1, 60_000, 'spiders connected to a URL server at a time'),
   'spider.max_waiting_bytes': bytes(
     256 * KB,
@@ -85,7 +79,6 @@ export const SPIDER = {
     oneOf: ['none', 'gzip'],
     doc: 'how records are stored from now on',
   },
-  'spider.store_max_connections': count(256, 1, 60_000, 'connections to a store server at a time'),
   'spider.store_max_doc_bytes': bytes(
     64 * MB,
     0,

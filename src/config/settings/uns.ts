@@ -12,7 +12,6 @@ export const UNS = {
   'uns.max_connections': count(8000, 1, 60_000, 'connections at a time'),
   'uns.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
   'uns.max_connections_per_provider': count(2, 1, 1000, 'sessions at a time of one provider'),
-  'uns.max_doors': count(100, 1, 60_000, 'connections of daemons in front, such as lccd-rs, at a time'),
   'uns.login_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'time from connecting to a complete init'),
   'uns.idle_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time without a byte'),
   'uns.min_rate_bytes_per_s': {
@@ -43,12 +42,6 @@ export const UNS = {
     0,
     10_000 * GB,
     'free space of the spool disk that is enough, however large the disk is',
-  ),
-  'uns.qm_connections': count(
-    16,
-    1,
-    64,
-    'connections to the Queue Manager: number of providers whose sets are sent at a time, one large set among them',
   ),
   'uns.qm_timeout_ms': ms(
     10 * MINUTE,

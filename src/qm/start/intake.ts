@@ -2,7 +2,7 @@
 import { xmlLimitsOf } from '../../config/limits.js';
 import type { Bound, Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
-import { errorElement } from '../../wire/messages.js';
+import { errorElement, HELLO_TIMEOUT_MS } from '../../wire/messages.js';
 import { Intake } from '../intake.js';
 import { Overload } from '../overload.js';
 import { UnsLinks } from '../uns-links.js';
@@ -60,6 +60,7 @@ export function intakeOf(
     log,
     xml: xmlLimitsOf(settings.xml),
     ...settings.wire,
+    helloTimeoutMs: HELLO_TIMEOUT_MS,
     overload,
     kept: services.kept(),
     mayCommit: () => logBrake.off(),

@@ -20,8 +20,10 @@ import { FileUpkeep } from './file-upkeep.js';
 /** Where spiders connect when an endpoint names no port. */
 export const DEFAULT_STORE_PORT = 9022;
 
+/** Connections at a time. */
+const MAX_CONNECTIONS = 256;
 const PLACES: Bound = {
-  key: 'spider.store_max_connections',
+  key: MAX_CONNECTIONS,
   whose: 'spiders',
   machines: true,
   // The spider must not take this server for one that does not acknowledge.
@@ -61,7 +63,7 @@ interface OpenStore {
 }
 
 async function openStore(services: Services): Promise<OpenStore> {
-  const { settings, clock, log } = services;
+  const { clock, log } = services;
   const options = storeOptions(services);
   const fail = (error: unknown) => services.fail(error);
   const db = StoreDatabase.open(options.dbPath);
@@ -114,7 +116,7 @@ async function openStore(services: Services): Promise<OpenStore> {
       idle: keeper.pendingRecords === 0,
       disk_trouble: keeper.trouble ?? null,
       connections: sessions.size,
-      max_connections: settings.spider.storeMaxConnections,
+      max_connections: MAX_CONNECTIONS,
       records_pending: keeper.pendingRecords,
       bytes_pending: keeper.pendingBytes,
       records_received: counts.received,

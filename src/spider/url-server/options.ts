@@ -5,6 +5,8 @@ import { productToken } from '../../robots/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';
 import type { SchedulerOptions } from './scheduler.js';
 
+/** Urls in memory, waiting or under way. */
+const WINDOW_URLS = 10_000;
 /** Silence about a transaction, in periods of Timeout_Update, after which it is given up. */
 const SILENT_PERIODS = 3;
 /** Connections that are lost with a url before it has failed. */
@@ -37,6 +39,7 @@ export interface UrlServerOptions {
 export function urlServerOptions(spider: Settings['spider']): UrlServerOptions {
   return {
     ...spider,
+    windowUrls: WINDOW_URLS,
     windowBytes: 16 * MB,
     schedule: {
       ...spider,
