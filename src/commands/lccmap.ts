@@ -8,10 +8,11 @@ import { keptOf } from '../daemon/open-kept.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { actionOf } from './actions.js';
 import { readLcc } from './lcc-db.js';
-import { move, moveLines } from './map-moves.js';
-import { CONFIG_OPTION, configOf } from './options.js';
+import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { withMap } from './provider-map.js';
 import type { CommandContext, CommandSpec } from './run.js';
+import { MAX_SHARD } from '../config/shards.js';
+import { EngineMoves, type Move } from '../db/engine/moves.js';
 
 interface Given {
   map: ProviderMap;
@@ -144,3 +145,36 @@ async function where({ number: pid, map, stop, context }: Given): Promise<ExitSt
 function print(context: CommandContext, lines: readonly string[]): void {
   context.print(lines.map(line => `${line}\n`).join(''));
 }
+
+/** @throws LccError `usage`, `try.later` as `EngineMoves` */
+async function move(engine: Engine, context: CommandContext, stop: AbortSignal): Promise<void> {
+  const { options } = context;
+  const pid = numberOf(options, 'pid', "give the provider's number, 1 or more");
+  const to = numberOf(options, 'to', 'give the number of a home, as lccmap list shows it', {
+    min: 0,
+    max: MAX_SHARD,
+  });
+  const isCancel = options['cancel'] === true;
+  if (pid === undefined || (to === undefined) !== isCancel)
+    throw new LccError('usage', 'write lccmap move --pid=PID --to=N, or lccmap move --pid=PID --cancel');
+  const moves = new EngineMoves(engine);
+  if (to === undefined) {
+    const { src } = await moves.cancel(pid, stop);
+    context.say(
+      `provider ${pid} stays with home ${src}, which goes on with it soon; lccmap list shows it until then`,
+    );
+    return;
+  }
+  const { src } = await moves.ask(pid, to, stop);
+  context.say(`provider ${pid} moves from home ${src} to home ${to}; lccmap list says how far it has come`);
+}
+
+/** Lines of `lccmap list`. */
+async function moveLines(engine: Engine, isJson: boolean, stop: AbortSignal): Promise<string[]> {
+  const moves = await new EngineMoves(engine).all(stop);
+  return moves.map(isJson ? moveJson : moveText);
+}
+
+const moveJson = ({ pid, src, dst, stage }: Move) => JSON.stringify({ pid, src, dst, stage });
+const moveText = ({ pid, src, dst, stage }: Move) =>
+  `provider ${pid} moves from home ${src} to home ${dst}: ${stage}`;

@@ -11,7 +11,7 @@ import { Answer } from './answer.js';
 import { runForEach, type ConsumerCall, type ConsumerProgram } from './consumer.js';
 import { readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
-import { isReachedTold } from './nothing-new.js';
+import { isReachedTold } from './query.js';
 import type { QueryResult, QueryTalk } from './query.js';
 import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';

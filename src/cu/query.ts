@@ -7,7 +7,6 @@ import { Answer } from './answer.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
 import { contentOpener } from './missing-content.js';
 import type { Bringer } from './peers/bringer.js';
-import { isReachedTold } from './nothing-new.js';
 import { Rejects, type RejectTalk } from './rejects.js';
 import type { StreamSink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
@@ -182,4 +181,13 @@ export function selectionOf({ format, selection }: Pick<Query, 'format' | 'selec
     browsable: format.browsable ?? format.keyedByUrl ?? false,
     moved: format.keyedByUrl ?? false,
   };
+}
+
+/** True if a stream must be written, were it without a record: there are changes, and it says how far it
+ * came. */
+export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
+  const since = selection.sinceSeq ?? 0;
+  return (
+    (format.tellsReached === true || (format.tellsBeginning === true && since === 0)) && reachedSeq > since
+  );
 }

@@ -27,7 +27,7 @@ import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
 import { InlineParts } from './inline-parts.js';
 import { optionalFlag, requiredSlots } from './fields.js';
 import { LowerEnd, UpperEnd } from './pinged-link.js';
-import { sendFetched } from './send-fetched.js';
+import { sendFetched } from './inline-parts.js';
 import type { LinkOptions, MessageChannel } from './messages.js';
 
 /** Handlers of the robot for what a Bot Manager (or a person) says on a connection. */

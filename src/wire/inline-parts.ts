@@ -3,7 +3,9 @@
 import { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { requiredInteger } from './fields.js';
-import type { FetchTerms } from './fetch.js';
+import type { FetchTerms, FetchResult, RobotResult } from './fetch.js';
+import { formatFetched, formatParts } from './fetch-messages.js';
+import type { MessageChannel } from './messages.js';
 
 interface Coming {
   mostBytes: number;
@@ -41,4 +43,10 @@ export class InlineParts {
     this.#coming.delete(Number(id));
     return Buffer.concat(coming.parts);
   }
+}
+
+export function sendFetched(channel: MessageChannel, result: FetchResult | RobotResult): void {
+  if (result.status === 'inline')
+    channel.sendInTurn([...formatParts(result, channel.partChars), formatFetched(result)]);
+  else channel.send(formatFetched(result));
 }

@@ -23,7 +23,7 @@ import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './f
 import { formatFetch, formatRecall, readFetch, readFetched, readRecall } from './fetch-messages.js';
 import { InlineParts } from './inline-parts.js';
 import { LowerEnd, UpperEnd } from './pinged-link.js';
-import { sendFetched } from './send-fetched.js';
+import { sendFetched } from './inline-parts.js';
 import type { LinkOptions } from './messages.js';
 import {
   formatUpkeep,

@@ -12,6 +12,8 @@ import { withHost } from '../host-header.js';
 import type { ClearOptions, SenderLimits } from '../options.js';
 import { outcomeOf } from '../outcomes.js';
 import type { TargetMap } from '../target-map.js';
+import type { ClearDatabase } from '../../db/clear/database.js';
+import type { Commits } from '../rails/commits.js';
 
 export type Generated =
   | { kind: 'page'; bytes: Buffer }
@@ -103,4 +105,49 @@ function failureOf(outcome: FetchOutcome): Generated {
   if (said.kind === 'done') return { kind: 'failed', error: 'no page came' };
   const afterMs = said.kind === 'retry' ? said.afterMs : undefined;
   return { kind: 'failed', error: said.error, ...(afterMs !== undefined && { afterMs }) };
+}
+
+/** Generates pages of `PageOrigin`s; that one knows names with a timestamp is kept in the database. */
+export class ProvenSource {
+  readonly #source: PageSource;
+  readonly #db: ClearDatabase;
+  readonly #commits: Commits;
+  readonly #proven = new Set<string>();
+
+  constructor(source: PageSource, db: ClearDatabase, commits: Commits) {
+    this.#source = source;
+    this.#db = db;
+    this.#commits = commits;
+  }
+
+  /** Resolves as the source does. @param tsUrl the name that `url` is generated under */
+  async generate(origin: PageOrigin, tsUrl: string, url: string): Promise<Generated> {
+    const said = await this.#source.generate(origin, tsUrl);
+    if (said.kind === 'page') this.#prove(origin);
+    if (said.kind !== 'gone' || this.#isProven(origin)) return said;
+    const plain = await this.#source.generate(origin, url);
+    if (plain.kind !== 'page') return plain;
+    const error = `${said.error}, but there is ${url}: the site must answer names with a timestamp (lccrail-drivers(5)), the page stays`;
+    return { kind: 'failed', error };
+  }
+
+  #isProven(origin: PageOrigin): boolean {
+    const name = nameOf(origin);
+    if (this.#proven.has(name)) return true;
+    if (!this.#db.read(() => this.#db.numbers.isNoted(name))) return false;
+    this.#proven.add(name);
+    return true;
+  }
+
+  #prove(origin: PageOrigin): void {
+    if (this.#isProven(origin)) return;
+    const name = nameOf(origin);
+    this.#proven.add(name);
+    this.#commits.add(() => this.#db.numbers.note(name));
+  }
+}
+
+/** Another address, or another host, may be another site. */
+function nameOf({ lbUrl, host }: PageOrigin): `names ${string}` {
+  return `names ${lbUrl} ${host ?? ''}`;
 }

@@ -7,7 +7,7 @@ import { RailsStatus } from '../rails/status.js';
 import { Bodies } from './bodies.js';
 import { Generator } from './generator.js';
 import { removeLeftNames, Replays } from './leftovers.js';
-import { ProvenSource } from './proven-source.js';
+import { ProvenSource } from './generator.js';
 import { Publisher } from './publisher.js';
 
 const COUNTED_PAGES = 100_000;

@@ -4,13 +4,12 @@ import type { RsDatabase } from '../../db/rs/database.js';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { Account } from '../account.js';
-import { feedsOf } from '../feeds/start.js';
 import type { RsGate } from '../gate.js';
 import { Health } from '../health.js';
 import { mailServerOf } from '../mail/options.js';
 import { handOver } from '../mail/server.js';
 import { RunningMail } from '../mail/start.js';
-import type { RsOptions } from '../options.js';
+import { type RsOptions, urlBelow } from '../options.js';
 import { lookAtKey } from '../indexnow/key-file.js';
 import { Keys } from '../indexnow/keys.js';
 import { HomeRoutes } from '../homes/routes.js';
@@ -24,7 +23,18 @@ import { Registrar } from '../registrar.js';
 import { WebSessions } from '../sessions.js';
 import { Transitions } from '../transitions.js';
 import { UnsDoor } from '../uns-door.js';
-import { homesOf } from './homes.js';
+import { join } from 'node:path';
+import { FeedBook } from '../feeds/book.js';
+import { HubClient, hubKey } from '../feeds/hub.js';
+import { FeedPolling, type FeedPollingOptions } from '../feeds/polling.js';
+import { FeedThread } from '../feeds/feed-thread.js';
+import { doorOfHome } from '../../config/cluster.js';
+import { trustOf } from '../../daemon/machines.js';
+import { Engine } from '../../db/engine/engine.js';
+import { ProviderMap } from '../../db/engine/map.js';
+import { engineAccount } from '../../db/engine/nodes.js';
+import { LccError } from '../../lib/errors.js';
+import { HomePeers } from '../homes/peers.js';
 
 /** A request waits so long for an answer of the Queue Manager. */
 const PATIENCE_MS = 3000;
@@ -147,4 +157,48 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     refusals,
     keys,
   };
+}
+
+function feedsOf(
+  services: Services,
+  options: RsOptions,
+  db: RsDatabase,
+  surroundings: Pick<FeedPollingOptions, 'targetOf' | 'isGone' | 'pushed'>,
+) {
+  const { home, clock, log } = services;
+  const fail = (error: unknown) => services.fail(error);
+  const nowMs = () => clock.nowMs();
+  const { userAgent, allowAddresses, ports } = options.proof;
+  const key = hubKey(join(home.rs, 'websub.key'));
+  const reader = new FeedThread(clock);
+  const asked = { db, site: { clock, userAgent, allowAddresses }, ports };
+  const callbacks = urlBelow(options.url, 'websub/');
+  const hubs = new HubClient({ ...asked, nowMs, key, callbacks });
+  const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, ...surroundings, fail });
+  const book = new FeedBook({ db, nowMs, options, changed: () => polling.stir() });
+  return { key, polling, book };
+}
+
+/** Undefined: this home is the whole LCC. @throws LccError `config` where another home registers */
+function homesOf(services: Services): HomePeers | undefined {
+  const { clock, log } = services;
+  const { store, cluster } = services.settings;
+  if (store.url === '') return undefined;
+  if (cluster.shard !== 0)
+    throw new LccError(
+      'config',
+      `registration is of home 0, this is home ${cluster.shard}: leave out [rs] listen here`,
+    );
+  const engine = new Engine(engineAccount(store), { clock, log });
+  return new HomePeers({
+    map: new ProviderMap(engine),
+    own: cluster.shard,
+    doorOf: (owner, shard, door) => doorOfHome(cluster, { owner, shard }, door),
+    trust: () => trustOf(services.settings.net),
+    connect: (to, onConnect, role) => services.connect(to, onConnect, role),
+    clock,
+    log,
+    fail: error => services.fail(error),
+    closed: () => engine.close(),
+  });
 }

@@ -18,7 +18,7 @@ import { formatDone, formatWorking, hostNameOf, type ServerLine } from '../../wi
 import { MAX_RECORD_URL_BYTES } from '../../wire/spider-record.js';
 import { endOf, unfetched, type FetchEnd } from './end.js';
 import type { LccspiderStatus } from './figures.js';
-import type { StoreServers } from './store-servers.js';
+import type { StoreServers } from './store-server-link.js';
 import { SpiderTransaction } from './transaction.js';
 import { UpdateClock } from './update-clock.js';
 import { UrlServerSession } from './url-server-link.js';

@@ -6,7 +6,7 @@ import { openFilesLimit } from '../../lib/open-files.js';
 import { spiderEngineOptions, spiderLimits, STORE_LIMITS } from './options.js';
 import { Spider } from './spider.js';
 import { StoreServer } from './store-server-link.js';
-import { StoreServers } from './store-servers.js';
+import { StoreServers } from './store-server-link.js';
 
 interface SpiderEdge {
   urlServer: Endpoint;

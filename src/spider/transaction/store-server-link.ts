@@ -339,3 +339,29 @@ export class StoreServer {
     this.#state = enter(this.#state, to, this.#options.name);
   }
 }
+
+export class StoreServers {
+  readonly #servers: readonly StoreServer[];
+
+  /** @param servers one at least */
+  constructor(servers: readonly StoreServer[]) {
+    this.#servers = servers;
+  }
+
+  deliver(record: OutgoingRecord): void {
+    this.#servers[record.docId % this.#servers.length]?.deliver(record);
+  }
+
+  get awayCount(): number {
+    return this.#servers.filter(({ state }) => state === 'away').length;
+  }
+
+  /** Records that went out once more. */
+  get resentCount(): number {
+    return this.#servers.reduce((sum, { resentCount }) => sum + resentCount, 0);
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.close();
+  }
+}

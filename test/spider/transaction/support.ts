@@ -16,7 +16,7 @@ import { openFilesLimit } from '../../../src/lib/open-files.js';
 import { spiderEngineOptions, spiderLimits, STORE_LIMITS } from '../../../src/spider/transaction/options.js';
 import { StoreServer } from '../../../src/spider/transaction/store-server-link.js';
 import { STORE_HELLO } from '../../../src/wire/spider-record.js';
-import { StoreServers } from '../../../src/spider/transaction/store-servers.js';
+import { StoreServers } from '../../../src/spider/transaction/store-server-link.js';
 import { SpiderLineReader, type SpiderLine } from '../../../src/wire/spider-lines.js';
 import { RecordReader, type SpiderRecord } from '../../../src/wire/spider-record.js';
 import { until, watchLog, within } from '../../support/until.js';
