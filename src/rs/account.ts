@@ -4,18 +4,18 @@
  * once.
  */
 import type { ShownProvider } from '../db/providers/registered.js';
-import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import { strictRootCheck } from '../wire/roots.js';
-import type { RsAnswer, RsChange, RsQuestion } from '../wire/qm-rs.js';
+import type { RsAnswer, RsChange } from '../wire/qm-rs.js';
 import { Limits, LoginGuard, networkOf } from './limits.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
 import type { UnsDoor } from './uns-door.js';
 import { requireWithin, timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
+import type { RsGround } from './ground.js';
 
 /** The consent to a removal: the password, and the number of urls. */
 export interface RemovalConsent {
@@ -33,16 +33,11 @@ export type ChangeOutcome =
   | { state: 'waiting' }
   | { state: 'refused'; what: string };
 
-export interface AccountOptions {
-  db: RsDatabase;
+export interface AccountOptions extends Pick<RsGround, 'db' | 'ask' | 'applied'> {
   options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots' | 'uses'>;
   registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'issueReset' | 'check' | 'find' | 'demandRoom'>;
   door: Pick<UnsDoor, 'look' | 'isRight'>;
-  /** Asks the Queue Manager; undefined: it is away. */
-  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
   clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
-  /** There is something for the Queue Manager. */
-  applied: () => void;
   /** For which an answer of the Queue Manager is waited for, before it is said to come later. */
   patienceMs: number;
 }

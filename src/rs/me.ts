@@ -1,13 +1,11 @@
 /** How a provider stands, in its own view: `GET me` of the API, with number and password by Basic
  * authentication. */
-import type { RsQuestion } from '../wire/qm-rs.js';
 import { RsRequestRefused } from './refusal.js';
 import type { UnsDoor } from './uns-door.js';
+import type { RsGround } from './ground.js';
 
-export interface ProviderViewOptions {
+export interface ProviderViewOptions extends Pick<RsGround, 'ask'> {
   door: Pick<UnsDoor, 'look' | 'isRight'>;
-  /** Asks the Queue Manager; undefined: it is away. */
-  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 /** Fields of the Queue Manager's answer that concern the provider. */

@@ -1,24 +1,20 @@
 /** Sends what waits in the outbox to the Queue Manager, in order, until each operation has its answer. One
  * that is answered `later` keeps those of its provider waiting, and no others. */
 import type { Connection } from '../daemon/types.js';
-import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
-import { within, type Clock } from '../lib/clock.js';
+import { within } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import type { Log } from '../lib/log.js';
 import { formatRsAsk, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
 import { QmRsLink } from './qm-link.js';
+import type { RsGround } from './ground.js';
 
 /** Read of the database at a time. */
 const WINDOW = 100;
 /** Providers whose operations have to wait, in one look: with more of them the others wait as well. */
 const MAX_HELD = 1000;
 
-export interface OutboxSenderOptions {
-  db: RsDatabase;
-  clock: Clock;
-  log: Log;
+export interface OutboxSenderOptions extends Pick<RsGround, 'db' | 'clock' | 'log' | 'fail'> {
   timeoutMs: number;
   /** For which a question waits for its answer, others before it included. */
   askTimeoutMs: number;
@@ -29,7 +25,6 @@ export interface OutboxSenderOptions {
   answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
   /** Operations for the home that is connected, where the LCC is several; undefined: all. */
   ours?: (operations: readonly WaitingOperation[]) => Promise<Ours>;
-  fail: (error: unknown) => void;
 }
 
 export interface Ours {

@@ -1,16 +1,13 @@
 /** Requests of applicants: a pair, "it is there", a look at how it stands; with the limits of each. */
 import { hash, randomBytes } from 'node:crypto';
-import type { RsDatabase } from '../db/rs/database.js';
 import type { PairKind, Registration, Wishes } from '../db/rs/registrations.js';
-import { within, type Clock } from '../lib/clock.js';
+import { within } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import type { Log } from '../lib/log.js';
 import { isPrivateNetwork } from '../lib/network.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { step } from '../lib/steps.js';
 import { Limits } from './limits.js';
 import type { Mailing } from './mail/mailing.js';
-import type { RsQuestion } from '../wire/qm-rs.js';
 import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
 import { resetProof, type ResetProof } from './proof/reset.js';
@@ -19,6 +16,7 @@ import { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
 import { BY, Transitions } from './transitions.js';
 import { requireWithin, wishesOf, type WrittenWishes } from './wishes.js';
+import type { RsGround } from './ground.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -48,17 +46,9 @@ interface PairWanted {
   mailTo?: ReturnType<Mailing['addressIn']>;
 }
 
-export interface RegistrarParts {
-  db: RsDatabase;
+export interface RegistrarParts extends Pick<RsGround, 'db' | 'clock' | 'log' | 'fail' | 'ask' | 'applied'> {
   options: RsOptions;
-  clock: Clock;
-  log: Log;
   mailing: Mailing;
-  /** Asks the Queue Manager; undefined: it is away. */
-  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** There is something for the Queue Manager. */
-  applied: () => void;
-  fail: (error: unknown) => void;
 }
 
 export class Registrar {

@@ -1,12 +1,9 @@
 /** Asks for feeds that are due, and pushes their news (docs/design/feeds.md). */
 import { createHash } from 'node:crypto';
 import { DAY, HOUR, MB, MINUTE, SECOND } from '../../config/amounts.js';
-import type { RsDatabase } from '../../db/rs/database.js';
 import type { PolledFeed, FeedItem } from '../../db/rs/feeds.js';
 import { MAX_CONTENT_BYTES, SiteFetcher, type SiteFetcherOptions } from '../proof/site-fetcher.js';
-import type { Clock } from '../../lib/clock.js';
 import { isPassing, LccError } from '../../lib/errors.js';
-import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import type { PushTarget } from '../push/targets.js';
@@ -17,6 +14,7 @@ import type { FeedThread } from './feed-thread.js';
 import { portOf } from '../site.js';
 import { failureText, siteAt } from './site.js';
 import * as standing from './standing.js';
+import type { RsGround } from '../ground.js';
 
 const MOST_AT_ONCE = 4;
 const FETCH_TIMEOUT_MS = 30 * SECOND;
@@ -34,10 +32,7 @@ type Validators = Pick<PolledFeed['standing'], 'etag' | 'lastModified' | 'digest
 /** The answer to a request; without `read` the feed says what it said. */
 type Answer = Validators & { read?: ReadFeed; link?: string | undefined; url: string };
 
-export interface FeedPollingOptions {
-  db: RsDatabase;
-  clock: Clock;
-  log: Log;
+export interface FeedPollingOptions extends Pick<RsGround, 'db' | 'clock' | 'log' | 'fail'> {
   reader: FeedThread;
   hubs: HubClient;
   site: Omit<SiteFetcherOptions, 'fetchTimeoutMs'>;
@@ -49,7 +44,6 @@ export interface FeedPollingOptions {
   isGone: (pid: number) => Promise<boolean | undefined>;
   /** There is something for the UNS. */
   pushed: () => void;
-  fail: (error: unknown) => void;
 }
 
 export class FeedPolling {

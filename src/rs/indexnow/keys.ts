@@ -9,7 +9,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../config/amounts.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { KeyName, StoredKey } from '../../db/rs/push-keys.js';
 import { doubledMs } from '../../lib/backoff.js';
-import { within, type Clock } from '../../lib/clock.js';
+import { within } from '../../lib/clock.js';
 import { isPassing } from '../../lib/errors.js';
 import { KeyedLock } from '../../lib/keyed-lock.js';
 import { setNewest } from '../../lib/newest.js';
@@ -17,6 +17,7 @@ import { step } from '../../lib/steps.js';
 import { Rate } from '../push/rates.js';
 import { tooOften } from '../refusal.js';
 import type { KeyVerdict } from './key-file.js';
+import type { RsGround } from '../ground.js';
 
 /** A good key is asked for again after this time, believed for that, and longer while its site fails. */
 const ASKED_AGAIN_MS = 12 * HOUR;
@@ -36,16 +37,14 @@ const MOST = 10_000;
 /** Keys asked for again in a minute. */
 const AGAIN_AT_A_TIME = 50;
 
-export interface KeysOptions {
+export interface KeysOptions extends Pick<RsGround, 'clock' | 'fail'> {
   db: Pick<RsDatabase, 'push' | 'pushKeys' | 'write'>;
-  clock: Clock;
   /** Looks at the file of a key. */
   look: (name: KeyName) => Promise<KeyVerdict>;
   /** True if the host is a provider's. */
   isProviders: (hostname: string) => Promise<boolean>;
   /** Urls wait to be delivered. */
   stir: () => void;
-  fail: (error: unknown) => void;
 }
 
 export class Keys {

@@ -5,9 +5,7 @@
  *     asked ──commit──▶ answered, alike ─╌╌▶ looked at: a confirmed address gets a link, once
  */
 import { randomBytes } from 'node:crypto';
-import type { RsDatabase } from '../../db/rs/database.js';
 import type { Forgotten } from '../../db/rs/addresses.js';
-import type { Clock } from '../../lib/clock.js';
 import { readMailAddress } from '../../lib/mail-address.js';
 import { generatePassword, hashPassword } from '../../lib/password.js';
 import { step } from '../../lib/steps.js';
@@ -17,6 +15,7 @@ import { resetLetter } from './letters.js';
 import { hashOf, type Mailing } from './mailing.js';
 import { urlBelow } from '../options.js';
 import type { MailOptions } from './options.js';
+import type { RsGround } from '../ground.js';
 
 const TOKEN_BYTES = 20;
 const TOKEN = /^[\w-]{27}$/;
@@ -31,16 +30,10 @@ const PID = /^[1-9]\d{0,9}$/;
  */
 const RESERVED = 1;
 
-export interface ForgottenOptions {
-  db: RsDatabase;
+export interface ForgottenOptions extends Pick<RsGround, 'db' | 'clock' | 'show' | 'applied'> {
   mailing: Mailing;
   options: MailOptions;
-  clock: Clock;
-  /** How a provider stands at the Queue Manager; undefined: that is away, or does not know it. */
-  show: (pid: number) => Promise<Readonly<Record<string, unknown>> | undefined>;
   stir: () => void;
-  /** There is something for the Queue Manager. */
-  applied: () => void;
 }
 
 export interface NewPassword {

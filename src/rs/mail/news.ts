@@ -1,11 +1,10 @@
 /** News: what confirmed addresses hear, gathered into one mail each; what the operator hears; daily hints to
  * providers. */
-import type { RsDatabase } from '../../db/rs/database.js';
-import type { Clock } from '../../lib/clock.js';
 import { step } from '../../lib/steps.js';
 import { changesLetter, sitesLetter } from './letters.js';
 import { MAX_NOTES, type Mailing } from './mailing.js';
 import type { MailOptions } from './options.js';
+import type { RsGround } from '../ground.js';
 
 const DAY_MS = 86_400_000;
 /** Addresses that are written to in one transaction, providers that are looked at in one go, and sites that
@@ -14,13 +13,9 @@ const AT_A_TIME = 1000;
 const HINTS_AT_A_TIME = 20;
 const MAX_SITES = 20;
 
-export interface NewsOptions {
-  db: RsDatabase;
+export interface NewsOptions extends Pick<RsGround, 'db' | 'clock' | 'show'> {
   mailing: Mailing;
   options: MailOptions;
-  clock: Clock;
-  /** How a provider stands at the Queue Manager; undefined: that is away, or does not know it. */
-  show: (pid: number) => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 export class News {

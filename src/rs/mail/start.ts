@@ -1,14 +1,12 @@
 /** Mail put together: who is written to, what, and the server that takes it. */
-import type { RsDatabase } from '../../db/rs/database.js';
-import type { Clock } from '../../lib/clock.js';
 import { isPassing, messageOf } from '../../lib/errors.js';
-import type { Log } from '../../lib/log.js';
 import { USES_KEPT_MS } from '../limits.js';
 import { ForgottenPasswords } from './forgotten.js';
 import { Mailing } from './mailing.js';
-import { News, type NewsOptions } from './news.js';
+import { News } from './news.js';
 import type { MailOptions } from './options.js';
 import { MailSender, type MailSenderOptions } from './sender.js';
+import type { RsGround } from '../ground.js';
 
 const DAY_MS = 86_400_000;
 /** For which news waits that cannot be sent. */
@@ -16,20 +14,13 @@ const NOTES_KEPT_MS = 30 * DAY_MS;
 /** Between two passes where the server has not taken all. */
 const RETRY_MS = 10_000;
 
-export interface MailParts {
-  db: RsDatabase;
+export interface MailParts extends Pick<RsGround, 'db' | 'clock' | 'log' | 'fail' | 'show' | 'applied'> {
   options: MailOptions;
   /** Undefined: no mail is sent. */
   handOver: MailSenderOptions['handOver'] | undefined;
   leaves?: MailSenderOptions['leaves'];
   /** Left out: 10 s. */
   retryMs?: number;
-  clock: Clock;
-  log: Log;
-  show: NewsOptions['show'];
-  /** There is something for the Queue Manager. */
-  applied: () => void;
-  fail: (error: unknown) => void;
 }
 
 export class RunningMail {

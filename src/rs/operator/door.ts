@@ -1,9 +1,7 @@
 /** The operators' listener: their pages below `/op`, their API below `/api/v1/op`, and nothing else. */
 import { Hono } from 'hono';
 import type { Services } from '../../daemon/types.js';
-import type { RsDatabase } from '../../db/rs/database.js';
 import { isPassing, messageOf } from '../../lib/errors.js';
-import type { RsQuestion } from '../../wire/qm-rs.js';
 import type { NodeBindings } from '../api.js';
 import { healthz, type Health } from '../health.js';
 import { urlBelow, type RsOptions } from '../options.js';
@@ -19,20 +17,17 @@ import type { HomePeers } from '../homes/peers.js';
 import { QmLooks, type QmLooksOptions } from './qm-looks.js';
 import { SeriesRecorder } from './recorder.js';
 import { OperatorViews } from './views.js';
+import type { RsGround } from '../ground.js';
 
-export interface OperatorDoorOptions {
+export interface OperatorDoorOptions extends Pick<RsGround, 'db' | 'ask' | 'applied'> {
   services: Pick<Services, 'home' | 'clock' | 'log' | 'connect' | 'fail'>;
   options: RsOptions;
-  db: RsDatabase;
   sessions: WebSessions;
   transitions: Transitions;
   health: Health;
   /** The other homes of the LCC. */
   homes: HomePeers | undefined;
   maxBodyBytes: number;
-  /** There is something for the Queue Manager. */
-  applied: () => void;
-  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Why the mail server has taken none last. */
   mailTrouble: () => string | undefined;
   failed: (path: string, error: unknown) => void;

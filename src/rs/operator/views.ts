@@ -1,5 +1,4 @@
 /** Views of the operators' pages and their API, as plain values: one source for both. */
-import type { RsDatabase } from '../../db/rs/database.js';
 import type { AuditRow } from '../../db/rs/audit.js';
 import {
   directoriesOf,
@@ -9,7 +8,7 @@ import {
   type RegistrationState,
 } from '../../db/rs/registrations.js';
 import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
-import { MAX_URL_LENGTH, type KeptError, type RsErrorsWanted, type RsQuestion } from '../../wire/qm-rs.js';
+import { MAX_URL_LENGTH, type KeptError, type RsErrorsWanted } from '../../wire/qm-rs.js';
 import type {
   RsDaemon,
   RsMachine,
@@ -23,6 +22,7 @@ import { pushView } from '../push/shown.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { QmLooks } from './qm-looks.js';
 import type { SeriesRecorder, SeriesTimes } from './recorder.js';
+import type { RsGround } from '../ground.js';
 
 const UNDER_WAY: readonly RegistrationState[] = ['issued', 'checking', 'applying'];
 const OVER: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
@@ -105,13 +105,10 @@ export interface SeriesView {
   figures: Record<string, (number | null)[]>;
 }
 
-export interface OperatorViewsOptions {
-  db: RsDatabase;
+export interface OperatorViewsOptions extends Pick<RsGround, 'db' | 'ask'> {
   looks: Pick<QmLooks, 'overview' | 'problem' | 'providers'>;
   recorder: Pick<SeriesRecorder, 'moments'>;
   times: SeriesTimes;
-  /** Asks the Queue Manager; undefined: it is away. */
-  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Why the mail server has taken none last. */
   mailTrouble: () => string | undefined;
   nowMs: () => number;

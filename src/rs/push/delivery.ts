@@ -7,14 +7,13 @@
 import type { RsDatabase } from '../../db/rs/database.js';
 import type { WaitingPush } from '../../db/rs/push.js';
 import { backoffMs, type Backoff } from '../../lib/backoff.js';
-import type { Clock } from '../../lib/clock.js';
 import { isPassing, LccError, messageOf } from '../../lib/errors.js';
-import type { Log } from '../../lib/log.js';
 import { formatEndpoint } from '../../lib/endpoint.js';
 import { step } from '../../lib/steps.js';
 import { DoorSets, type DoorSetsOptions } from '../../wire/door-sets.js';
 import type { UnsPlace } from '../../wire/uns-places.js';
 import { AS_SERVED, formatUrl } from '../../wire/url.js';
+import type { RsGround } from '../ground.js';
 
 /** Urls read and sent at a time. */
 const WINDOW = 10_000;
@@ -22,16 +21,13 @@ const BACKOFF: Backoff = { minMs: 500, maxMs: 10_000 };
 /** Urls forgotten in a transaction. */
 const FORGOTTEN = 10_000;
 
-export interface PushDeliveryOptions {
+export interface PushDeliveryOptions extends Pick<RsGround, 'clock' | 'log' | 'fail'> {
   db: Pick<RsDatabase, 'push' | 'write'>;
   door: Omit<DoorSetsOptions, 'clock' | keyof UnsPlace>;
   /** Where the UNSes of providers take pushes; those that wait are missing. @throws LccError `try.later` */
   placesOf: (pids: readonly number[]) => Promise<ReadonlyMap<number, UnsPlace>>;
   /** Between two looks at one url. */
   urlIntervalMs: number;
-  clock: Clock;
-  log: Log;
-  fail: (error: unknown) => void;
 }
 
 export class PushDelivery {

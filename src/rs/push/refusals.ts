@@ -1,9 +1,9 @@
 /** Refusals at the doors of pushes, on their way to rs.db: equal ones gathered, so that a sender that is
  * refused in a loop makes no commit each time. */
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { Clock } from '../../lib/clock.js';
 import { isPassing } from '../../lib/errors.js';
 import type { PushDoor } from '../../wire/push.js';
+import type { RsGround } from '../ground.js';
 
 const GATHERED_MS = 1000;
 /** Kinds of refusals gathered; more are not kept. */
@@ -18,10 +18,8 @@ interface Refused {
   n: number;
 }
 
-interface PushRefusalsOptions {
+interface PushRefusalsOptions extends Pick<RsGround, 'clock' | 'fail'> {
   db: Pick<RsDatabase, 'push' | 'write'>;
-  clock: Clock;
-  fail: (error: unknown) => void;
 }
 
 export class PushRefusals {

@@ -5,6 +5,7 @@ import { setNewest } from '../../lib/newest.js';
 import type { Pushable, PushDoor } from '../../wire/push.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { strictRootCheck } from '../../wire/roots.js';
+import type { RsGround } from '../ground.js';
 
 /** An answer is asked for again after this time … */
 const GOOD_MS = 2000;
@@ -24,9 +25,8 @@ interface Known {
   targets: readonly PushTarget[];
 }
 
-interface PushTargetsOptions {
+interface PushTargetsOptions extends Pick<RsGround, 'ask'> {
   clock: Pick<Clock, 'monotonicMs'>;
-  ask: (question: RsQuestion) => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 export class PushTargets {
