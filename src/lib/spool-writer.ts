@@ -114,11 +114,6 @@ export class SpoolWriter {
     this.#head = [MAGIC, frameOf(this.#frames++, Buffer.from(JSON.stringify(header)))];
   }
 
-  /** Bytes of the entry so far, written or waiting to be. */
-  get bytes(): number {
-    return this.#heldBytes + this.#bytes;
-  }
-
   /** Bytes waiting to be written: await `drained` when they are many. */
   get waitingBytes(): number {
     return this.#queuedBytes;

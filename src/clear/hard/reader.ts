@@ -56,11 +56,6 @@ export class RequestReader {
     return this.#inFlight.size;
   }
 
-  /** The last request that was looked at. */
-  get lastId(): number {
-    return this.#lastId;
-  }
-
   /** Reads what there is, until there is no more or no room. */
   wake(): void {
     if (this.#isReading) return;

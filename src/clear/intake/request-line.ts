@@ -21,8 +21,7 @@ export interface RequestDefaults {
 export type LineRequest =
   | { request: NewRequest; seq?: number }
   | { nothing: string; hasRule: boolean; seq?: number }
-  /** `isBroken`: the line is not of its format. */
-  | { problem: string; isBroken: boolean };
+  | { problem: string };
 
 type LineFormat = (text: string, defaults: RequestDefaults) => LineRequest;
 
@@ -32,14 +31,15 @@ export const LINE_FORMATS: Readonly<Record<string, LineFormat>> = {
   /** `content_id TAB content_type TAB target`; what is left out at the end comes from the options. */
   tsv(text, defaults) {
     const [contentId = '', contentType, target, ...more] = text.split('\t');
-    if (more.length > 0) return broken(`${more.length + 3} fields; there are content id, type and target`);
+    if (more.length > 0)
+      return { problem: `${more.length + 3} fields; there are content id, type and target` };
     return checked(contentId, contentType || undefined, target || undefined, defaults);
   },
   /** Paths of pages, or absolute urls, of which the path counts. */
   urls(text, defaults) {
     const path = pathOf(text);
     return path === undefined
-      ? broken('no path and no absolute url')
+      ? { problem: 'no path and no absolute url' }
       : checked(path, URL_TYPE, undefined, defaults);
   },
   /** Objects: changes of `lccq --format=jsonl` with rules, else `{"id", "type", "target", "force"}`. */
@@ -48,9 +48,10 @@ export const LINE_FORMATS: Readonly<Record<string, LineFormat>> = {
     try {
       value = JSON.parse(text);
     } catch {
-      return broken('no JSON');
+      return { problem: 'no JSON' };
     }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return broken('no JSON object');
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return { problem: 'no JSON object' };
     const fields = value as Record<string, unknown>;
     return defaults.rules === undefined ? plain(fields, defaults) : change(fields, defaults.rules, defaults);
   },
@@ -62,26 +63,26 @@ export function requestOf(id: string, defaults: RequestDefaults): LineRequest {
     return checked(id, defaults.type, undefined, defaults);
   const path = pathOf(id);
   if (path !== undefined) return checked(path, URL_TYPE, undefined, defaults);
-  return wrong(`no path of a page; a content id needs --type: ${shown(id)}`);
+  return { problem: `no path of a page; a content id needs --type: ${shown(id)}` };
 }
 
 function plain(fields: Record<string, unknown>, defaults: RequestDefaults): LineRequest {
   const { id: given, type, target, force = defaults.force } = fields;
   const id = Number.isSafeInteger(given) ? String(given) : given;
   const other = Object.keys(fields).find(key => !['id', 'type', 'target', 'force'].includes(key));
-  if (other !== undefined) return broken(`no key "${other}"; changes of lccq need --rules`);
-  if (typeof id !== 'string') return broken('"id" is neither text nor a whole number');
+  if (other !== undefined) return { problem: `no key "${other}"; changes of lccq need --rules` };
+  if (typeof id !== 'string') return { problem: '"id" is neither text nor a whole number' };
   for (const [key, value] of Object.entries({ type, target }))
-    if (value !== undefined && typeof value !== 'string') return broken(`"${key}" is no text`);
-  if (typeof force !== 'boolean') return broken('"force" is neither true nor false');
+    if (value !== undefined && typeof value !== 'string') return { problem: `"${key}" is no text` };
+  if (typeof force !== 'boolean') return { problem: '"force" is neither true nor false' };
   return checked(id, type as string | undefined, target as string | undefined, { ...defaults, force });
 }
 
 function change(fields: Record<string, unknown>, rules: FeedRules, defaults: RequestDefaults): LineRequest {
   const { op, pid, curl, seq } = fields;
   if (typeof curl !== 'string' || typeof pid !== 'number' || (op !== 'upsert' && op !== 'delete'))
-    return broken('no change of lccq: it has op, pid and curl');
-  if (seq !== undefined && typeof seq !== 'number') return broken('"seq" is no number');
+    return { problem: 'no change of lccq: it has op, pid and curl' };
+  if (seq !== undefined && typeof seq !== 'number') return { problem: '"seq" is no number' };
   const place = seq === undefined ? {} : { seq };
   const key = rules.requestOf(String(pid), curl);
   if (key === undefined)
@@ -115,17 +116,19 @@ function checkedAs(
 ): LineRequest {
   const name = target ?? defaults.target;
   if (type === undefined)
-    return wrong(
-      `no path of a page, and no content type; give that in the line, or --type: ${shown(contentId)}`,
-    );
-  if (name === undefined) return wrong('no target; give it in the line, or --target');
+    return {
+      problem: `no path of a page, and no content type; give that in the line, or --type: ${shown(contentId)}`,
+    };
+  if (name === undefined) return { problem: 'no target; give it in the line, or --target' };
   for (const text of [type, name])
     if (!isTypeName(text))
-      return wrong(`content type or target longer than ${MAX_NAME_BYTES} bytes, or with control characters`);
+      return {
+        problem: `content type or target longer than ${MAX_NAME_BYTES} bytes, or with control characters`,
+      };
   if (!defaults.hasTarget(name))
-    return wrong(`there is no target ${shown(name)}; lccrail target add makes one`);
+    return { problem: `there is no target ${shown(name)}; lccrail target add makes one` };
   const problem = type === URL_TYPE ? problemOfPage(contentId) : idProblem(contentId, defaults.utf8);
-  if (problem !== undefined) return wrong(`${problem}: ${shown(contentId)}`);
+  if (problem !== undefined) return { problem: `${problem}: ${shown(contentId)}` };
   const { force, source } = defaults;
   return { request: { contentId, contentType: type, target: name, force, source } };
 }
@@ -146,14 +149,6 @@ function pathOf(text: string): string | undefined {
   if (url === undefined) return undefined;
   // A site that is named without a slash is its first page all the same.
   return rest.startsWith('/') ? rest : `/${rest}`;
-}
-
-function broken(problem: string): LineRequest {
-  return { problem, isBroken: true };
-}
-
-function wrong(problem: string): LineRequest {
-  return { problem, isBroken: false };
 }
 
 /** In quotes, without what a terminal would obey or hide. */

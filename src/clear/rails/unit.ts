@@ -13,15 +13,15 @@
  * backlog of the rail. Until it executes, whatever is to be done with the page later joins it: several wait
  * for one unit.
  */
-import { LccError } from '../../lib/errors.js';
 import type { BacklogOp } from '../../db/clear/backlog.js';
 import type { BodyToSend } from '../../fetch/job.js';
+import { transitions } from '../../lib/states.js';
 import type { PageToClear } from '../drivers/types.js';
 
 type UnitState =
   'waiting' | 'blocked' | 'executing' | 'resting' | 'rebounding' | 'done' | 'parked' | 'merged';
 
-const NEXT: Readonly<Record<UnitState, readonly UnitState[]>> = {
+const enter = transitions<UnitState>('page', {
   waiting: ['executing', 'parked'],
   blocked: ['waiting', 'parked'],
   executing: ['done', 'waiting', 'resting', 'rebounding', 'parked', 'merged'],
@@ -30,7 +30,7 @@ const NEXT: Readonly<Record<UnitState, readonly UnitState[]>> = {
   done: [],
   parked: [],
   merged: [],
-};
+});
 
 /** The content of a page, and which publication it is of. */
 export interface PageBody {
@@ -73,8 +73,6 @@ export class RailUnit {
   /** Entries of the backlog up to this number were there when its last request began. */
   coveredSeq = 0;
   waiters: Waiter[] = [];
-  /** When its last request began, monotonic. */
-  startedMs = 0;
   #state: UnitState;
 
   constructor(rail: string, task: PageTask, state: 'waiting' | 'blocked') {
@@ -92,9 +90,7 @@ export class RailUnit {
   }
 
   become(next: UnitState): void {
-    if (!NEXT[this.#state].includes(next))
-      throw new LccError('bug', `${this.url} for ${this.rail} is ${this.#state}, and not to be ${next}`);
-    this.#state = next;
+    this.#state = enter(this.#state, next, `${this.url} for ${this.rail}`);
   }
 
   /** Later work with the same page takes the place of the earlier; that with an older page does not. */

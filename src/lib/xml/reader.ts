@@ -99,11 +99,6 @@ export class XmlReader {
     this.#layouts?.share(layouts);
   }
 
-  /** How many elements are open. */
-  get depth(): number {
-    return this.#open.length;
-  }
-
   /**
    * Reads the next bytes, and reports all events that they complete; strings may hold text of all of them.
    * @throws XmlError, or what an event handler threw; every later call throws the same again

@@ -129,12 +129,6 @@ export class RecordFiles {
     const stored = readPart(path, held.position, held.storedBytes);
     return file.isCompressed === 1 ? gunzipSync(stored) : stored;
   }
-
-  /** A document. @throws as `recordOf` */
-  documentOf(file: Omit<DocumentFile, 'bytes'>, held: HeldDocument): Buffer {
-    const record = this.recordOf(file, held);
-    return record.subarray(record.length - held.docBytes);
-  }
 }
 
 function close(draft: Draft): void {

@@ -57,7 +57,6 @@ export class RobotsGate {
   /** The longest pause that an origin of a host wishes for. */
   readonly #delays = new Map<string, number>();
   #bytes = 0;
-  #asked = 0;
   #isClosed = false;
 
   constructor(options: RobotsOptions) {
@@ -67,11 +66,6 @@ export class RobotsGate {
   /** Origins of which something is known, or asked. */
   get origins(): number {
     return this.#origins.size;
-  }
-
-  /** robots.txt asked for, each try counted. */
-  get asked(): number {
-    return this.#asked;
   }
 
   judge({ url, hostName }: SpiderUrl): Judgement {
@@ -98,7 +92,6 @@ export class RobotsGate {
 
   #ask(name: string, origin: Origin, nth: number): void {
     const { ask, token, tries, retryMs, clock, log } = this.#options;
-    this.#asked++;
     void ask(`${name}/robots.txt`).then(answer => {
       if (this.#isClosed) return;
       switch (answer.kind) {
