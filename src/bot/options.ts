@@ -1,6 +1,7 @@
 /** Bounds of a robot and its engine. */
 import { limitIn, type Settings } from '../config/settings/index.js';
 import type { EngineOptions } from '../fetch/engine.js';
+import { HEADER_LIMITS } from '../fetch/exchange-owner.js';
 import { channelLimitsOf } from '../wire/messages.js';
 import type { RobotOptions } from './robot.js';
 
@@ -20,7 +21,7 @@ export function engineLimits(bot: Settings['bot']): Omit<EngineOptions, 'clock' 
     maxIdleConnections: 256,
     minRateText: limitIn({ bot }, 'bot.min_rate_bytes_per_s'),
     contentLimitText: limitIn({ bot }, 'bot.max_content_bytes'),
-    headerLimitText: limitIn({ bot }, 'bot.max_header_bytes'),
+    ...HEADER_LIMITS,
     redirectLimitText: limitIn({ bot }, 'bot.max_redirects'),
   };
 }

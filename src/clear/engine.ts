@@ -2,9 +2,9 @@
  * of a network, asked once each; no redirects, nothing that takes longer than its deadlines. */
 import { lookup } from 'node:dns';
 import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
+import { HEADER_LIMITS } from '../fetch/exchange-owner.js';
 import type { Clock } from '../lib/clock.js';
 
-const MAX_HEADER_BYTES = 256 * 1024;
 const DRAIN_TIMEOUT_MS = 1000;
 const USER_AGENT = 'lcc-clear/1';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
@@ -32,8 +32,7 @@ export function clearEngine(times: ClearTimes, own: Pick<EngineOptions, Own>, cl
     minRateText: 'any',
     minRateWindowMs: times.totalTimeoutMs,
     slowAfterMs: times.totalTimeoutMs,
-    maxHeaderBytes: MAX_HEADER_BYTES,
-    headerLimitText: '256 KB',
+    ...HEADER_LIMITS,
     maxRedirects: 0,
     redirectLimitText: '0',
     userAgent: USER_AGENT,

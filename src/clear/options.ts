@@ -22,6 +22,13 @@ const SOFT_ANSWER_MS = 30_000;
 const SOFT_TOTAL_MS = 120_000;
 /** For which rejected requests are kept. */
 const REJECTED_MS = 30 * DAY;
+/** Time between two tries to connect to a rail, which is DOWN when both fail. */
+const SUSPECT_MS = 200;
+/** Requests to a rail whose mean time is looked at, and the mean above which it is logged as SLOW. */
+const SLOW_WINDOW = 50;
+const SLOW_MS = 2000;
+/** Pages that wait for a rail beyond those of the best of its target before it is logged as DELAYED. */
+const DELAYED_PAGES = 1000;
 /** Requests in a row without an answer in time after which a rail is DOWN. */
 const HUNG_AFTER = 3;
 /** Time an idle connection to a rail is kept. */
@@ -51,6 +58,10 @@ export function clearOptions({ home, settings: { clear } }: Pick<Services, 'home
     rail: {
       ...clear,
       hungAfter: HUNG_AFTER,
+      suspectMs: SUSPECT_MS,
+      slowWindow: SLOW_WINDOW,
+      slowMs: SLOW_MS,
+      delayedPages: DELAYED_PAGES,
       backoff: { minMs: clear.backoffMinMs, maxMs: clear.backoffMaxMs },
       backlogMaxAgeMs: clear.backlogMaxAgeMs || Infinity,
     },

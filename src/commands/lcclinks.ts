@@ -182,7 +182,6 @@ function linksOptions(values: OptionValues, config: Config): ExpandOptions {
     maxPageBytes: config.get('links.max_page_bytes'),
     maxPageLinks: config.get('links.max_page_links'),
     maxQueries: config.get('links.max_path_queries'),
-    maxCopies: config.get('links.max_copies'),
     ...LINK_LIMITS,
   };
 }

@@ -11,6 +11,7 @@ import { configOf, durationMsOf, textOf, textsOf } from './options.js';
 import type { Coverage } from '../wire/coverage.js';
 import type { CommandContext, OptionSpec } from './run.js';
 import { typesOf } from './type-option.js';
+import { HEADER_LIMITS } from '../fetch/exchange-owner.js';
 
 /** The longest Retry-After that is waited for, twice at most. */
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -85,7 +86,6 @@ function engineOf(config: Config, allowAddresses: readonly string[]): ListOption
   const timeoutMs = config.get('lists.timeout_ms');
   const { most: maxContentBytes, text: contentLimitText } = SOURCE_LIMITS.documentBytes;
   const maxRedirects = config.get('bot.max_redirects');
-  const maxHeaderBytes = config.get('bot.max_header_bytes');
   return {
     connectTimeoutMs: timeoutMs,
     headersTimeoutMs: timeoutMs,
@@ -99,8 +99,7 @@ function engineOf(config: Config, allowAddresses: readonly string[]): ListOption
     slowAfterMs: timeoutMs,
     maxContentBytes,
     contentLimitText,
-    maxHeaderBytes,
-    headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
+    ...HEADER_LIMITS,
     maxRedirects,
     redirectLimitText: limitText('bot.max_redirects', maxRedirects),
     userAgent: config.get('bot.user_agent'),

@@ -18,6 +18,8 @@ export const LINK_LIMITS = {
   maxRepeats: 3,
   /** Parameters of the query of a link. */
   maxParameters: 12,
+  /** Held pages of one content before the links of such a page are left. */
+  maxCopies: 8,
   /** Links remembered as sent, 8 bytes each, a power of two. */
   sentPlaces: 1 << 20,
 };
@@ -35,8 +37,6 @@ export interface ExpandOptions extends Readonly<typeof LINK_LIMITS> {
   maxPageLinks: number;
   /** Held or waiting urls that differ in their query alone. */
   maxQueries: number;
-  /** Held pages of one content before the links of such a page are left. */
-  maxCopies: number;
 }
 
 /** A link as it goes out. */

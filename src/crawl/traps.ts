@@ -11,7 +11,7 @@ const TRAPS = {
   ambiguous: 'urls that servers read in several ways',
   hops: 'pages that are further away than --max-hops',
   queries: 'paths with more queries than links.max_path_queries',
-  copies: 'pages whose content is that of links.max_copies held ones',
+  copies: 'pages whose content is that of eight held ones',
   canonical: 'other links of pages that name one without its query as their own',
 } as const;
 export type Trap = keyof typeof TRAPS;

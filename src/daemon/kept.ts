@@ -38,6 +38,9 @@ export const OPEN_GATE: Kept = {
   close: () => undefined,
 };
 
+/** Time for the engine to take what is told next: a cursor, changes. */
+export const SHIPPED_WAIT_MS = 10_000;
+
 /** The same, for a time. @throws LccError `try.later` after `limitMs`, too; what was asked goes on */
 export async function shippedWithin(
   kept: Kept,

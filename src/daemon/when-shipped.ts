@@ -2,6 +2,7 @@
  * give it out again. */
 import type { Config } from '../config/types.js';
 import type { Clock } from '../lib/clock.js';
+import { SHIPPED_WAIT_MS } from './kept.js';
 
 /**
  * Resolves when what was looked at is in the engine.
@@ -15,6 +16,6 @@ export function whenShipped(config: Config, clock: Clock): WhenShipped | undefin
   return async () => {
     // Code for connections takes no time of the start otherwise.
     const { keptWork } = await import('./open-kept.js');
-    await keptWork(config, clock, 'lcc', () => undefined, config.get('cu.shipped_wait_ms'));
+    await keptWork(config, clock, 'lcc', () => undefined, SHIPPED_WAIT_MS);
   };
 }

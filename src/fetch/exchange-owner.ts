@@ -4,6 +4,9 @@ import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
 import type { ReceivingEnd } from './receiving-end.js';
 
+/** Response headers of sites and rails. */
+export const HEADER_LIMITS = { maxHeaderBytes: 256 * 1024, headerLimitText: '256 KB' };
+
 export interface ExchangeLimits {
   maxHeaderBytes: number;
   /** The header limit, for the message that refuses. */

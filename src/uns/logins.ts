@@ -21,6 +21,9 @@ import { Refusal } from '../wire/refusal.js';
 
 const LOGINS_AT_A_TIME = 1000;
 
+/** Errors of earlier fetches shown at a time. */
+const ERRORS_SHOWN = 100;
+
 interface Credentials {
   id: string;
   password: string;
@@ -180,8 +183,7 @@ export class Logins {
 
   #describe(provider: Provider, begun: SessionBegun): Admission {
     const { pid, filesmax, filesused, spacemax, spaceused } = provider;
-    const most = this.#options.limits.errorsShown;
-    const { shown, total, upTo } = shownErrors(this.#parts.pidb, provider, begun.errseen, most);
+    const { shown, total, upTo } = shownErrors(this.#parts.pidb, provider, begun.errseen, ERRORS_SHOWN);
     const waiting = this.#parts.intake.waiting(pid);
     return {
       provider,

@@ -72,7 +72,6 @@ async function newHome(): Promise<SoftHome> {
     backoff_min_ms: 10,
     backoff_max_ms: 20,
     park_after: 3,
-    suspect_ms: 20,
     // Not before the test says so.
     backlog_retry_ms: 3_600_000,
   });

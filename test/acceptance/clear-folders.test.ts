@@ -16,7 +16,7 @@ afterEach(async () => {
   await home.end();
 });
 
-const FAST = { suspect_ms: 10, backoff_min_ms: 10, backoff_max_ms: 20, backlog_retry_ms: 50, poll_ms: 50 };
+const FAST = { backoff_min_ms: 10, backoff_max_ms: 20, backlog_retry_ms: 50, poll_ms: 50 };
 const INDEX = { contentType: '@index', target: 'www', path: '/', extension: 'index.html' };
 
 /** Rails with files before a cache. @param seen what is noted with each request to the cache */

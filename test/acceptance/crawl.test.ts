@@ -70,7 +70,7 @@ describe('a crawl', { skip: noNginx || noWget }, () => {
     writePages(docroot, oddPages(site.url.slice(0, -1)));
     lcc = new Lcc(
       site.url,
-      '[qm]\npace_ms = 0\n\n[uns]\nmime = ["text/*", "image/*", "application/*"]\n\n[links]\nmax_path_queries = 20\nmax_copies = 3\n',
+      '[qm]\npace_ms = 0\n\n[uns]\nmime = ["text/*", "image/*", "application/*"]\n\n[links]\nmax_path_queries = 20\n',
     );
     await lcc.start();
     await lcc.run(`lccpidb add --pid=100 --root=${site.url} --spider=yes --pace=0 --priority=1 --parallel=8`);

@@ -82,15 +82,18 @@ describe('a command that writes in a kept home', () => {
 });
 
 describe('lccq in a kept home', () => {
-  before(() => toml(`${KEPT_HOME}[cu]\nshipped_wait_ms = 100\n`));
+  before(() => toml(KEPT_HOME));
   const cursor = join(home.dir, 'c.cursor');
 
   it('ends with 75 and leaves its cursor where the engine does not take what it has looked at', async () => {
     keeper = await new HeldKeeper(home.dir).open();
     keeper.hold();
-    const { status, stdout, stderr } = await run('lccq', `--cursor=${cursor}`, '--format=jsonl');
+    const ended = run('lccq', `--cursor=${cursor}`, '--format=jsonl');
+    await keeper.holds('lcc');
+    keeper.refuse('the engine has not taken it');
+    const { status, stdout, stderr } = await ended;
     assert.deepEqual([status, stdout], [75, '']);
-    assert.match(stderr, /engine has not taken/);
+    assert.match(stderr, /the engine has not taken it/);
     assert.ok(!existsSync(`${cursor}.next`));
     assert.equal((await run('lccq', '--format=jsonl')).status, 0, 'without a cursor nothing is asked');
   });

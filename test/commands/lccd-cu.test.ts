@@ -290,15 +290,12 @@ describe('clients of lccd-cu that behave badly', () => {
   it('end their own connection only', async () => {
     const cache = newCache();
     cache.put({ curl: SITE });
-    const { unix } = await served(cache, '[cu]\nquery_timeout_ms = 1500\nmax_connections = 11\n');
+    const { unix } = await served(cache, '[cu]\nmax_connections = 11\n');
     const good = new Cu(unix).send('<query/>');
     await good.heard(/<\/lococa:result>/);
     const documents: [document: string, code: number][] = [
-      ['<query>', 106],
-      ['', 106],
       [' '.repeat(20_000), 106],
       [`<!-- ${'x'.repeat(20_000)}`, 106],
-      ['<query/', 106],
       ['GET / HTTP/1.0\r\n\r\n', 103],
       ['\0\u0001\u0002', 103],
       ['<!DOCTYPE a [<!ENTITY b "c">]><query prefix="&b;"/>', 103],
@@ -310,8 +307,8 @@ describe('clients of lccd-cu that behave badly', () => {
       assert.equal(codeOf(replies[i] ?? ''), code, JSON.stringify(document.slice(0, 40)) + replies[i]),
     );
     const crowd = Array.from({ length: 12 }, () => new Cu(unix));
-    const codes = (await Promise.all(crowd.map(one => one.reply))).map(codeOf);
-    assert.ok(codes.includes(102), codes.join(' '));
+    assert.equal(codeOf(await Promise.race(crowd.map(one => one.reply))), 102);
+    for (const one of [good, ...crowd]) one.socket.destroy();
     await atMost(0, cache);
     assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [SITE]);
     const half = new Cu(unix).send('<query content="yes"/><query/>');

@@ -143,7 +143,7 @@ describe('lccd-soft', { skip: noRails }, () => {
   });
 
   it('puts on a rail that comes UP what it missed, the newest of each page', async () => {
-    const home = newHome({ suspect_ms: 20 });
+    const home = newHome();
     const balancer = await home.begin(['nginx', 'apache', 'nginx']);
     for (const rail of home.rails) rail.write(['/a.html', '/b.html']);
     const last = home.rails[2] ?? assert.fail();
@@ -173,7 +173,7 @@ describe('lccd-soft', { skip: noRails }, () => {
   });
 
   it('generates again what a rail missed and no file has any more', async () => {
-    const home = newHome({ suspect_ms: 20, soft_spool_bytes: 30 });
+    const home = newHome({ soft_spool_bytes: 30 });
     const balancer = await home.begin(['nginx', 'nginx']);
     const [, last] = home.rails;
     await last?.stop();

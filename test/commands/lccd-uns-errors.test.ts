@@ -10,10 +10,9 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import type { Daemon } from '../support/daemon.js';
 import { Cp, init, newHome, set, type Home } from '../support/uns.js';
 
-/** A provider with errors e1 … eN kept and more of them counted; a session shows two. */
+/** A provider with errors e1 … eN kept and more of them counted; a session shows a hundred. */
 function homeWithErrors(kept: number, counted: number, textBytes = 3): { home: Home; password: string } {
   const home = newHome();
-  home.configure('[uns]\nerrors_shown = 2\n');
   const rows = Array.from(
     { length: kept },
     (_, i) =>
@@ -33,6 +32,9 @@ function shown(reply: string): [number, ...string[]] {
   const total = Number(/processing_status errors="(\d+)"/.exec(reply)?.[1]);
   return [total, ...[...reply.matchAll(/<url code="404" curl="(e\d+)"/g)].map(([, curl = '']) => curl)];
 }
+
+/** As `shown` has them: the errors from one to another. */
+const some = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => `e${from + i}`);
 
 /** A status session: init, all of the answer read, closed in good order. */
 async function look(uns: Daemon, password: string): Promise<[number, ...string[]]> {
@@ -65,19 +67,19 @@ async function dyingCp(port: number, document: string, reads: 'nothing' | 'a par
 
 describe('errors of fetches', () => {
   it('are shown some at a time with all attributes, the next ones at whichever UNS comes next, and counted all', async () => {
-    const { home, password } = homeWithErrors(5, 9);
+    const { home, password } = homeWithErrors(201, 205);
     const qm = await home.startQm();
     const [a, b] = [await home.start({}, ['--id=a']), await home.start({}, ['--id=b'])];
     const cp = new Cp(a.port).send(init(7, password) + set('partial', 'x'));
     const reply = await parted(a, cp);
-    assert.deepEqual(shown(reply), [9, 'e1', 'e2']);
+    assert.deepEqual(shown(reply), [205, ...some(1, 100)]);
     assert.ok(
       reply.includes(
         `<url code="404" curl="e1" mimetype="text/html" len="5" tod="${'1'.repeat(24)}">xxx</url>`,
       ),
     );
-    assert.deepEqual(await look(b, password), [7, 'e3', 'e4']);
-    assert.deepEqual(await look(a, password), [5, 'e5']);
+    assert.deepEqual(await look(b, password), [105, ...some(101, 200)]);
+    assert.deepEqual(await look(a, password), [5, 'e201']);
     assert.deepEqual(await look(b, password), [0]);
     await a.stop();
     await b.stop();
@@ -85,7 +87,7 @@ describe('errors of fetches', () => {
   });
 
   it('are shown again to a CP that died before it had read them, and to one whose UNS did', async () => {
-    const { home, password } = homeWithErrors(3, 3, 60_000);
+    const { home, password } = homeWithErrors(101, 101, 1200);
     const uns = await home.start({}, ['--id=a']);
     for (const reads of ['nothing', 'a part'] as const) {
       await dyingCp(uns.port, init(7, password), reads);
@@ -96,24 +98,24 @@ describe('errors of fetches', () => {
     uns.child.kill('SIGKILL');
     await cut.reply;
     const next = await home.start({}, ['--id=b']);
-    assert.deepEqual(await look(next, password), [3, 'e1', 'e2']);
-    assert.deepEqual(await look(next, password), [1, 'e3']);
+    assert.deepEqual(await look(next, password), [101, ...some(1, 100)]);
+    assert.deepEqual(await look(next, password), [1, 'e101']);
     await next.stop();
   });
 
   it('are received also by one whose set was refused and that read why', async () => {
-    const { home, password } = homeWithErrors(3, 3);
+    const { home, password } = homeWithErrors(101, 101);
     const uns = await home.start();
     const refused = new Cp(uns.port).send(
       `${init(7, password)}<lococa:set set="partial"><thing/></lococa:set>`,
     );
     assert.match(await parted(uns, refused), /set_rejected/);
-    assert.deepEqual(await look(uns, password), [1, 'e3']);
+    assert.deepEqual(await look(uns, password), [1, 'e101']);
     await uns.stop();
   });
 
   it('are shown again to one that ended in the middle of its set, for it may have died with what it had read', async () => {
-    const { home, password } = homeWithErrors(3, 3);
+    const { home, password } = homeWithErrors(101, 101);
     const uns = await home.start();
     const cut = new Cp(uns.port).send(
       `${init(7, password)}<lococa:set set="partial"><url curl="x" mimetype="text/html"/>`,
@@ -121,12 +123,12 @@ describe('errors of fetches', () => {
     await cut.hears('</lococa:init_accepted>');
     cut.socket.end();
     assert.match(await parted(uns, cut), /code="204"/);
-    assert.deepEqual(await look(uns, password), [3, 'e1', 'e2']);
+    assert.deepEqual(await look(uns, password), [101, ...some(1, 100)]);
     await uns.stop();
   });
 
   it('are shown again to one whose set was accepted and that died without reading', async () => {
-    const { home, password } = homeWithErrors(3, 3);
+    const { home, password } = homeWithErrors(101, 101);
     const uns = await home.start();
     const dead = connect(uns.port, '127.0.0.1');
     dead.on('error', () => undefined);
@@ -134,7 +136,7 @@ describe('errors of fetches', () => {
     await uns.logged('"event":"set accepted"');
     dead.resetAndDestroy();
     await uns.logged('"event":"CP disconnected","pid":7,');
-    assert.deepEqual(await look(uns, password), [3, 'e1', 'e2']);
+    assert.deepEqual(await look(uns, password), [101, ...some(1, 100)]);
     await uns.stop();
   });
 

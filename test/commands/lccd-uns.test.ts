@@ -210,13 +210,16 @@ describe('lccd-uns', () => {
 
   it('shows errors until the CP has received them, and tells the Queue Manager up to which', async () => {
     const home = newHome();
+    const more = Array.from(
+      { length: 99 },
+      (_, i) => `(${i + 2}, 7, 404, 'x', ' curl="a${i}" mimetype="text/html"')`,
+    );
     const password = home.addProvider(
       7,
       {},
-      `INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (1, 7, 404, 'Not <Found>', ' curl="a" mimetype="text/html"'), (2, 8, 500, 'x', ''), (3, 7, 601, 'gone', ' curl="b" mimetype="text/html"');
-       UPDATE pidb SET nurlerrs = 2 WHERE pid = 7`,
+      `INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (1, 7, 404, 'Not <Found>', ' curl="a" mimetype="text/html"'), ${more.join(', ')}, (101, 8, 500, 'x', ''), (102, 7, 601, 'gone', ' curl="b" mimetype="text/html"');
+       UPDATE pidb SET nurlerrs = 101 WHERE pid = 7`,
     );
-    home.configure('[uns]\nerrors_shown = 1\n');
     const receiver = await newReceiver(home);
     const daemon = await home.start();
     const status = async (leave: 'end' | 'reset') => {
@@ -229,17 +232,17 @@ describe('lccd-uns', () => {
     const first = await status('reset');
     assert.match(
       first,
-      /errors="2"[^>]*>\n<errors>\n<url code="404" curl="a" mimetype="text\/html">Not &lt;Found&gt;<\/url>\n<\/errors>/,
+      /errors="101"[^>]*>\n<errors>\n<url code="404" curl="a" mimetype="text\/html">Not &lt;Found&gt;<\/url>\n(?:<url code="404" .*\n){99}<\/errors>/,
     );
     assert.match(await status('end'), /code="404"/);
-    await receiver.until(({ sessions }) => sessions.some(({ errseen }) => errseen === 1));
+    await receiver.until(({ sessions }) => sessions.some(({ errseen }) => errseen === 100));
     const third = await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply;
     assert.doesNotMatch(third, /code="404"/);
     assert.match(third, /<url code="601"/);
     await receiver.until(
-      ({ sets, sessions }) => sets.length === 1 && sessions.some(({ errseen }) => errseen === 3),
+      ({ sets, sessions }) => sets.length === 1 && sessions.some(({ errseen }) => errseen === 102),
     );
-    assert.equal(receiver.sets[0]?.head.errseen, 1, 'the set itself says what was certain when it came');
+    assert.equal(receiver.sets[0]?.head.errseen, 100, 'the set itself says what was certain when it came');
     assert.match(await status('end'), /<errors>\n<\/errors>/);
     await daemon.stop();
   });

@@ -17,7 +17,7 @@ after(() => Promise.all(homes.map(home => home.end())));
 
 describe('ten kills of lccd-hard', { skip: noRails }, () => {
   it('leave no page on any rail, with one that is stopped and comes UP between them (A2)', async t => {
-    const home = new ClearHome({ commit_requests: 16, window_requests: WINDOW, suspect_ms: 20 });
+    const home = new ClearHome({ commit_requests: 16, window_requests: WINDOW });
     homes.push(home);
     const { db } = home;
     const rails = await home.addRails(['apache', 'nginx', 'apache']);

@@ -16,7 +16,7 @@ const IDS = idsOf(120);
 
 async function newHome(): Promise<ClearHome> {
   // Small batches: there is something to be killed between.
-  const home = new ClearHome({ commit_requests: 16, window_requests: 50, suspect_ms: 20 });
+  const home = new ClearHome({ commit_requests: 16, window_requests: 50 });
   homes.push(home);
   const rails = await home.addRails(['nginx', 'nginx', 'nginx']);
   for (const rail of rails) rail.write(pagesOf(IDS));

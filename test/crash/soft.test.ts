@@ -28,7 +28,6 @@ describe('a kill of lccd-soft', { skip: noRails, concurrency: 3 }, () => {
     it(`after ${step} loses no publication, and leaves no generated name`, async () => {
       const home = new SoftHome({
         commit_requests: 8,
-        suspect_ms: 20,
         backoff_min_ms: 10,
         backoff_max_ms: 50,
       });

@@ -141,7 +141,7 @@ describe('lccd-cu', () => {
     assert.match(answer ?? '', /cursor="[0-9a-f-]+:1"/);
   });
 
-  it('refuses with 102 what the engine does not take within cu.shipped_wait_ms', async () => {
+  it('refuses with 102 what the engine does not take within 10 s', async () => {
     const clock = new ManualClock();
     const port = await server(clock);
     gate.hold();

@@ -127,3 +127,28 @@ test('lccd-cu reads little of those that send no query, cuts them off, and answe
   server.close();
   await cu.stop();
 });
+
+test('a query that is not complete within a minute is refused with 106', async () => {
+  const clock = new ManualClock();
+  const options = { ...cuOptions(configOf({ 'cu.anonymous': 'true' }), Infinity), dbPath: cache.dbPath };
+  const fail = (error: unknown) => assert.fail(String(error));
+  const cu = new CuServer({ kept: OPEN_GATE, options, clock, log: silentLog, fail });
+  const all = ['', '<query>', '<query/'].map(text => {
+    const pair = ends();
+    cu.accept({ socket: pair.ours as Socket, peer: '192.0.2.7:1', address: '192.0.2.7' });
+    pair.theirs.write(text);
+    return pair;
+  });
+  await settle();
+  clock.advance(59_999);
+  await settle();
+  for (const { received } of all) assert.equal(received(), '');
+  clock.advance(1);
+  await settle();
+  for (const { received } of all)
+    assert.match(received(), /code="106">no complete query in time: the limit is 1 min</);
+  const stopped = cu.stop();
+  await settle();
+  clock.advance(60_000);
+  await stopped;
+});

@@ -8,13 +8,11 @@ test('every setting of lccd-cu reaches the option it is for', () => {
   const limits = {
     'cu.max_connections': 11,
     'cu.max_connections_per_address': 12,
-    'cu.query_timeout_ms': 13,
     'cu.stall_timeout_ms': 14,
     'cu.answer_timeout_ms': 15,
     'cu.stream_ms': 16,
     'cu.max_streams': 17,
     'cu.max_streams_per_address': 18,
-    'cu.shipped_wait_ms': 19,
   };
   const others = {
     'cu.readers_file': '/somewhere',

@@ -63,7 +63,7 @@ async function end(home: ClearHome, disk: Disk): Promise<void> {
 describe('a disk that is full', { skip: noDisk('ext4') }, () => {
   it('under clear.db stops lccd-hard and refuses requests, loses none, and is left behind when there is room', async () => {
     const disk = new Disk('ext4', BYTES);
-    const home = new ClearHome({ suspect_ms: 20 }, disk.path);
+    const home = new ClearHome({}, disk.path);
     try {
       const rail = await startRail();
       rail.hold();
@@ -140,10 +140,7 @@ describe('a disk that is full', { skip: noDisk('ext4') }, () => {
     const bodies = join(dir, 'clear/bodies');
     mkdirSync(bodies, { recursive: true });
     const disk = new Disk('ext4', BYTES, bodies);
-    const home = new SoftHome(
-      { backoff_min_ms: 20, backoff_max_ms: 50, backlog_retry_ms: 50, suspect_ms: 20 },
-      dir,
-    );
+    const home = new SoftHome({ backoff_min_ms: 20, backoff_max_ms: 50, backlog_retry_ms: 50 }, dir);
     try {
       await home.begin([]);
       const [up, late] = [await startRail(), await startRail()];

@@ -51,9 +51,11 @@ describe('lccurld', () => {
   });
 
   it('is not impressed by 10000 lines of nonsense, floods, or spiders that do not read', async () => {
-    const home = newHome('max_waiting_bytes = "4KB"\nstall_timeout_ms = 500\nmax_bad_lines = 1000000\n');
+    const home = newHome('stall_timeout_ms = 500\nmax_bad_lines = 1000000\n');
     const count = 3000;
-    const daemon = await started(home, `--file=${listOf(home, count)}`, '--timeout-update=300');
+    // More than the system takes for a spider that does not read.
+    const list = listOf(home, count, count, `?${'x'.repeat(2000)}`);
+    const daemon = await started(home, `--file=${list}`, '--timeout-update=300');
     const bytes = fc
       .uint8Array({ maxLength: 60 })
       .map(array => Buffer.from(array.map(byte => (byte === 10 ? 32 : byte))).toString('latin1'));
@@ -79,6 +81,7 @@ describe('lccurld', () => {
     const deaf = new LineSpider(daemon.port);
     deaf.socket.pause();
     deaf.say(formatGet(65_535).repeat(3));
+    await daemon.logged('takes nothing of what it is sent');
     const endless = new LineSpider(daemon.port);
     const flood = new LineSpider(daemon.port);
     const pour = (spider: LineSpider, block: string) => {

@@ -30,7 +30,7 @@ const OPTIONS: EngineOptions = {
   maxRedirects: 10,
   redirectLimitText: '10 (bot.max_redirects)',
   contentLimitText: '1 MB (bot.max_content_bytes)',
-  headerLimitText: '16 KB (bot.max_header_bytes)',
+  headerLimitText: '16 KB',
   userAgent: 'test/1 (+mailto:robots@example.org)',
   allowAddresses: LOOPBACK,
   maxIdleConnections: 16,

@@ -37,7 +37,7 @@ describe('the feed', { skip: noRails }, () => {
     site = await TestSite.listen();
     lcc = await startLcc(
       `${site.url}/`,
-      '[clear]\nenabled = true\nsuspect_ms = 20\nbacklog_retry_ms = 500\nbackoff_min_ms = 10\nbackoff_max_ms = 200\n',
+      '[clear]\nenabled = true\nbacklog_retry_ms = 500\nbackoff_min_ms = 10\nbackoff_max_ms = 200\n',
     );
     for (const name of ['r1', 'r2', 'r3']) {
       mkdirSync(join(lcc.dir, name));

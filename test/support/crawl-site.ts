@@ -83,7 +83,7 @@ export const TRAP_LOCATIONS = `
   location /again/ { default_type text/html; return 200 '$request_id <a href="\${uri}a/">again</a>'; }
   location /next/ { default_type text/html; return 200 '<a href="/next/$request_id">next</a>'; }
   location /list { default_type text/html; return 200 '<a href="?a=$request_id">1</a><a href="?b=$request_id">2</a>'; }
-  location /same/ { default_type text/html; return 200 '<a href="x/">the same</a>'; }
+  location /same/ { default_type text/html; return 200 '<a href="x/">the</a> <a href="y/">same</a> <a href="z/">again</a>'; }
   location /calendar/ { default_type text/html; return 200 '$request_id <a href="/calendar/2099-01/">far</a><a href="/calendar/1999-01/">near</a>'; }
   location /twice/ { default_type text/html; return 200 '<a href="/twice/%2525">%</a><a href="/twice/?a=1&amp;amp;b=2">amp</a>'; }
   location /many/ { default_type text/html; return 200 '<a href="?1&2&3&4&5&6&7&8&9&10&11&12&13">many</a>'; }

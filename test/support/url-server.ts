@@ -46,9 +46,9 @@ export async function started(home: string, ...args: string[]): Promise<UrlServe
 }
 
 /** A list of urls, a host each unless that is said. */
-export function listOf(home: string, count: number, hosts = count): string {
+export function listOf(home: string, count: number, hosts = count, tail = ''): string {
   const file = join(home, 'urls.txt');
-  const line = (_: unknown, i: number) => `http://host${i % hosts}.example/${i + 1}\n`;
+  const line = (_: unknown, i: number) => `http://host${i % hosts}.example/${i + 1}${tail}\n`;
   writeFileSync(file, Array.from({ length: count }, line).join(''));
   return file;
 }

@@ -87,7 +87,6 @@ it('every setting of the UNS reaches the option it is for', () => {
     'uns.max_set_urls': 16,
     'uns.max_set_bytes': 1026,
     'uns.max_spool_bytes': 1_048_577,
-    'uns.errors_shown': 18,
   };
   const others = {
     'uns.id': 'u2',

@@ -1,5 +1,5 @@
 /** `[bot]`: the robot. */
-import { GB, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
+import { GB, HOUR, MB, MINUTE, SECOND } from '../amounts.js';
 import { HEADER, METRICS_ENDPOINT } from '../forms.js';
 import { bytes, count, flag, ms, text, type Section } from './rows.js';
 
@@ -28,7 +28,6 @@ export const BOT = {
   },
   'bot.total_timeout_ms': ms(120 * SECOND, 10, HOUR, 'one fetch, from first to last'),
   'bot.max_content_bytes': bytes(16 * MB, 1, 100 * GB, 'content, decoded'),
-  'bot.max_header_bytes': bytes(256 * KB, 1 * KB, 1 * MB, 'response headers'),
   'bot.max_redirects': count(10, 0, 100, 'redirects followed'),
   'bot.keep_alive_ms': ms(
     4 * SECOND,

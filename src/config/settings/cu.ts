@@ -26,12 +26,6 @@ export const CU = {
   'cu.anonymous': flag(false, 'let clients over TCP and TLS read without credentials'),
   'cu.max_connections': count(256, 1, 60_000, 'connections at a time'),
   'cu.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
-  'cu.query_timeout_ms': ms(
-    60 * SECOND,
-    10,
-    HOUR,
-    'time for a complete query, from the connection or the last answer',
-  ),
   'cu.stall_timeout_ms': ms(60 * SECOND, 10, HOUR, 'time without a byte that the client reads'),
   'cu.answer_timeout_ms': ms(
     6 * HOUR,
@@ -44,12 +38,6 @@ export const CU = {
     1 * KB,
     256 * MB,
     'length of content that text is made of; what is longer is left without text',
-  ),
-  'cu.shipped_wait_ms': ms(
-    10 * SECOND,
-    10,
-    HOUR,
-    'with store.url: time for the engine to take what a cursor is to stand for',
   ),
   'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read', METRICS_ENDPOINT),
 } as const satisfies Section<'cu'>;

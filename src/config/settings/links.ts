@@ -11,12 +11,6 @@ export const LINKS = {
     10_000_000,
     'held or waiting urls that differ in their query alone',
   ),
-  'links.max_copies': count(
-    8,
-    2,
-    1_000_000,
-    'held pages of one content before the links of such a page are left',
-  ),
   'links.scan_per_day': count(
     100,
     0,

@@ -21,12 +21,6 @@ export const SPIDER = {
   'spider.shuffle': flag(false, 'a URL server takes hosts, and the urls of a host, in any order'),
   'spider.robots': flag(false, 'a URL server has robots.txt obeyed'),
   'spider.max_spiders': count(64, 1, 60_000, 'spiders connected to a URL server at a time'),
-  'spider.max_waiting_bytes': bytes(
-    256 * KB,
-    KB,
-    1024 * MB,
-    'lines that a spider has not taken at which it is sent no more',
-  ),
   'spider.stall_timeout_ms': ms(
     MINUTE,
     10,
@@ -65,7 +59,6 @@ export const SPIDER = {
   },
   'spider.allow_private': flag(false, 'a spider fetches from private, loopback and link-local addresses'),
   'spider.insecure': flag(false, 'the certificates of https sites are not looked at'),
-  'spider.memory_bytes': bytes(128 * MB, 0, 64 * GB, 'documents in memory, altogether; others go into files'),
   'spider.spider_metrics_listen': text(
     '',
     'endpoint where the metrics of lccspider are read',

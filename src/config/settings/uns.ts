@@ -50,6 +50,5 @@ export const UNS = {
     'time for the Queue Manager to answer one set, or to read on in the middle of one',
   ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME', NAME),
-  'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
   'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read', METRICS_ENDPOINT),
 } as const satisfies Section<'uns'>;

@@ -72,7 +72,7 @@ export class Lcc {
   }
 
   /** The same, when that is in the engine which keeps the LCC, if there is one. @throws LccError `try.later`
-   * when it is not after `cu.shipped_wait_ms`, or another machine serves the LCC */
+   * when it is not after 10 s, or another machine serves the LCC */
   async keptNow(): Promise<Cursor> {
     const { highWater } = this.#looked();
     await this.#shipped?.();

@@ -1,5 +1,5 @@
 /** lccd-cu as a whole: connections become sessions, up to limits; sessions share one database connection. */
-import { shippedWithin, type Kept } from '../../daemon/kept.js';
+import { SHIPPED_WAIT_MS, shippedWithin, type Kept } from '../../daemon/kept.js';
 import { Places } from '../../daemon/places.js';
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
@@ -62,7 +62,7 @@ export class CuServer {
     const peers = machines && new PeerContents(machines);
     const shipped = async () => {
       try {
-        await shippedWithin(kept, 'lcc', clock, limits.shippedWaitMs);
+        await shippedWithin(kept, 'lcc', clock, SHIPPED_WAIT_MS);
       } catch (error) {
         throw error instanceof LccError ? new Refusal(102, error.message) : error;
       }

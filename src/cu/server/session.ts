@@ -5,7 +5,6 @@
  *         │                   │  client leaves: over
  *         ╰── refused ◀───────┴── anything wrong, anything that takes too long
  */
-import { valueOf } from '../../config/settings/index.js';
 import type { Connection } from '../../daemon/types.js';
 import { storageError } from '../../db/sqlite/open.js';
 import type { AccountFile } from '../../lib/account-file.js';
@@ -23,8 +22,10 @@ import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
 import type { PeerContents } from '../peers/contents.js';
 import type { SharedCache } from './cache.js';
-import { limitOf, type CuLimit, type CuOptions } from './options.js';
+import { limitOf, type CuOptions } from './options.js';
 
+/** Time for a complete query, from the connection or the last answer. */
+const QUERY_TIMEOUT_MS = 60_000;
 /** Length of a query, and of what surrounds it. */
 const MAX_QUERY_BYTES = 16 * 1024;
 
@@ -118,10 +119,9 @@ export class CuSession {
   }
 
   async #logIn(name: string, password: string): Promise<void> {
-    const { backoff, readers, options, log } = this.#parts;
+    const { backoff, readers, log } = this.#parts;
     const delayMs = backoff.delayMs(name, this.#address);
-    if (delayMs > options.limits.queryTimeoutMs)
-      throw new Refusal(102, 'too many failed logins, try again later');
+    if (delayMs > QUERY_TIMEOUT_MS) throw new Refusal(102, 'too many failed logins, try again later');
     if (delayMs > 0) await this.#talk.rest(delayMs);
     if (!passwordMatches(password, readers.password(name))) {
       backoff.failed(name, this.#address);
@@ -135,7 +135,10 @@ export class CuSession {
 
   async #answer(query: CuQuery): Promise<void> {
     const { cache, options, peers, clock, counted, shipped } = this.#parts;
-    this.#limit('cu.answer_timeout_ms', 'the answer takes too long; go on from the last url');
+    const { answerTimeoutMs } = options.limits;
+    this.#talk.limit(answerTimeoutMs, () =>
+      tooLong('the answer takes too long; go on from the last url', limitOf(options, 'cu.answer_timeout_ms')),
+    );
     const reader = cache.reader();
     this.answering = true;
     counted('queries', 1);
@@ -170,15 +173,7 @@ export class CuSession {
   }
 
   #awaitQuery(): void {
-    this.#limit('cu.query_timeout_ms', 'no complete query in time');
-  }
-
-  #limit(key: 'cu.query_timeout_ms' | 'cu.answer_timeout_ms', what: string): void {
-    this.#talk.limit(valueOf({ cu: this.#parts.options.limits }, key), () => this.#over(what, key));
-  }
-
-  #over(what: string, key: CuLimit): Refusal {
-    return new Refusal(106, `${what}: the limit is ${limitOf(this.#parts.options, key)}`);
+    this.#talk.limit(QUERY_TIMEOUT_MS, () => tooLong('no complete query in time', '1 min'));
   }
 
   /** The refusal that the client is told; undefined when there is nobody to tell. */
@@ -199,4 +194,8 @@ export class CuSession {
 
 function gone(): LccError {
   return new LccError('peer.unavailable', 'the client has gone');
+}
+
+function tooLong(what: string, limit: string): Refusal {
+  return new Refusal(106, `${what}: the limit is ${limit}`);
 }

@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import type { Settings } from '../../config/settings/index.js';
 import type { Resolve } from '../../fetch/connect.js';
 import { FetchEngine } from '../../fetch/engine.js';
+import { HEADER_LIMITS } from '../../fetch/exchange-owner.js';
 import { fail, type FetchFailure } from '../../fetch/failure.js';
 import type { FetchJob } from '../../fetch/job.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
@@ -34,7 +35,6 @@ export type SiteAnswer =
 
 /** Of the largest that anybody asks for, a feed; each job says less. */
 export const MAX_CONTENT_BYTES = 8 * 1024 * 1024;
-const MAX_HEADER_BYTES = 256 * 1024;
 const DRAIN_TIMEOUT_MS = 1000;
 const MAX_REDIRECTS = 5;
 
@@ -58,8 +58,7 @@ export class SiteFetcher {
       slowAfterMs: fetchTimeoutMs,
       maxContentBytes: MAX_CONTENT_BYTES,
       contentLimitText: '8 MB',
-      maxHeaderBytes: MAX_HEADER_BYTES,
-      headerLimitText: '256 KB',
+      ...HEADER_LIMITS,
       maxRedirects: MAX_REDIRECTS,
       redirectLimitText: String(MAX_REDIRECTS),
       userAgent,

@@ -30,6 +30,8 @@ const SITE_LIMITS = {
 };
 /** Document kept in memory until a store server has it; a longer one goes into a file. */
 const MEMORY_DOC_BYTES = 16 << 20;
+/** Documents in memory altogether; others go into files. */
+const MEMORY_BYTES = 128 << 20;
 /** Lines that a URL server has not read at which a spider connects to it again. */
 const MAX_UNSENT_BYTES = 1 << 20;
 
@@ -83,6 +85,7 @@ export function spiderLimits(
 ) {
   return {
     ...spider,
+    memoryBytes: MEMORY_BYTES,
     memoryDocBytes: MEMORY_DOC_BYTES,
     maxUnsentBytes: MAX_UNSENT_BYTES,
     slots: Math.min(spider.slots, slotsFor(openFiles)),

@@ -1,10 +1,12 @@
 /** Bounds of a URL server. */
-import { DAY, MB } from '../../config/amounts.js';
+import { DAY, KB, MB } from '../../config/amounts.js';
 import { limitIn, type Settings } from '../../config/settings/index.js';
 import { productToken } from '../../robots/robots-txt.js';
 import type { RobotsOptions } from './robots-gate.js';
 import type { SchedulerOptions } from './scheduler.js';
 
+/** Lines that a spider has not taken at which it is sent no more. */
+const MAX_WAITING_BYTES = 256 * KB;
 /** Urls in memory, waiting or under way. */
 const WINDOW_URLS = 10_000;
 /** Silence about a transaction, in periods of Timeout_Update, after which it is given up. */
@@ -49,6 +51,7 @@ export function urlServerOptions(spider: Settings['spider']): UrlServerOptions {
     },
     session: {
       ...spider,
+      maxWaitingBytes: MAX_WAITING_BYTES,
       stallText: limitIn({ spider }, 'spider.stall_timeout_ms'),
       badLinesText: limitIn({ spider }, 'spider.max_bad_lines'),
     },

@@ -80,7 +80,6 @@ headers_timeout_ms = "${DEADLINE_S}s"
 idle_timeout_ms = "${DEADLINE_S}s"
 total_timeout_ms = "${DEADLINE_S}s"
 max_content_bytes = "1MB"
-max_header_bytes = "16KB"
 `,
     );
     bot = spawnBot(

@@ -285,11 +285,8 @@ describe('a spider', () => {
     const site = await rawServer((socket, request) =>
       socket.write(answer(documents[Number(/GET \/(\d)/.exec(request)?.[1])] ?? '')),
     );
-    for (const { bounds, ...settings } of [
-      { bounds: { memoryDocBytes: 100_000 } },
-      { bounds: {}, memory_bytes: '0' },
-    ]) {
-      const { urls, stores, spider } = await scene({ settings: { slots: '4', ...settings }, bounds });
+    for (const bounds of [{ memoryDocBytes: 100_000 }, { memoryBytes: 0 }]) {
+      const { urls, stores, spider } = await scene({ settings: { slots: '4' }, bounds });
       documents.forEach((_, at) => urls.send(at, `${site.url}${at}`));
       await urls.dones(4);
       documents.forEach((document, at) =>

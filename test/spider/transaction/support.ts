@@ -220,7 +220,7 @@ export interface SceneOptions {
   engine?: Partial<EngineOptions>;
   stores?: PlayedStore[];
   /** Bounds that no setting has: of the spider, and of its links to store servers. */
-  bounds?: Partial<Pick<SpiderOptions, 'memoryDocBytes' | 'maxUnsentBytes'>>;
+  bounds?: Partial<Pick<SpiderOptions, 'memoryBytes' | 'memoryDocBytes' | 'maxUnsentBytes'>>;
   links?: Partial<typeof STORE_LIMITS>;
 }
 
