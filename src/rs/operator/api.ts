@@ -8,26 +8,19 @@ import { requireOwn, type NodeBindings } from '../api.js';
 import { shownFeed } from '../feeds/book.js';
 import { RsRequestRefused } from '../refusal.js';
 import { errorFilterOf, ERRORS_PAGE } from '../pages/me-errors.js';
-import type { OperatorAction } from './actions.js';
 import { operatorOrigin } from './gate.js';
-import type { OperatorLogins } from './operators.js';
+import type { OperatorPagesOptions } from './pages.js';
 import { idIn, jsonOf, numberIn, searchOf, stepOf } from './query.js';
-import type { OperatorViews } from './views.js';
 
 interface ApiEnv {
   Bindings: NodeBindings;
   Variables: { operator: string };
 }
 
-export interface OperatorApiOptions {
-  logins: Pick<OperatorLogins, 'areRight'>;
-  views: OperatorViews;
-  actions: readonly OperatorAction[];
-  /** `rs.operator_url`, or ''. */
-  url: string;
-  maxBodyBytes: number;
-  failed: (path: string, error: unknown) => void;
-}
+export type OperatorApiOptions = Pick<
+  OperatorPagesOptions,
+  'logins' | 'views' | 'actions' | 'url' | 'maxBodyBytes' | 'failed'
+>;
 
 export function operatorApiOf({ logins, views, actions, url, maxBodyBytes, failed }: OperatorApiOptions) {
   const api = new Hono<ApiEnv>({ strict: false });

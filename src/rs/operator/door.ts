@@ -68,7 +68,7 @@ export function operatorDoor(parts: OperatorDoorOptions) {
     most,
     applied,
   });
-  const pages = operatorPages({
+  const served = {
     url,
     register: options.mode === 'closed' ? '' : urlBelow(options.url, 'register'),
     sessions,
@@ -80,14 +80,15 @@ export function operatorDoor(parts: OperatorDoorOptions) {
     nowMs,
     maxBodyBytes,
     failed,
-  });
+  };
+  const pages = operatorPages(served);
 
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   app.get('/healthz', c => healthz(c, health));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const above = pages.base.replace(/\/op$/, '');
   app.get(`${above}/`, c => c.redirect(pages.base, 303));
-  app.route(`${above}/api/v1/op`, operatorApiOf({ logins, views, actions, url, maxBodyBytes, failed }));
+  app.route(`${above}/api/v1/op`, operatorApiOf(served));
   app.route(pages.base, pages.app);
   app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));

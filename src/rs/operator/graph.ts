@@ -5,6 +5,7 @@ import type { SeriesMoment } from '../../db/rs/series.js';
 import type { Markup } from '../pages/layout.js';
 import { bytesText, countText } from '../pages/numbers.js';
 import { timeTicks, valueTicks } from './scale.js';
+import { meansOf } from './recorder.js';
 
 /** Width of the field that lines are drawn in, which is that of the page, whatever that is. */
 const WIDTH = 1000;
@@ -188,14 +189,7 @@ function thinned(moments: readonly SeriesMoment[], { stepMs, fromMs, toMs }: Gra
     const beginMs = Math.floor(moment.atMs / widthMs) * widthMs;
     groups.set(beginMs, [...(groups.get(beginMs) ?? []), moment]);
   }
-  return [...groups].map(([atMs, group]) => {
-    const names = new Set(group.flatMap(({ figures }) => Object.keys(figures)));
-    const mean = (name: string) => {
-      const values = group.flatMap(({ figures }) => (figures[name] === undefined ? [] : [figures[name]]));
-      return values.reduce((sum, value) => sum + value, 0) / values.length;
-    };
-    return { atMs, figures: Object.fromEntries([...names].map(name => [name, mean(name)])) };
-  });
+  return [...groups].map(([atMs, group]) => ({ atMs, figures: meansOf(group) }));
 }
 
 function pointsOf({ lines, isStacked }: GraphView, moments: readonly SeriesMoment[]): Point[] {

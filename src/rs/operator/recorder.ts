@@ -62,8 +62,8 @@ export class SeriesRecorder {
       series.add('fine', { atMs: nowMs - (nowMs % fineMs), figures });
       const before = this.#coarseMs ?? beginMs - coarseMs;
       if (before < beginMs) {
-        const means = meansOf(series.between('fine', before, before + coarseMs));
-        if (means !== undefined) series.add('coarse', { atMs: before, figures: means });
+        const fine = series.between('fine', before, before + coarseMs);
+        if (fine.length > 0) series.add('coarse', { atMs: before, figures: meansOf(fine) });
         this.#read.delete('coarse');
         series.prune('fine', nowMs - Math.max(fineKeepMs, 2 * coarseMs), nowMs);
         series.prune('coarse', nowMs - coarseKeepMs, nowMs);
@@ -115,9 +115,8 @@ function queueManagerOf({ daemons }: RsOverview): Extract<RsDaemon, { figures: o
   );
 }
 
-/** Means of each figure over the times that have it; undefined without any time. */
-function meansOf(moments: readonly SeriesMoment[]): SeriesFigures | undefined {
-  if (moments.length === 0) return undefined;
+/** Means of each figure over the times that have it. */
+export function meansOf(moments: readonly SeriesMoment[]): SeriesFigures {
   const sums = new Map<string, { sum: number; count: number }>();
   for (const { figures } of moments)
     for (const [name, value] of Object.entries(figures)) {

@@ -13,10 +13,9 @@ import type { StoreDatabase } from '../../db/spider/database.js';
 import type { DocumentFile } from '../../db/spider/documents.js';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
-import { reasonByte } from '../../wire/spider-codes.js';
-import { RecordReader, urlText } from '../../wire/spider-record.js';
+import { RecordReader } from '../../wire/spider-record.js';
 import { rowOf, type RecordPlace } from './group-writer.js';
-import type { ReceivedRecord } from './received-record.js';
+import { lastOf, type ReceivedRecord } from './received-record.js';
 import type { RecordFiles } from './record-files.js';
 import { changesOf } from './what-counts.js';
 
@@ -198,19 +197,10 @@ class RecordsOf {
       if (part.kind === 'body') this.#hash.update(part.bytes);
       else if (part.kind === 'end') this.#end(endOf());
       else {
-        const { docId, url, newUrl, success, http, durationMs, docBytes } = part.record;
         this.#hash = createHash('md5');
-        this.#docBytes = docBytes;
+        this.#docBytes = part.record.docBytes;
         this.#headBytes = part.bytes.length;
-        this.#last = {
-          docId,
-          url: urlText(url),
-          newUrl: urlText(newUrl),
-          success: success ? 1 : 0,
-          reason: reasonByte(part.record),
-          http,
-          durationMs,
-        };
+        this.#last = lastOf(part.record);
       }
     }
   }

@@ -123,19 +123,11 @@ export class IncomingRecord {
   }
 
   #whole(): Omit<ReceivedRecord, 'kept' | 'lost'> {
-    const { docId, url, newUrl, success, http, durationMs, docBytes } = this.#record;
+    const { docBytes } = this.#record;
     const doc = this.#doc;
     return {
       kind: 'received',
-      last: {
-        docId,
-        url: urlText(url),
-        newUrl: urlText(newUrl),
-        success: success ? 1 : 0,
-        reason: reasonByte(this.#record),
-        http,
-        durationMs,
-      },
+      last: lastOf(this.#record),
       docBytes,
       md5: this.#hash?.digest('hex') ?? '',
       content:
@@ -151,4 +143,18 @@ export class IncomingRecord {
     if (this.#draft !== undefined) this.#files.discard(this.#draft);
     this.#draft = undefined;
   }
+}
+
+/** The outcome that a record says, as its row has it. */
+export function lastOf(record: SpiderRecord): ReceivedRecord['last'] {
+  const { docId, url, newUrl, success, http, durationMs } = record;
+  return {
+    docId,
+    url: urlText(url),
+    newUrl: urlText(newUrl),
+    success: success ? 1 : 0,
+    reason: reasonByte(record),
+    http,
+    durationMs,
+  };
 }
