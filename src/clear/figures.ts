@@ -10,27 +10,7 @@ import {
   type Status,
   type StatusOf,
 } from '../daemon/figures.js';
-
-/** A rail in the status of a daemon. */
-export interface RailFigures {
-  name: string;
-  target: string;
-  tier: number;
-  state: 'up' | 'suspect' | 'down';
-  changed_ms: number;
-  reason: string;
-  slow: boolean;
-  delayed: boolean;
-  waiting: number;
-  sending: number;
-  done: number;
-  failed: number;
-  parked: number;
-  mean_ms: number | null;
-  last_error: string;
-  backlog: number;
-  dead: number;
-}
+import type { RailsStatus } from './rails/status.js';
 
 type OfRail = [name: string, help: string, number: (rail: Status) => number];
 
@@ -65,7 +45,7 @@ function railFigures(prefix: string) {
       reasons: ({ daemon, database_trouble: error }) =>
         typeof error === 'string' && `${String(daemon)} cannot write its database, requests wait: ${error}`,
     }),
-    rails: field<readonly RailFigures[]>({
+    rails: field<ReturnType<RailsStatus['of']>>({
       metrics: OF_RAILS.map(row => metricOf(prefix, row)),
       word: (_count, status) => describeRails(listOf(status, 'rails')),
       reasons: (status, nowMs) => listOf(status, 'rails').flatMap(rail => ofRail(rail, nowMs)),

@@ -3,32 +3,9 @@ import { amount, formatDuration } from '../config/words.js';
 import { INDEX_TYPE } from '../clear/target-map.js';
 import type { ClearDatabase } from '../db/clear/database.js';
 
-interface RailShown {
-  name: string;
-  target: string;
-  url: string;
-  driver: string;
-  tier: number;
-  workers: number;
-  /** The Host that it is asked for; null: that of its url. */
-  host: string | null;
-  /** The name of its login; null: none. */
-  auth: string | null;
-  cleanup: string;
-  /** Options of its driver, JSON. */
-  opts: string;
-  state: 'UP' | 'DOWN';
-  changed_ms: number;
-  changed_by: string;
-  reason: string;
-  /** Pages in its backlog, and of those given up. */
-  waiting: number;
-  dead: number;
-  /** How long the oldest waits; null when none does. */
-  oldest_ms: number | null;
-}
+type RailShown = ReturnType<typeof statusOf>[number];
 
-export function statusOf(db: ClearDatabase, nowMs: number): RailShown[] {
+export function statusOf(db: ClearDatabase, nowMs: number) {
   const counts = new Map(db.backlog.counts().map(row => [row.rail, row]));
   return db.rails.all().map(rail => {
     const { waiting = 0, dead = 0, oldestMs = null } = counts.get(rail.name) ?? {};
@@ -41,16 +18,21 @@ export function statusOf(db: ClearDatabase, nowMs: number): RailShown[] {
       driver,
       tier,
       workers,
+      /** The Host that it is asked for; null: that of its url. */
       host,
+      /** The name of its login; null: none. */
       auth: authRef,
       cleanup,
+      /** Options of its driver, JSON. */
       opts,
       state,
       changed_ms: changeTimeMs,
       changed_by: changedBy,
       reason,
+      /** Pages in its backlog, and of those given up. */
       waiting,
       dead,
+      /** How long the oldest waits; null when none does. */
       oldest_ms: oldestMs === null ? null : Math.max(0, nowMs - oldestMs),
     };
   });

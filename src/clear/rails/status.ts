@@ -1,7 +1,6 @@
 /** Status of a daemon's rails. */
 import type { BacklogCount, BacklogStore } from '../../db/clear/backlog.js';
 import type { Clock } from '../../lib/clock.js';
-import type { RailFigures } from '../figures.js';
 import type { Rail } from './rail.js';
 
 /** Counting all backlogs takes its time: it may take a hundredth of it. */
@@ -18,7 +17,7 @@ export class RailsStatus {
     this.#clock = clock;
   }
 
-  of(rails: readonly Rail[]): RailFigures[] {
+  of(rails: readonly Rail[]) {
     this.#count();
     return rails.map(rail => {
       const { row, state, slowness, lag } = rail;

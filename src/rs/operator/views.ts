@@ -1,22 +1,9 @@
 /** Views of the operators' pages and their API, as plain values: one source for both. */
 import type { AuditRow } from '../../db/rs/audit.js';
-import {
-  directoriesOf,
-  type PairKind,
-  type Registration,
-  type RegistrationReason,
-  type RegistrationState,
-} from '../../db/rs/registrations.js';
+import { directoriesOf, type Registration, type RegistrationState } from '../../db/rs/registrations.js';
 import type { SeriesMoment, SeriesStep } from '../../db/rs/series.js';
 import { MAX_URL_LENGTH, type KeptError, type RsErrorsWanted } from '../../wire/qm-rs.js';
-import type {
-  RsDaemon,
-  RsMachine,
-  RsOverview,
-  RsProviderPage,
-  RsProviderRow,
-  RsQueue,
-} from '../../wire/rs-looks.js';
+import type { RsDaemon, RsMachine, RsOverview, RsProviderPage, RsQueue } from '../../wire/rs-looks.js';
 import type { UrlLife } from '../../wire/url-life.js';
 import { pushView } from '../push/shown.js';
 import { RsRequestRefused } from '../refusal.js';
@@ -34,23 +21,7 @@ const SILENT = 'lccd-qm does not answer';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A registration without its secrets; times as ISO 8601. */
-export interface Application {
-  id: number;
-  /** `root`: another directory of a provider that there is; `reset`, `rotation`: another password for one. */
-  kind: PairKind;
-  state: RegistrationState;
-  pid: number;
-  url: string;
-  proven: readonly string[];
-  wishes: Registration['wishes'];
-  network: string;
-  checks: number;
-  reason: RegistrationReason | null;
-  begun: string;
-  since: string;
-  ends: string | null;
-}
+export type Application = ReturnType<typeof applicationOf>;
 
 /** One of them, with what an operator has to know before a decision. */
 export interface DecidedApplication extends Application {
@@ -78,25 +49,7 @@ export interface Freshness {
   problem: string | null;
 }
 
-export interface Overview extends Freshness {
-  summary: string;
-  /** Reasons that an operator should know, a sentence each. */
-  reasons: readonly string[];
-  sites_waiting: number;
-  /** Changes of providers that the Queue Manager has not answered. */
-  operations_waiting: number;
-  /** Mails that the server of rs.smtp has not taken, since when the oldest one waits (ISO 8601), and why none
-   * was taken last. */
-  mails_waiting: number;
-  mail_since: string | null;
-  mail_trouble: string | null;
-  providers: number;
-  registered: number;
-  /** The providers to look at. */
-  sites: readonly RsProviderRow[];
-  /** Figures of now, by name; what is not known is missing. */
-  figures: SeriesMoment['figures'];
-}
+export type Overview = ReturnType<OperatorViews['overview']>;
 
 export interface SeriesView {
   step_ms: number;
@@ -135,22 +88,28 @@ export class OperatorViews {
     return this.#options.looks.overview;
   }
 
-  overview(): Overview {
+  overview() {
     const { db, mailTrouble } = this.#options;
     const seen = this.#seen;
     const { size, oldestMs } = db.mails;
     return {
       ...this.#freshness(),
       summary: seen?.summary ?? 'not known yet',
+      /** Reasons that an operator should know, a sentence each. */
       reasons: seen?.reasons ?? [],
       sites_waiting: db.registrations.count('waiting'),
+      /** Changes of providers that the Queue Manager has not answered. */
       operations_waiting: db.outbox.count,
+      /** Mails that the server of rs.smtp has not taken, since when the oldest one waits (ISO 8601), and why
+       * none was taken last. */
       mails_waiting: size,
       mail_since: oldestMs === undefined ? null : new Date(oldestMs).toISOString(),
       mail_trouble: size === 0 ? null : (mailTrouble() ?? null),
       providers: seen?.providers ?? 0,
       registered: db.providers.count,
+      /** The providers to look at. */
       sites: seen?.sites ?? [],
+      /** Figures of now, by name; what is not known is missing. */
       figures: this.moments('fine').at(-1)?.figures ?? {},
     };
   }
@@ -325,11 +284,13 @@ function pageOf(rows: AuditRow[]): AuditPage {
   };
 }
 
-function applicationOf(registration: Registration): Application {
+/** A registration without its secrets; times as ISO 8601. */
+function applicationOf(registration: Registration) {
   const { id, kind, state, pid, prefix, proven, wishes, network, tries, reason, madeMs, changedMs, endsMs } =
     registration;
   return {
     id,
+    /** `root`: another directory of a provider that there is; `reset`, `rotation`: another password for one. */
     kind,
     state,
     pid,
