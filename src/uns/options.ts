@@ -1,11 +1,10 @@
 /** Settings of a UNS: plain values, taken in one place. */
 import { join } from 'node:path';
-import { freeDiskOf, type FreeDisk } from '../config/free-disk.js';
+import { freeDiskOf } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
-import { limitIn, type NumberKey, type Settings } from '../config/settings/index.js';
+import { limitIn, type NumberKey } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
 import { placesAtDoor } from '../lib/open-files.js';
-import type { XmlLimits } from '../lib/xml/types.js';
 import { spoolDirOf } from './spool-dir.js';
 
 /** Files besides the connections: databases, spool entries being written, the log. */
@@ -18,41 +17,22 @@ export const LINGER_TIMEOUT_MS = 5000;
 
 export type UnsLimit = Extract<NumberKey, `uns.${string}`>;
 
-export interface UnsOptions {
-  /** Name of this UNS, part of the names of its spool and of its entries. */
-  id: string;
-  spoolDir: string;
-  /** Free space that the disk of the spool must have for sets to be taken. */
-  minFree: FreeDisk;
-  sessionsDb: string;
-  lccDb: string;
-  mimes: readonly string[];
-  xml: XmlLimits & { maxHelloBytes: number };
-  maxUrlBytes: number;
-  fullSetPeriodMs: number;
-  qmTimeoutMs: number;
-  /** The home has an engine: sets are promised when they are absorbed. */
-  isKept: boolean;
-  /** Connections that are turned away and may stay to read why; beyond, they are cut. */
-  maxAtDoor: number;
-  limits: Settings['uns'];
-}
+export type UnsOptions = ReturnType<typeof unsOptions>;
 
 /**
  * @param openFiles how many files the process may have open: connections stay below, so that the spool always
  * works
  */
-export function unsOptions(
-  { home, settings }: Pick<Services, 'home' | 'settings'>,
-  openFiles: number,
-): UnsOptions {
+export function unsOptions({ home, settings }: Pick<Services, 'home' | 'settings'>, openFiles: number) {
   const { uns, xml, wire, qm, store } = settings;
   const maxAtDoor = placesAtDoor(openFiles);
   // As many again may be about to speak TLS.
   const most = Math.max(1, Math.min(uns.maxConnections, openFiles - KEPT_FILES - 2 * maxAtDoor));
   return {
+    /** Name of this UNS, part of the names of its spool and of its entries. */
     id: uns.id,
     spoolDir: spoolDirOf(home, uns.id),
+    /** Free space that the disk of the spool must have for sets to be taken. */
     minFree: freeDiskOf(settings, 'uns'),
     sessionsDb: join(home.unsSpool, 'sessions.db'),
     lccDb: home.db,
@@ -61,7 +41,9 @@ export function unsOptions(
     maxUrlBytes: xml.urlBytes,
     fullSetPeriodMs: qm.fullSetPeriodMs,
     qmTimeoutMs: uns.qmTimeoutMs,
+    /** True if the home has an engine: sets are promised when they are absorbed. */
     isKept: store.url !== '',
+    /** Connections that are turned away and may stay to read why; beyond, they are cut. */
     maxAtDoor,
     limits: { ...uns, maxConnections: most },
   };

@@ -17,36 +17,27 @@ export const PAGE_COLUMNS = [
   'http_charset',
 ] as const;
 
-export interface Page {
-  op: 'upsert' | 'delete';
-  id: number;
-  /** Without what a line cannot hold; '' where the row is not shown. */
-  burl: string;
-  mimetype: string;
-  /** RFC 3339; undefined where neither the provider nor the server said. */
-  mtime: string | undefined;
-  /** Bytes of the content. */
-  len: number;
-  /** Seconds since 1970. */
-  changedTime: number;
-  /** The encoding that the server named. */
-  charset: string | undefined;
-}
+export type Page = ReturnType<typeof pageOf>;
 
 /** The fields of a page on which its text depends. */
-type ReadPage = Pick<Page, 'op' | 'burl' | 'mimetype' | 'charset'>;
+type ReadPage = Pick<Page, 'isGone' | 'burl' | 'mimetype' | 'charset'>;
 
 /** @param values those of `PAGE_COLUMNS` */
-export function pageOf(values: readonly ColumnValue[]): Page {
+export function pageOf(values: readonly ColumnValue[]) {
   const [op, id, burl, mimetype, mtime, len, changedTime, charset] = values.slice(CONTENT_COLUMNS.length);
   return {
-    op: op === 'delete' ? 'delete' : 'upsert',
+    isGone: op === 'delete',
     id: Number(id),
+    /** Without what a line cannot hold; '' where the row is not shown. */
     burl: onOneLine(String(burl)),
     mimetype: String(mimetype),
+    /** RFC 3339; undefined where neither the provider nor the server said. */
     mtime: textOrNone(mtime),
+    /** Bytes of the content. */
     len: Number(len),
+    /** Seconds since 1970. */
     changedTime: Number(changedTime),
+    /** The encoding that the server named. */
     charset: textOrNone(charset),
   };
 }
@@ -82,11 +73,11 @@ export class TextPages {
    * @param make undefined for content that is no text, whatever its type says
    */
   read<T>(
-    { op, burl, mimetype, charset }: ReadPage,
+    { isGone, burl, mimetype, charset }: ReadPage,
     values: readonly ColumnValue[],
     make: (bytes: Buffer, source: TextSource) => T | undefined,
   ): Later<T | undefined> {
-    if (op === 'delete' || burl === '') return undefined;
+    if (isGone || burl === '') return undefined;
     const read = readText(this.#context, values, { mimetype, charset }, make);
     return whenThere(read, ({ made, problem, isReplaced }) => {
       if (made === undefined && problem === undefined && isReplaced !== true) this.#withoutText++;

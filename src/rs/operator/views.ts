@@ -290,7 +290,7 @@ function applicationOf(registration: Registration) {
     registration;
   return {
     id,
-    /** `root`: another directory of a provider that there is; `reset`, `rotation`: another password for one. */
+    /** `root`: another directory of a provider that there is; `reset`, `rotation`: another password. */
     kind,
     state,
     pid,

@@ -1,6 +1,6 @@
 /** Pushes of a provider by each door, day by day: how many were sent and refused here, and what the looks at
  * them found, as the Queue Manager has counted. */
-import type { PushedDay, PushRefusal } from '../../db/rs/push.js';
+import type { PushedDay } from '../../db/rs/push.js';
 import type { RsDatabase } from '../../db/rs/database.js';
 import { MOST_REFUSALS } from '../../db/rs/push.js';
 import { dateOf } from '../../db/truth/days.js';
@@ -8,31 +8,15 @@ import type { PushScores, ShownPushes } from '../../db/truth/pushes.js';
 import type { PushDoor } from '../../wire/push.js';
 
 /** Counts of a day in UTC and a door. */
-export interface PushRow {
-  day: string;
-  door: PushDoor;
-  /** Urls, or pings, and how many of them were refused. */
-  sent: number;
-  refused: number;
-  /** Looks, and those that found a change, none, or nothing any more. */
-  fetched: number;
-  changed: number;
-  same: number;
-  gone: number;
-}
+export type PushRow = { day: string; door: PushDoor } & typeof NONE;
 
-export interface PushView {
-  /** Open doors. */
-  doors: string;
-  scores: Partial<PushScores>;
-  /** The newest first. */
-  days: PushRow[];
-  refusals: PushRefusal[];
-}
+export type PushView = ReturnType<typeof pushView>;
 
 /** Days that are shown; each has a row for each door. */
 const DAYS_SHOWN = 30;
 const ROWS = 3 * DAYS_SHOWN;
+/** Urls, or pings, and how many of them were refused; looks, and those that found a change, none, or nothing
+ * any more. */
 const NONE = { sent: 0, refused: 0, fetched: 0, changed: 0, same: 0, gone: 0 };
 
 /** @param provider the provider as the Queue Manager describes it; one of an earlier version leaves out both
@@ -41,11 +25,13 @@ export function pushView(
   { push }: Pick<RsDatabase, 'push'>,
   pid: number,
   provider: { push?: string; pushes?: ShownPushes } | undefined,
-): PushView {
-  const { scores = {}, days: looks = [] } = provider?.pushes ?? {};
+) {
+  const { scores = {} as Partial<PushScores>, days: looks = [] } = provider?.pushes ?? {};
   return {
+    /** Open doors. */
     doors: provider?.push ?? '',
     scores,
+    /** The newest first. */
     days: pushRows(push.days(pid, ROWS), looks),
     refusals: push.refusals(pid, MOST_REFUSALS),
   };
