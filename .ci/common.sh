@@ -138,7 +138,7 @@ second_node() {
   second=$(find "$work/node/node_modules" -path '*/bin/node' -type f -size +1M | head -n 1)
   need test -x "$second"
   need mkdir "$work/tree"
-  need tar -cf "$work/tree.tar" --exclude=./.git --exclude=./node_modules .
+  need tar -cf "$work/tree.tar" --exclude=./.git --exclude=./node_modules --exclude=./dist/test-bundles .
   need tar -xf "$work/tree.tar" -C "$work/tree"
   need cd "$work/tree"
   export PATH="${second%/*}:$PATH"

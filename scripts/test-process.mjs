@@ -62,9 +62,10 @@ function remove(folder, print) {
  * Runs files of one process.
  * @param root of the project
  * @param print takes what the process writes
+ * @param bundle one module of all that they are; undefined: they are run as the compiler has made them
  * @returns for each file that is over its counts and failures; the files that are not; what is wrong with all; the time it took
  */
-export function runFiles(root, files, print) {
+export function runFiles(root, files, { print, bundle }) {
   return new Promise((resolve, reject) => {
     const startMs = performance.now();
     const temporary = mkdtempSync(join(SHARED, 'lcc-t-'));
@@ -75,9 +76,11 @@ export function runFiles(root, files, print) {
       [
         `--test-reporter=${join(root, 'scripts/test-report.mjs')}`,
         '--test-reporter-destination=stdout',
-        ...(files.length === 1
-          ? [join(root, 'dist/test', `${files[0]}.test.js`)]
-          : [join(root, 'scripts/test-together.mjs'), ...files]),
+        ...(bundle !== undefined
+          ? [bundle]
+          : files.length === 1
+            ? [join(root, 'dist/test', `${files[0]}.test.js`)]
+            : [join(root, 'scripts/test-together.mjs'), ...files]),
       ],
       {
         env: { ...process.env, TMPDIR: temporary, LCC_TEST_SHARED: SHARED },

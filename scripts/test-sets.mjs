@@ -208,11 +208,20 @@ export const SETS = {
   long: name => placeOf(name) === 'long' || isIn(name, LONG_TOO) || doesMore(name),
 };
 
+/** Sets of which each process loads one module (test-bundle.mjs): those that are run often. */
+export const BUNDLED = ['fast', 'node'];
+
 /** Set → how much its tests do, where the environment does not say it. */
 export const AMOUNTS = {
-  fast: { LCC_MODEL_RUNS: '30' },
-  rest: { LCC_TEST_KILLS: '12', LCC_TEST_PROVIDERS: '2', LCC_TEST_URLS: '300' },
-  node: { LCC_MODEL_RUNS: '30' },
+  fast: { LCC_FUZZ_RUNS: '150', LCC_MODEL_RUNS: '20' },
+  rest: {
+    LCC_TEST_FLIPS: '40',
+    LCC_TEST_KILLS: '8',
+    LCC_TEST_PROVIDERS: '2',
+    LCC_TEST_SPIDER_URLS: '300',
+    LCC_TEST_URLS: '300',
+  },
+  node: { LCC_FUZZ_RUNS: '150', LCC_MODEL_RUNS: '20' },
   long: {
     LCC_MODEL_RUNS: '20000',
     LCC_TEST_CLEAR_IDS: '10000',

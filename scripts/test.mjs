@@ -12,8 +12,9 @@ import { availableParallelism, cpus } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundleTests } from './test-bundle.mjs';
 import { killAll, runFiles } from './test-process.mjs';
-import { AMOUNTS, processesOf, SETS } from './test-sets.mjs';
+import { AMOUNTS, BUNDLED, processesOf, SETS } from './test-sets.mjs';
 
 const { values, positionals } = parseArgs({ options: { set: { type: 'string' } }, allowPositionals: true });
 if (values.set !== undefined && !(values.set in SETS)) {
@@ -82,11 +83,8 @@ async function run(files) {
     while (bytes > MAX_OUTPUT_BYTES) bytes -= kept.shift().length;
   };
   const isAlone = files.length === names.length;
-  const { over, missing, problem, ms } = await runFiles(
-    root,
-    files,
-    isAlone ? chunk => process.stdout.write(chunk) : keep,
-  );
+  const print = isAlone ? chunk => process.stdout.write(chunk) : keep;
+  const { over, missing, problem, ms } = await runFiles(root, files, { print, bundle: bundles.get(files) });
   for (const [file, counts] of over) results.set(file, counts);
   const lone = problem !== undefined && missing.length === 0 && files.length === 1 ? files : missing;
   for (const file of lone)
@@ -122,6 +120,7 @@ function idleShares() {
 }
 
 const queue = processesOf(names);
+const bundles = BUNDLED.includes(values.set) ? await bundleTests(root, values.set, queue) : new Map();
 const work = async () => {
   for (let files; (files = queue.shift()) !== undefined;) await run(files);
 };

@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import { Command } from 'commander';
 import { addHelp, COMMON_OPTIONS } from '../../src/commands/common-options.js';
@@ -26,8 +25,7 @@ import { commandNames, projectFiles, readProjectFile, ROOT } from '../support/tr
 const names = commandNames();
 
 async function specOf(name: string): Promise<CommandSpec> {
-  const url = pathToFileURL(join(ROOT, `dist/src/commands/${name}.js`)).href;
-  return ((await import(url)) as { command: CommandSpec }).command;
+  return ((await import(`../../src/commands/${name}.js`)) as { command: CommandSpec }).command;
 }
 
 /** `-0, --null` → `-0`, `--null`; `--cursor [FILE]` → `--cursor`. */

@@ -5,7 +5,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { COMMON_OPTIONS } from '../../src/commands/common-options.js';
 import type { CommandSpec } from '../../src/commands/run.js';
 import { commandNames, ROOT } from '../support/tree.js';
@@ -25,8 +24,7 @@ for (const name of [...names, 'lcc-cp']) symlinkSync('/bin/true', join(dir, 'bin
 
 /** Its long options, as a table says. */
 async function longOptionsOf(name: string): Promise<string[]> {
-  const url = pathToFileURL(join(ROOT, `dist/src/commands/${name}.js`)).href;
-  const { command } = (await import(url)) as { command: CommandSpec };
+  const { command } = (await import(`../../src/commands/${name}.js`)) as { command: CommandSpec };
   const rows = [...command.options, ...COMMON_OPTIONS];
   return [...rows.map(({ flags }) => /--[\w-]+/.exec(flags)?.[0] ?? ''), '--help', '--version'].sort();
 }
