@@ -60,28 +60,41 @@ export function versionOf(db: Db, path: string, steps: readonly string[]): numbe
  * damage
  */
 function requireTables(db: Db, path: string, steps: readonly string[], define: (db: Db) => void): void {
+  const columnsOf = columnsIn(db);
+  const wrong = [...tablesOf(steps, define)].find(([table, columns]) => columnsOf(table) !== columns)?.[0];
+  if (wrong === undefined) return;
+  const found = String(db.pragma('integrity_check(1)', { simple: true }));
+  if (found !== 'ok') throw Object.assign(new Error(found), { code: 'SQLITE_CORRUPT' });
+  throw unreleased(path, `table ${wrong} has other columns`);
+}
+
+/** Steps → tables that they make, each with its columns. Making them takes far longer than looking. */
+const madeBy = new WeakMap<readonly string[], ReadonlyMap<string, string>>();
+
+function tablesOf(steps: readonly string[], define: (db: Db) => void): ReadonlyMap<string, string> {
+  const known = madeBy.get(steps);
+  if (known !== undefined) return known;
   const made = openSqlite(':memory:');
   try {
     define(made);
     for (const sql of steps) made.exec(sql);
-    const tables = made
+    const names = made
       .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
       .pluck()
       .all();
-    const wrong = tables.find(table => columnsOf(db, table) !== columnsOf(made, table));
-    if (wrong === undefined) return;
-    const found = String(db.pragma('integrity_check(1)', { simple: true }));
-    if (found !== 'ok') throw Object.assign(new Error(found), { code: 'SQLITE_CORRUPT' });
-    throw unreleased(path, `table ${wrong} has other columns`);
+    const columnsOf = columnsIn(made);
+    const tables = new Map(names.map(name => [name, columnsOf(name)]));
+    madeBy.set(steps, tables);
+    return tables;
   } finally {
     made.close();
   }
 }
 
-/** Generated ones, too; '' where there is no such table. */
-function columnsOf(db: Db, table: string): string {
-  const names = 'SELECT name FROM pragma_table_xinfo(?) ORDER BY name';
-  return db.prepare<[string], string>(names).pluck().all(table).join();
+/** Columns of a table, generated ones, too; '' where there is no such table. */
+function columnsIn(db: Db): (table: string) => string {
+  const names = db.prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) ORDER BY name').pluck();
+  return table => names.all(table).join();
 }
 
 function unreleased(path: string, what: string): LccError {
