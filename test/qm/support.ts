@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileIdOf } from '../../src/db/names/naming.js';
-import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
 import type { SetCounts } from '../../src/db/queue/absorbed.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
 import { ROW_COLUMNS, UNASKED } from '../../src/db/queue/row.js';
@@ -22,6 +22,7 @@ import { mtimeOf } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import { AS_SERVED, type UrlRecord } from '../../src/wire/url.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { newDatabase } from '../support/new-database.js';
 
 export interface BenchOptions {
   sliceUrls?: number;
@@ -65,7 +66,7 @@ export class Bench {
 
   reopen(): void {
     this.db?.close();
-    this.db = openDatabase(this.path);
+    this.db = newDatabase(this.path);
     this.store = new QueueStore(this.db, {
       errorsKept: this.#options.errorsKept ?? 1000,
       retries: retryRule(this.#options.retries ?? 3),

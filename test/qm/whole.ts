@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
 import { OPEN_GATE, type Kept } from '../../src/daemon/kept.js';
 import type { Running, Services } from '../../src/daemon/types.js';
-import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
 import { silentLog } from '../../src/lib/log.js';
 import { LOOK_WORDS } from '../../src/commands/look-words.js';
 import { startQueueManager } from '../../src/qm/start.js';
@@ -16,6 +16,7 @@ import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Uns } from '../support/queue-manager.js';
 import { errnoOf } from '../../src/lib/errors.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { newDatabase } from '../support/new-database.js';
 import { until } from '../support/until.js';
 
 const SECOND = 1000;
@@ -41,7 +42,7 @@ export class Whole {
 
   constructor() {
     mkdirSync(join(this.home, 'run'));
-    this.db = openDatabase(join(this.home, 'lcc.db'));
+    this.db = newDatabase(join(this.home, 'lcc.db'));
     this.db.prepare("INSERT INTO pidb(pid, password) VALUES (7, 'x'), (8, 'x')").run();
     this.db.prepare("INSERT INTO proots VALUES (7, 'http://127.0.0.1/'), (8, 'http://127.0.0.1/')").run();
   }

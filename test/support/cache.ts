@@ -7,7 +7,8 @@ import { ContentStore, type Said } from '../../src/db/cache/content.js';
 import { FreedStore } from '../../src/db/cache/freed.js';
 import { Tally } from '../../src/db/cache/tally.js';
 import { fileIdOf } from '../../src/db/names/naming.js';
-import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
+import { newDatabase } from './new-database.js';
 
 export interface Page {
   curl: string;
@@ -43,7 +44,7 @@ export class TestCache {
     this.home = mkdtempSync(join(tmpdir(), 'lcc-cache-'));
     this.store = join(this.home, 'store');
     this.dbPath = join(this.home, 'lcc.db');
-    this.db = openDatabase(this.dbPath);
+    this.db = newDatabase(this.dbPath);
     this.#tally = new Tally(this.db);
     this.#content = new ContentStore(this.db, this.#tally, new FreedStore(this.db));
   }

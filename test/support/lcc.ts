@@ -11,7 +11,6 @@ import { parse, stringify } from 'smol-toml';
 import { looksOf } from '../../src/commands/looks.js';
 import { homeOf, type Home } from '../../src/config/load.js';
 import { addProvider } from '../../src/db/providers/pidb.js';
-import { openDatabase } from '../../src/db/sqlite/open.js';
 import { openLcc } from '../../src/index.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { EXIT } from '../../src/lib/errors.js';
@@ -19,6 +18,7 @@ import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import { untilIdle } from '../../src/run/look/idle.js';
 import type { DaemonStatus } from '../../src/daemon/ask.js';
 import { startDaemon, type Daemon } from './daemon.js';
+import { newDatabase } from './new-database.js';
 import { killAll } from './processes.js';
 import { binDir, shell, type Ran } from './shell.js';
 import type { TestSite } from './site.js';
@@ -104,7 +104,7 @@ export class Lcc {
 
   /** As lccpidb does, without its start: every test has such a provider. */
   #addUsual(pid: number, root: string): string {
-    const db = openDatabase(this.#places.db);
+    const db = newDatabase(this.#places.db);
     const password = generatePassword();
     try {
       addProvider(db, pid, hashPassword(password), {}, [root]);

@@ -19,6 +19,7 @@ import { Mover } from '../../src/qm/moves/mover.js';
 import { Intake } from '../../src/qm/intake.js';
 import { mtimeOf } from '../../src/wire/mtime.js';
 import type { AdoptRequest } from '../../src/wire/upkeep.js';
+import { newDatabase } from './new-database.js';
 
 /** Rows `move` and `pmdb` in a file. */
 export class FileBook implements MoveBook {
@@ -81,7 +82,7 @@ export function openHome(dir: string, shard: number, { isAway = false, warned }:
   mkdirSync(home, { recursive: true });
   const clock = systemClock;
   const log: Log = warned === undefined ? silentLog : { ...silentLog, warn: warned, error: warned };
-  const db = openDatabase(join(home, 'lcc.db'));
+  const db = newDatabase(join(home, 'lcc.db'));
   raiseCounters(db, shard);
   const nowS = () => Math.floor(clock.nowMs() / 1000);
   const store = new QueueStore(db, { errorsKept: 1000, mtimeOf, nowS });

@@ -1,5 +1,5 @@
 /**
- * lcc.db as `openDatabase` makes it, and a number of its own: a copy of one that this process has made before, where
+ * lcc.db as `openDatabase` makes it, with what is each one's own, its id and its first number of an error: a copy of one that this process has made before, where
  * there is none. Making the tables takes ten times as long, and most tests begin with that.
  */
 import { randomUUID } from 'node:crypto';
@@ -15,6 +15,7 @@ export function newDatabase(path: string): Db {
   writeFileSync(path, (empty ??= makeEmpty()), { mode: 0o640, flag: 'wx' });
   const db = openDatabase(path);
   db.prepare("UPDATE meta SET value = ? WHERE key = 'store_id'").run(randomUUID());
+  db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'pierr'").run(Date.now());
   return db;
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase, openReadOnly, type Db } from '../../src/db/sqlite/open.js';
+import { openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { escapeAttribute } from '../../src/lib/xml/escape.js';
 import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
@@ -13,6 +13,7 @@ import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm
 import type { UrlRecord } from '../../src/wire/url.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 import { startDaemon, statusOf, type Daemon } from './daemon.js';
+import { newDatabase } from './new-database.js';
 import { until, within } from './until.js';
 
 export const XML_LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -24,7 +25,7 @@ export class Qm {
   constructor(toml = '') {
     mkdirSync(join(this.home, 'run'), { recursive: true });
     writeFileSync(join(this.home, 'lcc.toml'), toml);
-    const db = openDatabase(this.dbPath);
+    const db = newDatabase(this.dbPath);
     db.prepare("INSERT INTO pidb(pid, password) VALUES (7, 'x'), (8, 'x')").run();
     db.prepare("INSERT INTO proots VALUES (7, 'http://127.0.0.1/'), (8, 'http://127.0.0.1/')").run();
     db.close();

@@ -4,7 +4,6 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'node:test';
-import { openDatabase } from '../../src/db/sqlite/open.js';
 import { addProvider, type ProviderTerms } from '../../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import {
@@ -19,6 +18,7 @@ import { Conversation } from '../../src/lib/conversation.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 import { isDelete, type UrlRecord } from '../../src/wire/url.js';
 import { Daemons, type Daemon } from './daemon.js';
+import { newDatabase } from './new-database.js';
 import { within } from './until.js';
 import { atEnd } from './at-end.js';
 
@@ -34,7 +34,7 @@ export class Home {
   addProvider(pid: number, terms: Partial<ProviderTerms> = {}, sql = ''): string {
     mkdirSync(this.dir, { recursive: true });
     const password = generatePassword();
-    const db = openDatabase(join(this.dir, 'lcc.db'));
+    const db = newDatabase(join(this.dir, 'lcc.db'));
     addProvider(db, pid, hashPassword(password), terms, [SITE]);
     if (sql !== '') db.exec(sql);
     db.close();
@@ -42,7 +42,7 @@ export class Home {
   }
 
   sql(text: string): void {
-    const db = openDatabase(join(this.dir, 'lcc.db'));
+    const db = newDatabase(join(this.dir, 'lcc.db'));
     db.exec(text);
     db.close();
   }
