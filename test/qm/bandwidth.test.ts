@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { changeProvider } from '../../src/db/providers/pidb.js';
 import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
 import { failure, ok, unchanged, url } from './support.js';
-import { longIt } from '../support/long.js';
+import { amount, longIt } from '../support/long.js';
 
 const MINUTE = 60_000;
 
@@ -66,7 +66,8 @@ test('a limited provider is fetched from at its limit, however many others are',
   for (const [pid, bandwidth] of limits) sim.bench.provider(pid, { bandwidth });
   for (let pid = 10; pid < 20; pid++) sim.bench.provider(pid);
   sim.start();
-  for (const [pid, bandwidth] of limits) await sim.send(pid, pages(pid, bandwidth / 25));
+  for (const [pid, bandwidth] of limits)
+    await sim.send(pid, pages(pid, Math.max(180, bandwidth / amount(50, 25))));
   for (let pid = 10; pid < 20; pid++) await sim.send(pid, pages(pid, 100));
   assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
   for (const [pid, bandwidth] of limits)
@@ -88,7 +89,7 @@ test('time lost waiting for a slot is made good', async t => {
   sim.bench.provider(1, { bandwidth: 5000 });
   sim.bench.provider(2);
   sim.start();
-  await sim.send(2, pages(2, 6000));
+  await sim.send(2, pages(2, 4500));
   await sim.send(1, pages(1, 400));
   await sim.pass(3 * MINUTE);
   assertAverage(
@@ -101,9 +102,10 @@ test('all together are fetched from at the limit of the whole LCC, and every pro
   const sim = simulate(t, { bandwidthBytesPerS: 40_000 });
   for (let pid = 1; pid <= 40; pid++) sim.bench.provider(pid);
   sim.start();
-  for (let pid = 1; pid <= 40; pid++) await sim.send(pid, pages(pid, 50));
+  const each = amount(25, 50);
+  for (let pid = 1; pid <= 40; pid++) await sim.send(pid, pages(pid, each));
   assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-  assert.equal(sim.fetches.length, 2000);
+  assert.equal(sim.fetches.length, 40 * each);
   assertAverage(sim.fetches, 40_000);
   const firsts = sim.fetches.slice(0, 40).map(fetch => fetch.pid);
   assert.equal(new Set(firsts).size, 40, 'who waited longest was next');

@@ -6,6 +6,7 @@ import type { SetCounts } from '../../src/db/queue/absorbed.js';
 import { isRefusal, type SetRefusal } from '../../src/qm/set-absorption.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
+import { amount } from '../support/long.js';
 import { Bench, url } from './support.js';
 
 let bench: Bench;
@@ -159,6 +160,6 @@ it('in whatever order two UNSes hand over, every url is as its last accepted set
       bench.close();
       assert.ok(isWanted || isSame(rows, expected), rows.join());
     }),
-    { numRuns: 200 },
+    { numRuns: amount(60, 200) },
   );
 });
