@@ -18,6 +18,7 @@ const state = workerData as Int32Array;
 const load = createRequire(import.meta.url);
 const ownEnv = { ...process.env };
 let stderr = 2;
+const ENDED = new Error('ended');
 
 /** Only the first end of a run counts. */
 function endAs(status: number): void {
@@ -28,6 +29,8 @@ function endAs(status: number): void {
 
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, (error: unknown) => {
+    // The end of a run is thrown, and met here when the next one may have begun.
+    if (error === ENDED) return;
     writeSync(stderr, error instanceof Error ? (error.stack ?? error.message) : String(error));
     endAs(SOFTWARE);
   });
@@ -48,7 +51,7 @@ parentPort?.on('message', ({ bundle, launcher, args, env, ...io }: InsideRun) =>
     clock: systemClock,
     end: status => {
       endAs(status);
-      throw new Error(`${command.name}: ended`);
+      throw ENDED;
     },
   }).then(endAs);
 });
