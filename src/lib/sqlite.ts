@@ -62,25 +62,28 @@ export function hindranceOf(path: string, error: unknown): LccError | undefined 
       cause: error,
     });
   if (!/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code)) return undefined;
-  if (isForbidden(path))
+  const refusal = refusalOf(path);
+  if (refusal === 'EACCES')
     return new LccError('input.missing', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error });
-  return new LccError(
-    'output.create',
-    `${message}; see that its folder is there, and that its disk can be written to`,
-    { cause: error },
-  );
+  const remedy =
+    refusal === 'EROFS'
+      ? 'its disk is read-only: mount it for writing'
+      : 'see that its folder is there, and that its disk can be written to';
+  return new LccError('output.create', `${message}; ${remedy}`, { cause: error });
 }
 
-/** True if the file, or the folder where SQLite keeps what belongs to it, is closed to this user. */
-function isForbidden(path: string): boolean {
-  return isClosed(path, constants.R_OK | constants.W_OK) || isClosed(`${dirname(path)}/.`, constants.W_OK);
-}
-
-function isClosed(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return false;
-  } catch (error) {
-    return errnoOf(error) === 'EACCES';
-  }
+/** The errno with which this user is kept from writing the file, or the folder where SQLite keeps what
+ * belongs to it. */
+function refusalOf(path: string): string | undefined {
+  for (const [file, mode] of [
+    [path, constants.R_OK | constants.W_OK],
+    [`${dirname(path)}/.`, constants.W_OK],
+  ] as const)
+    try {
+      accessSync(file, mode);
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === 'EACCES' || code === 'EROFS') return code;
+    }
+  return undefined;
 }

@@ -107,7 +107,7 @@ describe('a database on a read-only disk', { skip: noDisk('ext4') }, () => {
       (error: unknown) =>
         error instanceof LccError &&
         error.message ===
-          `${lock}: unable to open database file; see that its folder is there, and that its disk can be written to`,
+          `${lock}: unable to open database file; its disk is read-only: mount it for writing`,
     );
   });
 
