@@ -209,7 +209,7 @@ export const SETS = {
 };
 
 /** Sets of which each process loads one module (test-bundle.mjs): those that are run often. */
-export const BUNDLED = ['fast', 'node'];
+export const BUNDLED = ['fast', 'rest', 'node'];
 
 /** Set → how much its tests do, where the environment does not say it. */
 export const AMOUNTS = {
