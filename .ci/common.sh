@@ -130,19 +130,30 @@ install_all() {
   if [ -n "${packages:-}" ]; then need_end "$packages" "$work/packages"; fi
 }
 
-# Stands, from here on, in a copy with the other Node: as somebody installs it who has no compiler, with what was built before, as
-# the package is published.
+# Installs the other Node, and packages for it, beside the tests: as somebody installs them who has no compiler.
+begin_second_node() {
+  install_second_node >"$work/second" 2>&1 &
+  second_install=$!
+}
+
+install_second_node() {
+  npm install --silent --no-audit --no-fund --prefix "$work/node" "node@$SECOND_NODE" &&
+    mkdir "$work/tree" && cp package.json package-lock.json "$work/tree" && cd "$work/tree" &&
+    PATH="$(bin_of_second_node):$PATH" npm ci --no-audit --no-fund --ignore-scripts
+}
+
+bin_of_second_node() { dirname "$(find "$work/node/node_modules" -path '*/bin/node' -type f -size +1M | head -n 1)"; }
+
+# Stands, from here on, in a copy with the other Node, with what was built before, as the package is published.
 second_node() {
   say "Node $SECOND_NODE"
-  need npm install --silent --no-audit --no-fund --prefix "$work/node" "node@$SECOND_NODE"
-  second=$(find "$work/node/node_modules" -path '*/bin/node' -type f -size +1M | head -n 1)
-  need test -x "$second"
-  need mkdir "$work/tree"
+  need_end "$second_install" "$work/second"
   need tar -cf "$work/tree.tar" --exclude=./.git --exclude=./node_modules --exclude=./dist/test-bundles .
   need tar -xf "$work/tree.tar" -C "$work/tree"
   need cd "$work/tree"
-  export PATH="${second%/*}:$PATH"
+  PATH="$(bin_of_second_node):$PATH"
+  export PATH
+  need test "$(node --version)" = "v$SECOND_NODE"
   # A tenth of the time of these tests would be V8 compiling the same modules again.
   export NODE_COMPILE_CACHE="$work/code"
-  need npm ci --no-audit --no-fund --ignore-scripts
 }
