@@ -121,7 +121,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'the first position being kept',
     edits: [
-      edit('UPDATE OR FAIL queued SET\n', 'UPDATE OR FAIL queued SET pos = (SELECT max(pos) + 1 FROM queued),\n'),
+      edit(
+        'UPDATE OR FAIL queued SET\n',
+        'UPDATE OR FAIL queued SET pos = (SELECT max(pos) + 1 FROM queued),\n',
+      ),
     ],
   },
   {
