@@ -4,7 +4,7 @@
  *
  * The executable holds a bundle of each, `NAME.cjs`, and the code that V8 made of it, `NAME.code`.
  */
-import { createRequire, wrap } from 'node:module';
+import Module, { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { getRawAsset } from 'node:sea';
 import { Script } from 'node:vm';
@@ -65,7 +65,7 @@ The manual: man lcc-cp
 /** As `node NAME.cjs` would. Where V8 refuses the code, as of another processor, it compiles. */
 function start(name: string): void {
   const filename = join(dirname(process.execPath), `${name}.cjs`);
-  const script = new Script(wrap(assetOf(`${name}.cjs`).toString('latin1')), {
+  const script = new Script(Module.wrap(assetOf(`${name}.cjs`).toString('latin1')), {
     filename,
     cachedData: assetOf(`${name}.code`),
   });
