@@ -82,8 +82,8 @@ describe('the Spider, each of whose programs is killed again and again', () => {
     const kills = starts.map(() => 0);
     let total = 0;
     while (!isOver()) {
-      // At a random instant of the work, which stands still while it does.
-      const wanted = site.requests.length + randomInt(20, 120);
+      // At a random instant of the work, which stands still while it does: each program is, more than once.
+      const wanted = site.requests.length + randomInt(Math.ceil(URLS / 50), Math.ceil(URLS / 10));
       await until('something is fetched, or all is done', () => isOver() || site.requests.length >= wanted);
       if (isOver()) break;
       const victim = total++ % starts.length;
