@@ -15,8 +15,6 @@ import { CARRIED } from './carried.js';
 const LOOKED_AT = 4000;
 /** Tables that are cleared in ways of their own. */
 const APART = new Set(['tombstone', 'visit', 'lccurl', 'pidb']);
-/** View → where its rows are. */
-const TABLE_OF = new Map([['qdb', 'queued']]);
 
 export class ClearingStore extends SqlStore {
   readonly #content: ContentStore;
@@ -41,7 +39,8 @@ export class ClearingStore extends SqlStore {
     this.#content = stores.content;
     this.#queue = stores.queue;
     this.#logins = new SiteLogins(db);
-    const tables = CARRIED.map(({ table }) => TABLE_OF.get(table) ?? table).reverse();
+    // Rows of a view lie elsewhere.
+    const tables = CARRIED.map(({ table }) => (table === 'qdb' ? 'queued' : table)).reverse();
     this.#tables = [...tables, 'qfolder']
       .filter(table => !APART.has(table))
       .map(table => {

@@ -15,6 +15,7 @@ import { MOVING } from '../moves/moving.js';
 import { TABLES_OF_PROVIDER } from './removal.js';
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
+import { NO_FOLDER } from '../queue/folders.js';
 import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
 import type { Db } from '../sqlite/open.js';
@@ -37,13 +38,11 @@ interface Row {
   /** rowid of lccurl, or of queued. */
   at: number;
   furl: string;
-  /** Where it is in the order in which they are looked at. */
-  folder: string | number;
-  name: string;
+  /** Where it is in the order of its table: of content curl and mimetype, in the queue folder and name. */
+  major: string | number;
+  minor: string;
 }
 
-/** Below all ids. */
-const FIRST_FOLDER = 0;
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
 
@@ -62,12 +61,12 @@ export class DepartureStore extends SqlStore {
     `SELECT pid, 'outside' AS kind, trimming FROM givenroot JOIN pidb USING (pid) WHERE at <= ? AND leaveat IS NULL AND pid NOT IN (${MOVING})
      ORDER BY at LIMIT 1`,
   );
-  readonly #held = this.sql.rows<[pid: number, folder: string | number, name: string, limit: number], Row>(
-    `SELECT id AS at, furl, curl AS folder, mimetype AS name FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
+  readonly #held = this.sql.rows<[pid: number, major: string | number, minor: string, limit: number], Row>(
+    `SELECT id AS at, furl, curl AS major, mimetype AS minor FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
      ORDER BY curl, mimetype LIMIT ?`,
   );
-  readonly #waiting = this.sql.rows<[pid: number, folder: string | number, name: string, limit: number], Row>(
-    `SELECT pos AS at, coalesce(furl, qfolder.folder || name) AS furl, folderid AS folder, name
+  readonly #waiting = this.sql.rows<[pid: number, major: string | number, minor: string, limit: number], Row>(
+    `SELECT pos AS at, coalesce(furl, qfolder.folder || name) AS furl, folderid AS major, name AS minor
      FROM queued LEFT JOIN qfolder ON id = folderid WHERE queued.pid = ? AND (folderid, name) > (?, ?)
      ORDER BY folderid, name LIMIT ?`,
   );
@@ -119,7 +118,7 @@ export class DepartureStore extends SqlStore {
     nowS: () => number,
   ): Generator<number, void> {
     const { content, queue, tally } = this.#stores;
-    for (const page of pages(this.#waiting, pid, FIRST_FOLDER, rows)) {
+    for (const page of pages(this.#waiting, pid, NO_FOLDER, rows)) {
       const isInside = insideOf();
       const outside = page.filter(({ furl }) => !isInside(furl));
       if (outside.length > 0) queue.changed(pid);
@@ -159,15 +158,15 @@ export class DepartureStore extends SqlStore {
 }
 
 function* pages(
-  read: (pid: number, folder: string | number, name: string, limit: number) => Row[],
+  read: (pid: number, major: string | number, minor: string, limit: number) => Row[],
   pid: number,
   first: string | number,
   rows: () => number,
 ): Generator<Row[], void> {
-  let after: Pick<Row, 'folder' | 'name'> = { folder: first, name: '' };
+  let after: Pick<Row, 'major' | 'minor'> = { major: first, minor: '' };
   for (;;) {
     const limit = Math.min(LOOKED_AT, rows());
-    const page = read(pid, after.folder, after.name, limit);
+    const page = read(pid, after.major, after.minor, limit);
     const last = page.at(-1);
     if (last === undefined) return;
     yield page;

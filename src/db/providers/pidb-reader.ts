@@ -2,7 +2,7 @@
  * in the queue, and whether its quota has room. */
 import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
-import { placeOf } from '../queue/folders.js';
+import { placeOf, type UrlKey } from '../queue/folders.js';
 import { corrupt, isInteger, isText } from '../sqlite/row-checks.js';
 import { openReadOnly, storageError } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -158,9 +158,7 @@ class View extends SqlStore {
     `SELECT len FROM lccurl WHERE pid = $pid AND curl = $curl
        AND (mimetype = $mimetype OR (served AND $mimetype = '${AS_SERVED}'))`,
   );
-  readonly isQueued = this.sql.has<[pid: number, curl: string, mimetype: string]>(
-    `SELECT 1 FROM queued WHERE pos = ${placeOf()} AND op = 1`,
-  );
+  readonly isQueued = this.sql.has<UrlKey>(`SELECT 1 FROM queued WHERE pos = ${placeOf()} AND op = 1`);
   readonly errors = this.sql.rows<[pid: number, mark: number, limit: number], ProviderError>(
     'SELECT errseq, code, text, attrs, cured FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
   );

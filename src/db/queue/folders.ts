@@ -7,8 +7,8 @@ import { SqlStore } from '../sqlite/sql-store.js';
 
 /** Looked at in a step. */
 const FOLDERS_A_STEP = 1000;
-/** Known at a time, of one provider: 8 MB of the longest urls. */
-const KNOWN_FOLDERS = 1024;
+/** Below the ids of all folders. */
+export const NO_FOLDER = 0;
 
 /**
  * The beginning of a url up to the last slash but one of its path: with the last, each page of a site that
@@ -28,21 +28,24 @@ export function defineFolder(db: Db): void {
 
 /** SQL: what is behind the folder of a url. */
 export const nameOf = (curl: string) => `substr(${curl}, length(url_folder(${curl})) + 1)`;
-const JOINED = 'CROSS JOIN queued ON queued.pid = p AND queued.folderid = f.id AND queued.name = ';
 
 /** The arguments of `placeOf`. */
 export type UrlKey = [pid: number, curl: string, mimetype: string];
 
 /** SQL: the place of a url; NULL where it does not wait. Takes, in this order, pid, curl and mimetype. */
 export function placeOf(pid = '?', curl = '?', mimetype = '?'): string {
-  return `(SELECT queued.pos FROM (SELECT ${pid} AS p, ${curl} AS u, ${mimetype} AS t) CROSS JOIN qfolder AS f
-    ON f.pid = p AND f.folder = url_folder(u) AND f.mimetype = t ${JOINED}${nameOf('u')})`;
+  return found(`${pid} AS p, ${curl} AS u, ${mimetype} AS t`, 'AND f.mimetype = t');
 }
 
 /** SQL: the places of a page, of whatever types. Takes pid and curl. */
 export function placesOf(pid = '?', curl = '?'): string {
-  return `(SELECT queued.pos FROM (SELECT ${pid} AS p, ${curl} AS u) CROSS JOIN qfolder AS f
-    ON f.pid = p AND f.folder = url_folder(u) ${JOINED}${nameOf('u')})`;
+  return found(`${pid} AS p, ${curl} AS u`);
+}
+
+function found(values: string, isToo = ''): string {
+  return `(SELECT queued.pos FROM (SELECT ${values})
+    CROSS JOIN qfolder AS f ON f.pid = p AND f.folder = url_folder(u) ${isToo}
+    CROSS JOIN queued ON queued.pid = p AND queued.folderid = f.id AND queued.name = ${nameOf('u')})`;
 }
 
 /** Where a url is in the queue. */
@@ -51,7 +54,6 @@ export interface UrlPlace {
   name: string;
 }
 
-/** Gives folders their ids. They are made inside a transaction, and known until it ends: `reset` says so. */
 export class QueueFolders extends SqlStore {
   readonly #select = this.sql.number<[pid: number, folder: string, mimetype: string]>(
     'SELECT id FROM qfolder WHERE pid = ? AND folder = ? AND mimetype = ?',
@@ -59,8 +61,6 @@ export class QueueFolders extends SqlStore {
   readonly #insert = this.sql.insert<[pid: number, folder: string, mimetype: string]>(
     'INSERT INTO qfolder(pid, folder, mimetype) VALUES (?, ?, ?)',
   );
-  readonly #known = new Map<string, number>();
-  #pid = 0;
 
   /** The folders with the next ids, in their order; none: there are no more. */
   readonly after = this.sql.rows<[id: number], { id: number; isUsed: 0 | 1 }>(
@@ -71,22 +71,18 @@ export class QueueFolders extends SqlStore {
   /** Inside a transaction. */
   readonly forget = this.sql.run<[id: number]>('DELETE FROM qfolder WHERE id = ?');
 
-  /** The place of a url, whose folder is made where there is none. */
-  of(pid: number, curl: string, mimetype: string): UrlPlace {
+  /**
+   * The place of a url, whose folder is made where there is none. Inside a transaction.
+   * @param known ids of that provider's folders that were found in the same transaction; more are noted there
+   */
+  of(pid: number, curl: string, mimetype: string, known?: Map<string, number>): UrlPlace {
     const folder = folderOf(curl);
-    const name = curl.slice(folder.length);
     const key = `${mimetype} ${folder}`;
-    if (pid !== this.#pid || this.#known.size === KNOWN_FOLDERS) this.reset();
-    this.#pid = pid;
-    let folderid = this.#known.get(key);
+    let folderid = known?.get(key);
     if (folderid === undefined) {
       folderid = this.#select(pid, folder, mimetype) || this.#insert(pid, folder, mimetype);
-      this.#known.set(key, folderid);
+      known?.set(key, folderid);
     }
-    return { folderid, name };
-  }
-
-  reset(): void {
-    this.#known.clear();
+    return { folderid, name: curl.slice(folder.length) };
   }
 }

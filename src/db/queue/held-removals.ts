@@ -17,7 +17,7 @@ import type { FailureStore } from '../cache/failures.js';
 import { MOVING } from '../moves/moving.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
-import { placeOf } from './folders.js';
+import { placeOf, type UrlKey } from './folders.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -120,11 +120,10 @@ export class HeldStore extends SqlStore {
     `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > (?, ?)
      ORDER BY curl, mimetype LIMIT ?`,
   );
-  readonly #row = this.sql.row<[pid: number, curl: string, mimetype: string], { op: 0 | 1; named: number }>(
+  readonly #row = this.sql.row<UrlKey, { op: 0 | 1; named: number }>(
     `SELECT op, coalesce(named, psetid) AS named FROM queued WHERE pos = ${placeOf()}`,
   );
-  readonly #cancel =
-    this.sql.changed<[psetid: number, pid: number, curl: string, mimetype: string]>(CANCEL_ROW);
+  readonly #cancel = this.sql.changed<[psetid: number, ...url: UrlKey]>(CANCEL_ROW);
 
   constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; failures: FailureStore }) {
     super(db);

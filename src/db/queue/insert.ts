@@ -8,6 +8,8 @@ import { QueueFolders, type UrlPlace } from './folders.js';
 import { isPlain, secondsOf, type QueuedUrl } from './row.js';
 
 const ROWS_PER_STATEMENT = 50;
+/** Folders known at a time: 8 MB of the longest urls. */
+const KNOWN_FOLDERS = 1024;
 /** Statements for what a small set, or the end of a large one, has: 20 urls are two. */
 const ALIKE_ROWS = [ROWS_PER_STATEMENT, 16, 4, 1] as const;
 /** Columns that nearly every url has. The rest is bound only where a batch has any of it. */
@@ -24,6 +26,8 @@ export class QueueInserter {
   readonly #made;
   readonly #again: Resubmissions;
   readonly #folders: QueueFolders;
+  /** Ids of the folders of the set's urls, until the next flush. */
+  readonly #known = new Map<string, number>();
   #positions: number[] = [];
   #places: UrlPlace[] = [];
   #urls: QueuedUrl[] = [];
@@ -53,7 +57,8 @@ export class QueueInserter {
   add(pos: number, pid: number, psetid: number, url: QueuedUrl): void {
     this.#pid = pid;
     this.#psetid = psetid;
-    const place = this.#folders.of(pid, url.curl, url.mimetype);
+    if (this.#known.size === KNOWN_FOLDERS) this.#known.clear();
+    const place = this.#folders.of(pid, url.curl, url.mimetype, this.#known);
     this.#isAlike &&=
       isPlain(url) &&
       (this.#urls.length === 0 ||
@@ -72,7 +77,7 @@ export class QueueInserter {
 
   flush(): void {
     this.#write();
-    this.#folders.reset();
+    this.#known.clear();
     this.#takenOver += this.#again.flush();
   }
 
@@ -87,7 +92,7 @@ export class QueueInserter {
   /** Forgets what is not yet written: after a rollback. */
   reset(): void {
     this.#forget();
-    this.#folders.reset();
+    this.#known.clear();
     this.#again.reset();
     this.#takenOver = 0;
   }

@@ -7,7 +7,7 @@ import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
-import { placeOf, placesOf } from './folders.js';
+import { placeOf, placesOf, type UrlKey } from './folders.js';
 import { hasRoomForPushed } from './quota.js';
 import { FLAG_IFABSENT, FLAG_PUSH, FLAG_SLOW, typeAsked, UNASKED, type QueuedUrl } from './row.js';
 import type { QueueReader } from './sets.js';
@@ -35,7 +35,7 @@ export class PushedUrls extends SqlStore {
   readonly #views = this.sql.values<[pid: number, curl: string], number>(
     `SELECT id FROM lccurl WHERE pid = ? AND curl = ? ORDER BY mimetype LIMIT ${MAX_VIEWS}`,
   );
-  readonly #waiting = this.sql.row<[pid: number, curl: string, mimetype: string], Waiting>(
+  readonly #waiting = this.sql.row<UrlKey, Waiting>(
     `SELECT pos, op, flags FROM queued WHERE pos = ${placeOf()}`,
   );
   // A request on its way was sent before this happened.

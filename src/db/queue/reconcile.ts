@@ -12,7 +12,7 @@ import { GivenRoots } from '../providers/given-roots.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { LeftOver } from './held-removals.js';
-import { placesOf } from './folders.js';
+import { NO_FOLDER, placesOf } from './folders.js';
 import { isSameUrl, UNASKED } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -26,7 +26,7 @@ interface Key {
 }
 
 const FIRST: Key = { major: '', minor: '' };
-const FIRST_FOLDER: Key = { major: 0, minor: '' };
+const FIRST_FOLDER: Key = { major: NO_FOLDER, minor: '' };
 const LAST: Key = { major: Buffer.alloc(0), minor: Buffer.alloc(0) };
 /** Rows looked at in one step: some milliseconds, even from a cold disk cache. */
 const RANGE_ROWS = 4000;

@@ -8,7 +8,7 @@ import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
 import { SqlStore } from '../sqlite/sql-store.js';
-import { placeOf } from './folders.js';
+import { placeOf, type UrlKey } from './folders.js';
 import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
 import { FLAG_OF_CLASS, typeAsked } from './row.js';
@@ -31,9 +31,7 @@ export class Refetcher extends SqlStore {
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
   readonly #sets: FurtherSets;
-  readonly #waits = this.sql.has<[pid: number, curl: string, mimetype: string]>(
-    `SELECT 1 WHERE EXISTS ${placeOf()}`,
-  );
+  readonly #waits = this.sql.has<UrlKey>(`SELECT 1 WHERE EXISTS ${placeOf()}`);
   readonly #updateNamed = this.sql.run<[psetid: number, pos: number]>(
     'UPDATE queued SET named = ? WHERE pos = ?',
   );

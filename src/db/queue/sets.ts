@@ -233,7 +233,6 @@ export class QueueReader extends SqlStore {
     flags: number,
   ): void {
     const { folderid, name } = this.#folders.of(pid, curl, AS_SERVED);
-    this.#folders.reset();
     this.#renameRow(folderid, name, furl, flags, pos);
   }
 
