@@ -123,7 +123,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
     });
-    if (running !== undefined) await withTimeout(running.stop());
+    if (running !== undefined) await stop(running, log, named);
     return endProcess(exitStatusOf(error));
   }
   if (!told.signal.aborted) {
@@ -132,11 +132,28 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   }
 
   const status = await firstOf(ending, running, log);
-  const stopTimeoutMs = running.stopTimeoutMs ?? STOP_TIMEOUT_MS;
-  const stopped = await withTimeout(running.stop(), stopTimeoutMs);
+  const failure = await stop(running, log, named);
   await withTimeout(Promise.all([control.close(), beside?.close()]));
-  if (!stopped) log.warn('stop timed out, exiting', { after_ms: stopTimeoutMs });
-  return endProcess(status);
+  return endProcess(failure ?? status);
+}
+
+/** Stops all that runs, whatever comes of it: the process ends. @returns the status to end with where that
+ * fails */
+async function stop(
+  running: Running,
+  log: Log,
+  named: (error: unknown) => unknown,
+): Promise<ExitStatus | undefined> {
+  const stopTimeoutMs = running.stopTimeoutMs ?? STOP_TIMEOUT_MS;
+  try {
+    const isStopped = await withTimeout(running.stop(), stopTimeoutMs);
+    if (!isStopped) log.warn('stop timed out, exiting', { after_ms: stopTimeoutMs });
+    return undefined;
+  } catch (thrown) {
+    const error = named(thrown);
+    log.error('cannot stop in order, exiting', { error: messageOf(error) });
+    return exitStatusOf(error);
+  }
 }
 
 /** The log on stderr. However the process ends, but by SIGKILL, what was said is written. */

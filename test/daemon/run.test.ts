@@ -245,6 +245,15 @@ describe('a daemon', () => {
     assert.equal(echo.log.match(/"event":"read again"/g)?.length, 1);
   });
 
+  it('ends with what is wrong where it cannot stop in order, and answers no more', async () => {
+    const home = newHome();
+    const echo = startEcho(home, [`unix:${home}/echo.sock`], { ECHO_STOP_FAILS: '1' });
+    await echo.ready;
+    assert.equal(await echo.stop(), 74);
+    assert.match(echo.log, /"event":"cannot stop in order, exiting","error":"notes: disk full"\}\n$/);
+    await assert.rejects(control(home, 'status'), { code: 'ENOENT' });
+  });
+
   it('logs one JSON object a line', async () => {
     const home = newHome();
     const echo = startEcho(home, [`unix:${home}/echo.sock`]);
