@@ -2,6 +2,7 @@
  * them. */
 import { join } from 'node:path';
 import type { Running, Services } from '../daemon/types.js';
+import { isToBeUpgraded } from '../db/sqlite/open.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { LccError, EXIT } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
@@ -27,6 +28,8 @@ const NODE_FLAGS = ['--no-parallel-scavenge'];
 
 /** Time in which all children must be ready, and in which they must have stopped before they are killed. */
 const START_TIMEOUT_MS = 60_000;
+/** The same for the first start after an upgrade: the queue is written again. */
+const UPGRADE_TIMEOUT_MS = 3_600_000;
 const STOP_TIMEOUT_MS = 9000;
 const KEEPER = 'lccd-keep';
 /** Longest time in which the engine takes a home that is handed over. */
@@ -61,13 +64,21 @@ export async function startLcc(services: Services, call: LccdCall): Promise<Runn
       error => error instanceof LccError && error.code === 'try.later',
     );
   await refuseTaken(children, { clock, answers, startTimeoutMs: START_TIMEOUT_MS, told: services.told });
+  const isUpgrade = isToBeUpgraded(home.db);
+  if (isUpgrade)
+    log.warn(
+      'the queue of an earlier release is written again: up to a minute for each million urls that wait',
+      {
+        path: home.db,
+      },
+    );
   const supervisor = new Supervisor({
     children,
     stopOrder: STOP_ORDER,
     clock,
     log,
     ...settings.lccd,
-    startTimeoutMs: START_TIMEOUT_MS,
+    startTimeoutMs: isUpgrade ? UPGRADE_TIMEOUT_MS : START_TIMEOUT_MS,
     stopTimeoutMs: STOP_TIMEOUT_MS,
     failed: error => services.fail(error),
     notNow: status => heldUp(status, home),

@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ask } from '../support/cu.js';
 import { Daemons, type Daemon } from '../support/daemon.js';
 import { until } from '../support/until.js';
+import { STEPS } from '../../src/db/sqlite/open.js';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import { runCommand } from '../support/command.js';
 import { longIt } from '../support/long.js';
 
@@ -61,6 +63,19 @@ function runs(pid: number): boolean {
 }
 
 describe('lccd', () => {
+  it('says that it writes the queue of an earlier release again, once', async () => {
+    const db = openSqlite(join(home, 'lcc.db'));
+    for (const step of STEPS.slice(0, -1)) db.exec(step);
+    db.pragma(`user_version = ${STEPS.length - 1}`);
+    db.exec("INSERT INTO meta VALUES ('store_id', 'a')");
+    db.close();
+    const said = /"event":"the queue of an earlier release is written again: [^"]+","path":"[^"]+lcc\.db"/;
+    const first = await lccd();
+    assert.match(first.log, said);
+    await first.stop();
+    assert.doesNotMatch((await lccd()).log, said);
+  });
+
   it('runs a whole LCC, which lccstat shows and finds idle; stops in order and leaves nothing running', async () => {
     const daemon = await lccd('--bots=2');
     assert.equal(run('lccstat', '--until-idle=120').status, 0);

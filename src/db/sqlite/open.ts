@@ -106,6 +106,22 @@ export function openReadOnly(path: string): Db {
   }
 }
 
+/** True if an earlier release wrote it, and the first to open it for writing will bring it to this schema:
+ * with millions of urls that wait this takes minutes. False where that cannot be seen. */
+export function isToBeUpgraded(path: string): boolean {
+  let db: Db | undefined;
+  try {
+    db = openForReading(path, BUSY_TIMEOUT_MS);
+    const version = versionOf(db, path, STEPS);
+    return version > 0 && version < SCHEMA_VERSION;
+  } catch {
+    // The first to open it says what is wrong.
+    return false;
+  } finally {
+    db?.close();
+  }
+}
+
 function refuseUnserved(path: string): void {
   if (isLeaving(path))
     throw new LccError('config', `${path}: damaged, and its replacement was interrupted; ${GO_ON}`);

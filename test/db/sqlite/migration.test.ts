@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { disagreement, rebuildSets } from '../../../src/db/queue/sets-from-urls.js';
-import { openDatabase, openReadOnly, SCHEMA_VERSION, STEPS } from '../../../src/db/sqlite/open.js';
+import {
+  isToBeUpgraded,
+  openDatabase,
+  openReadOnly,
+  SCHEMA_VERSION,
+  STEPS,
+} from '../../../src/db/sqlite/open.js';
 import { openOrSalvage } from '../../../src/db/sqlite/salvage.js';
 import { suspectDatabase } from '../../../src/db/sqlite/suspicion.js';
 import { LccError } from '../../../src/lib/errors.js';
@@ -148,6 +154,15 @@ for (const [what, sql] of [
       [],
     );
   });
+
+test('it is known as to be upgraded until it has been, and a file that is none or not there is not', () => {
+  assert.ok(isToBeUpgraded(path));
+  openDatabase(path).close();
+  assert.ok(!isToBeUpgraded(path));
+  assert.ok(!isToBeUpgraded(join(dir, 'none.db')));
+  writeFileSync(join(dir, 'text.db'), 'no database, '.repeat(1000));
+  assert.ok(!isToBeUpgraded(join(dir, 'text.db')));
+});
 
 test('before somebody has opened it for writing it is refused for reading, with what to do', () => {
   assert.throws(
