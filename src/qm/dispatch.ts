@@ -326,13 +326,12 @@ export class Dispatcher {
     }
   }
 
+  /** Finishes the sets that have no row left, and forgets providers without a set: also one that was known by
+   * the entry of a set that went before the set was read. */
   #finishSets(touched: Iterable<Known>): void {
-    const over = [...touched]
-      .map(known => ({ known, sets: known.order.finished() }))
-      .filter(({ sets }) => sets.length > 0);
-    if (over.length === 0) return;
-    const sets = over.flatMap(({ sets }) => sets);
-    this.#batch.finish(sets, this.isFetching && !this.#stopped);
+    const over = [...touched].map(known => ({ known, sets: known.order.finished() }));
+    const sets = over.flatMap(each => each.sets);
+    if (sets.length > 0) this.#batch.finish(sets, this.isFetching && !this.#stopped);
     for (const { known } of over) {
       if (known.order.hasSets) continue;
       this.#retries.delete(known.provider.pid);

@@ -47,10 +47,10 @@ const update = (key: string, more: object = {}) => ({
   op: 'update' as const,
   ...more,
 });
-const submit = (urls: ReturnType<typeof update>[], full = false): Event => ({
+const submit = (urls: ReturnType<typeof update>[], full = false, pid = 1): Event => ({
   do: 'submit',
-  uns: 0,
-  pid: 1,
+  uns: pid === 1 ? 0 : 1,
+  pid,
   full,
   urls,
 });
@@ -208,3 +208,23 @@ const FOUND: Record<string, Event[]> = {
 };
 
 for (const [what, events] of Object.entries(FOUND)) test(what, () => runHistory(SETTING, events));
+
+test('a closed provider whose terms are read again while its last set ends is forgotten', () => {
+  const everyOtherHour = { ...provider, pid: 3, mask: '01'.repeat(12) };
+  const setting = { ...SETTING, terms: [...SETTING.terms.slice(0, 2), everyOtherHour] };
+  const forwardOther: Event = { do: 'forward', uns: 1, urls: 99, fate: 'wait' };
+  return runHistory(setting, [
+    { do: 'jump', ms: -3_600_000 },
+    submit([update('a', { tod: '2-5' })], false, 3),
+    submit([update('a')]),
+    bm,
+    forwardOther,
+    forward,
+    { do: 'pass', ms: 6 },
+    submit([], true, 3),
+    { do: 'bm', which: 0, slots: 0 },
+    forwardOther,
+    { do: 'jump', ms: -20_000 },
+    { do: 'jump', ms: -86_400_000 },
+  ]);
+});

@@ -88,8 +88,9 @@ export class Pair implements Scene {
       await this.#live({ do: 'pass', ms: round % 2 ? 70_000 : 60 });
       if (round % 4 === 3) await this.#live({ do: 'jump', ms: HOUR_MS });
       this.#inspector.check();
-      // Sets without urls are forgotten when their provider's hours come.
-      if (this.#inspector.isOver() && this.#life.dispatcher.status().sets === 0) break;
+      // Sets without urls, and providers without sets, are forgotten when their provider's hours come.
+      const { sets, providers } = this.#life.dispatcher.status();
+      if (this.#inspector.isOver() && sets === 0 && providers === 0) break;
     }
     this.#inspector.checkEnd(this.#life.dispatcher.status());
   }
