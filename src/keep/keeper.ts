@@ -70,6 +70,10 @@ export class HomeKeeper {
   #logins: KeptLogins | undefined;
   #shipping: Promise<void> = Promise.resolve();
   readonly #shipStop = new AbortController();
+  /** UUID of the whole LCC. */
+  #lcc = '';
+  /** The last note. */
+  #noted = '';
   /** Those that ask what is in the engine before it is known how this machine stands. */
   #waiting: (() => void)[] = [];
   behindBytes = 0;
@@ -110,9 +114,8 @@ export class HomeKeeper {
    */
   async run(stop: AbortSignal): Promise<void> {
     const { machine, shard, home } = this.#parts;
-    const noteFile = keepNoteOf(home.dir);
     const state = await this.#rows.state(stop);
-    const note = readKeepNote(noteFile);
+    const note = readKeepNote(keepNoteOf(home.dir));
     const look = requireHome(state, note, shard);
     // Nobody has worked on a home without a base but the one that has `lcckeep init`.
     const isKnown = note?.epoch === look.epoch || state.files.every(({ base }) => base === 0);
@@ -121,7 +124,8 @@ export class HomeKeeper {
       (await (isKnown ? this.lease.resume(look, stop) : this.#takeBack(look, stop)));
     const over = new AbortController();
     const all = AbortSignal.any([stop, over.signal]);
-    const beside = [this.#note(noteFile, look.lcc, all), this.#watchStandbys(all)];
+    this.#lcc = look.lcc;
+    const beside = [this.#noteAgain(all), this.#watchStandbys(all)];
     try {
       if (!isMine) await this.#follow(stop);
       if (stop.aborted) return;
@@ -241,6 +245,8 @@ export class HomeKeeper {
     this.#shipping = Promise.all([...this.#shippers.values()].map(each => each.run(shipStop))).then(() => {});
     // Guards stand now: a process that closes a database is not the last, which would take its log away.
     this.#parts.log.info('the home is served here', { epoch: this.lease.epoch });
+    // The next keeper of a home that knows its epoch goes on at once.
+    this.#note();
     this.#enter('owner');
     await this.#shipping;
   }
@@ -281,17 +287,21 @@ export class HomeKeeper {
   }
 
   /** Notes beside the home how far the engine has come. */
-  async #note(file: string, lcc: string, stop: AbortSignal): Promise<void> {
-    let noted = '';
+  #note(): void {
+    const shipped = [...this.#shippers].map(([name, shipper]) => [name, shipper.n] as const);
+    const n = new Map(this.#standby?.seen ?? shipped);
+    const { epoch } = this.lease;
+    if (n.size === 0 || epoch === 0) return;
+    const text = JSON.stringify([epoch, ...n]);
+    if (text === this.#noted) return;
+    writeKeepNote(keepNoteOf(this.#parts.home.dir), { lcc: this.#lcc, epoch, n });
+    this.#noted = text;
+  }
+
+  async #noteAgain(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await pause(this.#parts.clock, NOTE_MS, stop);
-      const shipped = [...this.#shippers].map(([name, { n }]) => [name, n] as const);
-      const n = new Map(this.#phase === 'owner' ? shipped : this.#standby?.seen);
-      if (n.size === 0 || this.lease.epoch === 0) continue;
-      const note = { lcc, epoch: this.lease.epoch, n };
-      const text = JSON.stringify([note.epoch, ...n]);
-      if (text !== noted) writeKeepNote(file, note);
-      noted = text;
+      if (this.#phase === 'owner' || this.#standby !== undefined) this.#note();
     }
   }
 

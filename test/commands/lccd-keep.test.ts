@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { Engine as KeeperEngine } from '../../src/db/engine/engine.js';
 import { engineAccount } from '../../src/db/engine/nodes.js';
 import { HomeKeeper } from '../../src/keep/keeper.js';
+import { keepNoteOf, readKeepNote } from '../../src/keep/note.js';
 import { systemClock as clock } from '../../src/lib/clock.js';
 import { silentLog as log } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
@@ -112,7 +113,7 @@ describe('A kept home', { skip: noEngine }, () => {
     await until('h2 is a standby', async () => (await h2.daemons())['lccd-keep']?.['phase'] === 'standby');
   });
 
-  it('has its guards before it is said to be owned: a command that closes it then leaves the log', async () => {
+  it('has its guards and its note before it is said to be owned: a command that closes it then leaves the log', async () => {
     const lcc = homes.machine('h1');
     await homes.init(lcc);
     await lcc.addProvider();
@@ -121,12 +122,14 @@ describe('A kept home', { skip: noEngine }, () => {
     const ownEngine = new KeeperEngine(engineAccount(settings.store), { clock, log });
     const stop = new AbortController();
     let isLogThere: boolean | undefined;
+    let epochNoted: number | undefined;
     const tell = ({ word }: { word: string }) => {
       if (word !== 'owner' || isLogThere !== undefined) return;
       const db = openSqlite(home.db);
       db.exec('CREATE TABLE noted (text TEXT)');
       db.close();
       isLogThere = existsSync(`${home.db}-wal`);
+      epochNoted = readKeepNote(keepNoteOf(home.dir))?.epoch;
     };
     const parts = {
       home,
@@ -145,6 +148,8 @@ describe('A kept home', { skip: noEngine }, () => {
     await ran;
     ownEngine.close();
     assert.ok(isLogThere);
+    // The keeper after this one goes on at once.
+    assert.equal(epochNoted, 1);
   });
 
   longIt(
