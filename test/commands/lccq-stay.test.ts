@@ -135,8 +135,8 @@ describe('lccq --stay', () => {
   });
 
   it('refuses an answer that comes before all was written', () => {
-    // More than a pipe holds.
-    cache.put({ curl: 'http://x/1', content: 'x'.repeat(400_000) });
+    // Far more than a pipe holds: the answer is read long before the last of it is written.
+    cache.put({ curl: 'http://x/1', content: 'x'.repeat(8_000_000) });
     const early = bash('echo ok; cat >/dev/null');
     const { status, stderr } = lccq([...batches(), '--content'], early);
     assert.equal(status, 76);
