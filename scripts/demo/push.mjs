@@ -43,11 +43,9 @@ export async function showPush(scene) {
   await comes(scene, () => push('news.html'), 'upsert', 'news.html');
   say('The page changes, and is pushed once more:');
   await sh('sed -i s/quokka/wombat/ site/news.html');
-  await later(1000);
   await comes(scene, () => push('news.html'), 'upsert', 'news.html');
   say('It is taken off, and the plugin says so in the same way: what the site answers decides.');
   await sh('rm site/news.html');
-  await later(1000);
   await comes(scene, () => push('news.html'), 'delete', 'news.html');
 
   title('A weblog pings');

@@ -11,7 +11,10 @@ export interface ResponseHead {
   /** Lower case; undefined when there is none. */
   contentCoding: string | undefined;
   transferCoding: string | undefined;
+  /** A validator: at least a second older than the answer. */
   lastModified: string | undefined;
+  /** Last-Modified of what may change again in the same second, and would look the same (RFC 9110, 8.8.2.2). */
+  modifiedNow: string | undefined;
   etag: string | undefined;
   retryAfter: string | undefined;
   /** `X-Cache`: whether a cache on the way had it, in its words. */
@@ -47,6 +50,7 @@ const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, l
 
 const ROBOTS = 'x-robots-tag';
 const LINK = 'link';
+const DATE = 'date';
 
 /** Reads a raw header list (name, value, name, value …). */
 export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
@@ -57,6 +61,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     contentCoding: undefined,
     transferCoding: undefined,
     lastModified: undefined,
+    modifiedNow: undefined,
     etag: undefined,
     retryAfter: undefined,
     cache: undefined,
@@ -67,6 +72,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     cookies: undefined,
     endsByClose: false,
   };
+  let date: string | undefined;
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i];
     const value = raw[i + 1];
@@ -77,6 +83,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
       // As long as content-type, and as etag.
       if (is(name, ROBOTS)) head.robots = joined(head.robots, printable(value));
       else if (is(name, LINK)) head.link = joined(head.link, text(value));
+      else if (is(name, DATE)) date = text(value);
       continue;
     }
     const said = text(value);
@@ -114,8 +121,18 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
       default:
     }
   }
+  const { lastModified } = head;
+  if (lastModified !== undefined && date !== undefined && isSameSecond(lastModified, date)) {
+    head.modifiedNow = lastModified;
+    head.lastModified = undefined;
+  }
   head.endsByClose = head.contentLength === undefined && head.transferCoding === undefined;
   return head;
+}
+
+/** True also where the content is newer than the answer, by another clock. */
+function isSameSecond(lastModified: string, date: string): boolean {
+  return lastModified === date || Date.parse(lastModified) > Date.parse(date) - 1000;
 }
 
 /** Types that were read lately: they repeat. */

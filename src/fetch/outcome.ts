@@ -48,6 +48,7 @@ export function fetchedOf(
   const charset = charsetOf(head.contentType);
   if (charset !== undefined) outcome.charset = charset;
   if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
+  if (head.modifiedNow !== undefined) outcome.modifiedNow = head.modifiedNow;
   if (head.etag !== undefined) outcome.etag = head.etag;
   if (head.cache !== undefined) outcome.cache = head.cache;
   if (head.robots !== undefined) outcome.robots = head.robots;

@@ -142,6 +142,7 @@ export function formatFetched(result: FetchResult | RobotResult): string {
         `<fetched id="${id}" status="ok" http="${result.http}"` +
         ` md5="${result.md5}" len="${result.len}"` +
         formatAttribute('mtime', result.lastModified) +
+        formatAttribute('modifiednow', result.modifiedNow) +
         formatAttribute('mimetype', result.mimetype) +
         formatAttribute('charset', result.charset) +
         formatAttribute('furl', result.finalUrl) +
@@ -233,7 +234,7 @@ export function readRobotFetched(attributes: Attributes, text: string, content?:
   switch (status) {
     case 'ok': {
       const len = requiredInteger(element, attributes, 'len');
-      const { mimetype, furl, robots } = attributes;
+      const { mimetype, modifiednow, furl, robots } = attributes;
       const charset = optionalCharset(attributes);
       // Spreads of what may be missing cost 0.4 µs, and ten times the code to compile.
       const result: RobotOk = {
@@ -250,6 +251,7 @@ export function readRobotFetched(attributes: Attributes, text: string, content?:
       if (mimetype !== undefined) result.mimetype = mimetype;
       if (charset !== undefined) result.charset = charset;
       if (mtime !== undefined) result.lastModified = mtime;
+      if (modifiednow !== undefined) result.modifiedNow = modifiednow;
       if (etag !== undefined) result.etag = etag;
       if (furl !== undefined) result.finalUrl = furl;
       if (robots !== undefined) result.robots = robots;

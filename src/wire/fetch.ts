@@ -90,7 +90,10 @@ export interface FetchOk {
   mimetype?: string;
   /** The encoding the server names (lib/charset.ts). */
   charset?: string;
+  /** As the server sent it: a validator. */
   lastModified?: string;
+  /** Last-Modified that is no validator yet: the second in which it changed was not over. */
+  modifiedNow?: string;
   etag?: string;
   /** The URL the content came from, when redirects led elsewhere. */
   finalUrl?: string;

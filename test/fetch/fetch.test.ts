@@ -75,6 +75,23 @@ describe('a fetch', () => {
     assert.equal(outcome.finalUrl, undefined);
   });
 
+  it('takes no Last-Modified for a validator that is within the second of the answer', async () => {
+    const said = 'Sun, 06 Nov 1994 08:49:37 GMT';
+    for (const [date, lastModified, modifiedNow] of [
+      ['Sun, 06 Nov 1994 08:49:38 GMT', said, undefined],
+      [said, undefined, said],
+      ['Sun, 06 Nov 1994 08:49:07 GMT', undefined, said],
+      ['Sunday, 06-Nov-94 08:49:37 GMT', undefined, said],
+      ['yesterday', said, undefined],
+    ]) {
+      const headers = `Date: ${date}\r\nLast-Modified: ${said}\r\n`;
+      const server = await rawServer(socket => void socket.write(answer('page', headers)));
+      const outcome = await fetchOnce(newEngine(), { url: server.url, file: fresh() });
+      assert.ok(outcome.status === 'ok');
+      assert.deepEqual([outcome.lastModified, outcome.modifiedNow], [lastModified, modifiedNow], date);
+    }
+  });
+
   it('gives back the encoding that the server names, by its name in the standard, and no other', async () => {
     const engine = newEngine();
     const charsetOf = async (contentType: string) => {

@@ -8,9 +8,14 @@ import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 
 const KEY = 'a1b2c3d4e5f6';
+/** When the pages have changed that have no other validator. */
+const MODIFIED = 'Sun, 29 Nov 2026 07:00:00 GMT';
+const NEXT_SECOND = 'Sun, 29 Nov 2026 07:00:01 GMT';
 
 describe('a site that pushes by IndexNow', () => {
   const asked: string[] = [];
+  /** Path → what the site says the time is. */
+  const clocks = new Map<string, string>();
   let site: TestSite;
   let lcc: Lcc;
   let server: string;
@@ -20,6 +25,17 @@ describe('a site that pushes by IndexNow', () => {
     site = await TestSite.listen((request, response) => {
       const path = request.url ?? '';
       const page = site.pages.get(path);
+      const date = clocks.get(path);
+      if (page !== undefined && date !== undefined) {
+        const isSame = request.headers['if-modified-since'] === MODIFIED;
+        asked.push(`${path} ${isSame ? 304 : 200}`);
+        response.writeHead(isSame ? 304 : 200, {
+          'content-type': 'text/html',
+          date,
+          'last-modified': MODIFIED,
+        });
+        return void response.end(isSame ? undefined : page);
+      }
       const etag = `"${createHash('md5')
         .update(page ?? '')
         .digest('hex')}"`;
@@ -105,6 +121,23 @@ url_interval_ms = 0
       1,
       'a key that was seen is not asked for again',
     );
+  });
+
+  it('has a page that changes twice in a second, both times', async () => {
+    const isHeld = (text: string) => async () => (await held()).includes(`twice.html ${md5(text)}`);
+    clocks.set('/twice.html', MODIFIED);
+    for (const text of ['once', 'twice']) {
+      site.pages.set('/twice.html', text);
+      await push(['/twice.html']);
+      await until(`${text} is held`, isHeld(text));
+    }
+    clocks.set('/twice.html', NEXT_SECOND);
+    for (const answer of ['/twice.html 200', '/twice.html 304']) {
+      asked.length = 0;
+      await push(['/twice.html']);
+      await until(answer, () => asked.includes(answer));
+      await lcc.idle();
+    }
   });
 
   it('takes what plugins send: GET, any case and slash, a type that is none, a BOM, more members, a url for a host', async () => {

@@ -37,6 +37,17 @@ const OK: RobotOk = {
   wireBytes: 2048,
   elapsedMs: 12,
 };
+const JUST_CHANGED: RobotOk = {
+  id: 23,
+  status: 'ok',
+  http: 200,
+  md5: '0cc175b9c0f1b6a831c399e269772661',
+  len: 1,
+  modifiedNow: 'Fri, 20 Nov 2026 10:13:01 GMT',
+  completeness: 'whole',
+  wireBytes: 200,
+  elapsedMs: 1,
+};
 const UNCHANGED: FetchResult = {
   id: 18,
   status: 'unchanged',
@@ -166,6 +177,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         ['fetched', UNCHANGED],
         ['fetched', FAILED],
         ['fetched', RECALLED],
+        ['fetched', JUST_CHANGED],
         ['fetched', REDIRECTED],
         ['fetched', INLINE],
         ['hello', 32, true],
@@ -315,7 +327,8 @@ describe('what is written', () => {
     const { ours, received } = ends();
     const peer = new ManagerPeer(ours, { fetch() {}, recall() {}, closed() {} }, options());
     peer.hello(64);
-    for (const result of [OK, UNCHANGED, FAILED, RECALLED, REDIRECTED, INLINE]) peer.fetched(result);
+    for (const result of [OK, UNCHANGED, FAILED, RECALLED, JUST_CHANGED, REDIRECTED, INLINE])
+      peer.fetched(result);
     peer.hello(32, { isPinged: true, takesUnasked: true });
     await settle();
     assert.equal(received(), golden('robot'));

@@ -353,12 +353,12 @@ export class ResultWriter extends SqlStore {
   /** @param mtime as the CP said */
   #arrived(result: FetchOk, mtime: string | null): Arrived {
     const { lastModified } = result;
+    const modified = lastModified ?? result.modifiedNow;
     return {
       md5: result.md5,
       len: result.len,
-      mtime: mtime ?? (lastModified === undefined ? null : (this.#mtimeOf(lastModified) ?? null)),
-      isOlder:
-        mtime !== null && lastModified !== undefined && this.#servedMs(lastModified) < Date.parse(mtime),
+      mtime: mtime ?? (modified === undefined ? null : (this.#mtimeOf(modified) ?? null)),
+      isOlder: mtime !== null && modified !== undefined && this.#servedMs(modified) < Date.parse(mtime),
       etag: result.etag ?? null,
       lastmodified: lastModified ?? null,
       charset: result.charset ?? null,

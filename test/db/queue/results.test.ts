@@ -56,6 +56,15 @@ test('the change sequence has no gap over stored, replaced, refreshed and delete
   assert.equal(seq(), 5);
 });
 
+test('what was served in the second of its change has a time, and is asked for without it', async () => {
+  const modifiedNow = 'Fri, 20 Nov 2026 10:13:01 GMT';
+  await holds('a', 'x', { modifiedNow });
+  const times = () => bench.all('SELECT mtime, lastmodified FROM lccurl');
+  assert.deepEqual(times(), [{ mtime: '2026-11-20T10:13:01Z', lastmodified: null }]);
+  await holds('a', 'y', { lastModified: modifiedNow });
+  assert.deepEqual(times(), [{ mtime: '2026-11-20T10:13:01Z', lastmodified: modifiedNow }]);
+});
+
 test("the documents' query finds what was fetched", async () => {
   await bench.send(7, [url('a', { furl: 'raw/a' }), url('b')]);
   bench.fetch(7, 'a');
