@@ -215,12 +215,18 @@ describe('a site with a sitemap', () => {
 
   it('loses nothing when the document at the top is a page, cut, or empty', async () => {
     const before = await held();
-    for (const answer of ['<html>Sorry</html>', '<sitemapindex><sitemap><loc>', '', 404, 503]) {
+    for (const [answer, status] of [
+      ['<html>Sorry</html>', 65],
+      ['<sitemapindex><sitemap><loc>', 65],
+      ['', 65],
+      [404, 66],
+      [503, 75],
+    ] as const) {
       faults.set('/s.xml', answer);
       const done = await lcc.sh(
         `sitemap2url ${site.url}/s.xml | lcccpstate --statefile=state | lcccp --uns=${lcc.uns} --pid=1`,
       );
-      assert.equal(done.status, 65, done.stderr);
+      assert.equal(done.status, status, done.stderr);
     }
     faults.clear();
     // The site has really lost all its pages, or its generator has: --max-delete.

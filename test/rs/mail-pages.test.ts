@@ -106,7 +106,7 @@ async function forgetAll(turns: number): Promise<number[]> {
   for (let turn = 0; turn < turns; turn++)
     for (const [way, who] of Object.entries(ways)) {
       // A network may ask ten times a day.
-      scene.db.write(() => scene.db.addresses.forget(Infinity, 0, 0));
+      scene.db.write(() => scene.db.uses.forget(Infinity));
       const begunMs = performance.now();
       const { status, html, location, headers } = await pages.ask('/base/forgot', { who });
       const one = (seen[way] ??= { answer: '', ms: [] });

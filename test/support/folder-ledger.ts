@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import type { LedgerName } from '../../src/config/kept.js';
 import type { FileState, Ledger, Shipment, Shipped } from '../../src/db/engine/ledger.js';
+import { errnoOf } from '../../src/lib/errors.js';
 import { step } from '../../src/lib/steps.js';
 
 export class FolderLedger implements Ledger {
@@ -95,8 +96,8 @@ export class FolderLedger implements Ledger {
 
   async *base(name: LedgerName, base: number): AsyncGenerator<{ i: number; data: Buffer }> {
     for (const i of listed(this.#path(name, 'base', number(base)))) {
-      const file = this.#path(name, 'base', number(base), i);
-      if (existsSync(file)) yield await Promise.resolve({ i: Number(i), data: readFileSync(file) });
+      const data = bytesOf(this.#path(name, 'base', number(base), i));
+      if (data !== undefined) yield await Promise.resolve({ i: Number(i), data });
     }
   }
 
@@ -107,8 +108,8 @@ export class FolderLedger implements Ledger {
   ): AsyncGenerator<{ n: number; k: number; data: Buffer }> {
     for (let n = after + 1; n <= last; n++)
       for (const k of listed(this.#path(name, 'log', number(n)))) {
-        const file = this.#path(name, 'log', number(n), k);
-        if (existsSync(file)) yield await Promise.resolve({ n, k: Number(k), data: readFileSync(file) });
+        const data = bytesOf(this.#path(name, 'log', number(n), k));
+        if (data !== undefined) yield await Promise.resolve({ n, k: Number(k), data });
       }
   }
 
@@ -138,6 +139,15 @@ export class FolderLedger implements Ledger {
 
 const number = (n: number) => String(n).padStart(12, '0');
 
-function listed(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder).sort() : [];
+/** What the keeper removes while a copy is made of it is not there, as in the engine. */
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
+
+const bytesOf = (path: string) => ifThere(() => readFileSync(path));
+const listed = (folder: string) => ifThere(() => readdirSync(folder).sort()) ?? [];

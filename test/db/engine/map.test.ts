@@ -43,10 +43,12 @@ async function bothTake(one: ProviderMap, other: ProviderMap): Promise<void> {
     'each is one home’s',
   );
   assert.deepEqual([a.elsewhere.size, b.elsewhere.size], [b.taken.length, a.taken.length]);
-  assert.deepEqual(
-    [new Set(a.elsewhere.values()), new Set(b.elsewhere.values())],
-    [new Set([1]), new Set([0])],
-  );
+  // The quicker one may have them all.
+  for (const [{ elsewhere }, home] of [
+    [a, 1],
+    [b, 0],
+  ] as const)
+    assert.ok([...elsewhere.values()].every(owner => owner === home));
 }
 
 describe('the map of providers', { skip: noEngine }, () => {

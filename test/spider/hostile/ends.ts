@@ -36,7 +36,7 @@ export const ENDS: Record<string, string | readonly string[]> = {
   'an endless header name': '- headers-too-large -',
   'endless headers': '- headers-too-large -',
   'an endless status line': '- headers-too-large -',
-  '5000 Set-Cookie': '- headers-too-large -',
+  '20000 Set-Cookie': '- headers-too-large -',
   'a flood of 100 Continue': '- too-many-1xx 100',
   'a flood of 103 Early Hints': '- too-many-1xx 103',
   '103 drips for ever': '- total-timeout 103',
