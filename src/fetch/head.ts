@@ -13,7 +13,7 @@ export interface ResponseHead {
   transferCoding: string | undefined;
   /** A validator: at least a second older than the answer. */
   lastModified: string | undefined;
-  /** Last-Modified of what may change again in the same second, and would look the same (RFC 9110, 8.8.2.2). */
+  /** Last-Modified of what may change again in that second and look the same (RFC 9110, 8.8.2.2). */
   modifiedNow: string | undefined;
   etag: string | undefined;
   retryAfter: string | undefined;

@@ -37,17 +37,9 @@ const OK: RobotOk = {
   wireBytes: 2048,
   elapsedMs: 12,
 };
-const JUST_CHANGED: RobotOk = {
-  id: 23,
-  status: 'ok',
-  http: 200,
-  md5: '0cc175b9c0f1b6a831c399e269772661',
-  len: 1,
-  modifiedNow: 'Fri, 20 Nov 2026 10:13:01 GMT',
-  completeness: 'whole',
-  wireBytes: 200,
-  elapsedMs: 1,
-};
+const BRIEF = { http: 200, md5: OK.md5, len: 1, wireBytes: 200, elapsedMs: 1 };
+const WHOLE = { id: 23, status: 'ok', ...BRIEF, completeness: 'whole' } as const;
+const JUST_CHANGED: RobotOk = { ...WHOLE, modifiedNow: 'Fri, 20 Nov 2026 10:13:01 GMT' };
 const UNCHANGED: FetchResult = {
   id: 18,
   status: 'unchanged',
