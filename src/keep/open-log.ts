@@ -94,11 +94,11 @@ export class OpenLog {
    * @returns false when it is not its end any more, or a reader holds what it sees
    */
   moveOut(place: LogPlace): boolean {
-    if (!this.#follow(place) || !this.#follow(place)) return false;
+    if (!this.follow(place) || !this.follow(place)) return false;
     this.#guards.checkpoint();
     const look = this.look(place);
     if (look !== undefined && look.moved < look.frames) return false;
-    return this.#follow(place) && this.#follow(place);
+    return this.follow(place) && this.follow(place);
   }
 
   close(): void {
@@ -106,8 +106,9 @@ export class OpenLog {
     this.#guards.close();
   }
 
-  /** A guard that has come to stand after the place does not protect what follows it: it goes next. */
-  #follow(place: LogPlace): boolean {
+  /** Brings the guard that is behind to the place, up to which all is shipped. One that comes to stand after it
+   * does not protect what follows it: it goes next. @returns true if the place is the end of the log */
+  follow(place: LogPlace): boolean {
     this.#guards.move();
     const look = this.look(place);
     const isEnd = look === undefined || look.frames === look.before;

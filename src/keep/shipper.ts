@@ -279,13 +279,19 @@ export class Shipper {
     const isOut = look === undefined || (isWhole && isAll && look.moved === look.frames);
     if (isDue) this.#noteBase(look, isOut, stop);
     if (isOut || look === undefined || (!isDue && bytesOf(look.header, look.frames) < SHORT_BYTES)) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    const isEarly = nowMs - this.#triedMs < POLL_MS;
     const toMove = look.frames - look.moved;
     if (this.#mover !== 'asked' && toMove > (this.#mover === 'moved' && !isDue ? MANY_FRAMES : FEW_FRAMES)) {
+      // A reader may hold it.
+      if (this.#mover === 'moved' && isEarly) return;
+      // Else only what was shipped before the last shipment could be moved.
+      if (isAll) open.follow(place);
+      this.#triedMs = nowMs;
       this.#mover = 'asked';
       this.#threaded().ask('checkpoint');
     }
-    const nowMs = this.#options.clock.monotonicMs();
-    if (this.#mover === 'asked' || !isAll || nowMs - this.#triedMs < POLL_MS) return;
+    if (this.#mover === 'asked' || !isAll || (this.#mover === 'resting' && isEarly)) return;
     this.#triedMs = nowMs;
     this.#mover = 'resting';
     await this.#moveOut(stop);

@@ -1,10 +1,10 @@
 /**
  * The log of a kept database begins again only when all of it is in the engine and in the database, and the
  * keeper has its guard out of it (docs/design/keeping.md). A busy one never came to that by itself: at a
- * length nothing is committed until it has, for a short time at most, because a reader may hold the log as
- * well; and as long as the engine has not taken what was committed by then.
+ * length nothing is committed until it has. Once the engine has taken what was committed by then, that lasts
+ * for a short time at most, because a reader may hold the log as well.
  *
- *     off ──the log is long──▶ on ──taken by the engine, and moved or two seconds over──▶ off
+ *     off ──the log is long──▶ on ──taken by the engine──▶ moving ──moved, or two seconds over──▶ off
  */
 import type { Kept } from '../daemon/kept.js';
 import type { Checkpoints } from '../db/sqlite/checkpoints.js';
@@ -56,9 +56,9 @@ export class LogBrake {
 
   async #hold(): Promise<void> {
     const { kept, checkpoints, clock } = this.#parts;
-    const endMs = clock.monotonicMs() + LONGEST_MS;
     // The daemon ends where that fails.
     await kept.shipped('lcc').catch(() => undefined);
+    const endMs = clock.monotonicMs() + LONGEST_MS;
     while (!checkpoints.isMoved && clock.monotonicMs() < endMs)
       await new Promise<void>(resolve => void clock.after(LOOK_MS, resolve));
     this.#fromPages = checkpoints.logPages + FURTHER_PAGES;

@@ -48,3 +48,61 @@ it('a home that was left in order is in the engine, a VACUUM with it', async () 
   two.close();
   rmSync(dir, { recursive: true });
 });
+
+it('a home at rest after large transactions has its log moved, and waits for a reader that holds it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-keep-'));
+  const path = join(dir, 'lcc.db');
+  const db = openDatabase(path);
+  db.pragma('wal_autocheckpoint = 0');
+  db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB)');
+  const ledger = new FolderLedger(join(dir, 'engine'));
+  ledger.init('lcc', 1);
+  const state = await ledger.state('lcc');
+  assert.ok(state);
+  const pauses = { begun: 0, over: 0 };
+  const after: typeof systemClock.after = (ms, action) => {
+    pauses.begun++;
+    return systemClock.after(ms, () => {
+      pauses.over++;
+      action();
+    });
+  };
+  const clock = { ...systemClock, after };
+  const shipper = new Shipper(
+    { name: 'lcc', path, ledger, epoch: 1, machine: 'h1', clock, log: silentLog },
+    state,
+    'none',
+  );
+  const stop = new AbortController();
+  const running = shipper.run(stop.signal);
+  await until('a base', () => shipper.isComplete);
+  const reader = openSqlite(path);
+  const log = () => (db.pragma('wal_checkpoint(NOOP)') as [{ log: number; checkpointed: number }])[0];
+  const isMoved = () => log().log === log().checkpointed;
+  for (let round = 0; round < 3; round++) {
+    const isHeld = round === 2;
+    if (isHeld) {
+      reader.exec('BEGIN');
+      reader.prepare('SELECT count(*) FROM big').get();
+    }
+    // More than the keeper leaves for a second round, in one shipment.
+    db.transaction(() => {
+      for (let i = 0; i < 24; i++) db.prepare('INSERT INTO big(content) VALUES (randomblob(1000000))').run();
+    })();
+    await shipper.shipped();
+    if (isHeld) {
+      const before = { ...pauses };
+      await until('four pauses', () => pauses.over >= before.over + 4);
+      assert.equal(isMoved(), false);
+      assert.ok(pauses.begun - before.begun <= 12, `${pauses.begun - before.begun} rounds`);
+      reader.exec('COMMIT');
+    }
+    await until(`the log is moved, round ${round}`, isMoved);
+  }
+  reader.close();
+  stop.abort();
+  await running;
+  shipper.close();
+  db.close();
+  rmSync(dir, { recursive: true });
+});
