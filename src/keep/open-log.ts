@@ -106,8 +106,11 @@ export class OpenLog {
     this.#guards.close();
   }
 
-  /** Brings the guard that is behind to the place, up to which all is shipped. One that comes to stand after it
-   * does not protect what follows it: it goes next. @returns true if the place is the end of the log */
+  /**
+   * Brings the guard that is behind to the place, up to which all is shipped. One that comes to stand after it
+   * does not protect what follows it: it goes next.
+   * @returns true if the place is the end of the log
+   */
   follow(place: LogPlace): boolean {
     this.#guards.move();
     const look = this.look(place);
