@@ -107,8 +107,8 @@ export class OpenLog {
   }
 
   /**
-   * Brings the guard that is behind to the place, up to which all is shipped. One that comes to stand after it
-   * does not protect what follows it: it goes next.
+   * Brings the guard that is behind to the place, up to which all is shipped. One that comes to stand
+   * after it does not protect what follows it: it goes next.
    * @returns true if the place is the end of the log
    */
   follow(place: LogPlace): boolean {
