@@ -279,19 +279,21 @@ export class Shipper {
     const isOut = look === undefined || (isWhole && isAll && look.moved === look.frames);
     if (isDue) this.#noteBase(look, isOut, stop);
     if (isOut || look === undefined || (!isDue && bytesOf(look.header, look.frames) < SHORT_BYTES)) return;
+    if (this.#mover === 'asked') return;
     const nowMs = this.#options.clock.monotonicMs();
     const isEarly = nowMs - this.#triedMs < POLL_MS;
-    const toMove = look.frames - look.moved;
-    if (this.#mover !== 'asked' && toMove > (this.#mover === 'moved' && !isDue ? MANY_FRAMES : FEW_FRAMES)) {
-      // A reader may hold it.
-      if (this.#mover === 'moved' && isEarly) return;
-      // Else only what was shipped before the last shipment could be moved.
+    const hasMoved = this.#mover === 'moved';
+    if (look.frames - look.moved > (hasMoved && !isDue ? MANY_FRAMES : FEW_FRAMES)) {
+      // In vain, where a reader holds the log: not again at once.
+      if (hasMoved && isEarly) return;
+      // The guard behind stands before the last shipment, of which nothing could be moved.
       if (isAll) open.follow(place);
       this.#triedMs = nowMs;
       this.#mover = 'asked';
       this.#threaded().ask('checkpoint');
+      return;
     }
-    if (this.#mover === 'asked' || !isAll || (this.#mover === 'resting' && isEarly)) return;
+    if (!isAll || (!hasMoved && isEarly)) return;
     this.#triedMs = nowMs;
     this.#mover = 'resting';
     await this.#moveOut(stop);

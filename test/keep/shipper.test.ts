@@ -12,23 +12,29 @@ import { openSqlite } from '../../src/lib/sqlite.js';
 import { FolderLedger } from '../support/folder-ledger.js';
 import { until } from '../support/until.js';
 
-it('a home that was left in order is in the engine, a VACUUM with it', async () => {
+/** A home, an engine that has nothing of it, and its keeper at work. */
+async function shipping(clock = systemClock) {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-keep-'));
   const path = join(dir, 'lcc.db');
   const db = openDatabase(path);
   const ledger = new FolderLedger(join(dir, 'engine'));
   ledger.init('lcc', 1);
-  const never = new AbortController();
   const state = await ledger.state('lcc');
   assert.ok(state);
-  const shipper = new Shipper(
-    { name: 'lcc', path, ledger, epoch: 1, machine: 'h1', clock: systemClock, log: silentLog },
-    state,
-    'none',
-  );
+  const options = { name: 'lcc', path, ledger, epoch: 1, machine: 'h1', clock, log: silentLog } as const;
+  const shipper = new Shipper(options, state, 'none');
   const stop = new AbortController();
   const running = shipper.run(stop.signal);
+  const stopped = () => {
+    stop.abort();
+    return running;
+  };
   db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB)');
+  return { dir, path, db, ledger, shipper, stopped };
+}
+
+it('a home that was left in order is in the engine, a VACUUM with it', async () => {
+  const { dir, db, ledger, shipper, stopped } = await shipping();
   for (let i = 0; i < 100; i++) {
     db.prepare('INSERT INTO big(content) VALUES (randomblob(20000))').run();
     await shipper.shipped();
@@ -37,8 +43,8 @@ it('a home that was left in order is in the engine, a VACUUM with it', async () 
   db.exec('DELETE FROM big WHERE n % 3 = 0; VACUUM');
   await shipper.shipped();
   db.close();
-  stop.abort();
-  await running;
+  await stopped();
+  const never = new AbortController();
   await shipper.end(never.signal);
   const copy = new HomeCopy({ name: 'lcc', path: join(dir, 'two/lcc.db'), ledger, clock: systemClock });
   await copy.finish(never.signal);
@@ -50,15 +56,6 @@ it('a home that was left in order is in the engine, a VACUUM with it', async () 
 });
 
 it('a home at rest after large transactions has its log moved, and waits for a reader that holds it', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'lcc-keep-'));
-  const path = join(dir, 'lcc.db');
-  const db = openDatabase(path);
-  db.pragma('wal_autocheckpoint = 0');
-  db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB)');
-  const ledger = new FolderLedger(join(dir, 'engine'));
-  ledger.init('lcc', 1);
-  const state = await ledger.state('lcc');
-  assert.ok(state);
   const pauses = { begun: 0, over: 0 };
   const after: typeof systemClock.after = (ms, action) => {
     pauses.begun++;
@@ -67,14 +64,8 @@ it('a home at rest after large transactions has its log moved, and waits for a r
       action();
     });
   };
-  const clock = { ...systemClock, after };
-  const shipper = new Shipper(
-    { name: 'lcc', path, ledger, epoch: 1, machine: 'h1', clock, log: silentLog },
-    state,
-    'none',
-  );
-  const stop = new AbortController();
-  const running = shipper.run(stop.signal);
+  const { dir, path, db, shipper, stopped } = await shipping({ ...systemClock, after });
+  db.pragma('wal_autocheckpoint = 0');
   await until('a base', () => shipper.isComplete);
   const reader = openSqlite(path);
   const log = () => (db.pragma('wal_checkpoint(NOOP)') as [{ log: number; checkpointed: number }])[0];
@@ -100,8 +91,7 @@ it('a home at rest after large transactions has its log moved, and waits for a r
     await until(`the log is moved, round ${round}`, isMoved);
   }
   reader.close();
-  stop.abort();
-  await running;
+  await stopped();
   shipper.close();
   db.close();
   rmSync(dir, { recursive: true });
