@@ -72,7 +72,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     cookies: undefined,
     endsByClose: false,
   };
-  let date: string | undefined;
+  let date: Buffer | undefined;
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i];
     const value = raw[i + 1];
@@ -83,7 +83,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
       // As long as content-type, and as etag.
       if (is(name, ROBOTS)) head.robots = joined(head.robots, printable(value));
       else if (is(name, LINK)) head.link = joined(head.link, text(value));
-      else if (is(name, DATE)) date = text(value);
+      else if (is(name, DATE)) date = value;
       continue;
     }
     const said = text(value);
@@ -122,7 +122,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     }
   }
   const { lastModified } = head;
-  if (lastModified !== undefined && date !== undefined && isSameSecond(lastModified, date)) {
+  if (lastModified !== undefined && date !== undefined && isSameSecond(lastModified, text(date))) {
     head.modifiedNow = lastModified;
     head.lastModified = undefined;
   }
