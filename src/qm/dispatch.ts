@@ -329,13 +329,13 @@ export class Dispatcher {
   /** Finishes the sets that have no row left, and forgets providers without a set: also one that was known by
    * the entry of a set that went before the set was read. */
   #finishSets(touched: Iterable<Known>): void {
-    const over = [...touched].map(known => ({ known, sets: known.order.finished() }));
-    const sets = over.flatMap(each => each.sets);
+    const all = [...touched];
+    const sets = all.flatMap(({ order }) => order.finished());
     if (sets.length > 0) this.#batch.finish(sets, this.isFetching && !this.#stopped);
-    for (const { known } of over) {
-      if (known.order.hasSets) continue;
-      this.#retries.delete(known.provider.pid);
-      this.#providers.remove(known.provider.pid);
+    for (const { order, provider } of all) {
+      if (order.hasSets) continue;
+      this.#retries.delete(provider.pid);
+      this.#providers.remove(provider.pid);
     }
   }
 
