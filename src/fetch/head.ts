@@ -15,6 +15,7 @@ export interface ResponseHead {
   lastModified: string | undefined;
   /** Last-Modified of what may change again in that second and look the same (RFC 9110, 8.8.2.2). */
   modifiedNow: string | undefined;
+  /** A validator, as Last-Modified is. */
   etag: string | undefined;
   retryAfter: string | undefined;
   /** `X-Cache`: whether a cache on the way had it, in its words. */
@@ -121,10 +122,11 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
       default:
     }
   }
+  // An ETag may be no more than that time and a length, as nginx makes it.
   const { lastModified } = head;
   if (lastModified !== undefined && date !== undefined && isSameSecond(lastModified, text(date))) {
     head.modifiedNow = lastModified;
-    head.lastModified = undefined;
+    head.lastModified = head.etag = undefined;
   }
   head.endsByClose = head.contentLength === undefined && head.transferCoding === undefined;
   return head;

@@ -75,7 +75,7 @@ describe('a fetch', () => {
     assert.equal(outcome.finalUrl, undefined);
   });
 
-  it('takes no Last-Modified for a validator that is within the second of the answer', async () => {
+  it('takes no validator of an answer that is within the second of its Last-Modified', async () => {
     const said = 'Sun, 06 Nov 1994 08:49:37 GMT';
     for (const [date, lastModified, modifiedNow] of [
       ['Sun, 06 Nov 1994 08:49:38 GMT', said, undefined],
@@ -84,11 +84,12 @@ describe('a fetch', () => {
       ['Sunday, 06-Nov-94 08:49:37 GMT', undefined, said],
       ['yesterday', said, undefined],
     ]) {
-      const headers = `Date: ${date}\r\nLast-Modified: ${said}\r\n`;
+      const headers = `Date: ${date}\r\nLast-Modified: ${said}\r\nETag: "e"\r\n`;
       const server = await rawServer(socket => void socket.write(answer('page', headers)));
       const outcome = await fetchOnce(newEngine(), { url: server.url, file: fresh() });
       assert.ok(outcome.status === 'ok');
       assert.deepEqual([outcome.lastModified, outcome.modifiedNow], [lastModified, modifiedNow], date);
+      assert.equal(outcome.etag, lastModified && '"e"', date);
     }
   });
 

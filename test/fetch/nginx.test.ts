@@ -49,6 +49,16 @@ describe('a robot at nginx', { skip: noNginx }, () => {
     });
   }
 
+  it('has no validator of what is newer than the answer: its ETag is that time and the length', async () => {
+    const later = new Date(Date.now() + 60_000);
+    writeFileSync(join(dir, 'www/now.html'), 'now');
+    utimesSync(join(dir, 'www/now.html'), later, later);
+    const found = await fetchOnce(newEngine(), { url: `${site.url}now.html`, file: join(newFolder(), 'x') });
+    assert.ok(found.status === 'ok');
+    assert.deepEqual([found.lastModified, found.etag], [undefined, undefined]);
+    assert.equal(Date.parse(found.modifiedNow ?? ''), Math.floor(later.getTime() / 1000) * 1000);
+  });
+
   it('follows its redirect and believes its 404', async () => {
     const engine = newEngine();
     const file = join(newFolder(), 'x');
