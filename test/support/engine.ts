@@ -20,6 +20,7 @@ import { dirname, join } from 'node:path';
 import { createConnection, type Connection } from 'mariadb';
 import { atEnd } from './at-end.js';
 import { freePort } from './free-port.js';
+import { requireStopped } from './processes.js';
 import { until, watchLog, within } from './until.js';
 
 /** Why there is no engine here, or false: for `skip`. Under CI a missing peer is a failure, not a skip. */
@@ -229,6 +230,7 @@ export class EngineNode {
   /** SIGSTOP: it keeps its connections, and answers nothing. */
   freeze(): void {
     this.#signal('SIGSTOP');
+    if (this.pid !== undefined) requireStopped(this.pid);
   }
   thaw(): void {
     this.#signal('SIGCONT');

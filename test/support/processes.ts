@@ -16,7 +16,35 @@ export async function killAll(home: string): Promise<void> {
 
 /** A signal to everything that runs on this home: SIGSTOP freezes a machine, SIGCONT wakes it. */
 export function signalAll(home: string, signal: NodeJS.Signals): void {
-  for (const pid of processesOf(home)) send(pid, signal);
+  const pids = processesOf(home);
+  for (const pid of pids) send(pid, signal);
+  if (signal === 'SIGSTOP') pids.forEach(requireStopped);
+}
+
+const STOP_MS = 10_000;
+
+/** Returns when SIGSTOP has come to each thread: one takes the signal, and others may answer until it has. */
+export function requireStopped(pid: number): void {
+  const endMs = performance.now() + STOP_MS;
+  while (!isStopped(pid)) {
+    if (performance.now() > endMs) throw new Error(`process ${pid} is not stopped within ${STOP_MS} ms`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  }
+}
+
+function isStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every(tid => /^[TZX]/.test(stateIn(`/proc/${pid}/task/${tid}`)));
+  } catch {
+    // A thread, or the process, has ended meanwhile.
+    return isGone(pid);
+  }
+}
+
+/** Of a process or a thread: its state and all that follows it. */
+function stateIn(folder: string): string {
+  const [, rest = ''] = readFileSync(`${folder}/stat`, 'latin1').split(/\) (?=[^)]*$)/);
+  return rest;
 }
 
 /** Living processes with that home in their environment, but not this one. */
@@ -39,8 +67,7 @@ function processesOf(home: string): number[] {
 function isGone(pid: number): boolean {
   try {
     if (readdirSync(`/proc/${pid}/task`).length > 1) return false;
-    const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(/\) (?=[^)]*$)/);
-    return /^[ZX]/.test(rest);
+    return /^[ZX]/.test(stateIn(`/proc/${pid}`));
   } catch {
     return true;
   }
