@@ -120,6 +120,7 @@ async function live({
   const sim = new Simulation({
     startMs,
     workerSlots: slots,
+    maxFetches: Infinity,
     slots: 168,
     bandwidthBytesPerS,
     lanes: { overbookPercent: 25, turn: 32, ageingMs: 10 * DAY },

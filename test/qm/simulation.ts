@@ -2,6 +2,7 @@
  * Days of a Queue Manager in seconds: the real dispatcher over a real store, a clock that is told the time, and a Bot
  * Manager that takes simulated time for each fetch and notes when it began what.
  */
+import assert from 'node:assert/strict';
 import { OPEN_GATE } from '../../src/daemon/kept.js';
 import type { Clock } from '../../src/lib/clock.js';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
@@ -151,6 +152,8 @@ export interface SimulationOptions extends Partial<Omit<Queueing, 'lanes'>> {
   startMs?: number;
   workerSlots?: number;
   retries?: number;
+  /** A simulation without a safeguard may fetch without end, and has to fail within seconds. */
+  maxFetches?: number;
   log?: Log;
   lanes?: Partial<Queueing['lanes']>;
 }
@@ -195,6 +198,7 @@ export class Simulation {
   takesUnasked = true;
   readonly #queueing: Queueing;
   readonly #workerSlots: number;
+  readonly #maxFetches: number;
   readonly #log: Log;
   #dispatcher!: Dispatcher;
   #worker!: SimulatedWorker;
@@ -202,7 +206,17 @@ export class Simulation {
   #workerId = 0;
 
   constructor(options: SimulationOptions) {
-    const { site, startMs = START_MS, workerSlots = 4, retries = 3, log, lanes, ...queueing } = options;
+    const {
+      site,
+      startMs = START_MS,
+      workerSlots = 4,
+      retries = 3,
+      log,
+      lanes,
+      maxFetches = 10_000,
+      ...queueing
+    } = options;
+    this.#maxFetches = maxFetches;
     this.#log = log ?? silentLog;
     this.#queueing = { ...USUAL, ...queueing, lanes: { ...USUAL.lanes, ...lanes } };
     this.#workerSlots = workerSlots;
@@ -325,6 +339,7 @@ export class Simulation {
     const endMs = this.clock.monotonicMs() + limitMs;
     for (;;) {
       await quiet();
+      assert.ok(this.fetches.length <= this.#maxFetches, 'it fetches without end');
       if (condition()) return true;
       const nextMs = Math.min(this.clock.nextMs() ?? endMs, endMs);
       if (this.clock.monotonicMs() >= endMs) return false;
