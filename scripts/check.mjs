@@ -9,7 +9,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** Goes with what is installed: another version of a tool may see more. */
 const PASSED = join(root, 'node_modules/.cache/lcc/passed');
 /** With one of these changed, everything is looked at. */
-const RULES = /^(\.oxlintrc\.json|\.prettier(rc\.json|ignore)|tsconfig\.json|package-lock\.json)$/;
+const RULES = /^(\.ox(lint|fmt)rc\.json|tsconfig\.json|package-lock\.json)$/;
 const LINTED = /^(src|test|bench)\/.*\.ts$/;
 const FORMATTED = /^(src|test|bench|scripts)\/.*\.(ts|mjs|cjs|js|json|css)$/;
 
@@ -53,8 +53,8 @@ const passed = await Promise.all([
     changed?.filter(file => LINTED.test(file)),
   ),
   pass(
-    'prettier/bin/prettier.cjs',
-    ['--check', '--log-level=warn'],
+    'oxfmt/bin/oxfmt',
+    ['--check'],
     ['src', 'test', 'bench', 'scripts'],
     changed?.filter(file => FORMATTED.test(file)),
   ),

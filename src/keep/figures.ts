@@ -24,10 +24,8 @@ export const KEEP_FIGURES = {
   ),
   shipments: counter('lcc_keep_shipments_total', 'Shipments to the engine'),
   shipped_bytes: counter('lcc_keep_shipped_bytes_total', 'Bytes shipped, compressed'),
-  unshipped_bytes: gauge(
-    'lcc_keep_unshipped_bytes',
-    'Bytes committed that the engine does not have',
-    bytes => (bytes === 0 ? '' : `${bytes} bytes unshipped`),
+  unshipped_bytes: gauge('lcc_keep_unshipped_bytes', 'Bytes committed that the engine does not have', bytes =>
+    bytes === 0 ? '' : `${bytes} bytes unshipped`,
   ),
   last_ship: gauge('lcc_keep_ship_seconds', 'Seconds that the last shipment took'),
   standby_behind_bytes: gauge(

@@ -13,7 +13,8 @@ const PROVIDERS_SHOWN = 100;
 const SITES_SHOWN = 50;
 
 export type DatabaseLook =
-  { op: 'overview'; nowMs: number } | { op: 'providers'; search: string; after: number };
+  | { op: 'overview'; nowMs: number }
+  | { op: 'providers'; search: string; after: number };
 
 export interface QueueLook {
   summary: QueueSummary;

@@ -4,7 +4,9 @@ import { isHttp, parseUrl } from '../fetch/target.js';
 import { LccError } from '../lib/errors.js';
 
 export type DocumentPlace =
-  { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin'; input: () => Readable };
+  | { kind: 'url'; url: string }
+  | { kind: 'file'; path: string }
+  | { kind: 'stdin'; input: () => Readable };
 
 /**
  * @param operand a url, a file, or `-` for the standard input

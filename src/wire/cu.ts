@@ -55,7 +55,9 @@ export interface CuQuery {
 }
 
 export type CuEvent =
-  { kind: 'reader'; name: string; password: string } | { kind: 'query'; query: CuQuery } | Problem;
+  | { kind: 'reader'; name: string; password: string }
+  | { kind: 'query'; query: CuQuery }
+  | Problem;
 
 const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})(?::(\d{1,15}))?$/;
 const NUMBER = /^[1-9]\d{0,14}$/;

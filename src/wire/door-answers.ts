@@ -24,7 +24,8 @@ export const SPIDER_SET_END = `</${PREFIX}set>\n`;
 
 /** @param refused urls of the set that are in error */
 export type SpiderAnswer =
-  { kind: 'accepted'; received: number; refused: number } | { kind: 'rejected'; code: number; text: string };
+  | { kind: 'accepted'; received: number; refused: number }
+  | { kind: 'rejected'; code: number; text: string };
 
 const MAX_REASON_LENGTH = 4096;
 

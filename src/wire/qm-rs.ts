@@ -145,7 +145,9 @@ const RS_REFUSALS = [
 export type RsRefusal = (typeof RS_REFUSALS)[number];
 
 export type RsAnswer =
-  { ok: Readonly<Record<string, unknown>> } | { refused: RsRefusal; text: string } | { later: string };
+  | { ok: Readonly<Record<string, unknown>> }
+  | { refused: RsRefusal; text: string }
+  | { later: string };
 
 /** @param id of a change: a UUID that no other operation has */
 export function formatRsAsk(asked: RsChange | RsQuestion | RsLook, id?: string): string {

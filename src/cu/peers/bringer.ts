@@ -29,7 +29,8 @@ type BroughtRow = (Brought | { why: LccError }) & { machineId: string; fileId: s
  * altered; undefined: no machine is known that has it.
  */
 export type FoundThere =
-  { content: StoredContent } | { why: string | LccError | undefined; isReplaced?: boolean };
+  | { content: StoredContent }
+  | { why: string | LccError | undefined; isReplaced?: boolean };
 
 export class Bringer {
   readonly #peers: PeerContents;

@@ -31,7 +31,8 @@ export function engineOptionsOf({ rs, bot }: Settings): Omit<SiteFetcherOptions,
 }
 
 export type SiteAnswer =
-  { kind: 'content'; status: number; bytes: Buffer; url: string } | { kind: 'failed'; failure: FetchFailure };
+  | { kind: 'content'; status: number; bytes: Buffer; url: string }
+  | { kind: 'failed'; failure: FetchFailure };
 
 /** Of the largest that anybody asks for, a feed; each job says less. */
 export const MAX_CONTENT_BYTES = 8 * 1024 * 1024;

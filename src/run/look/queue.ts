@@ -7,7 +7,9 @@ import { obstacleOf, type Obstacle } from './obstacle.js';
 
 /** Activity of a provider, with its end (milliseconds since 1970) where that is known. */
 type ProviderActivity =
-  Obstacle | Wait | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number };
+  | Obstacle
+  | Wait
+  | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number };
 
 /** The wait that the Queue Manager has for it, which no table says. */
 export interface Wait {
