@@ -11,16 +11,16 @@
  * at a time.
  */
 import { Fifo } from '../lib/fifo.js';
-import { transitions } from '../lib/states.js';
+import { transitions, type StateOf } from '../lib/states.js';
 
-type BotLaneState = 'idle' | 'ready' | 'active' | 'parked';
-
-const becomes = transitions<BotLaneState>('lane of the robot', {
+const becomes = transitions('lane of the robot', {
   idle: ['ready'],
   ready: ['active', 'idle'],
   active: ['parked', 'ready', 'idle'],
   parked: ['ready', 'idle'],
 });
+
+type BotLaneState = StateOf<typeof becomes>;
 
 export interface BotLane<R> {
   /** Requests that wait for this lane's turn, or for it to have a slot. */

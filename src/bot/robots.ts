@@ -18,7 +18,7 @@ import type { Running, Services } from '../daemon/types.js';
 import { RestartDelay } from '../lib/backoff.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { withFields, type Log } from '../lib/log.js';
-import { transitions } from '../lib/states.js';
+import { transitions, type StateOf } from '../lib/states.js';
 import { Thread, threadFile } from '../lib/thread.js';
 import type { NearJoin, NearRobot, ToRobot, Turn } from '../wire/near-robot.js';
 import { statusAtRest, type BotStatus } from './figures.js';
@@ -43,14 +43,14 @@ const END_MS = 1000;
 /** Time with nothing to do after which one sleeps. */
 const REST_MS = 600_000;
 
-type RobotState = 'asleep' | 'awake' | 'lost' | 'stopped';
-
-const toState = transitions<RobotState>('robot', {
+const toState = transitions('robot', {
   asleep: ['awake', 'stopped'],
   awake: ['asleep', 'lost', 'stopped'],
   lost: ['asleep', 'stopped'],
   stopped: [],
 });
+
+type RobotState = StateOf<typeof toState>;
 
 export async function startRobots(
   services: Services,

@@ -13,9 +13,7 @@
  * known.
  */
 import type { RailStored } from '../db/clear/rails.js';
-import { transitions } from '../lib/states.js';
-
-type RailStateName = 'up' | 'suspect' | 'down';
+import { transitions, type StateOf } from '../lib/states.js';
 
 interface StoredState {
   state: RailStored;
@@ -29,11 +27,13 @@ interface RailStateLimits {
   hungAfter: number;
 }
 
-const enter = transitions<RailStateName>('rail', {
+const enter = transitions('rail', {
   up: ['suspect', 'down'],
   suspect: ['up', 'down'],
   down: ['up'],
 });
+
+type RailStateName = StateOf<typeof enter>;
 
 export class RailState {
   readonly #limits: RailStateLimits;

@@ -19,7 +19,7 @@ import { LeaseRows, type LeaseLook } from '../db/engine/lease-rows.js';
 import { pause, within, type Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { transitions } from '../lib/states.js';
+import { transitions, type StateOf } from '../lib/states.js';
 import { HomeCopy } from './copy.js';
 import { KeptLogins } from './kept-logins.js';
 import { HomeLease } from './lease.js';
@@ -42,9 +42,7 @@ export interface KeeperParts {
   tell: (word: KeepWord) => void;
 }
 
-type Phase = 'starting' | 'standby' | 'opening' | 'owner' | 'lost' | 'released';
-
-const become = transitions<Phase>('keeper', {
+const become = transitions('keeper', {
   starting: ['standby', 'opening'],
   standby: ['opening'],
   opening: ['owner', 'lost', 'released'],
@@ -52,6 +50,8 @@ const become = transitions<Phase>('keeper', {
   lost: [],
   released: [],
 });
+
+type Phase = StateOf<typeof become>;
 
 const NOTE_MS = 1000;
 const TOLD_MS = 2000;

@@ -9,7 +9,7 @@
  */
 import type { LeaseLook } from '../db/engine/lease-rows.js';
 import { pause, within, type Clock } from '../lib/clock.js';
-import { transitions } from '../lib/states.js';
+import { transitions, type StateOf } from '../lib/states.js';
 import { step } from '../lib/steps.js';
 
 /** Statements of the engine (db/engine/lease-rows.ts). */
@@ -37,15 +37,15 @@ export interface LeaseOptions {
   changed: () => void;
 }
 
-type LeaseState = 'standby' | 'claiming' | 'owner' | 'lost' | 'released';
-
-const become = transitions<LeaseState>('lease', {
+const become = transitions('lease', {
   standby: ['claiming', 'owner'],
   claiming: ['standby', 'owner'],
   owner: ['lost', 'released'],
   lost: [],
   released: [],
 });
+
+type LeaseState = StateOf<typeof become>;
 
 const LOOK_MS = 250;
 /** A look that takes longer says nothing. */

@@ -8,10 +8,13 @@
  */
 export function transitions<S extends string>(
   noun: string,
-  after: Readonly<Record<S, readonly S[]>>,
+  after: Readonly<Record<S, readonly NoInfer<S>[]>>,
 ): (from: S, to: S, which?: string | number) => S {
   return (from, to, which) => {
     if (after[from].includes(to)) return to;
     throw new Error(`${noun}${which === undefined ? '' : ` ${which}`}: ${from} does not become ${to}`);
   };
 }
+
+/** The names in a table of transitions. */
+export type StateOf<Becomes extends (...states: never[]) => string> = ReturnType<Becomes>;

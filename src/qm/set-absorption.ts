@@ -17,7 +17,7 @@ import { countsOf, type SetCounts, type SetState } from '../db/queue/absorbed.js
 import type { UrlReading } from '../db/queue/offered-set.js';
 import { isLarge, type WaitingSet } from '../db/queue/sets.js';
 import type { GroupCommit } from '../lib/group-commit.js';
-import { transitions } from '../lib/states.js';
+import { transitions, type StateOf } from '../lib/states.js';
 import { step } from '../lib/steps.js';
 import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
@@ -30,11 +30,7 @@ import { isLater, passOver, whyRefused, type SetRefusal } from './set-order.js';
 import { Slice } from './slice.js';
 import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
 
-/** The states drawn above. */
-export type AbsorptionState =
-  'absorbing' | 'late' | 'counting' | 'reconciling' | 'complete' | 'passed-over' | 'refused';
-
-const becomes = transitions<AbsorptionState>('set', {
+const becomes = transitions('set', {
   absorbing: ['counting', 'complete', 'refused'],
   late: ['passed-over'],
   counting: ['reconciling', 'complete'],
@@ -43,6 +39,9 @@ const becomes = transitions<AbsorptionState>('set', {
   'passed-over': [],
   refused: [],
 });
+
+/** The states drawn above. */
+export type AbsorptionState = StateOf<typeof becomes>;
 
 export type { SetRefusal } from './set-order.js';
 

@@ -15,13 +15,10 @@
  */
 import type { BacklogOp } from '../../db/clear/backlog.js';
 import type { BodyToSend } from '../../fetch/job.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import type { PageToClear } from '../drivers/types.js';
 
-type UnitState =
-  'waiting' | 'blocked' | 'executing' | 'resting' | 'rebounding' | 'done' | 'parked' | 'merged';
-
-const enter = transitions<UnitState>('page', {
+const enter = transitions('page', {
   waiting: ['executing', 'parked'],
   blocked: ['waiting', 'parked'],
   executing: ['done', 'waiting', 'resting', 'rebounding', 'parked', 'merged'],
@@ -31,6 +28,8 @@ const enter = transitions<UnitState>('page', {
   parked: [],
   merged: [],
 });
+
+type UnitState = StateOf<typeof enter>;
 
 /** The content of a page, and which publication it is of. */
 export interface PageBody {

@@ -7,11 +7,8 @@
  * From `moved` on there is only forward. docs/design/moves.md says what is done in each stage, and by whom.
  */
 import { LccError } from '../../lib/errors.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import { Lagging, type Engine, type EngineLane } from './engine.js';
-
-export type MoveStage =
-  'asked' | 'closed' | 'copied' | 'moved' | 'cleared' | 'cancelled' | 'withdrawn' | 'served';
 
 export interface Move {
   pid: number;
@@ -22,7 +19,7 @@ export interface Move {
   n: number;
 }
 
-const becomes = transitions<MoveStage>('move', {
+const becomes = transitions('move', {
   asked: ['closed', 'cancelled'],
   closed: ['copied', 'cancelled'],
   copied: ['moved', 'cancelled'],
@@ -32,6 +29,8 @@ const becomes = transitions<MoveStage>('move', {
   withdrawn: ['served'],
   served: [],
 });
+
+export type MoveStage = StateOf<typeof becomes>;
 /** Stages in which a move can be taken back. */
 const REVOCABLE: readonly MoveStage[] = ['asked', 'closed', 'copied'];
 

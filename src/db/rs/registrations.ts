@@ -8,14 +8,11 @@
  *       ├──▶ refused                         │
  *       ╰──▶ cancelled            refused ◀──╯
  */
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import type { RsTerms } from '../../wire/qm-rs.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
-export type RegistrationState =
-  'issued' | 'checking' | 'proven' | 'waiting' | 'applying' | 'active' | 'refused' | 'expired' | 'cancelled';
-
-const becomes = transitions<RegistrationState>('registration', {
+const becomes = transitions('registration', {
   issued: ['checking', 'applying', 'refused', 'expired', 'cancelled'],
   checking: ['proven', 'issued'],
   proven: ['waiting', 'applying'],
@@ -26,6 +23,8 @@ const becomes = transitions<RegistrationState>('registration', {
   expired: [],
   cancelled: [],
 });
+
+export type RegistrationState = StateOf<typeof becomes>;
 
 /** States that nothing leaves. */
 const ENDS: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];

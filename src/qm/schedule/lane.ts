@@ -1,5 +1,5 @@
 /** Parts of lanes: the rules, a provider and its states, a lane and its states, leave to send. */
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import { LINKS, type SetClass } from '../../wire/origin.js';
 import type { DelayRules } from './delays.js';
 
@@ -56,6 +56,13 @@ export function isGroup(host: string): boolean {
   return host.startsWith(GROUP);
 }
 
+const becomes = transitions('lane', {
+  overbooked: ['in-slot', 'recalled', 'closed'],
+  'in-slot': ['recalled', 'closed'],
+  recalled: ['closed'],
+  closed: [],
+});
+
 /**
  * The states of a lane; docs/design/states.md says what ends each.
  *
@@ -64,14 +71,7 @@ export function isGroup(host: string): boolean {
  *        ╰──none is──▶ overbooked ─╯────────╯                       │
  *                      any of them ──nothing is on its way, or its Bot Manager is gone──▶ closed
  */
-export type LaneState = 'overbooked' | 'in-slot' | 'recalled' | 'closed';
-
-const becomes = transitions<LaneState>('lane', {
-  overbooked: ['in-slot', 'recalled', 'closed'],
-  'in-slot': ['recalled', 'closed'],
-  recalled: ['closed'],
-  closed: [],
-});
+export type LaneState = StateOf<typeof becomes>;
 
 /** @throws Error for a transition that LaneState does not draw */
 export function enter(lane: Lane, state: LaneState): void {
@@ -95,11 +95,7 @@ export interface Lane {
   state: LaneState;
 }
 
-/** The states of a provider; lanes.ts says what moves each, docs/design/states.md what is left of it after a
- * restart. One that may have several lanes can have a place in the line while it is in a lane. */
-export type ProviderState = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
-
-const providerBecomes = transitions<ProviderState>('provider', {
+const providerBecomes = transitions('provider', {
   resting: ['waiting', 'parked', 'delayed', 'hindered'],
   waiting: ['in-lane', 'parked', 'delayed', 'hindered', 'resting'],
   parked: ['waiting', 'delayed', 'hindered', 'resting'],
@@ -107,6 +103,10 @@ const providerBecomes = transitions<ProviderState>('provider', {
   delayed: ['waiting', 'parked', 'hindered', 'resting'],
   hindered: ['waiting', 'parked', 'delayed', 'in-lane', 'resting'],
 });
+
+/** The states of a provider; lanes.ts says what moves each, docs/design/states.md what is left of it after a
+ * restart. One that may have several lanes can have a place in the line while it is in a lane. */
+export type ProviderState = StateOf<typeof providerBecomes>;
 
 /** A place in the line for slots, or beside it: `parked` until the host has a place. */
 export interface LinePlace {

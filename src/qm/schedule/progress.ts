@@ -1,5 +1,5 @@
 /** A set that is being fetched: its state, how far it has been read, and what of it is where. */
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import { rankOf, type SetClass } from '../../wire/origin.js';
 import type { SetSource } from './untouched.js';
 
@@ -31,16 +31,16 @@ export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends Se
   hasRows(set: S): boolean;
 }
 
-/** The states of a set that is begun, as url-order.ts draws them. */
-export type BegunSetState = 'reading' | 'waiting' | 'asleep' | 'gone';
-
 /** @throws Error for a transition that url-order.ts does not draw */
-export const setBecomes = transitions<BegunSetState>('set', {
+export const setBecomes = transitions('set', {
   reading: ['waiting'],
   waiting: ['reading', 'asleep', 'gone'],
   asleep: ['reading', 'waiting'],
   gone: [],
 });
+
+/** The states of a set that is begun, as url-order.ts draws them. */
+export type BegunSetState = StateOf<typeof setBecomes>;
 
 export interface SetProgress<S> {
   set: S;

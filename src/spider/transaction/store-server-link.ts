@@ -20,20 +20,20 @@ import { messageOf } from '../../lib/errors.js';
 import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { shownBytes } from '../../lib/shown-bytes.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import { STORE_HELLO } from '../../wire/spider-record.js';
 
 const HELLO = Buffer.from(STORE_HELLO);
 const ACK_BYTES = 4;
 
-type StoreServerState = 'away' | 'greeting' | 'confirming' | 'silent';
-
-const enter = transitions<StoreServerState>('store server', {
+const enter = transitions('store server', {
   away: ['greeting'],
   greeting: ['confirming', 'silent', 'away'],
   confirming: ['away'],
   silent: ['confirming', 'away'],
 });
+
+type StoreServerState = StateOf<typeof enter>;
 
 /** A record on its way, and what is told of it. */
 export interface OutgoingRecord {

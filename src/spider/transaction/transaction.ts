@@ -12,18 +12,18 @@
  * transaction is an orphan then, is carried on to its end, and its end is told to nobody.
  */
 import type { SpoolSink } from '../../fetch/spool-sink.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import { formatRecordHead, recordUrl } from '../../wire/spider-record.js';
 import type { FetchEnd } from './end.js';
 
-type SpiderTransactionState = 'fetching' | 'queued' | 'written' | 'over';
-
-const enter = transitions<SpiderTransactionState>('transaction', {
+const enter = transitions('transaction', {
   fetching: ['queued', 'over'],
   queued: ['written'],
   written: ['queued', 'over'],
   over: [],
 });
+
+type SpiderTransactionState = StateOf<typeof enter>;
 
 /** The task of a transaction, in the words of the URL server. */
 interface SpiderTask {

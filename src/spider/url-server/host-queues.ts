@@ -12,7 +12,7 @@
  */
 import { DueQueue } from '../../lib/due-queue.js';
 import { Fifo } from '../../lib/fifo.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import type { SpiderUrl } from './spider-url.js';
 
 export interface Politeness {
@@ -26,13 +26,14 @@ export interface Politeness {
   random?: (() => number) | undefined;
 }
 
-type HostState = 'idle' | 'ready' | 'busy' | 'resting';
-const hostBecomes = transitions<HostState>('host', {
+const hostBecomes = transitions('host', {
   idle: ['ready', 'resting'],
   ready: ['idle', 'busy', 'resting'],
   busy: ['idle', 'ready', 'resting'],
   resting: ['idle', 'ready', 'busy'],
 });
+
+type HostState = StateOf<typeof hostBecomes>;
 
 type Line<T> = Pick<Fifo<T>, 'length' | 'push' | 'shift'>;
 

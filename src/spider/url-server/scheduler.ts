@@ -7,7 +7,7 @@
  * says something: `talking ──silent transaction──▶ silent ──any line──▶ talking`.
  */
 import { Fifo } from '../../lib/fifo.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import { MAX_CREDIT } from '../../wire/spider-lines.js';
 import { HostQueues, type Politeness } from './host-queues.js';
 import type { SpiderUrl, UrlFailure } from './spider-url.js';
@@ -41,12 +41,13 @@ export interface SpiderLink {
   send(transId: string, url: SpiderUrl): void;
 }
 
-type SpiderState = 'talking' | 'silent' | 'gone';
-const spiderBecomes = transitions<SpiderState>('spider', {
+const spiderBecomes = transitions('spider', {
   talking: ['silent', 'gone'],
   silent: ['talking', 'gone'],
   gone: [],
 });
+
+type SpiderState = StateOf<typeof spiderBecomes>;
 
 export class ConnectedSpider {
   readonly link: SpiderLink;

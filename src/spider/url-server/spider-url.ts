@@ -1,5 +1,12 @@
 /** A url that a URL server has to have fetched. */
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
+
+const urlBecomes = transitions('url', {
+  waiting: ['out', 'failed'],
+  out: ['waiting', 'done', 'failed'],
+  done: [],
+  failed: [],
+});
 
 /**
  *     waiting ──sent──▶ out ──DONE──▶ done
@@ -8,14 +15,7 @@ import { transitions } from '../../lib/states.js';
  *        ╰───────────┼───┤
  *                    ╰───┴── … or failed, when that happened too often, or robots.txt forbids it
  */
-type UrlState = 'waiting' | 'out' | 'done' | 'failed';
-
-const urlBecomes = transitions<UrlState>('url', {
-  waiting: ['out', 'failed'],
-  out: ['waiting', 'done', 'failed'],
-  done: [],
-  failed: [],
-});
+type UrlState = StateOf<typeof urlBecomes>;
 
 /** A url of the list. */
 export interface UrlTerms {
@@ -53,4 +53,7 @@ export class SpiderUrl implements UrlTerms {
 
 /** Why a url is not fetched. */
 export type UrlFailure =
-  'silent spiders' | 'lost connections' | 'forbidden by robots.txt' | 'robots.txt cannot be read';
+  | 'silent spiders'
+  | 'lost connections'
+  | 'forbidden by robots.txt'
+  | 'robots.txt cannot be read';

@@ -8,16 +8,17 @@
  * Only the first is an end of the url; after the others it is another spider's, under another name, and what
  * the first one still says of it counts for nothing.
  */
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import type { SpiderUrl } from './spider-url.js';
 
-type TransactionState = 'out' | 'done' | 'silent' | 'lost';
-const transactionBecomes = transitions<TransactionState>('transaction', {
+const transactionBecomes = transitions('transaction', {
   out: ['done', 'silent', 'lost'],
   done: [],
   silent: [],
   lost: [],
 });
+
+type TransactionState = StateOf<typeof transactionBecomes>;
 
 interface Transaction<Owner> {
   /** Never used again by this process. */

@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import { FairShare } from '../../lib/fair-share.js';
 import type { Log } from '../../lib/log.js';
-import { transitions } from '../../lib/states.js';
+import { transitions, type StateOf } from '../../lib/states.js';
 import type { UrldStatus } from './figures.js';
 import type { UrlServerOptions } from './options.js';
 import { SpiderUrl, type UrlFailure } from './spider-url.js';
@@ -31,13 +31,14 @@ interface UrlServerParts {
   fail: (error: unknown) => void;
 }
 
-type ServerState = 'reading' | 'ending' | 'stopping' | 'over';
-const serverBecomes = transitions<ServerState>('URL server', {
+const serverBecomes = transitions('URL server', {
   reading: ['ending', 'stopping', 'over'],
   ending: ['stopping', 'over'],
   stopping: ['over'],
   over: [],
 });
+
+type ServerState = StateOf<typeof serverBecomes>;
 
 export class UrlServer {
   readonly #parts: UrlServerParts;
