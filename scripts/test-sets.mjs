@@ -211,6 +211,9 @@ export const SETS = {
 /** Sets of which each process loads one module (test-bundle.mjs): those that are run often. */
 export const BUNDLED = ['fast', 'rest', 'node'];
 
+/** Files that count seconds which somebody was promised: each runs when all others have ended. */
+export const QUIET = ['acceptance/cluster-takeover'];
+
 /** Set → how much its tests do, where the environment does not say it. */
 export const AMOUNTS = {
   fast: { LCC_FUZZ_RUNS: '150', LCC_MODEL_RUNS: '20' },

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundleTests } from './test-bundle.mjs';
 import { killAll, runFiles } from './test-process.mjs';
-import { AMOUNTS, BUNDLED, processesOf, SETS } from './test-sets.mjs';
+import { AMOUNTS, BUNDLED, processesOf, QUIET, SETS } from './test-sets.mjs';
 
 const { values, positionals } = parseArgs({ options: { set: { type: 'string' } }, allowPositionals: true });
 if (values.set !== undefined && !(values.set in SETS)) {
@@ -119,8 +119,10 @@ function idleShares() {
   };
 }
 
-const queue = processesOf(names);
-const bundles = BUNDLED.includes(values.set) ? await bundleTests(root, values.set, queue) : new Map();
+const isQuiet = ([name]) => QUIET.includes(name);
+const processes = processesOf(names);
+const queue = processes.filter(files => !isQuiet(files));
+const bundles = BUNDLED.includes(values.set) ? await bundleTests(root, values.set, processes) : new Map();
 const work = async () => {
   for (let files; (files = queue.shift()) !== undefined;) await run(files);
 };
@@ -134,6 +136,7 @@ const look = setInterval(() => {
 await Promise.all(Array.from({ length: AT_A_TIME }, work));
 clearInterval(look);
 await Promise.all(more);
+for (const files of processes.filter(isQuiet)) await run(files);
 
 const failing = () => names.filter(name => results.get(name).failed > 0);
 const unstable = [];

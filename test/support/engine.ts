@@ -138,6 +138,9 @@ export class Engine {
   }
 }
 
+/** A node ends when the one that was to give it its state leaves meanwhile; its service manager starts it again. */
+const JOINS_AGAIN = 2;
+
 /** Ports of a node: of SQL, of the group, of state transfers, small and whole. */
 type Ports = readonly [sql: number, group: number, ist: number, sst: number];
 
@@ -203,6 +206,15 @@ export class EngineNode {
 
   /** Starts it again, also after a kill; resolves when it has answered a query. @param isFirst begins a new cluster */
   async start({ isFirst = false } = {}): Promise<void> {
+    for (let left = isFirst ? 0 : JOINS_AGAIN; ; left--)
+      try {
+        return await this.#startOnce(isFirst);
+      } catch (error) {
+        if (left === 0 || this.pid !== undefined) throw error;
+      }
+  }
+
+  async #startOnce(isFirst: boolean): Promise<void> {
     const recovered = this.#wasKilled ? [`--wsrep-start-position=${this.recovered}`] : [];
     const cluster = isFirst ? 'gcomm://' : `gcomm://${this.#others.join()}`;
     if (isFirst) this.#makeSafe();
