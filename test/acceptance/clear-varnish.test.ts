@@ -12,6 +12,7 @@ import {
   type ExampleServer,
 } from '../support/example-rails.js';
 import { freePort } from '../support/free-port.js';
+import { longIt } from '../support/long.js';
 import type { RailKind } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';
@@ -111,26 +112,29 @@ describe('Varnish before rails', { skip: noExampleServers }, () => {
     assert.match(await served(), /^404 /);
   });
 
-  it('is purged once more when the rail that it asks was cleared late, and gave it the old page meanwhile', async () => {
-    const refusal = 'limit_except GET HEAD { deny all; }';
-    const { home, served } = await newHome(['nginx'], refusal);
-    const [first] = home.rails;
-    assert.ok(first);
-    first.write([PAGE]);
-    home.request(['news/a'], { force: true });
-    await home.startHard().ready;
-    await until('Varnish was purged', () => home.db.queue.count(1) === 0);
-    assert.equal(home.db.backlog.get('r1', PAGE)?.lastError, 'status 403');
-    assert.equal(await served(), 'old');
-    const config = join(home.dir, 'r1/server.conf');
-    writeFileSync(config, readFileSync(config, 'utf8').replace(refusal, ''));
-    first.signal('SIGHUP');
-    await until('the rail takes changes', async () => {
-      const { status } = await fetch(`${first.url}none.html`, { method: 'DELETE' });
-      return status === 404;
-    });
-    home.db.write(() => home.db.backlog.retry({}));
-    await until('nothing waits for a rail', () => home.db.backlog.counts().length === 0);
-    assert.match(await served(), /^404 /);
-  });
+  longIt(
+    'is purged once more when the rail that it asks was cleared late, and gave it the old page meanwhile',
+    async () => {
+      const refusal = 'limit_except GET HEAD { deny all; }';
+      const { home, served } = await newHome(['nginx'], refusal);
+      const [first] = home.rails;
+      assert.ok(first);
+      first.write([PAGE]);
+      home.request(['news/a'], { force: true });
+      await home.startHard().ready;
+      await until('Varnish was purged', () => home.db.queue.count(1) === 0);
+      assert.equal(home.db.backlog.get('r1', PAGE)?.lastError, 'status 403');
+      assert.equal(await served(), 'old');
+      const config = join(home.dir, 'r1/server.conf');
+      writeFileSync(config, readFileSync(config, 'utf8').replace(refusal, ''));
+      first.signal('SIGHUP');
+      await until('the rail takes changes', async () => {
+        const { status } = await fetch(`${first.url}none.html`, { method: 'DELETE' });
+        return status === 404;
+      });
+      home.db.write(() => home.db.backlog.retry({}));
+      await until('nothing waits for a rail', () => home.db.backlog.counts().length === 0);
+      assert.match(await served(), /^404 /);
+    },
+  );
 });

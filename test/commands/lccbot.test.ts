@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { dial, request, socketIn, spawnBot, talk } from '../bot/lccbot.js';
 import { answer, filesBelow, newFolder, rawServer } from '../fetch/support.js';
+import { longIt } from '../support/long.js';
 import { until } from '../support/until.js';
 
 const PAGE = 'a page';
@@ -340,21 +341,25 @@ describe('lccbot and a power cut', () => {
   for (const size of [6, 900_000]) {
     const content = 'x'.repeat(size);
 
-    it(`syncs ${size} bytes before their name counts, and the name before the result`, async () => {
-      const server = await rawServer(socket => void socket.write(answer(content)));
-      const folder = newFolder();
-      const log = join(folder, 'steps');
-      const input = request(1, server.url, join(folder, 'file'));
-      const { out } = await talk(input, [synced(folder)], { LCC_STEP_LOG: log });
-      assert.match(out, /status="ok"/);
-      assert.deepEqual(
-        readFileSync(log, 'utf8')
-          .trim()
-          .split('\n')
-          .map(line => line.split(' ')[1]),
-        ['fetch.file.synced', 'fetch.file.placed', 'fetch.file.directory-synced'],
-      );
-    });
+    longIt(
+      `syncs ${size} bytes before their name counts, and the name before the result`,
+      async () => {
+        const server = await rawServer(socket => void socket.write(answer(content)));
+        const folder = newFolder();
+        const log = join(folder, 'steps');
+        const input = request(1, server.url, join(folder, 'file'));
+        const { out } = await talk(input, [synced(folder)], { LCC_STEP_LOG: log });
+        assert.match(out, /status="ok"/);
+        assert.deepEqual(
+          readFileSync(log, 'utf8')
+            .trim()
+            .split('\n')
+            .map(line => line.split(' ')[1]),
+          ['fetch.file.synced', 'fetch.file.placed', 'fetch.file.directory-synced'],
+        );
+      },
+      size === 6,
+    );
 
     for (const step of ['fetch.file.synced', 'fetch.file.placed', 'fetch.file.directory-synced']) {
       it(`leaves ${size} bytes whole or not there when killed at ${step}`, async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runBin } from '../support/command.js';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
+import { longIt } from '../support/long.js';
 import { ROOT } from '../support/tree.js';
 import {
   accept,
@@ -307,7 +308,7 @@ test('the path of the statefile reaches lcccp as it is, whatever letters it has'
   assert.ok(done.stdout.includes('sites of Zoë &amp; 北京 &quot;quoted&quot;/state.txt'), done.stdout);
 });
 
-test('a site larger than memory is told to hold gives the same answer', () => {
+longIt('a site larger than memory is told to hold gives the same answer', async () => {
   const dir = freshDir();
   const many = Array.from({ length: 320_000 }, (_, i) =>
     url(`section-${(i * 7919) % 320_000}/a-name-of-some-length-${i % 7}.html`, i),

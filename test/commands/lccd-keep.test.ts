@@ -21,7 +21,7 @@ const started = noEngine === false ? await Engine.start() : undefined;
 
 describe('A kept home', { skip: noEngine }, () => {
   const homes = new KeptHomes(started as Engine);
-  it('is gone on with after kill -9 of all, by the same machine and with nothing copied', async () => {
+  longIt('is gone on with after kill -9 of all, by the same machine and with nothing copied', async () => {
     const lcc = await homes.owner();
     await deliver(lcc, 0, 10);
     await lcc.idle();

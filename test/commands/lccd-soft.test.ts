@@ -8,6 +8,7 @@ import { after, describe, it } from 'node:test';
 import { SOFT_FIGURES } from '../../src/clear/figures.js';
 import { EXIT } from '../../src/lib/errors.js';
 import { OF_EVERY_DAEMON } from '../support/daemon.js';
+import { longIt } from '../support/long.js';
 import { examples, pageOf } from '../support/mdoc.js';
 import { startDocs } from '../support/nginx.js';
 import { noRails } from '../support/rails.js';
@@ -92,32 +93,36 @@ describe('lccd-soft', { skip: noRails }, () => {
     }
   });
 
-  it('leaves pages where they are while the site does not know names with a timestamp, and says so', async () => {
-    const home = newHome({ backoff_min_ms: 10, backoff_max_ms: 10, poll_ms: 20 });
-    const balancer = await home.begin(['nginx', 'apache']);
-    for (const rail of home.rails) rail.write(['/a.html', '/b.html']);
-    const isStamped = ({ url = '' }: { url?: string | undefined }) => /-\d{17}/.test(url);
-    balancer.answer = (url, request) => (isStamped(request) ? { status: 404 } : { body: `new ${url}` });
-    home.publish('/a.html');
-    const daemon = home.startSoft();
-    await until('it was tried often', () => balancer.asked.filter(isStamped).length > 4);
-    for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/a.html', '/b.html']);
-    assert.match(
-      String((await home.softStatus())['generation_error']),
-      /^\/a\.html: status 404 \(http:\/\/127.*\/a-\d{17}\.html\), but there is \/a\.html: .*lccrail-drivers\(5\)/,
-    );
-    // The site is mended. What is gone after that is believed, also by the next daemon, without another question.
-    balancer.answer = url => ({ body: `new ${url}` });
-    await home.untilPublished();
-    assert.deepEqual(home.contents('/a.html'), ['new /a.html', 'new /a.html']);
-    daemon.child.kill('SIGTERM');
-    await daemon.ended;
-    balancer.answer = (_url, request) => (isStamped(request) ? { status: 404 } : { body: 'a cache has it' });
-    home.publish('/a.html');
-    home.startSoft();
-    await home.untilPublished();
-    for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/b.html']);
-  });
+  longIt(
+    'leaves pages where they are while the site does not know names with a timestamp, and says so',
+    async () => {
+      const home = newHome({ backoff_min_ms: 10, backoff_max_ms: 10, poll_ms: 20 });
+      const balancer = await home.begin(['nginx', 'apache']);
+      for (const rail of home.rails) rail.write(['/a.html', '/b.html']);
+      const isStamped = ({ url = '' }: { url?: string | undefined }) => /-\d{17}/.test(url);
+      balancer.answer = (url, request) => (isStamped(request) ? { status: 404 } : { body: `new ${url}` });
+      home.publish('/a.html');
+      const daemon = home.startSoft();
+      await until('it was tried often', () => balancer.asked.filter(isStamped).length > 4);
+      for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/a.html', '/b.html']);
+      assert.match(
+        String((await home.softStatus())['generation_error']),
+        /^\/a\.html: status 404 \(http:\/\/127.*\/a-\d{17}\.html\), but there is \/a\.html: .*lccrail-drivers\(5\)/,
+      );
+      // The site is mended. What is gone after that is believed, also by the next daemon, without another question.
+      balancer.answer = url => ({ body: `new ${url}` });
+      await home.untilPublished();
+      assert.deepEqual(home.contents('/a.html'), ['new /a.html', 'new /a.html']);
+      daemon.child.kill('SIGTERM');
+      await daemon.ended;
+      balancer.answer = (_url, request) =>
+        isStamped(request) ? { status: 404 } : { body: 'a cache has it' };
+      home.publish('/a.html');
+      home.startSoft();
+      await home.untilPublished();
+      for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/b.html']);
+    },
+  );
 
   it('generates through nginx as lccrail-drivers(5) sets it up', async () => {
     const home = newHome();
@@ -172,7 +177,7 @@ describe('lccd-soft', { skip: noRails }, () => {
     await until('no file that nobody needs', () => bodiesOf(home).length === 0);
   });
 
-  it('generates again what a rail missed and no file has any more', async () => {
+  longIt('generates again what a rail missed and no file has any more', async () => {
     const home = newHome({ soft_spool_bytes: 30 });
     const balancer = await home.begin(['nginx', 'nginx']);
     const [, last] = home.rails;
@@ -192,7 +197,7 @@ describe('lccd-soft', { skip: noRails }, () => {
     assert.ok(balancer.asked.length > asked);
   });
 
-  it('brings what is published during a run, last of all what was published last', async () => {
+  longIt('brings what is published during a run, last of all what was published last', async () => {
     const home = newHome();
     const balancer = await home.begin(['nginx', 'apache']);
     let version = 0;

@@ -123,7 +123,7 @@ describe('lcchook', () => {
   });
 
   it('misses none and keeps the order while its receiver is killed and it itself is, at any step', async () => {
-    const rounds = isLong ? 30 : 4;
+    const rounds = isLong ? 30 : 2;
     let number = 0;
     let target = await receiver('take(); end(204);');
     for (let round = 0; round < rounds; round++) {

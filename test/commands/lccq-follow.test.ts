@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import { TestCache } from '../support/cache.js';
 import { damagePages } from '../support/damage.js';
 import { LCCQ, runLccq } from '../support/lccq.js';
+import { longIt } from '../support/long.js';
 import { until } from '../support/until.js';
 
 let cache: TestCache;
@@ -81,29 +82,33 @@ describe('lccq --follow', () => {
   });
 
   for (const kind of ['a pipe', 'a named pipe'])
-    it(`ends by itself, with 0, when the reader of ${kind} has gone and nothing changes`, async () => {
-      cache.put({ curl: 'http://x/1' });
-      const lccq = `'${LCCQ}' --follow --format=tsv --fields=curl --cursor='${cursor}'`;
-      // The first line is read, then nobody reads; what is written is the status of lccq.
-      const script =
-        kind === 'a pipe'
-          ? `{ ${lccq}; echo $? >status; } | head -n 1`
-          : `mkfifo p; { ${lccq} >p; echo $? >status; } & head -n 1 <p; wait`;
-      const child = spawn('sh', ['-c', script], {
-        cwd: cache.home,
-        env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      children.push(child);
-      let said = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await once(child, 'close');
-      assert.equal(said, 'http://x/1\n', 'and says nothing');
-      assert.equal(readFileSync(join(cache.home, 'status'), 'utf8'), '0\n');
-      assert.equal(existsSync(cursor), false);
-      assert.equal(existsSync(`${cursor}.next`), false);
-    });
+    longIt(
+      `ends by itself, with 0, when the reader of ${kind} has gone and nothing changes`,
+      async () => {
+        cache.put({ curl: 'http://x/1' });
+        const lccq = `'${LCCQ}' --follow --format=tsv --fields=curl --cursor='${cursor}'`;
+        // The first line is read, then nobody reads; what is written is the status of lccq.
+        const script =
+          kind === 'a pipe'
+            ? `{ ${lccq}; echo $? >status; } | head -n 1`
+            : `mkfifo p; { ${lccq} >p; echo $? >status; } & head -n 1 <p; wait`;
+        const child = spawn('sh', ['-c', script], {
+          cwd: cache.home,
+          env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        children.push(child);
+        let said = '';
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+        await once(child, 'close');
+        assert.equal(said, 'http://x/1\n', 'and says nothing');
+        assert.equal(readFileSync(join(cache.home, 'status'), 'utf8'), '0\n');
+        assert.equal(existsSync(cursor), false);
+        assert.equal(existsSync(`${cursor}.next`), false);
+      },
+      kind === 'a pipe',
+    );
 
   it('names a database that is damaged meanwhile, and what to do', async () => {
     for (let i = 0; i < 100; i++) cache.put({ curl: `http://x/${i}` });
@@ -168,7 +173,7 @@ describe('lccq --follow', () => {
     await dawdling.seen('\n', 2 * count + 1);
   });
 
-  it('dies of SIGTERM although nobody reads', async () => {
+  longIt('dies of SIGTERM although nobody reads', async () => {
     // One record that no pipe holds.
     cache.put({ curl: 'http://x/1', mimetype: 'image/png', content: Buffer.alloc(900_000) });
     const lccq = follow('--format=jsonl', '--content');

@@ -182,7 +182,7 @@ describe('lccq --from', () => {
       ['--format=changed-urls', '--since=2000-01-01'],
       ['--format=tar', '--since=2000-01-01'],
     ];
-    const rounds = isLong ? 50 : 4;
+    const rounds = isLong ? 50 : 2;
     const cutter = await new Cutter(path, daemon.unix, 'listener').listen();
     try {
       for (let round = 0; round < rounds; round++) {

@@ -4,6 +4,7 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { runCommand } from '../support/command.js';
+import { longIt } from '../support/long.js';
 import { FakeSpider, failureBytes, recordBytes, StoreHome } from '../support/store-server.js';
 import { until } from '../support/until.js';
 
@@ -143,7 +144,7 @@ describe('lccstored', () => {
     assert.deepEqual(await patient.end(), [1]);
   });
 
-  it('serves a spider that reads nothing: acknowledgements are dropped, records are not', async () => {
+  longIt('serves a spider that reads nothing: acknowledgements are dropped, records are not', async () => {
     const home = await started([], '[spider]\nstore_max_ack_bytes = "4KB"\n');
     await home.daemon.stop();
     // The system holds less for the reader of a Unix socket.

@@ -16,7 +16,7 @@ import { Lcc } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 
-const HISTORIES = Number(process.env['LCC_TEST_HISTORIES'] ?? 2);
+const HISTORIES = Number(process.env['LCC_TEST_HISTORIES'] ?? 1);
 const PAGES = ['a', 'b', 'c'].map(name => `${name}.html`);
 
 /**

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { longIt } from '../support/long.js';
 import { ROOT } from '../support/tree.js';
 
 /** Runs a copy of scripts/test.mjs over test files made for the occasion: name → body after the import of `test`. */
@@ -72,7 +73,7 @@ test('counts a failure once, however deep it is nested', () => {
   assert.equal(done.status, 1);
 });
 
-test('counts a file that is killed, hangs, exits early or is empty as a failure each', () => {
+longIt('counts a file that is killed, hangs, exits early or is empty as a failure each', async () => {
   const done = runTests({
     good: `test('x', () => {});`,
     killed: `test('x', () => { process.kill(process.pid, 'SIGKILL'); });`,
@@ -102,23 +103,29 @@ test('runs files of such a room in one process, each with its own hooks, and goe
   assert.equal(done.last, '3 passed, 3 failed, 0 skipped');
 });
 
-test('kills a file that hangs with all that it has started, names it, the test that waits, and what it said last', () => {
-  const done = runTests({
-    waiting: `import { createServer } from 'node:net';
+longIt(
+  'kills a file that hangs with all that it has started, names it, the test that waits, and what it said last',
+  async () => {
+    const done = runTests({
+      waiting: `import { createServer } from 'node:net';
       createServer().listen(0, '127.0.0.1');
       describe('s', () => { test('w', () => {}); test('for nothing', () => new Promise(() => {})); });`,
-    hanging: `import { spawn } from 'node:child_process';
+      hanging: `import { spawn } from 'node:child_process';
       console.log('child', spawn('sleep', ['1000']).pid);
       test('x', () => { for (;;); });`,
-  });
-  assert.match(done.stdout, /^✖ test\/hanging: killed after 8 s \(LCC_TEST_TIMEOUT_MS\)$/m);
-  assert.match(done.stdout, /^✖ test\/waiting: killed after 8 s \(LCC_TEST_TIMEOUT_MS\), in “for nothing”$/m);
-  const child = /^child (\d+)$/m.exec(done.stdout)?.[1] ?? '';
-  assert.notEqual(child, '', done.stdout);
-  // Nobody may have asked how it ended.
-  const state = existsSync(`/proc/${child}`) ? readFileSync(`/proc/${child}/status`, 'utf8') : 'State:\tZ';
-  assert.match(state, /^State:\tZ/m);
-});
+    });
+    assert.match(done.stdout, /^✖ test\/hanging: killed after 8 s \(LCC_TEST_TIMEOUT_MS\)$/m);
+    assert.match(
+      done.stdout,
+      /^✖ test\/waiting: killed after 8 s \(LCC_TEST_TIMEOUT_MS\), in “for nothing”$/m,
+    );
+    const child = /^child (\d+)$/m.exec(done.stdout)?.[1] ?? '';
+    assert.notEqual(child, '', done.stdout);
+    // Nobody may have asked how it ended.
+    const state = existsSync(`/proc/${child}`) ? readFileSync(`/proc/${child}/status`, 'utf8') : 'State:\tZ';
+    assert.match(state, /^State:\tZ/m);
+  },
+);
 
 test('counts a failing hook and an unfinished test as failures', () => {
   const done = runTests({

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { KeptHome } from '../support/keeper.js';
 import { killAt } from '../support/kills.js';
-import { isLong } from '../support/long.js';
+import { isLong, longIt } from '../support/long.js';
 import { until } from '../support/until.js';
 
 /** lcc.db with rows of noise. */
@@ -43,22 +43,26 @@ function load(db: Db): { stop: () => Promise<void> } {
 }
 
 for (const step of ['keep.base.block', 'keep.base.block:3', 'keep.base.noted', 'keep.base.old-removed'])
-  it(`a base under load, its keeper killed at ${step}: the next one completes it`, async () => {
-    const home = new KeptHome();
-    const db = opened(home, 6);
-    const work = load(db);
-    const { env, happened } = killAt(step);
-    const killed = home.keeper(env);
-    await until('the kill', () => happened() && killed.isOver);
-    const next = home.keeper();
-    assert.equal(await next.began(), step.startsWith('keep.base.block') ? 'none' : 'continues');
-    await next.complete();
-    await work.stop();
-    assert.ok(await next.shipped());
-    await home.requireSame(`after a kill at ${step}`);
-    db.close();
-    await home.close();
-  });
+  longIt(
+    `a base under load, its keeper killed at ${step}: the next one completes it`,
+    async () => {
+      const home = new KeptHome();
+      const db = opened(home, 6);
+      const work = load(db);
+      const { env, happened } = killAt(step);
+      const killed = home.keeper(env);
+      await until('the kill', () => happened() && killed.isOver);
+      const next = home.keeper();
+      assert.equal(await next.began(), step.startsWith('keep.base.block') ? 'none' : 'continues');
+      await next.complete();
+      await work.stop();
+      assert.ok(await next.shipped());
+      await home.requireSame(`after a kill at ${step}`);
+      db.close();
+      await home.close();
+    },
+    step === 'keep.base.block',
+  );
 
 it('keepers killed under load, while logs begin again, make no second base', async () => {
   const home = new KeptHome();
@@ -68,7 +72,7 @@ it('keepers killed under load, while logs begin again, make no second base', asy
   await first.kill();
   const base = (await home.ledger.state('lcc'))?.base;
   const work = load(db);
-  for (let kill = 0; kill < (isLong ? 200 : 10); kill++) {
+  for (let kill = 0; kill < (isLong ? 200 : 4); kill++) {
     const keeper = home.keeper();
     assert.equal(await keeper.began(), 'continues', `after kill ${kill}`);
     for (let i = 0; i < kill % 3; i++) await keeper.shipped();
@@ -93,38 +97,42 @@ it('keepers killed under load, while logs begin again, make no second base', asy
 });
 
 for (const step of ['keep.replaced', 'keep.copy.piece', 'keep.copy.piece:4', 'keep.copy.renamed'])
-  it(`an older home is replaced by what the engine has, its keeper killed at ${step}`, async () => {
-    const home = new KeptHome();
-    let db = opened(home, 3);
-    const keeper = home.keeper();
-    await keeper.complete();
-    const before = `${home.path}.before`;
-    await db.backup(before);
-    db.prepare('UPDATE big SET content = randomblob(700)').run();
-    assert.ok(await keeper.shipped());
-    db.close();
-    await keeper.end();
-    copyFileSync(before, home.path);
-    // Marks of the home that was: nobody must compare the copy with them.
-    writeFileSync(`${home.path}.last-7`, 'another\n1\n\nserving\n');
-    const { env, happened } = killAt(step);
-    const killed = home.keeper(env);
-    assert.equal(await killed.began(), 'other');
-    await until('the kill', () => happened() && killed.isOver);
-    const next = home.keeper();
-    assert.equal(await next.began(), step === 'keep.copy.renamed' ? 'ended' : 'other');
-    assert.ok(await next.shipped());
-    db = openDatabase(home.path);
-    assert.equal(db.prepare('SELECT max(length(content)) FROM big').pluck().get(), 700);
-    db.exec('UPDATE big SET content = zeroblob(10)');
-    assert.ok(await next.shipped());
-    await home.requireSame(`after a kill at ${step}`);
-    const names = readdirSync(dirname(home.path));
-    assert.deepEqual(
-      names.filter(name => /last-|leaving|-wal$/.test(name)),
-      ['lcc.db-wal'],
-    );
-    assert.equal(names.filter(name => /replaced-\d+$/.test(name)).length, 1, names.join(' '));
-    db.close();
-    await home.close();
-  });
+  longIt(
+    `an older home is replaced by what the engine has, its keeper killed at ${step}`,
+    async () => {
+      const home = new KeptHome();
+      let db = opened(home, 3);
+      const keeper = home.keeper();
+      await keeper.complete();
+      const before = `${home.path}.before`;
+      await db.backup(before);
+      db.prepare('UPDATE big SET content = randomblob(700)').run();
+      assert.ok(await keeper.shipped());
+      db.close();
+      await keeper.end();
+      copyFileSync(before, home.path);
+      // Marks of the home that was: nobody must compare the copy with them.
+      writeFileSync(`${home.path}.last-7`, 'another\n1\n\nserving\n');
+      const { env, happened } = killAt(step);
+      const killed = home.keeper(env);
+      assert.equal(await killed.began(), 'other');
+      await until('the kill', () => happened() && killed.isOver);
+      const next = home.keeper();
+      assert.equal(await next.began(), step === 'keep.copy.renamed' ? 'ended' : 'other');
+      assert.ok(await next.shipped());
+      db = openDatabase(home.path);
+      assert.equal(db.prepare('SELECT max(length(content)) FROM big').pluck().get(), 700);
+      db.exec('UPDATE big SET content = zeroblob(10)');
+      assert.ok(await next.shipped());
+      await home.requireSame(`after a kill at ${step}`);
+      const names = readdirSync(dirname(home.path));
+      assert.deepEqual(
+        names.filter(name => /last-|leaving|-wal$/.test(name)),
+        ['lcc.db-wal'],
+      );
+      assert.equal(names.filter(name => /replaced-\d+$/.test(name)).length, 1, names.join(' '));
+      db.close();
+      await home.close();
+    },
+    step === 'keep.copy.piece',
+  );

@@ -14,7 +14,7 @@ import { TestCache } from '../support/cache.js';
 import { ask } from '../support/cu.js';
 import { Daemons, type Daemon } from '../support/daemon.js';
 import { freePort } from '../support/free-port.js';
-import { isLong } from '../support/long.js';
+import { isLong, longIt } from '../support/long.js';
 import { lccqSays, runLccq } from '../support/lccq.js';
 
 /** Formats with places of content in them are asked for other fields. */
@@ -159,7 +159,7 @@ describe('content of three machines', () => {
       );
   });
 
-  it('goes to a program in batches, and to one that follows, with a cursor', () => {
+  longIt('goes to a program in batches, and to one that follows, with a cursor', async () => {
     const cursor = join(cache.home, 'batches');
     const all = join(cache.home, 'all');
     const line = ['--format=jsonl', '--content', `--cursor=${cursor}`, '--batch=7'];
@@ -275,7 +275,7 @@ describe('a machine that does not answer', () => {
     rmSync(cursor());
   });
 
-  it('is passed over with --skip-away, and its rows are left out', async () => {
+  longIt('is passed over with --skip-away, and its rows are left out', async () => {
     await managers.get('m3')?.stop();
     const ofOthers = [...files.values()].filter(({ machine }) => machine !== 'm3').length;
     const said: string[] = [];
@@ -322,7 +322,7 @@ describe('a machine that does not answer', () => {
     await startManager('m3');
   });
 
-  it('that has come back under another machine id is not taken for the one it was', async () => {
+  longIt('that has come back under another machine id is not taken for the one it was', async () => {
     await managers.get('m3')?.stop();
     writeFileSync(join(homeOf('m3'), 'store', 'machine-id.kept'), '');
     const mark = join(homeOf('m3'), 'store', 'machine-id');
@@ -366,7 +366,7 @@ describe('lccq on a standby', () => {
     return { status, stdout, stderr: stderr.toString() };
   };
 
-  it('asks the owner by itself, with the certificate of its machine and no password', async () => {
+  longIt('asks the owner by itself, with the certificate of its machine and no password', async () => {
     owner = nameOf('m1');
     for (const args of [['--format=jsonl', '--content'], ['--format=tar'], ['--format=xml']]) {
       const { status, stdout, stderr } = await there(...args);
@@ -385,7 +385,7 @@ describe('lccq on a standby', () => {
 });
 
 describe('lccq --from=A,B', () => {
-  it('asks the next where one is away', async () => {
+  longIt('asks the next where one is away', async () => {
     const away = `unix:${cache.home}/away.sock`;
     const args = ['--format=jsonl', '--content'];
     for (const from of [
