@@ -34,17 +34,7 @@ beforeEach(() => {
   failures = [];
   said = '';
   placeOf = pid => at(pid, 'door.sock');
-  const { push } = rsOptions(
-    loadConfig({ env: { LCC_HOME: dir }, overrides: { 'push.url_interval_ms': '0' } }),
-  );
-  delivery = new PushDelivery({
-    db,
-    ...push,
-    placesOf: pids => Promise.resolve(new Map(pids.flatMap(pid => placeOf(pid) ?? []))),
-    clock: systemClock,
-    log: silentLog,
-    fail: error => void failures.push(error),
-  });
+  delivery = newDelivery(0);
 });
 afterEach(async () => {
   delivery.stop();
@@ -53,6 +43,18 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
   assert.deepEqual(failures, []);
 });
+
+function newDelivery(urlIntervalMs: number): PushDelivery {
+  const overrides = { 'push.url_interval_ms': String(urlIntervalMs) };
+  return new PushDelivery({
+    db,
+    ...rsOptions(loadConfig({ env: { LCC_HOME: dir }, overrides })).push,
+    placesOf: pids => Promise.resolve(new Map(pids.flatMap(pid => placeOf(pid) ?? []))),
+    clock: systemClock,
+    log: silentLog,
+    fail: error => void failures.push(error),
+  });
+}
 
 /** @param answer to a set; undefined: the connection is lost */
 async function open(answer: (set: string) => string | undefined): Promise<void> {
@@ -137,6 +139,21 @@ test('while there is no UNS urls wait, it is told why, and they go when there is
   await open(accepts);
   await until('it is delivered', isEmpty);
   await until('the trouble is over', () => delivery.trouble === undefined);
+});
+
+test('it is idle when no url waits, neither for a UNS nor for the end of its interval', async () => {
+  delivery = newDelivery(60_000);
+  assert.ok(delivery.isIdle);
+  offer(7, 'indexnow', 'a');
+  assert.ok(!delivery.isIdle);
+  await open(accepts);
+  delivery.stir();
+  await until('it is delivered', isEmpty);
+  await until('it is idle', () => delivery.isIdle);
+  offer(7, 'indexnow', 'a');
+  delivery.stir();
+  assert.equal(said.split('org/a"').length, 2);
+  assert.ok(!delivery.isIdle);
 });
 
 test('urls whose set was not answered, or refused for now, are sent again; those of a provider that is gone are not', async () => {

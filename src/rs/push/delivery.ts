@@ -53,8 +53,9 @@ export class PushDelivery {
     return this.#trouble;
   }
 
+  /** Nothing waits: for its UNS, or for the end of its interval. */
   get isIdle(): boolean {
-    return !this.#isSending;
+    return !this.#isSending && this.#options.db.push.waiting === 0;
   }
 
   /** Something may have been pushed. Never throws. */
