@@ -6,7 +6,7 @@ import { planFind, printedBy, runFind, type FindPlan } from '../cp/find.js';
 import { HashPool, usualJobs } from '../cp/hash-pool.js';
 import { DEFAULT_TYPE, isMimetype } from '../cp/mime-types.js';
 import { displayName } from '../cp/url-path.js';
-import { EXIT, LccError, messageOf } from '../lib/errors.js';
+import { EXIT, LccError, reasonOf } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 import { typesOf } from './type-option.js';
@@ -105,15 +105,12 @@ function listingOptions(context: CommandContext): ListingOptions {
 function requireDirectory(path: string, given: string): void {
   let problem: string | undefined;
   try {
-    if (!statSync(Buffer.from(path, 'latin1')).isDirectory()) problem = 'not a directory';
+    if (!statSync(Buffer.from(path, 'latin1')).isDirectory())
+      problem = 'it is no directory; name the one that the site begins in';
   } catch (error) {
-    problem = messageOf(error).replace(/,.*/, '');
+    problem = reasonOf(error);
   }
-  if (problem !== undefined)
-    throw new LccError(
-      'input.missing',
-      `--docroot ${given}: ${problem}; name the directory the site begins in`,
-    );
+  if (problem !== undefined) throw new LccError('input.missing', `--docroot ${given}: ${problem}`);
 }
 
 function jobsOf(given: OptionValue): number {

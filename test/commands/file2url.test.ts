@@ -324,8 +324,8 @@ test('a reader that went away ends it silently; a full disk is exit 74', () => {
 
 test('a document root that is not there is one complaint, whatever is named, with status 66', () => {
   for (const [docroot, why] of [
-    ['/nonexist', 'ENOENT'],
-    [join(site, 'logo.png'), 'not a directory'],
+    ['/nonexist', 'there is no such file'],
+    [join(site, 'logo.png'), 'it is no directory; name'],
   ] as const) {
     const done = run(['--docroot', docroot], { input: 'logo.png\nREADME\n' });
     assert.deepEqual([done.status, done.stdout], [66, '<?lcc-failed status="66"?>\n']);

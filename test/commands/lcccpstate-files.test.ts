@@ -29,6 +29,19 @@ test('a statefile that is no file is refused, and not waited for', () => {
   }
 });
 
+const noRoot = process.getuid?.() !== 0 && 'needs root';
+test('a statefile in a folder where nobody can write says why', { skip: noRoot }, () => {
+  const dir = freshDir();
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', dir]);
+  const done = run(dir, stream(...site(1)));
+  spawnSync('umount', [dir]);
+  assert.equal(done.status, 73);
+  assert.match(
+    done.stderr,
+    /^lcccpstate: cannot write beside the statefile \S+: its file system is read-only; name a file of another\n$/,
+  );
+});
+
 test('a statefile with a line that no url can be is refused, with little of it in memory', () => {
   const dir = freshDir();
   writeFileSync(join(dir, 'state.txt'), '');

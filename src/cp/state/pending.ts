@@ -3,7 +3,7 @@
 import { closeSync, fchmodSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncDirectory } from '../../lib/durable.js';
-import { errnoOf, LccError } from '../../lib/errors.js';
+import { LccError, reasonOf } from '../../lib/errors.js';
 import { ownMark } from '../../lib/process-mark.js';
 import { Output, readChunksAt } from '../../lib/stdio.js';
 import { step } from '../../lib/steps.js';
@@ -81,11 +81,9 @@ class TemporaryFile {
     try {
       this.#fd = openSync(path, 'w+', mode);
     } catch (error) {
-      throw new LccError(
-        'output.create',
-        `cannot write beside the statefile ${state}: ${errnoOf(error) ?? 'unknown error'}`,
-        { cause: error },
-      );
+      throw new LccError('output.create', `cannot write beside the statefile ${state}: ${reasonOf(error)}`, {
+        cause: error,
+      });
     }
     fchmodSync(this.#fd, mode);
     this.#out = new Output(this.#fd, { encoding: 'latin1', where: path, blockLength: 256 * 1024 });
