@@ -28,8 +28,8 @@ export interface UrlLifeRow {
   absent: { code: number; asked: number; until: number } | null;
 }
 
-/** Who has it fetched: its owner (lcccp), or what comes by the spider door. */
-export type UrlDoor = 'owner' | 'push' | 'links' | 'scan' | 'audit';
+/** Who has it fetched: its owner (lcccp), or what comes by the spider door; `entry`: a held page, from one of two. */
+export type UrlDoor = 'owner' | 'push' | 'links' | 'scan' | 'audit' | 'entry';
 
 const DOORS: Record<UrlDoor, string> = {
   owner: 'its owner (lcccp)',
@@ -37,6 +37,7 @@ const DOORS: Record<UrlDoor, string> = {
   links: 'a link (lcclinks)',
   scan: 'a scan (lccscan)',
   audit: 'an audit (lccscan)',
+  entry: 'a push (lccd-rs) or as the begin of a crawl (lcclinks)',
 };
 
 interface LifeWords {

@@ -103,7 +103,7 @@ export class UrlLives extends SqlStore {
     for (const { mimetype, seq, bytes, since, psetid, hops } of this.#held(pid, curl)) {
       const row = rowOf(mimetype);
       row.held = { seq, bytes, since };
-      row.announced = this.#announced(psetid, hops === null ? 'owner' : 'links');
+      row.announced = this.#announced(psetid, hops === null ? 'owner' : hops === 0 ? 'entry' : 'links');
     }
     for (const failed of this.#failed(pid, curl)) {
       const { mimetype, psetid, code, text, at } = failed;

@@ -141,6 +141,16 @@ test('a page of which nothing but its failure is known keeps no provider from be
   assert.deepEqual(remembered(), []);
 });
 
+test('a page that is held is told by its door, as far as it is known', async () => {
+  await bench.send(1, [url('mine')]);
+  await bench.send(1, [url('pushed')], { origin: 'push' });
+  await bench.send(1, [url('found', { ifabsent: 'yes', hops: '2' })], { origin: 'links' });
+  const doors = () => ['mine', 'pushed', 'found'].map(name => life(name)[0]?.rows[0]?.announced?.door);
+  assert.deepEqual(doors(), ['owner', 'push', 'links']);
+  for (const name of ['mine', 'pushed', 'found']) bench.fetch(1, name, name);
+  assert.deepEqual(doors(), ['owner', 'entry', 'links']);
+});
+
 test('the whole life: announced, queued, failed, held, gone', async () => {
   await bench.send(1, [url('a')], { atS: 1000 });
   const [waits] = life('a');
