@@ -28,7 +28,7 @@ export interface UrlLifeRow {
   absent: { code: number; asked: number; until: number } | null;
 }
 
-/** Who has it fetched: its owner (lcccp), or what comes by the spider door; `entry`: a held page, from one of two. */
+/** Who has it fetched: its owner (lcccp), or what comes by the spider door. */
 export type UrlDoor = 'owner' | 'push' | 'links' | 'scan' | 'audit' | 'entry';
 
 const DOORS: Record<UrlDoor, string> = {

@@ -80,6 +80,7 @@ function begin(): void {
     targets,
     keys,
     refusals,
+    site: { ports: ['80', '443'], allowed: [] },
     demandRoom: () => undefined,
     registerUrl: 'https://lcc.example.org/register',
     stir: () => undefined,
@@ -160,6 +161,19 @@ test('a good key is believed for a day, asked for again after twelve hours, and 
   await keys.tidy();
   assert.equal(await send(['/f']), 403);
   assert.deepEqual(waiting(), ['/a', '/b', '/c', '/d']);
+});
+
+test('a key file that may not be asked for is said to be so, with the ports that sites may have', async () => {
+  const host = 'www.example.org:8443';
+  const provider = { pid: 8, roots: [`https://${host}/`], held: 100, doors: ['indexnow'] as const };
+  pushable?.set('www.example.org', [provider]);
+  const request = requestOfBody(body([], { host, urlList: [`https://${host}/a`] }));
+  await assert.rejects(intake.take(request, '192.0.2.0/24'), {
+    status: 403,
+    code: 'InvalidKey',
+    message: /the key file is not asked for: port 8443 is not one of 80, 443/,
+  });
+  assert.deepEqual(looks, []);
 });
 
 test('a bad key is not asked for again for five minutes, then ten, at most an hour; one that becomes good is', async () => {

@@ -9,6 +9,8 @@ import type { PushRefusals } from '../push/refusals.js';
 import { Rate } from '../push/rates.js';
 import type { PushTarget, PushTargets } from '../push/targets.js';
 import { busy, RsRequestRefused, tooOften } from '../refusal.js';
+import type { SiteRules } from '../site.js';
+import { keyProblem } from './key-file.js';
 import type { Keys } from './keys.js';
 import type { IndexNowRequest } from './request.js';
 
@@ -24,6 +26,7 @@ export interface IntakeParts {
   targets: Pick<PushTargets, 'around'>;
   keys: Pick<Keys, 'verdict' | 'hold'>;
   refusals: Pick<PushRefusals, 'add'>;
+  site: SiteRules;
   /** @throws RsRequestRefused where rs.db has no room */
   demandRoom: () => void;
   /** Where sites register. */
@@ -67,7 +70,7 @@ export class IndexNowIntake {
     request: IndexNowRequest,
     network: string,
   ): Promise<IndexNowTaken> {
-    const { keys, stir } = this.#parts;
+    const { keys, site, stir } = this.#parts;
     const { name, urls, sent } = request;
     const placed = placedIn(targets, urls);
     const inside = new Set([...placed.values()].flat()).size;
@@ -83,6 +86,14 @@ export class IndexNowIntake {
     };
     demand(false);
     this.#parts.demandRoom();
+    const problem = keyProblem(name, site);
+    if (problem !== undefined)
+      throw new RsRequestRefused(
+        403,
+        'InvalidKey',
+        `the key file is not asked for: ${problem.what}`,
+        problem.do,
+      );
     const verdict = await keys.verdict(name, network);
     if (verdict === 'bad')
       throw new RsRequestRefused(

@@ -1,5 +1,6 @@
 /** A look at the file of a key: at most 1 KB of a host that is a provider's, over the guard of fetches. */
 import type { KeyName } from '../../db/rs/push-keys.js';
+import type { RegistrationReason } from '../../db/rs/registrations.js';
 import { familyOf } from '../../fetch/failure.js';
 import { MAX_FILE_BYTES, permittedUrls, textOf } from '../proof/prove.js';
 import { codeOfFailure } from '../proof/reasons.js';
@@ -17,15 +18,22 @@ export interface KeyFileOptions {
 /** Failures after which the file may be there all the same. */
 const LATER: readonly string[] = ['slow', 'broken', 'try-later'];
 
+/** Why the file of a key is never asked for: no port or address of a site. */
+export function keyProblem(name: KeyName, rules: SiteRules): RegistrationReason | undefined {
+  const sites = urlsOf(name).map(url => siteOf(new URL('/', url).href, rules));
+  const problems = sites.filter(site => 'code' in site);
+  return problems.length === sites.length ? problems[0] : undefined;
+}
+
+function urlsOf({ host, key, location }: KeyName): string[] {
+  return location === '' ? [`https://${host}/${key}.txt`, `http://${host}/${key}.txt`] : [location];
+}
+
 /** Never rejects but for a bug. */
-export async function lookAtKey(
-  { host, key, location }: KeyName,
-  options: KeyFileOptions,
-): Promise<KeyVerdict> {
-  const urls = location === '' ? [`https://${host}/${key}.txt`, `http://${host}/${key}.txt`] : [location];
+export async function lookAtKey(name: KeyName, options: KeyFileOptions): Promise<KeyVerdict> {
   const verdicts: (KeyVerdict | 'away')[] = [];
-  for (const url of urls) {
-    const verdict = await lookAt(url, key, options);
+  for (const url of urlsOf(name)) {
+    const verdict = await lookAt(url, name.key, options);
     if (verdict === 'good') return verdict;
     verdicts.push(verdict);
   }
@@ -35,7 +43,6 @@ export async function lookAtKey(
 
 async function lookAt(url: string, key: string, options: KeyFileOptions): Promise<KeyVerdict | 'away'> {
   const site = siteOf(new URL('/', url).href, options.site);
-  // No port or address of a site that may be asked.
   if ('code' in site) return 'bad';
   const fetcher = new SiteFetcher(site, options.fetch);
   try {

@@ -57,6 +57,7 @@ export async function openDoors(
     targets: core.targets,
     keys: core.keys,
     refusals: core.refusals,
+    site: options.site,
     demandRoom: () => registrar.demandRoom('pushes'),
     registerUrl: urlBelow(options.url, 'register'),
     stir: () => core.push.stir(),
