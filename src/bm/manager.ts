@@ -7,7 +7,7 @@
  *   robot cut off          → the same, under another name: it may live and write to the one it was given
  *   error, unchanged       → answered; its name goes back unused
  *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
- *   site wants patience    → the same of all lanes of its provider, and of what still comes (retry-after.ts)
+ *   site wants patience    → the same of all lanes of its provider, and of what still comes (left-alone.ts)
  *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
  *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site
  *                            must not be by both; what ends nevertheless has no answer (its lane stays shut

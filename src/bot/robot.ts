@@ -4,7 +4,7 @@
  * is asked of the site. A request without a lane is a lane of its own.
  *
  * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that must be
- * given up. So do the lanes of a provider with a site that asks to be left alone (retry-after.ts), until one
+ * given up. So do the lanes of a provider with a site that asks to be left alone (left-alone.ts), until one
  * of them is recalled.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is

@@ -13,7 +13,7 @@
  * fetches; it is given up, and its lanes go to others, when it has not answered three pings (pinged-link.ts).
  *
  * A result with `retryafter` stops all lanes of its provider: what has not begun of them comes back as
- * `recalled`, also what still arrives, until one of them is recalled (retry-after.ts).
+ * `recalled`, also what still arrives, until one of them is recalled (left-alone.ts).
  *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a
  * lane stands alone. Of a `fetch` only `id`, `url` and `file` must be there; a typed `mtime` may have any

@@ -1,5 +1,5 @@
 /**
- * CU ↔ LCC: queries of a content user in, answers out (protocol.md, section 5). The order of what each side
+ * CU ↔ LCC: queries of a content user in, answers out (lcc-protocol(5)). The order of what each side
  * may say:
  *
  *     start ─[<reader/>]─▶ known ─<query/>─▶ answered ─<query/>─▶ …

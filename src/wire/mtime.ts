@@ -1,5 +1,4 @@
-/** Modification times: every form the protocol admits is read, one is printed (commands.md, "The lingua
- * franca"). */
+/** Modification times: every form the protocol admits is read, one is printed (lcc(7), "The url element"). */
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 /** As it is printed, and stored. */

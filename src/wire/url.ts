@@ -1,5 +1,5 @@
 /**
- * The `<url>` container: the one record every tool reads and writes (commands.md, "The lingua franca").
+ * The `<url>` container: the one record every tool reads and writes (lcc(7), "The url element").
  *
  * A record holds attribute values as text, unescaped, under their canonical names. Whether the values make
  * sense is a separate question, answered by `problemOf` (url-check.ts); a filter passes on what it does not

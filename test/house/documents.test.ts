@@ -67,6 +67,23 @@ test('every source file and room that a document names exists', () => {
   assert.deepEqual(missing, []);
 });
 
+test('every file that a comment of the sources names, or a document by its name alone, exists', () => {
+  const known = new Set(projectFiles().map(path => path.split('/').at(-1)));
+  const named = (path: string, pattern: RegExp) =>
+    [...readProjectFile(path).matchAll(pattern)].flatMap(([, name = '']) =>
+      known.has(name) ? [] : [`${path}: ${name}`],
+    );
+  const missing = [
+    ...projectFiles('src').flatMap(path =>
+      named(path, /^ *(?:\/?\*|\/\/).*?(?<![\w./-])([\w-]+\.(?:ts|md))\b/gm),
+    ),
+    ...documents
+      .filter(path => path !== 'CHANGELOG.md')
+      .flatMap(path => named(path, /`([\w-]+\.(?:ts|mjs))`/g)),
+  ];
+  assert.deepEqual(missing, []);
+});
+
 test('every document that the sources refer to exists, and every design page is referred to', () => {
   const mentions = [
     ...projectFiles('src'),

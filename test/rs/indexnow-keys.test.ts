@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Resolve } from '../../src/fetch/connect.js';
 import { systemClock as realClock } from '../../src/lib/clock.js';
 import { parseNetwork } from '../../src/lib/network.js';
-import { lookAtKey } from '../../src/rs/indexnow/key-file.js';
+import { keyProblem, lookAtKey } from '../../src/rs/indexnow/key-file.js';
 import { TestSite } from '../support/site.js';
 
 const KEY = 'a1b2c3d4e5f6';
@@ -43,6 +43,18 @@ const verdictOf = (host: string, ports: string[], resolve?: Resolve, allow: stri
       site: { ports, allowed: allow.map(parseNetwork) },
     },
   );
+
+test('a key file that may not be asked for is said to be so, with the ports that sites may have', () => {
+  const problemOf = (host: string, location: string, ...ports: string[]) =>
+    keyProblem({ host, key: KEY, location }, { ports, allowed: [] })?.what;
+  assert.equal(problemOf('www.example.org:8443', '', '80', '443'), 'port 8443 is not one of 80, 443');
+  assert.equal(
+    problemOf('www.example.org', 'http://www.example.org:81/k.txt', '80'),
+    'port 81 is not one of 80',
+  );
+  assert.equal(problemOf('127.0.0.1', '', '80', '443'), 'the address has a number for a host');
+  for (const port of ['80', '443']) assert.equal(problemOf('www.example.org', '', port), undefined);
+});
 
 test('no name, number or redirect leads the look at a key to an address that is not public', async () => {
   const inner = await canary('127.0.0.1');

@@ -1,4 +1,4 @@
-/** `[xml]`: what one message may look like, whichever peer sends it (limits.md, XML). */
+/** `[xml]`: what one message may look like, whichever peer sends it. */
 import { KB, MB } from '../amounts.js';
 import { bytes, type Section } from './rows.js';
 

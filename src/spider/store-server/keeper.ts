@@ -1,6 +1,6 @@
 /**
  * Keeps records: those that come at about the same time together, in the order in which they came, and
- * acknowledges them when they are on disk (group.ts).
+ * acknowledges them when they are on disk (group-writer.ts).
  *
  *     resting ──a record──▶ gathering ──rest over, or much has come──▶ keeping ──▶ resting, or gathering
  *                                                     │  ▲

@@ -31,7 +31,7 @@ export interface ReceivedRecord {
   kind: 'received';
   last: Omit<LastRecord, 'atMs'>;
   docBytes: number;
-  /** The md5 of the document; '' of a short one until its group is kept (checksums.ts). */
+  /** The md5 of the document; '' of a short one until its group is kept. */
   md5: string;
   content: Content;
   /** As received. */

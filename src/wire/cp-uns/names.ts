@@ -1,4 +1,4 @@
-/** Names both sides of the conversation CP ↔ UNS use (protocol.md, section 1). */
+/** Names both sides of the conversation CP ↔ UNS use (lcc-protocol(5)). */
 
 /** How a set relates to what the LCC holds: all there is, or changes. */
 export type SetKind = 'full' | 'partial';
