@@ -11,10 +11,11 @@ import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { READ_AHEAD_BYTES } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
+import { isLoopback } from '../lib/loopback.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
 import { inUse } from '../lib/port-holder.js';
 import { describe } from './connection.js';
-import { isLoopback, knownMachines, mayBeStrangers, peerIdentity, type Certified } from './machines.js';
+import { knownMachines, mayBeStrangers, peerIdentity, type Certified } from './machines.js';
 import type { Connection, Entrance, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */

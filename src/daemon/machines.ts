@@ -4,7 +4,7 @@
  * machines beyond loopback is refused without it. Unix sockets have the modes of their files, and loopback is
  * for the users of one machine.
  */
-import { isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Settings } from '../config/settings/index.js';
 import { readAuthorities } from '../lib/authorities.js';
@@ -14,6 +14,7 @@ import type { Trust } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { isLoopback } from '../lib/loopback.js';
 import { describe } from './connection.js';
 import { TurnedAway } from './turned-away.js';
 import type { Entrance } from './types.js';
@@ -25,10 +26,6 @@ const MAX_TOLD = 1000;
 
 /** Called whenever a certificate was read that is shown to others. @param untilMs when it ends, since 1970 */
 export type Certified = (path: string, untilMs: number) => void;
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || (isIP(host) === 4 ? host.startsWith('127.') : host === '::1');
-}
 
 /**
  * True if anybody could connect to a listener for machines, as the operator has allowed.

@@ -5,6 +5,7 @@ import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { parseEndpoint } from '../../lib/endpoint.js';
 import { LccError } from '../../lib/errors.js';
 import { firstLineOf } from '../../lib/first-line.js';
+import { isLoopback } from '../../lib/loopback.js';
 
 export interface EngineNode {
   host: string;
@@ -63,10 +64,6 @@ function nodeOf(text: string): EngineNode {
     // Below.
   }
   throw refused('store.url', `"${text}" is no node; write HOST or HOST:PORT`);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
 }
 
 function readPassword(file: string): string {

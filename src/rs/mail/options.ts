@@ -5,6 +5,7 @@ import type { Settings } from '../../config/settings/index.js';
 import { readAuthorities, readSetting } from '../../lib/authorities.js';
 import { keepMemoryOutOfCores } from '../../lib/core-dumps.js';
 import { LccError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/loopback.js';
 import { usesOf } from '../limits.js';
 import type { MailServer } from './server.js';
 
@@ -81,8 +82,4 @@ export function mailServerOf(rs: Settings['rs']): MailServer | undefined {
 function passwordIn(path: string): string {
   keepMemoryOutOfCores();
   return readSetting('rs.smtp_password_file', path, () => readFileSync(path, 'utf8')).replace(/\r?\n$/, '');
-}
-
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|::1|127(?:\.\d+){3})$/.test(host);
 }

@@ -1,8 +1,7 @@
 /** Where operators connect: nowhere that another machine reaches. */
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { LccError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/loopback.js';
 
 /** Where operators connect when an endpoint names no port. */
 export const DEFAULT_OPERATOR_PORT = 9081;
@@ -18,10 +17,4 @@ export function operatorEndpoints(texts: readonly string[]): Endpoint[] {
       );
     return endpoint;
   });
-}
-
-/** True if a host, as it stands in an endpoint or a url, is this machine. */
-export function isLoopback(host: string): boolean {
-  const literal = host.replace(/^\[|\]$/g, '');
-  return literal === 'localhost' || (isIP(literal) !== 0 && ipaddr.process(literal).range() === 'loopback');
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { html } from 'hono/html';
+import { isLoopback } from '../../lib/loopback.js';
 import { clientAddress } from '../../web/client.js';
 import type { NodeBindings } from '../api.js';
 import { networkOf } from '../limits.js';
@@ -11,7 +12,6 @@ import { sessionGate, type SessionCookie, type SessionEnv } from '../pages/sessi
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
 import type { WebSessions } from '../sessions.js';
-import { isLoopback } from './endpoints.js';
 import type { OperatorLogins } from './operators.js';
 
 const MARK_LENGTH = 16;

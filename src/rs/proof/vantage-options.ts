@@ -3,8 +3,8 @@ import type { Settings } from '../../config/settings/index.js';
 import { trustOf } from '../../daemon/machines.js';
 import { formatEndpoint, parseEndpoint } from '../../lib/endpoint.js';
 import { LccError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/loopback.js';
 import { channelLimitsOf } from '../../wire/messages.js';
-import { isLoopback } from '../operator/endpoints.js';
 import { FEWEST_VANTAGES, type VantageOptions } from './vantages.js';
 
 /**
