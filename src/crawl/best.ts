@@ -1,4 +1,4 @@
-/** The few of many that are worth most: a heap with the least of them on top. */
+/** The few of many that are worth most: the rest is cut off whenever there are twice as many. */
 export interface Rated {
   id: number;
   worth: number;
@@ -6,64 +6,36 @@ export interface Rated {
 
 export class Best {
   readonly #most: number;
-  readonly #heap: Rated[] = [];
+  #kept: Rated[] = [];
+  /** At the last cut, where anything was cut off. */
+  #least: Rated | undefined;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** True if one of that worth would be among them. Of two that are worth the same the one with the lower id
-   * is. */
+  /** False if one of that worth cannot be among them. Of two of the same worth the lower id is better. */
   wants(id: number, worth: number): boolean {
-    if (this.#heap.length < this.#most) return true;
-    const least = this.#heap[0];
-    return least !== undefined && isLess(least, { id, worth });
+    return this.#least === undefined || byWorth({ id, worth }, this.#least) < 0;
   }
 
   add(rated: Rated): void {
-    const heap = this.#heap;
-    if (heap.length < this.#most) {
-      heap.push(rated);
-      this.#rise(heap.length - 1);
-    } else if (heap[0] !== undefined && isLess(heap[0], rated)) {
-      heap[0] = rated;
-      this.#sink();
-    }
+    if (this.#kept.push(rated) >= 2 * this.#most) this.#cut();
   }
 
   /** All of them, best first. */
-  ranked(): Rated[] {
-    return this.#heap.toSorted((a, b) => (isLess(a, b) ? 1 : -1));
+  ranked(): readonly Rated[] {
+    this.#cut();
+    return this.#kept;
   }
 
-  #rise(from: number): void {
-    const heap = this.#heap;
-    for (let at = from; at > 0;) {
-      const parent = (at - 1) >> 1;
-      const [above, below] = [heap[parent], heap[at]];
-      if (above === undefined || below === undefined || !isLess(below, above)) return;
-      [heap[parent], heap[at]] = [below, above];
-      at = parent;
-    }
-  }
-
-  #sink(): void {
-    const heap = this.#heap;
-    for (let at = 0; ;) {
-      const [left, right] = [2 * at + 1, 2 * at + 2];
-      let least = at;
-      for (const child of [left, right]) {
-        const [a, b] = [heap[child], heap[least]];
-        if (a !== undefined && b !== undefined && isLess(a, b)) least = child;
-      }
-      const [above, below] = [heap[at], heap[least]];
-      if (least === at || above === undefined || below === undefined) return;
-      [heap[at], heap[least]] = [below, above];
-      at = least;
-    }
+  #cut(): void {
+    const kept = this.#kept.toSorted(byWorth).slice(0, this.#most);
+    if (kept.length < this.#kept.length) this.#least = kept.at(-1);
+    this.#kept = kept;
   }
 }
 
-function isLess(a: Rated, b: Rated): boolean {
-  return a.worth < b.worth || (a.worth === b.worth && a.id > b.id);
+function byWorth(a: Rated, b: Rated): number {
+  return a.worth === b.worth ? a.id - b.id : a.worth < b.worth ? 1 : -1;
 }

@@ -1,13 +1,17 @@
 /**
  * Changes made durable together: one sync serves a crowd. A change that comes alone is committed at once.
- * What comes while a commit runs, and for as long again, shares the next one; so commits never take more than
- * half of the time.
+ *
+ * Where the sync is part of the commit, changes that come while one runs, and for as long again, share the
+ * next; so commits never take more than half of the time. Where it is aside, others are served meanwhile, and
+ * changes that come while it runs share the next; so nobody waits for more than two.
  */
 import type { Clock } from './clock.js';
 
 interface GroupCommitOptions {
-  /** Makes a change, durably, or throws and leaves everything as it was. */
+  /** Makes changes, or throws and leaves everything as it was: durably, or visibly where there is a sync. */
   commit: <T>(change: () => T) => T;
+  /** Resolves when everything committed before is durable. */
+  sync?: () => Promise<void>;
   clock: Clock;
   /** The most that the changes of one commit may weigh together; a heavier one goes alone. */
   maxWeight: () => number;
@@ -33,9 +37,7 @@ export class GroupCommit {
     this.#options = options;
   }
 
-  /**
-   * Resolves with what `change` returned once it is durable; rejects when the commit it was part of failed.
-   */
+  /** Resolves with what `change` returned once it is durable; rejects when its commit or its sync failed. */
   add<T>(change: () => T, weight = 1): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const done = (value: unknown) => resolve(value as T);
@@ -49,23 +51,25 @@ export class GroupCommit {
     this.#isPlanned = true;
     const { clock } = this.#options;
     const restMs = this.#restUntilMs - clock.monotonicMs();
-    if (restMs > 0) clock.after(restMs, () => this.#commit());
-    else setImmediate(() => this.#commit());
+    if (restMs > 0) clock.after(restMs, () => void this.#commit());
+    // All that come in this turn of the event loop are served together.
+    else setImmediate(() => void this.#commit());
   }
 
-  #commit(): void {
-    const { commit, clock } = this.#options;
+  async #commit(): Promise<void> {
+    const { commit, sync, clock } = this.#options;
     const group = this.#nextGroup();
     const startedMs = clock.monotonicMs();
     try {
       // safeguard: the answers waiting for the commit of their group
       const values = commit(() => group.map(({ change }) => change()));
+      if (sync !== undefined) await sync();
       for (const [index, { done }] of group.entries()) done(values[index]);
     } catch (error) {
       for (const { failed } of group) failed(error);
     }
     const endedMs = clock.monotonicMs();
-    this.#restUntilMs = endedMs + Math.min(LONGEST_REST_MS, endedMs - startedMs);
+    if (sync === undefined) this.#restUntilMs = endedMs + Math.min(LONGEST_REST_MS, endedMs - startedMs);
     this.#isPlanned = false;
     this.#plan();
   }

@@ -6,7 +6,7 @@ import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { AdmittedLogin, SessionBegun, SessionStore } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
-import { GroupSync } from '../lib/group-sync.js';
+import { GroupCommit } from '../lib/group-commit.js';
 import type { Log } from '../lib/log.js';
 import { passwordMatches } from '../lib/password.js';
 import { step } from '../lib/steps.js';
@@ -57,16 +57,17 @@ export class Logins {
   readonly #options: UnsOptions;
   readonly #parts: LoginParts;
   readonly #backoff: LoginBackoff;
-  readonly #commits: GroupSync;
+  readonly #commits: GroupCommit;
 
   constructor(options: UnsOptions, parts: LoginParts) {
     this.#options = options;
     this.#parts = parts;
     this.#backoff = new LoginBackoff(parts.clock);
-    this.#commits = new GroupSync({
+    this.#commits = new GroupCommit({
       commit: change => this.#commit(change),
       sync: () => this.#sync(),
-      maxChanges: LOGINS_AT_A_TIME,
+      clock: parts.clock,
+      maxWeight: () => LOGINS_AT_A_TIME,
     });
   }
 

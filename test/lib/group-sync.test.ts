@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { GroupSync } from '../../src/lib/group-sync.js';
+import { GroupCommit } from '../../src/lib/group-commit.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 /** What happened, in order: changes, commits, syncs, and each answer with its receiver. */
 let log: string[];
 let commitFailure: Error | undefined;
 /** Ends the sync that runs. */
 let endSync: (error?: Error) => void;
-let group: GroupSync;
+let group: GroupCommit;
 
 beforeEach(() => {
   log = [];
   commitFailure = undefined;
-  group = new GroupSync({
-    maxChanges: 3,
+  group = new GroupCommit({
+    clock: new ManualClock(),
+    maxWeight: () => 3,
     commit: change => {
       const value = change();
       if (commitFailure !== undefined) throw commitFailure;
