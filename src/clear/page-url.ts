@@ -4,7 +4,7 @@
  * it; so only plain paths of pages are sent.
  */
 
-import { ambiguityOf } from '../wire/ambiguity.js';
+import { ambiguityOf } from '../wire/url-ambiguity.js';
 
 const MAX_ID_BYTES = 512;
 const MAX_URL_BYTES = 2048;

@@ -1,11 +1,9 @@
 /** lccrec(1): shows a stream of spider records, or the document of one. */
-import { crc32 } from 'node:zlib';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
-import { formatJsonl, formatTsv, type RecordFormat } from '../spider/records/formats.js';
+import { formatJsonl, formatTsv } from '../spider/records/formats.js';
+import { writeBody, writeLines, writeRecords } from '../spider/records/show.js';
 import { storedRecords } from '../spider/records/stored.js';
-import { SPIDER_REASONS } from '../wire/spider-codes.js';
-import { RecordReader, type SpiderRecord } from '../wire/spider-record.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const MAX_DOC_ID = 0xffff_ffff;
@@ -51,55 +49,4 @@ function idOf(text: string): number {
   if (!/^\d{1,10}$/.test(text) || Number(text) > MAX_DOC_ID)
     throw new LccError('usage', `--body=${text}: give the doc_id of a record, 0 to ${MAX_DOC_ID}`);
   return Number(text);
-}
-
-/** Records before a bad byte are shown; then it is reported. */
-function writeLines(output: Output, chunks: Iterable<Buffer>, format: RecordFormat): void {
-  const reader = new RecordReader();
-  let begun: { record: SpiderRecord; offset: number } | undefined;
-  let sum = 0;
-  try {
-    for (const chunk of chunks)
-      for (const part of reader.read(chunk)) {
-        if (part.kind === 'head') {
-          begun = part;
-          sum = 0;
-        } else if (part.kind === 'body') {
-          sum = crc32(part.bytes, sum);
-        } else if (begun !== undefined) {
-          output.write(format(begun.record, begun.offset, sum));
-        }
-      }
-    reader.end();
-  } finally {
-    output.flush();
-  }
-}
-
-function writeBody(output: Output, chunks: Iterable<Buffer>, docId: number): void {
-  const reader = new RecordReader();
-  let isIt = false;
-  for (const chunk of chunks)
-    for (const part of reader.read(chunk)) {
-      if (part.kind === 'head') {
-        isIt = part.record.docId === docId;
-        if (isIt && !part.record.success && part.record.docBytes === 0) throw notFetched(part.record);
-      } else if (part.kind === 'body' && isIt) output.write(part.bytes);
-      else if (part.kind === 'end' && isIt) return;
-    }
-  reader.end();
-  throw new LccError('input.missing', `there is no record with doc_id ${docId}`);
-}
-
-function notFetched({ docId, reason }: SpiderRecord): LccError {
-  const [number, says] = SPIDER_REASONS[reason];
-  return new LccError('input.missing', `document ${docId} was not fetched: ${says} (${number})`);
-}
-
-/** Passes on what is well-formed. */
-function writeRecords(output: Output, chunks: Iterable<Buffer>): void {
-  const reader = new RecordReader();
-  for (const chunk of chunks)
-    for (const part of reader.read(chunk)) if (part.kind !== 'end') output.write(part.bytes);
-  reader.end();
 }

@@ -1,5 +1,5 @@
 /** Whose a link is: a link makes no provider, so it belongs to one whose pages are followed, or to nobody. */
-import { ambiguityOf } from '../wire/ambiguity.js';
+import { ambiguityOf } from '../wire/url-ambiguity.js';
 import { strictRootCheck } from '../wire/roots.js';
 
 /** A provider whose pages are followed. */

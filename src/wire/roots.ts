@@ -1,7 +1,7 @@
 /** Compares a URL with a provider's roots: scheme, host, port and whole path segments. A URL that some server
  * might understand as leading elsewhere is outside, wherever it seems to point. */
 
-import { ambiguityOf } from './ambiguity.js';
+import { ambiguityOf } from './url-ambiguity.js';
 
 /** A name as DNS has it, though with underscores, or an address. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?$|^\[[0-9a-f:.]+\]$/;

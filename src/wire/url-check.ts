@@ -1,7 +1,7 @@
 /** Checks of a record against the rules of this LCC: the 3xx codes of the UNS. */
 import { areRanges } from '../config/hours.js';
 import { oneLine } from '../lib/one-line.js';
-import { ambiguityOf } from './ambiguity.js';
+import { ambiguityOf } from './url-ambiguity.js';
 import { codeText, type LccCode } from './codes.js';
 import { mimeMatcher } from './mime-patterns.js';
 import { parseMtime } from './mtime.js';

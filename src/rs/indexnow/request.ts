@@ -1,5 +1,5 @@
 /** A request of IndexNow as it is written: a host, a key, urls. */
-import { ambiguityOf } from '../../wire/ambiguity.js';
+import { ambiguityOf } from '../../wire/url-ambiguity.js';
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import type { KeyName } from '../../db/rs/push-keys.js';
 import { portOf } from '../site.js';
