@@ -143,11 +143,12 @@ test('a page of which nothing but its failure is known keeps no provider from be
 
 test('a page that is held is told by its door, as far as it is known', async () => {
   await bench.send(1, [url('mine')]);
-  await bench.send(1, [url('pushed')], { origin: 'push' });
+  await bench.send(1, [url('pushed', { mimetype: '*/*', outofroot: 'drop' })], { origin: 'push' });
   await bench.send(1, [url('found', { ifabsent: 'yes', hops: '2' })], { origin: 'links' });
   const doors = () => ['mine', 'pushed', 'found'].map(name => life(name)[0]?.rows[0]?.announced?.door);
   assert.deepEqual(doors(), ['owner', 'push', 'links']);
-  for (const name of ['mine', 'pushed', 'found']) bench.fetch(1, name, name);
+  for (const name of ['mine', 'found']) bench.fetch(1, name, name);
+  bench.fetch(1, 'pushed', 'a text', { mimetype: 'text/html' }, '*/*');
   assert.deepEqual(doors(), ['owner', 'entry', 'links']);
 });
 
