@@ -213,7 +213,7 @@ export class Simulation {
       retries = 3,
       log,
       lanes,
-      maxFetches = 10_000,
+      maxFetches = 20_000,
       ...queueing
     } = options;
     this.#maxFetches = maxFetches;
