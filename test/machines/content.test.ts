@@ -305,6 +305,7 @@ describe('a machine that does not answer', () => {
   });
 
   it('has programs hear try.later, and lccd-cu say 102', async () => {
+    await managers.get('m3')?.stop();
     const lcc = openLcc({ home: cache.home });
     try {
       for await (const change of lcc.changes({ prefix: 'http://h/2' }))
