@@ -152,11 +152,9 @@ describe('content of three machines', () => {
   });
 
   it('is the same from elsewhere, byte by byte', () => {
+    const from = `--from=unix:${cache.home}/cu.sock`;
     for (const args of COMMANDS)
-      assert.ok(
-        made(args, `--from=unix:${cache.home}/cu.sock`) === reference.get(args.join(' ')),
-        args.join(' '),
-      );
+      assert.ok(made(args, from) === reference.get(args.join(' ')), args.join(' '));
   });
 
   longIt('goes to a program in batches, and to one that follows, with a cursor', async () => {
