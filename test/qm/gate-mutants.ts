@@ -77,7 +77,7 @@ export const GATE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'operations waiting for the engine',
-    edits: [edit('await leaves();', '')],
+    edits: [edit('await leaves();', ';')],
     by: {
       file: 'rs/gate',
       test: 'an operation goes to the Queue Manager when it is in the engine, and not before',

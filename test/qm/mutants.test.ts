@@ -34,7 +34,12 @@ function run(mutant: Mutant): Promise<{ status: number | null; output: string }>
   const what =
     by === undefined
       ? [join(TESTS, 'support/mutant-histories.js'), String(HISTORIES)]
-      : ['--test-reporter=tap', `--test-name-pattern=${escaped(by.test)}`, join(TESTS, `${by.file}.test.js`)];
+      : [
+          '--test-force-exit',
+          '--test-reporter=tap',
+          `--test-name-pattern=${escaped(by.test)}`,
+          join(TESTS, `${by.file}.test.js`),
+        ];
   const env: NodeJS.ProcessEnv = { ...process.env, LCC_MUTATION: JSON.stringify(mutation) };
   // Set by the runner of this test; a test file that sees it reports to that.
   delete env['NODE_TEST_CONTEXT'];
