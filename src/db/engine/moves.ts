@@ -31,6 +31,7 @@ const becomes = transitions('move', {
 });
 
 export type MoveStage = StateOf<typeof becomes>;
+
 /** Stages in which a move can be taken back. */
 const REVOCABLE: readonly MoveStage[] = ['asked', 'closed', 'copied'];
 

@@ -55,7 +55,7 @@ export class PushDelivery {
 
   /** Nothing waits: for its UNS, or for the end of its interval. */
   get isIdle(): boolean {
-    return !this.#isSending && this.#options.db.push.waiting === 0;
+    return !this.#isSending && this.#options.db.push.nextDueMs === undefined;
   }
 
   /** Something may have been pushed. Never throws. */
