@@ -241,6 +241,18 @@ test('a provider that holds content and has been silent is asked for a full set;
   assert.deepEqual(held(), ['a']);
 });
 
+test('nobody is asked for what was only pushed, neither when it is old nor when it expires', async () => {
+  bench.provider(8);
+  start({ oldMs: 5 * DAY_MS, expireMs: 10 * DAY_MS });
+  await bench.send(8, [url('pushed', { mimetype: '*/*' })], { origin: 'push' });
+  bench.fetch(8, 'pushed', 'a text', { mimetype: 'text/html' }, '*/*');
+  assert.deepEqual(held(), ['pushed']);
+  run(9 * DAY_MS);
+  assert.deepEqual([held(), wanted(8)], [['pushed'], null]);
+  run(2 * DAY_MS);
+  assert.deepEqual([held(), wanted(8)], [[], null]);
+});
+
 test('where content expires, providers are asked before it does', async () => {
   start({ oldMs: 5 * DAY_MS, expireMs: 10 * DAY_MS });
   ages.run();

@@ -24,6 +24,8 @@ interface OldRow {
   pid: number;
   curl: string;
   mimetype: string;
+  /** null: its owner announced it. */
+  hops: number | null;
 }
 
 /** No change of the content waits that such a set has named. */
@@ -52,7 +54,7 @@ export class AgeStore extends SqlStore {
     [afterId: number, toId: number, belowSet: number, beforeS: number, waitingBelow: number, limit: number],
     OldRow
   >(
-    `SELECT id, pid, curl, mimetype FROM lccurl
+    `SELECT id, pid, curl, mimetype, hops FROM lccurl
      WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING}
        AND pid NOT IN (${MOVING}) ORDER BY id LIMIT ?`,
   );
@@ -106,8 +108,8 @@ export class AgeStore extends SqlStore {
 
   /** Providers that hold content, have not been heard of since, and are not asked for a full set yet. */
   readonly silentProviders = this.sql.values<[sinceS: number], number>(
-    // Nobody can be asked for the sites that are only crawled.
-    `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND (spider = 0 OR lastset > 0)
+    // Nobody can be asked where no set was ever accepted: of a site that is only crawled, or pushed.
+    `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND lastset > 0
        AND max(lastset, lastconntime) < ?`,
   );
 

@@ -70,13 +70,14 @@ export class ContentAges implements Chore {
     const rows = store.age.old(this.#afterId, toId, cut, REMOVED_ROWS);
     const last = rows.at(-1);
     if (last === undefined) return false;
-    const pids = [...new Set(rows.map(row => row.pid))];
+    const pids = new Set(rows.map(row => row.pid));
+    const owners = new Set(rows.filter(row => row.hops === null).map(row => row.pid));
     store.transaction(() => {
       store.age.remove(rows, this.#nowS());
-      for (const pid of pids) store.providers.wantFullSet('expired files', pid);
+      for (const pid of owners) store.providers.wantFullSet('expired files', pid);
     });
     step('qm.expired.committed');
-    log.info('content expired', { urls: rows.length, pids: pids.join(' ') });
+    log.info('content expired', { urls: rows.length, pids: [...pids].join(' ') });
     onCommit();
     this.#afterId = last.id;
     return rows.length === REMOVED_ROWS;
