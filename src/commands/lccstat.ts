@@ -93,11 +93,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const isLong = (looks: readonly Look[]) => {
       for (const reason of reasons.of(hindrances(looks))) context.say(`waiting: ${reason}`);
     };
-    const status = await alive(untilIdle(look, context.clock, waitMs, isLong, taken));
+    let last: readonly Look[] = [];
+    const lookWithin = async (totalMs: number) => (last = await looksOf(home, totalMs));
+    const status = await alive(untilIdle(lookWithin, context.clock, waitMs, isLong, taken));
     if (status === EXIT.unavailable) throw noneRuns(home.run);
     if (status === EXIT.tempfail) {
       context.say(`still busy after ${String(options['untilIdle'])} s`);
-      for (const reason of hindrances(await look())) context.say(`! ${reason}`);
+      for (const reason of hindrances(last)) context.say(`! ${reason}`);
     }
     return status;
   }

@@ -8,10 +8,13 @@ import { lookAround } from '../run/look/look-around.js';
 import { standbyFor } from '../run/look/reasons.js';
 import { setsInSpools } from '../uns/spool-names.js';
 
-/** Looks at every daemon that has, or left, a control socket, and at UNSes that left sets. @throws LccError
- * as `lookAround` */
-export async function looksOf({ run, unsSpool }: Pick<Home, 'run' | 'unsSpool'>): Promise<Look[]> {
-  const looks = await lookAround(run);
+/** Looks at every daemon that has, or left, a control socket, and at UNSes that left sets. @param totalMs and
+ * @throws LccError as `lookAround` */
+export async function looksOf(
+  { run, unsSpool }: Pick<Home, 'run' | 'unsSpool'>,
+  totalMs?: number,
+): Promise<Look[]> {
+  const looks = await lookAround(run, totalMs);
   const all = [...looks, ...withoutUns(unsSpool, looks)];
   // Daemons of an owner are not missing here.
   return standbyFor(all) === undefined ? all : all.filter(one => 'status' in one || isOfStandby(one.name));

@@ -29,16 +29,22 @@ const SUFFIX = '.ctl.sock';
 export const ANSWER_TIMEOUT_MS = 5000;
 const MAX_ANSWER_LENGTH = 1024 * 1024;
 
-/** Asks daemons one after the other. @param timeoutMs for each */
+/** Each daemon has this, though a look has no time left. */
+const LEAST_TIMEOUT_MS = 250;
+
+/** Asks daemons one after the other. @param timeoutMs for each @param totalMs for all, but 250 ms for each */
 export async function lookAt(
   runDir: string,
   names: readonly string[],
   timeoutMs = ANSWER_TIMEOUT_MS,
+  totalMs = Infinity,
 ): Promise<Look[]> {
   const looks: Look[] = [];
+  const endMs = performance.now() + totalMs;
   for (const name of names) {
+    const boundMs = Math.min(timeoutMs, Math.max(LEAST_TIMEOUT_MS, Math.round(endMs - performance.now())));
     try {
-      looks.push({ name, status: await askStatus(controlSocket(runDir, name), timeoutMs) });
+      looks.push({ name, status: await askStatus(controlSocket(runDir, name), boundMs) });
     } catch (error) {
       looks.push({ name, problem: messageOf(error) });
     }

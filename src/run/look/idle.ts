@@ -8,6 +8,8 @@ import type { Look } from '../../daemon/ask.js';
 const PAUSE_MS = 100;
 /** An LCC that has just been started gets that long to answer for the first time. */
 const FIRST_ANSWER_MS = 5000;
+/** A daemon that works answers within this, also when the time is up. */
+const LAST_LOOK_MS = 1000;
 /** A user that waits this long wants to know what for. */
 const LONG_MS = 10_000;
 /** The one that knows what is queued: without it nobody can say that nothing is. */
@@ -53,6 +55,7 @@ export function wordFor(
 /**
  * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two
  * daemons during the first look is seen by the second.
+ * @param look asks all daemons, within so many milliseconds
  * @param limitMs Infinity: as long as it takes
  * @param isLong told what was seen, every ten seconds that it takes
  * @param taken the last change, where a consumer that may give the LCC work has taken all up to it: asked
@@ -60,7 +63,7 @@ export function wordFor(
  * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
  */
 export async function untilIdle(
-  look: () => Promise<Look[]>,
+  look: (totalMs: number) => Promise<readonly Look[]>,
   clock: Clock,
   limitMs: number,
   isLong: (looks: readonly Look[]) => void = () => undefined,
@@ -71,7 +74,7 @@ export async function untilIdle(
   let before = '';
   let longMs = LONG_MS;
   for (;;) {
-    const looks = await look();
+    const looks = await look(Math.max(LAST_LOOK_MS, startMs + limitMs - clock.monotonicMs()));
     everAnswered ||= looks.some(one => 'status' in one);
     const idle = isIdle(looks);
     const change = idle ? taken() : undefined;

@@ -4,13 +4,15 @@ import { FLOW, rankOf } from '../kinds.js';
 
 /**
  * Asks every daemon that has, or left, a control socket below `runDir`, upstream first.
- * @param isAsked by name; all of them where it is left out
+ * @param totalMs for all of them
  * @throws LccError as `daemonsIn`
  */
-export function lookAround(runDir: string, isAsked: (name: string) => boolean = () => true): Promise<Look[]> {
-  const names = daemonsIn(runDir).filter(isAsked);
+export function lookAround(runDir: string, totalMs?: number): Promise<Look[]> {
+  const names = daemonsIn(runDir);
   return lookAt(
     runDir,
     names.toSorted((a, b) => rankOf(a, FLOW) - rankOf(b, FLOW)),
+    undefined,
+    totalMs,
   );
 }

@@ -100,6 +100,26 @@ describe('waiting until an LCC is idle', () => {
     assert.equal((await wait([IDLE, [says('lccd-qm', true, 2)]], 0)).status, EXIT.tempfail);
   });
 
+  it('looks for no longer than is left, but a second at the end', async () => {
+    const clock = new ManualClock();
+    const bounds: number[] = [];
+    const status = await untilIdle(
+      totalMs => {
+        bounds.push(totalMs);
+        clock.advance(totalMs);
+        return Promise.resolve([away('lccd-uns'), says('lccd-qm', true)]);
+      },
+      clock,
+      3000,
+    );
+    assert.deepEqual([status, bounds], [EXIT.tempfail, [3000]]);
+    assert.equal(
+      await untilIdle(many => (bounds.push(many), Promise.resolve([])), clock, 0),
+      EXIT.unavailable,
+    );
+    assert.deepEqual(bounds, [3000, 1000]);
+  });
+
   it('tells every ten seconds that it still waits', async () => {
     const told: number[] = [];
     await wait([[says('lccd-qm', false)]], 25_000, atMs => told.push(atMs));
