@@ -1,5 +1,5 @@
 /** The figures of lccd-rs. */
-import { amount } from '../config/words.js';
+import { amount, formatUntil } from '../config/words.js';
 import { MOST_COUNTED } from '../db/rs/push.js';
 import { counter, countOf, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
 
@@ -47,6 +47,11 @@ export const RS_FIGURES = {
   ),
   pushes_taken: counter('lcc_rs_pushes_total', 'Urls that were pushed and taken, and pings'),
   pushes_refused: counter('lcc_rs_refused_pushes_total', 'Urls that were pushed and refused, and pings'),
+  push_due_ms: field<number | null>({
+    reasons: ({ push_due_ms: dueMs, pushes_waiting: count }, nowMs) =>
+      Number(dueMs) > nowMs &&
+      `${amount(Number(count), 'pushed url waits', 'pushed urls wait')} for the end of push.url_interval_ms, the first at ${formatUntil(Number(dueMs), nowMs)}`,
+  }),
   push_trouble: field<string | null>({
     reasons: ({ push_trouble: trouble, pushes_waiting: count }) =>
       typeof trouble === 'string' &&

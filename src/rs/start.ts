@@ -129,6 +129,7 @@ function statusOf(
     pushes_waiting: db.push.waiting,
     pushes_taken: sumOf(counted, 'sent'),
     pushes_refused: sumOf(counted, 'refused'),
+    push_due_ms: db.push.nextDueMs ?? null,
     push_trouble: push.trouble ?? null,
     mail_trouble: mail.trouble ?? null,
     no_room: registrar.shortage ?? null,
