@@ -57,6 +57,6 @@ function textOf(url: string, lives: readonly UrlLife[], nowMs: number): string {
     return head + parts.flat().join('');
   };
   if (lives.length === 0)
-    return `${url}\n${line('provider', 'none has a root around it')}${line('to do', 'add the root (lccpidb set --root), or look at the address')}`;
+    return `${url}\n${line('provider', 'none has a root around it')}${line('to do', 'add the root (lccpidb root add), or look at the address')}`;
   return `${url}\n${lives.map(of).join('\n')}`;
 }
