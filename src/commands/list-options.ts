@@ -37,7 +37,7 @@ export const LIST_OPTIONS: OptionSpec[] = [
     help: 'read from these addresses, though they are not public; may be repeated',
     repeat: true,
   },
-  { flags: '--config <FILE>', help: 'configuration (limits of section spider)' },
+  { flags: '--config <FILE>', help: 'configuration (sections lists and bot)' },
 ];
 
 /** The words on the site. */
