@@ -20,7 +20,6 @@ import { endOf, unfetched, type FetchEnd } from './end.js';
 import type { LccspiderStatus } from './figures.js';
 import type { StoreServers } from './store-server-link.js';
 import { SpiderTransaction } from './transaction.js';
-import { UpdateClock } from './update-clock.js';
 import { UrlServerSession } from './url-server-link.js';
 
 export interface SpiderOptions {
@@ -56,8 +55,8 @@ type TaskLine = Extract<ServerLine, { kind: 'url' | 'bad' }>;
 export class Spider {
   readonly #options: SpiderOptions;
   readonly #memory: ContentMemory;
-  readonly #updates: UpdateClock<SpiderTransaction>;
-  readonly #open = new Set<SpiderTransaction>();
+  /** Each with what ends its signs of life. */
+  readonly #open = new Map<SpiderTransaction, () => void>();
   #session: UrlServerSession | undefined;
   #willGrant = false;
   #isStopping = false;
@@ -71,7 +70,6 @@ export class Spider {
   constructor(options: SpiderOptions) {
     this.#options = options;
     this.#memory = new ContentMemory(options.memoryBytes);
-    this.#updates = new UpdateClock(options.timeoutUpdateMs / 4, options.clock, due => this.#update(due));
   }
 
   /** A connection to the URL server; the one before is gone. */
@@ -105,7 +103,7 @@ export class Spider {
   }
 
   status(): LccspiderStatus {
-    const all = [...this.#open];
+    const all = [...this.#open.keys()];
     const inState = (state: SpiderTransaction['state']) => all.filter(each => each.state === state).length;
     const { stores, slots } = this.#options;
     return {
@@ -134,7 +132,7 @@ export class Spider {
     // Each has its outcome before this returns.
     engine.close();
     await this.#idleWithin(LAST_RECORDS_MS);
-    this.#updates.close();
+    for (const cancel of this.#open.values()) cancel();
     stores.close();
     const ended = this.#session?.end();
     await Promise.race([ended, this.#pause(LAST_WORDS_MS)]);
@@ -169,8 +167,7 @@ export class Spider {
     const task = { transId, docId, url };
     const transaction = new SpiderTransaction(task, content, session, over => this.#over(over));
     session.add(transaction);
-    this.#open.add(transaction);
-    this.#updates.add(transaction);
+    this.#stayAlive(transaction);
     if (line.kind === 'bad') {
       session.remark(`${transId}: ${line.why}`);
       this.#end(transaction, unfetched('bad-url'));
@@ -231,28 +228,33 @@ export class Spider {
   }
 
   #over(transaction: SpiderTransaction): void {
-    const { session } = transaction;
-    this.#open.delete(transaction);
-    this.#updates.remove(transaction);
+    const { session, task } = transaction;
     if (session === undefined) this.#counts.orphaned++;
-    else {
-      session.say(formatDone(transaction.task.transId));
-      session.remove(transaction);
-    }
+    session?.say(formatDone(task.transId));
+    this.#remove(transaction);
     this.#grantSoon();
-    if (this.#open.size === 0) this.#whenIdle?.();
   }
 
   #drop(transaction: SpiderTransaction): void {
     transaction.dropped();
+    this.#remove(transaction);
+  }
+
+  #remove(transaction: SpiderTransaction): void {
+    this.#open.get(transaction)?.();
     this.#open.delete(transaction);
-    this.#updates.remove(transaction);
     transaction.session?.remove(transaction);
     if (this.#open.size === 0) this.#whenIdle?.();
   }
 
-  #update(due: SpiderTransaction[]): void {
-    for (const { session, task } of due) session?.say(formatWorking(task.transId));
+  /** Gives a sign of life of a transaction once in a period, until it is removed. */
+  #stayAlive(transaction: SpiderTransaction): void {
+    const { clock, timeoutUpdateMs } = this.#options;
+    const cancel = clock.after(timeoutUpdateMs / 4, () => {
+      transaction.session?.say(formatWorking(transaction.task.transId));
+      this.#stayAlive(transaction);
+    });
+    this.#open.set(transaction, cancel);
   }
 
   #pause(delayMs: number): Promise<void> {
