@@ -2,17 +2,23 @@
  * Urls that no owner announced, through the spider door of lccd-uns: a set of a provider whenever enough of
  * its urls wait, or enough of all, or when the first of them has waited long enough: what is sent is worked
  * on while more is looked for. Each set is on the disk of the UNS when it is answered; `finish` waits for the
- * answers to all of them.
+ * answers to all of them, which come in the order of the sets (lcc-protocol(5)):
+ *
+ *     <lococa:set set="partial" pid="7" origin="links"> <url …/>… </lococa:set>
+ *     <lococa:set_result> <errors> <url code="304" …/>… </errors> <set_accepted received="2"/>
+ *     </lococa:set_result>
  */
 import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { dial } from '../lib/dial.js';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { formatAttributes } from '../lib/xml/escape.js';
 import type { XmlLimits } from '../lib/xml/types.js';
-import { SPIDER_SET_END, SpiderAnswers, spiderSetStart, type SpiderAnswer } from './door-answers.js';
-import type { SetOrigin } from './origin.js';
+import { SET_END, UnsReader, type UnsEvent } from './cp-uns/client.js';
+import { originAttributes, type SetOrigin } from './origin.js';
 import type { UnsPlace } from './uns-places.js';
+import { NAMESPACE, PREFIX } from './xml-prefix.js';
 
 export const DOOR_LIMITS = {
   /** Urls of a provider, and of all, that wait before they are sent. */
@@ -55,6 +61,8 @@ export class DoorSets {
   #waitingSinceMs = 0;
   /** Urls of each set without an answer, in their order. */
   readonly #unanswered: number[] = [];
+  /** Urls in error of the set that is being answered. */
+  #refused = 0;
   #talk: Conversation | undefined;
   #isConnected = false;
 
@@ -106,7 +114,9 @@ export class DoorSets {
     await this.#until(talk, () => this.#unanswered.length < maxUnanswered, 'an answer to a set');
     this.#unanswered.push(lines.length);
     this.counts.sets++;
-    const set = `${spiderSetStart(pid, this.#origin)}${lines.join('')}${SPIDER_SET_END}`;
+    const attributes = { set: 'partial', pid, ...originAttributes(this.#origin) };
+    const start = `<${PREFIX}set xmlns:lococa="${NAMESPACE}"${formatAttributes(attributes)}>\n`;
+    const set = `${start}${lines.join('')}${SET_END}`;
     await talk.write(set, timeoutMs, () => this.#silent('room for more of a set'));
   }
 
@@ -114,7 +124,7 @@ export class DoorSets {
     const { door, trust = {}, hello = '', clock, limits } = this.#options;
     const socket = dial(door, trust, () => (this.#isConnected = true));
     const talk = new Conversation(socket, this.#where, clock);
-    const answers = new SpiderAnswers(answer => this.#answered(answer), limits, this.#where);
+    const answers = new UnsReader(event => this.#answered(event), limits, this.#where, 'spider');
     talk.listen(
       chunk => answers.write(chunk),
       error => this.#lost(error),
@@ -123,7 +133,9 @@ export class DoorSets {
     return talk;
   }
 
-  #answered(answer: SpiderAnswer): void {
+  #answered(event: UnsEvent): void {
+    if (event.kind === 'error') return void this.#refused++;
+    if (event.kind === 'initAccepted') return;
     const [links] = this.#unanswered;
     if (links === undefined)
       throw new LccError(
@@ -131,13 +143,15 @@ export class DoorSets {
         `the spider door at ${this.#where} answers a set that was not sent`,
       );
     // One that is refused for now stays without an answer: nobody may take it for delivered.
-    if (answer.kind === 'accepted' || OF_PROVIDER.has(answer.code)) this.#unanswered.shift();
-    if (answer.kind === 'accepted') {
-      this.counts.accepted += answer.received;
-      this.counts.refused += answer.refused;
+    if (event.kind === 'setAccepted' || OF_PROVIDER.has(event.code)) this.#unanswered.shift();
+    const refused = this.#refused;
+    this.#refused = 0;
+    if (event.kind === 'setAccepted') {
+      this.counts.accepted += event.received;
+      this.counts.refused += refused;
       return;
     }
-    const { code, text } = answer;
+    const { code, text } = event;
     if (OF_PROVIDER.has(code)) {
       this.counts.ownerless += links;
       return;

@@ -79,6 +79,7 @@ const MAX_REASON_LENGTH = 4096;
 export class UnsReader {
   readonly #reader: XmlReader;
   readonly #emit: (event: UnsEvent) => void;
+  readonly #isSpiderDoor: boolean;
   readonly #assembler = new UrlAssembler();
   /** Local names of the open elements. */
   readonly #path: string[] = [];
@@ -89,9 +90,13 @@ export class UnsReader {
   #verdict: UnsEvent | undefined;
   #phase: 'start' | 'open' | 'done' = 'start';
 
-  /** @param where names the UNS in messages */
-  constructor(emit: (event: UnsEvent) => void, limits: XmlLimits, where: string) {
+  /**
+   * @param where names the UNS in messages
+   * @param door `spider`: nobody logs in, and results follow each other, one for each set
+   */
+  constructor(emit: (event: UnsEvent) => void, limits: XmlLimits, where: string, door?: 'spider') {
     this.#emit = emit;
+    this.#isSpiderDoor = door === 'spider';
     this.#reader = new XmlReader(
       {
         open: (name, attributes, empty, raw) => this.#open(name, attributes, empty, raw),
@@ -126,10 +131,15 @@ export class UnsReader {
   }
 
   #begin(local: string): void {
+    if (this.#isSpiderDoor) {
+      this.#phase = 'open';
+      this.#received = undefined;
+    }
     const expected =
       this.#phase === 'start'
         ? local === 'init_accepted' || local === 'init_rejected'
-        : this.#phase === 'open' && local === 'set_result';
+        : this.#phase === 'open' &&
+          (local === 'set_result' || (this.#isSpiderDoor && local === 'init_rejected'));
     if (!expected) throw violation(`<${local}> is not expected here`);
   }
 
