@@ -14,7 +14,6 @@ import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { makeDirectory } from '../lib/durable.js';
 import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
-import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
 import { boundReadAhead, listenOn } from './listeners.js';
 import type { Certified } from './machines.js';
@@ -156,16 +155,9 @@ async function stop(
   }
 }
 
-/** The log on stderr. However the process ends, but by SIGKILL, what was said is written. */
+/** The log on stderr. */
 function openLog(name: string, options: DaemonOptions): Log {
-  const lines = new LogLines(systemClock, text => process.stderr.write(text));
-  process.on('exit', () => lines.flush());
-  return createLog({
-    name,
-    level: logLevelOf(options),
-    human: process.stderr.isTTY,
-    write: (line, level) => lines.add(line, level === 'error' || level === 'warn'),
-  });
+  return createLog({ name, level: logLevelOf(options), human: process.stderr.isTTY });
 }
 
 /** The status to end with: that of a daemon that has finished, or 0 of one that was told to stop. */

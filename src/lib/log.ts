@@ -21,7 +21,7 @@ interface LogOptions {
   /** Text for people instead of JSON. */
   human: boolean;
   /** Where a finished line goes; defaults to stderr. */
-  write?: (line: string, level: Level) => void;
+  write?: (line: string) => void;
   /** Wall clock in milliseconds; defaults to the machine's. */
   nowMs?: () => number;
 }
@@ -38,7 +38,7 @@ export function createLog(options: LogOptions): Log {
       const line = options.human
         ? humanLine(options.name, level, event, whole)
         : jsonLine(level, event, whole);
-      write(line, level);
+      write(line);
     };
   const jsonLine = (level: Level, event: string, fields: LogFields) =>
     `${quoted({ time: new Date(nowMs()).toISOString(), level, daemon: options.name, event, ...fields })}\n`;
