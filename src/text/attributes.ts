@@ -76,3 +76,14 @@ export interface ReadTagAttributes {
 export function nameIn(source: string, start: number, end: number): string {
   return source.slice(start, Math.min(end, start + LOOKED_AT)).toLowerCase();
 }
+
+const nothing = (): void => undefined;
+/** Parts of a document of which a reader of its tokens wants to hear nothing. */
+export const UNHEARD = {
+  onattribend: nothing,
+  onattribentity: nothing,
+  ondeclaration: nothing,
+  onend: nothing,
+  onprocessinginstruction: nothing,
+  ontextentity: nothing,
+};

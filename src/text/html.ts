@@ -1,7 +1,7 @@
 /** The title and the text of an HTML or XML document, in one pass over its tags: which elements are open is
  * known (tree.ts), no tree is built (docs/design/text.md has the alternatives). */
 import { Tokenizer } from 'htmlparser2';
-import { MARKDOWN_ATTRIBUTES, nameIn, TagAttributes } from './attributes.js';
+import { MARKDOWN_ATTRIBUTES, nameIn, TagAttributes, UNHEARD } from './attributes.js';
 import { hideCdata, hideNoframes, sectionAt } from './cdata.js';
 import { APART, FORMATTING, INLINE, kindsOf, SVG_INLINE } from './elements.js';
 import type { PageMarks } from './markdown/page-marks.js';
@@ -140,6 +140,7 @@ class HtmlPage {
     const tokenizer = new Tokenizer(
       { decodeEntities: true, recognizeSelfClosing: this.#xml },
       {
+        ...UNHEARD,
         isInForeignContext: () => this.#xml || this.#tree.isForeign,
         ontext: (start, end) => this.#add(source.slice(start, end)),
         ontextentity: code => this.#add(String.fromCodePoint(code)),
@@ -168,9 +169,6 @@ class HtmlPage {
           goOn = section.end;
           tokenizer.pause();
         },
-        ondeclaration: nothing,
-        onprocessinginstruction: nothing,
-        onend: nothing,
       },
     );
     tokenizer.write(this.#forTokenizer.slice(from));
@@ -350,5 +348,3 @@ function isUnclosed(source: string, from: number): boolean {
   LINK_TAG.lastIndex = from;
   return LINK_TAG.exec(source)?.[1] !== '/';
 }
-
-function nothing(): void {}

@@ -5,6 +5,7 @@
  */
 import { decodeXML } from 'entities';
 import { Tokenizer } from 'htmlparser2';
+import { UNHEARD } from './attributes.js';
 import { isLink, isPermalink } from '../lib/item-links.js';
 
 interface ListLinks {
@@ -128,13 +129,12 @@ class XmlList implements ListLinks {
     const tokenizer = new Tokenizer(
       { xmlMode: true, decodeEntities: false },
       {
+        ...UNHEARD,
         ontext: add,
         oncdata: (start, end, offset) => add(start, end - offset),
         onopentagname: (start, end) => this.#begin(source.slice(start, end)),
         onattribname: (start, end) => (this.#attribute = source.slice(start, end).toLowerCase()),
         onattribdata: (start, end) => void this.#values.set(this.#attribute, source.slice(start, end)),
-        onattribentity: nothing,
-        onattribend: nothing,
         onopentagend: () => {
           this.#opened();
           if (!this.isList || this.isCut) tokenizer.pause();
@@ -144,11 +144,7 @@ class XmlList implements ListLinks {
           this.#close();
         },
         onclosetag: () => this.#close(),
-        ontextentity: nothing,
-        oncomment: nothing,
-        ondeclaration: nothing,
-        onprocessinginstruction: nothing,
-        onend: nothing,
+        oncomment: () => undefined,
       },
     );
     tokenizer.write(source);
@@ -256,5 +252,3 @@ class XmlList implements ListLinks {
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
-
-function nothing(): void {}

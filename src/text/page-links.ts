@@ -2,6 +2,7 @@
  * where drawings change what a tag means. What is taken: docs/design/spidering.md. */
 import { decodeHTMLAttribute } from 'entities';
 import { Tokenizer } from 'htmlparser2';
+import { nameIn, UNHEARD } from './attributes.js';
 import { CDATA, hideCdata } from './cdata.js';
 import { ofBytes } from './decode.js';
 import { KnownNames } from './known-names.js';
@@ -170,6 +171,7 @@ class LinksPage implements PageLinks {
     const tokenizer = new Tokenizer(
       { decodeEntities: false, recognizeSelfClosing: isXml },
       {
+        ...UNHEARD,
         isInForeignContext: isForeign,
         ontext: (start, end) => {
           if (this.#raw !== undefined) this.#rawText(source, start, end);
@@ -189,7 +191,6 @@ class LinksPage implements PageLinks {
         onattribdata: (start, end) => {
           if (this.#attribute !== '') this.#value += source.slice(start, end);
         },
-        onattribentity: nothing,
         onattribend: () => {
           const name = this.#attribute;
           if (name !== '' && !this.#values.has(name)) this.#values.set(name, this.#value);
@@ -206,7 +207,6 @@ class LinksPage implements PageLinks {
           this.#raw = undefined;
           if (this.#tree !== undefined || this.#templates > 0) this.#closeTag(nameIn(source, start, end));
         },
-        ontextentity: nothing,
         oncdata: (start, at, offset) => {
           if (this.#raw === 'style' && isForeign()) this.#rawText(source, start, at - offset);
           goOnAfterComment(start);
@@ -214,9 +214,6 @@ class LinksPage implements PageLinks {
         oncomment: start => {
           if (source.startsWith(CDATA, start - 2)) goOnAfterComment(start);
         },
-        ondeclaration: nothing,
-        onprocessinginstruction: nothing,
-        onend: nothing,
       },
     );
     tokenizer.write(source);
@@ -390,10 +387,4 @@ class LinksPage implements PageLinks {
 
 function isInTemplate({ name, foreign }: Beginning, around: boolean): boolean {
   return around || (name === 'template' && foreign === undefined);
-}
-
-function nothing(): void {}
-
-function nameIn(source: string, start: number, end: number): string {
-  return source.slice(start, end).toLowerCase();
 }
