@@ -5,7 +5,7 @@ import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
 import type { FetchFailure } from '../fetch/failure.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import { ContentMemory, SpoolSink } from '../fetch/spool-sink.js';
-import type { Clock } from '../lib/clock.js';
+import { stayFor, type Clock } from '../lib/clock.js';
 import { LccError, reasonOf, type ErrorCode } from '../lib/errors.js';
 import type { DocumentPlace } from './places.js';
 
@@ -41,6 +41,7 @@ interface FetcherOptions {
 const MOST_WAITS = 2;
 const BUSY = [429, 503];
 const GONE = [404, 410];
+const NEVER = new AbortController().signal;
 /** Larger documents go into a file. */
 const MEMORY_BYTES = 1024 * 1024;
 
@@ -75,7 +76,7 @@ export class SourceFetcher {
       if (waitMs === undefined) return this.#failed(place.url, failure, spool);
       spool.release();
       this.#options.explain?.(`${place.url}: asked for patience, waits ${Math.ceil(waitMs / 1000)} s`);
-      await this.#wait(waitMs);
+      await stayFor(this.#options.clock, waitMs, NEVER);
     }
   }
 
@@ -100,17 +101,6 @@ export class SourceFetcher {
     return retryAfterMs !== undefined && retryAfterMs <= this.#options.maxRetryAfterMs
       ? retryAfterMs
       : undefined;
-  }
-
-  #wait(ms: number): Promise<void> {
-    // Nothing else keeps the process alive meanwhile.
-    const alive = setInterval(() => undefined, ms + 1000);
-    return new Promise(resolve => {
-      this.#options.clock.after(ms, () => {
-        clearInterval(alive);
-        resolve();
-      });
-    });
   }
 
   #failed(url: string, failure: FetchFailure, spool: KeptSpool): DocumentAnswer {

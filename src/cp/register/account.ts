@@ -7,9 +7,10 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncDirectory, writeFileDurably } from '../../lib/durable.js';
+import { syncDirectory } from '../../lib/durable.js';
 import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
+import { writeSecret } from './pending.js';
 import { RegistrationRefused, type RegistrationServer } from './server.js';
 
 export interface SiteAccount {
@@ -30,7 +31,6 @@ interface Rotation {
   password: string;
 }
 
-const SECRET_MODE = 0o600;
 const LOOK_MS = 200;
 /** Looks at a password that is being put in use. */
 const LOOKS = 50;
@@ -56,7 +56,7 @@ export async function changePassword(account: SiteAccount): Promise<Changed> {
   const rotation = readRotation(path) ?? (await begin(account, path));
   const state = await stateOf(rotation, account, sleep);
   if (state === 'active' || (state === 'over' && (await holds(server, pid, rotation.password)))) {
-    write(pwdfile, `${rotation.password}\n`);
+    writeSecret(pwdfile, `${rotation.password}\n`);
     step('register.rotation.done');
     forget(path);
     return { status: EXIT.ok, message: `provider ${pid} has another password; it is in ${pwdfile}` };
@@ -75,7 +75,7 @@ async function begin(account: SiteAccount, path: string): Promise<Rotation> {
   const { id, password } = await account.server.ask('POST', 'me/password', {}, loginOf(account));
   if (typeof id !== 'string' || typeof password !== 'string' || !/^[\w-]{20,100}$/.test(password))
     throw new LccError('peer.protocol', 'the Registration Server: no password');
-  write(path, `${JSON.stringify({ id, password })}\n`);
+  writeSecret(path, `${JSON.stringify({ id, password })}\n`);
   step('register.rotation.synced');
   return { id, password };
 }
@@ -122,14 +122,6 @@ function readRotation(path: string): Rotation | undefined {
     'data.malformed',
     `${path}: not a password that is being set up; look at it, and remove it`,
   );
-}
-
-function write(path: string, text: string): void {
-  try {
-    writeFileDurably(path, text, SECRET_MODE);
-  } catch (error) {
-    throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 function forget(path: string): void {

@@ -71,14 +71,19 @@ export function keepPassword(pwdfile: string, kind: PendingKind, { password }: P
   step('register.password.synced');
 }
 
+/** Writes what is for its owner only, durably. @throws LccError `output.create` */
+export function writeSecret(path: string, text: string): void {
+  try {
+    writeFileDurably(path, text, SECRET_MODE);
+  } catch (error) {
+    throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
 /** The password of a reset is in use: it takes the place of the one that was forgotten. @throws LccError
  * `output.create` */
 export function replacePassword(pwdfile: string, { password }: PendingRegistration): void {
-  try {
-    writeFileDurably(pwdfile, `${password}\n`, SECRET_MODE);
-  } catch (error) {
-    throw new LccError('output.create', `${pwdfile}: ${messageOf(error)}`, { cause: error });
-  }
+  writeSecret(pwdfile, `${password}\n`);
   step('register.reset.synced');
 }
 
