@@ -8,7 +8,7 @@ import type { CheckContext, Finding } from './types.js';
 const PAGE_ROWS = 1000;
 
 /** Deletions that wait in lcc.db: none may name a file that a row holds. */
-export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
+export function* deletions(context: CheckContext): Generator<Finding> {
   const { look, machineId, known, repairs, fsmSpoolDir, extent } = context;
   if (machineId === undefined) return;
   extent.leaving += context.names?.goneCount ?? 0;
@@ -26,7 +26,7 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
       extent.leaving++;
     }
   }
-  for await (const fileid of spooledDeletions(fsmSpoolDir, machineId)) {
+  for (const fileid of spooledDeletions(fsmSpoolDir, machineId)) {
     const name = nameOf(fileid);
     if (name === undefined) continue;
     known.add(name, 'freed');

@@ -11,14 +11,14 @@ import type { CheckContext, Finding } from './types.js';
 /** Far more than a file id has. */
 const MAX_LINE_LENGTH = 4096;
 
-export async function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): AsyncGenerator<Finding> {
+export function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): Generator<Finding> {
   const spoolsThere = [
     ...namesIn(unsSpoolDir).map(id => [join(unsSpoolDir, id), `spool/uns/${id}`, 'lccd-uns'] as const),
     [fsmSpoolDir, 'spool/fsm', 'lccd-qm'] as const,
   ];
   for (const [dir, name, served] of spoolsThere) {
     for (const entry of namesIn(join(dir, 'new'))) {
-      const problem = await problemOf(join(dir, 'new', entry));
+      const problem = problemOf(join(dir, 'new', entry));
       if (problem === undefined) continue;
       const when = isSpoolName(entry) ? 'comes to it' : 'starts, for it is no entry';
       const what = `${problem}; ${served} sets it aside when it ${when}`;
@@ -28,19 +28,16 @@ export async function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): Async
 }
 
 /** Files that entries of spool/fsm name for a machine; what is damaged names none. */
-export async function* spooledDeletions(
-  fsmSpoolDir: string,
-  machineId: string,
-): AsyncGenerator<string, void> {
+export function* spooledDeletions(fsmSpoolDir: string, machineId: string): Generator<string, void> {
   for (const entry of namesIn(join(fsmSpoolDir, 'new'))) {
     if (spooledLabel(entry) !== machineId) continue;
     const path = join(fsmSpoolDir, 'new', entry);
-    if ((await problemOf(path)) !== undefined) continue;
+    if (problemOf(path) !== undefined) continue;
     const tooLong = () =>
       new LccError('data.malformed', `${path}: a line of more than ${MAX_LINE_LENGTH} characters`);
     const lines = new Lines(MAX_LINE_LENGTH, tooLong);
     let isHeader = true;
-    for await (const frame of readFrames(path)) {
+    for (const frame of readFrames(path)) {
       if (!isHeader) yield* lines.read(frame);
       isHeader = false;
     }
@@ -56,11 +53,11 @@ export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): nu
   return pages.length;
 }
 
-async function problemOf(path: string): Promise<string | undefined> {
+function problemOf(path: string): string | undefined {
   try {
     // Also a pipe, which would be waited for.
     if (!lstatSync(path).isFile()) return 'not a file';
-    for await (const _frame of readFrames(path));
+    for (const _frame of readFrames(path));
     return undefined;
   } catch (error) {
     // Delivered meanwhile.

@@ -18,9 +18,11 @@ import {
   rmSync,
   statSync,
   writeSync,
+  writev,
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { errnoOf, LccError, reasonOf } from './errors.js';
 import { giveFolder, takeAfter } from './owner.js';
 
@@ -144,6 +146,32 @@ export function makeDirectoryDurably(path: string, mode = 0o755): void {
   if (first === undefined) return;
   for (let made = resolve(path); made.length >= first.length; made = dirname(made))
     syncDirectory(dirname(made));
+}
+
+const writeVector = promisify(writev);
+
+/** Writes pieces one after the other, while the process goes on with other work. @param onWritten told how
+ * many bytes more are written */
+export async function writeAllAside(
+  fd: number,
+  pieces: readonly Uint8Array[],
+  onWritten: (bytes: number) => void = () => undefined,
+): Promise<void> {
+  for (let left = pieces.filter(({ length }) => length > 0); left.length > 0;) {
+    const { bytesWritten } = await writeVector(fd, left);
+    onWritten(bytesWritten);
+    left = rest(left, bytesWritten);
+  }
+}
+
+/** The pieces that a write of `written` bytes has left. */
+function rest(pieces: Uint8Array[], written: number): Uint8Array[] {
+  let taken = written;
+  for (const [index, piece] of pieces.entries()) {
+    if (taken < piece.length) return [piece.subarray(taken), ...pieces.slice(index + 1)];
+    taken -= piece.length;
+  }
+  return [];
 }
 
 /** write(2) until everything is written. */

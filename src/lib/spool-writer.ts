@@ -1,8 +1,8 @@
 /** An entry of a spool being written: text in, frames on disk, bounded memory. See spool.ts for the life of
  * an entry. */
-import { closeSync, fdatasync, fsync, open, openSync, unlink, writev } from 'node:fs';
+import { closeSync, fdatasync, fsync, open, openSync, unlink } from 'node:fs';
 import { promisify } from 'node:util';
-import { writeAll } from './durable.js';
+import { writeAll, writeAllAside } from './durable.js';
 import {
   asSpoolError,
   FRAME_HEAD_BYTES,
@@ -34,7 +34,6 @@ const END = Buffer.alloc(0);
 const NEW_FILE = ['wx', 0o640] as const;
 
 const openAside = promisify(open);
-const writeVector = promisify(writev);
 const sync = promisify(fsync);
 const syncData = promisify(fdatasync);
 const remove = promisify(unlink);
@@ -218,7 +217,7 @@ export class SpoolWriter {
     await this.#writeEnd(this.#fd);
     const frames = readFrames(this.#path);
     // The header.
-    await frames.next();
+    frames.next();
     yield* frames;
   }
 
@@ -304,12 +303,10 @@ export class SpoolWriter {
   async #writeQueue(fd: number): Promise<void> {
     const queue = this.#queue;
     this.#queue = [];
-    for (let pieces = queue; pieces.length > 0;) {
-      const { bytesWritten } = await writeVector(fd, pieces);
-      this.#queuedBytes -= bytesWritten;
-      this.#sinceWriteBack += bytesWritten;
-      pieces = rest(pieces, bytesWritten);
-    }
+    await writeAllAside(fd, queue, bytes => {
+      this.#queuedBytes -= bytes;
+      this.#sinceWriteBack += bytes;
+    });
     for (const piece of queue) this.#giveBack(piece);
     if (this.#sinceWriteBack >= WRITE_BACK_BYTES && this.#writingBack === undefined) {
       this.#sinceWriteBack = 0;
@@ -335,14 +332,4 @@ export class SpoolWriter {
       throw wrapped;
     }
   }
-}
-
-/** The pieces that a write of `written` bytes has left. */
-function rest(pieces: Uint8Array[], written: number): Uint8Array[] {
-  let taken = written;
-  for (const [index, piece] of pieces.entries()) {
-    if (taken < piece.length) return [piece.subarray(taken), ...pieces.slice(index + 1)];
-    taken -= piece.length;
-  }
-  return [];
 }

@@ -26,8 +26,8 @@ import type { Log } from './log.js';
 import { readIfThere } from './read-if-there.js';
 import {
   asSpoolError,
+  FRAME_READ_BYTES,
   readFrames,
-  readSmallFrames,
   type SpoolEntry,
   type SpoolHeader,
 } from './spool-frames.js';
@@ -170,22 +170,12 @@ export class Spool {
   }
 
   /**
-   * Reads an entry: its header, then its content in pieces, each of them only until the next one is asked
-   * for.
+   * Reads an entry: its header, and its content in pieces, each of them only until the next one is asked for.
    * @throws LccError `data.malformed` when it is damaged; pieces given out before were sound
    */
-  read(id: string): { header: Promise<SpoolHeader>; content: AsyncGenerator<Buffer, void> } {
-    const frames = readFrames(join(this.#options.dir, 'new', id));
-    const header = frames.next().then(({ value }) => JSON.parse(String(value)) as SpoolHeader);
-    // A reader of the content alone meets the same error there.
-    header.catch(() => undefined);
-    return {
-      header,
-      content: (async function* () {
-        await header;
-        yield* frames;
-      })(),
-    };
+  read(id: string, bytes?: number): { header: SpoolHeader; content: Generator<Buffer, void, undefined> } {
+    const frames = readFrames(join(this.#options.dir, 'new', id), bytes);
+    return { header: JSON.parse(String(frames.next().value)) as SpoolHeader, content: frames };
   }
 
   /**
@@ -194,10 +184,9 @@ export class Spool {
    * @throws LccError `data.malformed` when it is damaged
    */
   readSmall({ id, bytes }: SpoolEntry): { header: SpoolHeader; content: Buffer[] } | undefined {
-    const frames = readSmallFrames(join(this.#options.dir, 'new', id), bytes);
-    if (frames === undefined) return undefined;
-    const [header, ...content] = frames;
-    return { header: JSON.parse(String(header)) as SpoolHeader, content };
+    if (bytes > FRAME_READ_BYTES) return undefined;
+    const { header, content } = this.read(id, bytes);
+    return { header, content: [...content] };
   }
 
   /**
@@ -211,7 +200,7 @@ export class Spool {
     onPiece: (piece: Buffer) => void | Promise<void> = () => undefined,
   ): Promise<SpoolHeader> {
     const { header, content } = this.read(id);
-    for await (const piece of content) await onPiece(piece);
+    for (const piece of content) await onPiece(piece);
     return header;
   }
 

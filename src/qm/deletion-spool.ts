@@ -144,7 +144,7 @@ export class DeletionSpool {
     if (entry === undefined) return;
     let files: string[];
     try {
-      files = await this.#read(entry.id);
+      files = this.#read(entry.id);
     } catch (error) {
       if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
       spool.setAside(entry.id);
@@ -162,7 +162,7 @@ export class DeletionSpool {
   }
 
   /** All of an entry, verified: a page. */
-  async #read(id: string): Promise<string[]> {
+  #read(id: string): string[] {
     const lines = new Lines(
       MAX_LINE_LENGTH,
       () =>
@@ -172,7 +172,7 @@ export class DeletionSpool {
         ),
     );
     const files: string[] = [];
-    for await (const piece of this.#options.spool.read(id).content) files.push(...lines.read(piece));
+    for (const piece of this.#options.spool.read(id).content) files.push(...lines.read(piece));
     return files;
   }
 }

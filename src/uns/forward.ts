@@ -239,7 +239,7 @@ export class Forwarder {
     }
     if (last === SET_END) {
       await link.send(setStart(head));
-      for await (const piece of spool.read(entry.id).content) await link.send(piece);
+      for (const piece of spool.read(entry.id).content) await link.send(piece);
     }
     const answer = await link.ask(last, 'absorbed', 'refused');
     step('uns.forwarded');

@@ -10,7 +10,7 @@ test('a big entry is read into the same memory, piece after piece', async () => 
   const { id } = await writer.commit('big');
   const memory = new Set<ArrayBufferLike>();
   let bytes = 0;
-  for await (const piece of spool.read(id).content) {
+  for (const piece of spool.read(id).content) {
     memory.add(piece.buffer);
     bytes += piece.length;
   }

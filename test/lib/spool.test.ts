@@ -14,7 +14,7 @@ import { newDir, occupyThreads, open, put, SMALL_BYTES } from './spools.js';
 
 async function textOf(spool: Spool, id: string): Promise<string> {
   const pieces: Buffer[] = [];
-  for await (const piece of spool.read(id).content) pieces.push(Buffer.from(piece));
+  for (const piece of spool.read(id).content) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces).toString();
 }
 

@@ -5,17 +5,14 @@
  *
  * A kill before the commit leaves files that no row knows, which the next start reads back (read-back.ts).
  */
-import { writev } from 'node:fs';
-import { promisify } from 'node:util';
 import type { StoreDatabase } from '../../db/spider/database.js';
 import type { DocumentFile, DocumentRow } from '../../db/spider/documents.js';
+import { writeAllAside } from '../../lib/durable.js';
 import { isNoRoom, LccError, messageOf } from '../../lib/errors.js';
 import { step } from '../../lib/steps.js';
 import { compressed } from './received-record.js';
 import type { RowChange } from './what-counts.js';
 import type { Draft, RecordFiles } from './record-files.js';
-
-const writeVector = promisify(writev);
 
 export interface GroupParts {
   db: StoreDatabase;
@@ -86,7 +83,7 @@ export class GroupWriter {
     }
     const draft = this.#parts.files.begin();
     try {
-      await writeAside(draft, stored.flat());
+      if (draft.fd !== undefined) await writeAllAside(draft.fd, stored.flat());
     } catch (error) {
       this.#parts.files.discard(draft);
       throw error;
@@ -161,23 +158,4 @@ async function syncAll(files: RecordFiles, drafts: Iterable<Draft>): Promise<voi
 
 function sumOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** Writes while the process goes on with other work. */
-async function writeAside(draft: Draft, pieces: Buffer[]): Promise<void> {
-  if (draft.fd === undefined) throw new Error('a draft that is closed is written');
-  for (let left = pieces.filter(({ length }) => length > 0); left.length > 0;) {
-    const { bytesWritten } = await writeVector(draft.fd, left);
-    left = rest(left, bytesWritten);
-  }
-}
-
-/** The pieces that a write of `written` bytes has left. */
-function rest(pieces: Buffer[], written: number): Buffer[] {
-  let taken = written;
-  for (const [index, piece] of pieces.entries()) {
-    if (taken < piece.length) return [piece.subarray(taken), ...pieces.slice(index + 1)];
-    taken -= piece.length;
-  }
-  return [];
 }
