@@ -14,7 +14,6 @@ import { FairShare } from '../lib/fair-share.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
-import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
@@ -121,7 +120,6 @@ export class UnsServer {
       rations,
       pidb: this.#pidb,
       absorptions: this.#absorptions,
-      layouts: new SharedLayouts(),
       share,
       duty,
       perProvider: new Counts(),

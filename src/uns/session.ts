@@ -16,7 +16,6 @@ import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
 import { STRANGER_REST_BYTES, type FairShare, type PeerReading } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
-import type { SharedLayouts } from '../lib/xml/layouts.js';
 import {
   CpReader,
   initAccepted,
@@ -42,8 +41,6 @@ export interface SessionParts extends AcceptanceParts {
   log: Log;
   logins: Logins;
   intake: SpoolIntake;
-  /** How CPs write, taken from the last accepted set: most CPs use the same software. */
-  layouts: SharedLayouts;
   /** Share of each connection: what it may read in a turn of the event loop. */
   share: FairShare;
   /** Duty cycle of providers: those with large sets make room for the others. */
@@ -88,7 +85,7 @@ export class CpSession {
     this.#place = place;
     this.#peer = from.peer;
     this.#address = from.address;
-    this.#reader = new CpReader(parts.options.xml, from.peer, parts.layouts);
+    this.#reader = new CpReader(parts.options.xml, from.peer);
     this.#reading = parts.share.join();
     this.#timeLimits = new TimeLimits(parts.options, parts.clock, why => this.#talk.interrupt(why));
   }
@@ -232,7 +229,6 @@ export class CpSession {
     if (set === undefined || this.#admission === undefined) throw new Refusal(104);
     await acceptSet(set, this.#parts);
     this.#set = undefined;
-    this.#reader.share(this.#parts.layouts);
     const { provider, seq } = this.#admission;
     this.#parts.counted('accepted', 1);
     this.#parts.counted('urls', set.received);

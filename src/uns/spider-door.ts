@@ -108,7 +108,7 @@ class Visit {
     this.#parts = parts;
     this.#talk = talk;
     this.#isPusher = isPusher;
-    this.#reader = new CpReader(parts.options.xml, 'spider', undefined, 'spider');
+    this.#reader = new CpReader(parts.options.xml, 'spider', 'spider');
   }
 
   /** Until the client has said its last word. @throws Refusal, LccError */

@@ -44,14 +44,8 @@ interface Layout {
   next: Layout | undefined;
 }
 
-/** Layouts that readers of the same kind of input, under the same limits, begin with: those that one of them
- * came to know. */
-export class SharedLayouts {
-  known: readonly Layout[] = [];
-}
-
 export class Layouts {
-  readonly #layouts: Layout[];
+  readonly #layouts: Layout[] = [];
   #last: Layout | undefined;
   #learnt = 0;
 
@@ -59,15 +53,6 @@ export class Layouts {
   match: RegExpExecArray | undefined;
   /** The length of the last group, references as they were written. */
   contentLength = 0;
-
-  constructor(shared?: SharedLayouts) {
-    this.#layouts = (shared?.known ?? []).map(layout => ({ ...layout, next: undefined }));
-  }
-
-  /** Has others begin with what is known here, if that is more than it began with. */
-  share(shared: SharedLayouts): void {
-    if (this.#learnt > 0) shared.known = this.#layouts.map(layout => ({ ...layout, next: undefined }));
-  }
 
   /** The layout of the whole element that begins at `at`; `match` is set and `expression.lastIndex` is after
    * it. */

@@ -11,7 +11,7 @@
 import { LccError } from '../errors.js';
 import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
 import { XmlDecoder, type XmlEncoding } from './decode.js';
-import { attributesOf, Layouts, type SharedLayouts } from './layouts.js';
+import { attributesOf, Layouts } from './layouts.js';
 import { TagEnd, TextEnd, type MarkupEnd } from './markup-end.js';
 import { Position } from './position.js';
 import { endOfReferences, mayBecomeReference } from './references.js';
@@ -66,18 +66,13 @@ export class XmlReader {
   /**
    * @param options.where names the source in messages: a file or a peer
    * @param options.fastPath false: saxes reads everything
-   * @param options.layouts what other readers have learnt
    */
-  constructor(
-    events: XmlEvents,
-    limits: XmlLimits,
-    options: { where: string; fastPath?: boolean; layouts?: SharedLayouts },
-  ) {
+  constructor(events: XmlEvents, limits: XmlLimits, options: { where: string; fastPath?: boolean }) {
     this.#events = events;
     this.#limits = limits;
     this.#where = options.where;
     this.#strict = new StrictParser(limits, options.where, text => this.#events.text?.(text));
-    this.#layouts = options.fastPath === false ? undefined : new Layouts(options.layouts);
+    this.#layouts = options.fastPath === false ? undefined : new Layouts();
   }
 
   /** Where the markup or text reported last ends, counted from 1. */
@@ -92,11 +87,6 @@ export class XmlReader {
   allow(bytes: number, limit = ''): void {
     this.#allowedBytes = bytes;
     this.#allowance = limit;
-  }
-
-  /** Has readers to come begin with what this one has learnt. */
-  share(layouts: SharedLayouts): void {
-    this.#layouts?.share(layouts);
   }
 
   /**

@@ -12,7 +12,6 @@
 import { limitText } from '../../config/settings/index.js';
 import { LccError } from '../../lib/errors.js';
 import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
-import type { SharedLayouts } from '../../lib/xml/layouts.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
 import { DeclaredPrefixes, localName, NAMESPACE } from '../xml-prefix.js';
@@ -67,15 +66,9 @@ export class CpReader {
 
   /**
    * @param limits.maxHelloBytes bytes up to the end of an init, and again up to a set
-   * @param layouts how other CPs, under the same limits, have written their elements
    * @param door `spider`: sets follow each other, and nobody logs in
    */
-  constructor(
-    limits: XmlLimits & { maxHelloBytes: number },
-    where: string,
-    layouts?: SharedLayouts,
-    door?: 'spider',
-  ) {
+  constructor(limits: XmlLimits & { maxHelloBytes: number }, where: string, door?: 'spider') {
     this.#isSpiderDoor = door === 'spider';
     this.#where = where;
     this.#maxHelloBytes = limits.maxHelloBytes;
@@ -86,14 +79,9 @@ export class CpReader {
         text: text => this.#text(text),
       },
       limits,
-      { where, ...(layouts && { layouts }) },
+      { where },
     );
     this.#boundHello();
-  }
-
-  /** Has readers to come begin with how this CP writes its elements. */
-  share(layouts: SharedLayouts): void {
-    this.#reader.share(layouts);
   }
 
   /** Events of the next bytes, in order. A `problem` is the last event there will be. */

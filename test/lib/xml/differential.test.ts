@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SharedLayouts } from '../../../src/lib/xml/layouts.js';
 import { cut, goldenFiles, LIMITS, read } from './events.js';
 
 /** Longer runs: LCC_FUZZ_RUNS=100000. */
@@ -15,12 +14,6 @@ function assertSame(input: Uint8Array, sizes: readonly number[]): void {
     const slow = read([input], { limits, fastPath: false });
     for (const chunks of [[input], cut(input, sizes)]) {
       const fast = read(chunks, { limits });
-      assert.deepEqual([fast.events, fast.error], [slow.events, slow.error]);
-    }
-    // The second begins with what the first has learnt.
-    const layouts = new SharedLayouts();
-    for (let time = 1; time <= 2; time++) {
-      const fast = read(cut(input, sizes), { limits, layouts });
       assert.deepEqual([fast.events, fast.error], [slow.events, slow.error]);
     }
   }

@@ -1,7 +1,6 @@
 /** What a reader reports for an input, in a form that two runs can be compared by. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { LccError } from '../../../src/lib/errors.js';
-import type { SharedLayouts } from '../../../src/lib/xml/layouts.js';
 import { XmlReader } from '../../../src/lib/xml/reader.js';
 import type { XmlLimits } from '../../../src/lib/xml/types.js';
 
@@ -30,14 +29,11 @@ export interface RunOptions {
   limits?: XmlLimits;
   instructions?: boolean;
   fastPath?: boolean;
-  /** What readers before have learnt; what this one has learnt is there afterwards. */
-  layouts?: SharedLayouts;
 }
 
 /** Reads `chunks` to their end or to the first error. */
 export function read(chunks: Iterable<Uint8Array>, options: RunOptions = {}): Outcome {
   const events: Event[] = [];
-  const { layouts } = options;
   const reader = new XmlReader(
     {
       open: (name, attributes, empty, raw) =>
@@ -55,7 +51,7 @@ export function read(chunks: Iterable<Uint8Array>, options: RunOptions = {}): Ou
           }),
     },
     options.limits ?? LIMITS,
-    { where: 'input', fastPath: options.fastPath ?? true, ...(layouts && { layouts }) },
+    { where: 'input', fastPath: options.fastPath ?? true },
   );
   let consumed = 0;
   try {
@@ -70,8 +66,6 @@ export function read(chunks: Iterable<Uint8Array>, options: RunOptions = {}): Ou
     const last = events.at(-1);
     if (last !== undefined && 'text' in last) events.pop();
     return { events, error: `${error.code} ${error.message}`, consumed };
-  } finally {
-    if (layouts !== undefined) reader.share(layouts);
   }
   return { events, consumed };
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LccError } from '../../../src/lib/errors.js';
-import { SharedLayouts } from '../../../src/lib/xml/layouts.js';
 import { XmlReader } from '../../../src/lib/xml/reader.js';
 import { cut, goldenFiles, LIMITS, read, type Event } from './events.js';
 
@@ -230,21 +229,3 @@ function failure(...actions: (() => void)[]): unknown {
   }
   return undefined;
 }
-
-test('what one reader has learnt is known to the next, and what one learns changes nothing for others', () => {
-  const layouts = new SharedLayouts();
-  read([Buffer.from('<a b="1"/><c d="1"/>')], { layouts });
-  const { known } = layouts;
-  assert.deepEqual(
-    known.map(({ name }) => name),
-    ['c', 'a'],
-  );
-  read([Buffer.from('<a b="2"/><c d="2"/>')], { layouts });
-  assert.equal(layouts.known, known, 'nothing was left to learn');
-  const many = Array.from({ length: 100 }, (_, n) => `<e${n}/>`).join('');
-  const apart = new XmlReader({ open() {}, close() {} }, LIMITS, { where: 'input', layouts });
-  apart.write(Buffer.from(many));
-  assert.equal(layouts.known, known, 'nothing is shared that was not offered');
-  apart.share(layouts);
-  assert.ok(layouts.known.length <= 8);
-});
