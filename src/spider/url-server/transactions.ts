@@ -8,24 +8,13 @@
  * Only the first is an end of the url; after the others it is another spider's, under another name, and what
  * the first one still says of it counts for nothing.
  */
-import { transitions, type StateOf } from '../../lib/states.js';
 import type { SpiderUrl } from './spider-url.js';
-
-const transactionBecomes = transitions('transaction', {
-  out: ['done', 'silent', 'lost'],
-  done: [],
-  silent: [],
-  lost: [],
-});
-
-type TransactionState = StateOf<typeof transactionBecomes>;
 
 interface Transaction<Owner> {
   /** Never used again by this process. */
   readonly id: string;
   readonly url: SpiderUrl;
   readonly owner: Owner;
-  state: TransactionState;
   heardMs: number;
 }
 
@@ -58,7 +47,7 @@ export class Transactions<Owner> {
 
   begin(url: SpiderUrl, owner: Owner, nowMs: number): Transaction<Owner> {
     const id = (++this.#last).toString(36);
-    const transaction: Transaction<Owner> = { id, url, owner, state: 'out', heardMs: nowMs };
+    const transaction: Transaction<Owner> = { id, url, owner, heardMs: nowMs };
     this.#out.set(id, transaction);
     const own = this.#byOwner.get(owner);
     if (own === undefined) this.#byOwner.set(owner, new Set([transaction]));
@@ -81,7 +70,7 @@ export class Transactions<Owner> {
   done(id: string, owner: Owner): Transaction<Owner> | undefined {
     const transaction = this.#out.get(id);
     if (transaction?.owner !== owner) return undefined;
-    this.#end(transaction, 'done');
+    this.#end(transaction);
     return transaction;
   }
 
@@ -89,7 +78,7 @@ export class Transactions<Owner> {
   silent(nowMs: number): Transaction<Owner> | undefined {
     for (const transaction of this.#out.values()) {
       if (transaction.heardMs + this.#silenceMs > nowMs) return undefined;
-      this.#end(transaction, 'silent');
+      this.#end(transaction);
       return transaction;
     }
     return undefined;
@@ -98,12 +87,11 @@ export class Transactions<Owner> {
   /** The owner is gone. @returns what it had */
   lost(owner: Owner): Transaction<Owner>[] {
     const own = [...(this.#byOwner.get(owner) ?? [])];
-    for (const transaction of own) this.#end(transaction, 'lost');
+    for (const transaction of own) this.#end(transaction);
     return own;
   }
 
-  #end(transaction: Transaction<Owner>, state: TransactionState): void {
-    transaction.state = transactionBecomes(transaction.state, state, transaction.id);
+  #end(transaction: Transaction<Owner>): void {
     this.#out.delete(transaction.id);
     const own = this.#byOwner.get(transaction.owner);
     own?.delete(transaction);
