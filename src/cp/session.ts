@@ -226,24 +226,20 @@ function rejectionError({ what, code, text }: Rejection): LccError {
   );
 }
 
+const FAILURES: Readonly<Record<number, ErrorCode>> = {
+  101: 'auth.refused',
+  102: 'peer.busy',
+  103: 'peer.protocol',
+  104: 'peer.protocol',
+  105: 'auth.refused',
+  106: 'data.refused',
+  202: 'data.refused',
+  203: 'data.refused',
+  204: 'peer.protocol',
+};
+
 /** Which failure a code of a connection or a set is; lcc-codes(7) says the exit status, a test compares the
  * two. */
 export function rejectionCode(code: number): ErrorCode {
-  switch (code) {
-    case 101:
-    case 105:
-      return 'auth.refused';
-    case 102:
-      return 'peer.busy';
-    case 103:
-    case 104:
-    case 204:
-      return 'peer.protocol';
-    case 106:
-    case 202:
-    case 203:
-      return 'data.refused';
-    default:
-      return 'peer.rejected';
-  }
+  return FAILURES[code] ?? 'peer.rejected';
 }

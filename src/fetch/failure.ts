@@ -133,6 +133,18 @@ export function exhaustionOf(error: unknown): string | undefined {
   return errno !== undefined && EXHAUSTED.includes(errno) ? errno : undefined;
 }
 
+/** What the system says of a connection that it could not make. */
+const KINDS: ReadonlyMap<string, PlainKind> = new Map(
+  (
+    [
+      ['dns', 'ENOTFOUND ENODATA EAI_NONAME'],
+      ['dns-temporary', 'EAI_AGAIN EAI_FAIL'],
+      ['refused', 'ECONNREFUSED'],
+      ['unreachable', 'EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN EADDRNOTAVAIL EACCES EPERM'],
+    ] as const
+  ).flatMap(([kind, errnos]) => errnos.split(' ').map(errno => [errno, kind] as const)),
+);
+
 /** A connection that could not be made. `tls`: an encrypted one. */
 export function connectFailure(error: unknown, peer: string, tls: boolean): FetchFailure {
   if (error instanceof FetchError) return error.failure;
@@ -140,24 +152,9 @@ export function connectFailure(error: unknown, peer: string, tls: boolean): Fetc
     errnoOf(error) === undefined && error instanceof AggregateError ? error.errors[0] : error;
   const errno = errnoOf(cause) ?? '';
   if (exhaustionOf(cause) !== undefined) return fail('exhausted', `sockets here (${errno})`);
+  const kind = KINDS.get(errno);
+  if (kind !== undefined) return fail(kind, `${peer} (${errno})`);
   switch (errno) {
-    case 'ENOTFOUND':
-    case 'ENODATA':
-    case 'EAI_NONAME':
-      return fail('dns', `${peer} (${errno})`);
-    case 'EAI_AGAIN':
-    case 'EAI_FAIL':
-      return fail('dns-temporary', `${peer} (${errno})`);
-    case 'ECONNREFUSED':
-      return fail('refused', `${peer} (${errno})`);
-    case 'EHOSTUNREACH':
-    case 'EHOSTDOWN':
-    case 'ENETUNREACH':
-    case 'ENETDOWN':
-    case 'EADDRNOTAVAIL':
-    case 'EACCES':
-    case 'EPERM':
-      return fail('unreachable', `${peer} (${errno})`);
     case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
       return fail('connect-timeout', `connecting to ${peer}`);

@@ -23,21 +23,18 @@ export function certificateTrouble(error: unknown): string | undefined {
     : undefined;
 }
 
+/** Where nobody answers, by what the system and OpenSSL say. */
+const UNREACHED: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused; is it running?',
+  ENOENT: 'there is no such socket; is it running?',
+  ENOTFOUND: 'its name is not resolved',
+  EAI_AGAIN: 'its name is not resolved',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there',
+  EPROTO: 'it does not speak TLS there',
+};
+
 /** @param error undefined: the connection ended without one */
 export function connectFailure(error: unknown): string {
   if (error === undefined) return 'it hangs up';
-  switch (errnoOf(error) ?? '') {
-    case 'ECONNREFUSED':
-      return 'connection refused; is it running?';
-    case 'ENOENT':
-      return 'there is no such socket; is it running?';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'its name is not resolved';
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-    case 'EPROTO':
-      return 'it does not speak TLS there';
-    default:
-      return certificateTrouble(error) ?? messageOf(error);
-  }
+  return UNREACHED[errnoOf(error) ?? ''] ?? certificateTrouble(error) ?? messageOf(error);
 }

@@ -75,48 +75,27 @@ export function isPassing(error: unknown): error is LccError {
   return error instanceof LccError && (error.code === 'try.later' || error.code === 'io.full');
 }
 
+/** What the system and SQLite say, and the exit status that it leads to. */
+const STATUS_OF_ERRNO: ReadonlyMap<string, ExitStatus> = new Map(
+  (
+    [
+      [EXIT.noinput, 'ENOENT EISDIR ENOTDIR ELOOP'],
+      [EXIT.cantcreat, 'EACCES EPERM EEXIST EROFS SQLITE_CANTOPEN SQLITE_READONLY'],
+      [EXIT.ioerr, 'EIO ENOSPC EDQUOT EMFILE ENFILE SQLITE_FULL SQLITE_IOERR'],
+      [EXIT.tempfail, 'SQLITE_BUSY'],
+      [EXIT.dataerr, 'SQLITE_CORRUPT SQLITE_NOTADB'],
+      [EXIT.unavailable, 'ECONNREFUSED ECONNRESET ENOTFOUND EADDRINUSE EADDRNOTAVAIL ETIMEDOUT'],
+    ] as const
+  ).flatMap(([status, errnos]) => errnos.split(' ').map(errno => [errno, status] as const)),
+);
+
 /**
  * The exit status for anything thrown: an LccError by its code, a system error by its errno, all else a bug.
  */
 export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof FailedBefore) return error.status;
   if (error instanceof LccError) return STATUS_OF_CODE[error.code];
-  switch (errnoOf(error) ?? '') {
-    case 'ENOENT':
-    case 'EISDIR':
-    case 'ENOTDIR':
-    case 'ELOOP':
-      return EXIT.noinput;
-    case 'EACCES':
-    case 'EPERM':
-    case 'EEXIST':
-    case 'EROFS':
-    case 'SQLITE_CANTOPEN':
-    case 'SQLITE_READONLY':
-      return EXIT.cantcreat;
-    case 'EIO':
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case 'EMFILE':
-    case 'ENFILE':
-    case 'SQLITE_FULL':
-    case 'SQLITE_IOERR':
-      return EXIT.ioerr;
-    case 'SQLITE_BUSY':
-      return EXIT.tempfail;
-    case 'SQLITE_CORRUPT':
-    case 'SQLITE_NOTADB':
-      return EXIT.dataerr;
-    case 'ECONNREFUSED':
-    case 'ECONNRESET':
-    case 'ENOTFOUND':
-    case 'EADDRINUSE':
-    case 'EADDRNOTAVAIL':
-    case 'ETIMEDOUT':
-      return EXIT.unavailable;
-    default:
-      return EXIT.software;
-  }
+  return STATUS_OF_ERRNO.get(errnoOf(error) ?? '') ?? EXIT.software;
 }
 
 /** The advice where files of the LCC are another user's. */
@@ -128,27 +107,23 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+const NOT_PERMITTED = 'this user may not use it; change its permissions, or run this as its owner';
+const IS_DIRECTORY = 'it is a directory; name a file';
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file or directory; check the name'],
+  ['ENOTDIR', 'a part of its path is no directory; check the name'],
+  ['EISDIR', IS_DIRECTORY],
+  ['ERR_FS_EISDIR', IS_DIRECTORY],
+  ['EACCES', NOT_PERMITTED],
+  ['EPERM', NOT_PERMITTED],
+  ['EROFS', 'its file system is read-only; name a file of another'],
+  ['ELOOP', 'its symbolic links lead in a circle; name a file'],
+]);
+
 /** The reason of a system error about a file, with what to do, to stand after the file's name. Of any other
  * error, its message. */
 export function reasonOf(error: unknown): string {
-  switch (errnoOf(error) ?? '') {
-    case 'ENOENT':
-      return 'there is no such file or directory; check the name';
-    case 'ENOTDIR':
-      return 'a part of its path is no directory; check the name';
-    case 'EISDIR':
-    case 'ERR_FS_EISDIR':
-      return 'it is a directory; name a file';
-    case 'EACCES':
-    case 'EPERM':
-      return 'this user may not use it; change its permissions, or run this as its owner';
-    case 'EROFS':
-      return 'its file system is read-only; name a file of another';
-    case 'ELOOP':
-      return 'its symbolic links lead in a circle; name a file';
-    default:
-      return messageOf(error);
-  }
+  return REASONS.get(errnoOf(error) ?? '') ?? messageOf(error);
 }
 
 /** True if the system says that the disk is full, or this user's share of it. */
@@ -159,14 +134,9 @@ export function isNoRoom(error: unknown): boolean {
 
 /** The advice where a file could not be opened because too many are open; undefined for any other error. */
 export function tooManyFiles(error: unknown): string | undefined {
-  switch (errnoOf(error) ?? '') {
-    case 'EMFILE':
-      return 'raise the limit of open files of this process (ulimit -n)';
-    case 'ENFILE':
-      return 'raise the limit of open files of this machine (fs.file-max)';
-    default:
-      return undefined;
-  }
+  const errno = errnoOf(error);
+  if (errno === 'EMFILE') return 'raise the limit of open files of this process (ulimit -n)';
+  return errno === 'ENFILE' ? 'raise the limit of open files of this machine (fs.file-max)' : undefined;
 }
 
 /** The message of anything thrown, on one line. Several errors (a name with several addresses) give each

@@ -4,21 +4,18 @@ import { isAscii, isUtf8 } from 'node:buffer';
 
 export type XmlEncoding = 'utf-8' | 'iso-8859-1' | 'us-ascii';
 
+const ENCODINGS: ReadonlyMap<string, XmlEncoding> = new Map([
+  ['utf-8', 'utf-8'],
+  ['utf8', 'utf-8'],
+  ['iso-8859-1', 'iso-8859-1'],
+  ['latin1', 'iso-8859-1'],
+  ['us-ascii', 'us-ascii'],
+  ['ascii', 'us-ascii'],
+]);
+
 /** The encoding a declaration names, or undefined where it is none of ours. */
 export function encodingNamed(name: string): XmlEncoding | undefined {
-  switch (name.toLowerCase()) {
-    case 'utf-8':
-    case 'utf8':
-      return 'utf-8';
-    case 'iso-8859-1':
-    case 'latin1':
-      return 'iso-8859-1';
-    case 'us-ascii':
-    case 'ascii':
-      return 'us-ascii';
-    default:
-      return undefined;
-  }
+  return ENCODINGS.get(name.toLowerCase());
 }
 
 interface DecodedChunk {

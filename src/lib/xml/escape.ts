@@ -11,6 +11,16 @@ const LESS = 0x3c;
 const GREATER = 0x3e;
 const FIRST_NONCHARACTER = 0xfffe;
 
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+};
+
 /** A value for a double-quoted attribute. Characters XML cannot carry become U+FFFD. */
 export function escapeAttribute(value: string): string {
   return NEEDS_ATTRIBUTE_ESCAPE.test(value) ? escapeEach(value, '') : value;
@@ -44,31 +54,10 @@ function escapeEach(value: string, kept: string): string {
         ? code < SPACE || code === QUOTE || code === AMPERSAND || code === LESS || code === GREATER
         : code >= FIRST_NONCHARACTER;
     if (!isSpecial || kept.includes(value.charAt(at))) continue;
-    text += value.slice(from, at) + escapeOne(value.charAt(at));
+    text += value.slice(from, at) + (ESCAPES[value.charAt(at)] ?? '\ufffd');
     from = at + 1;
   }
   return text + value.slice(from);
-}
-
-function escapeOne(character: string): string {
-  switch (character) {
-    case '&':
-      return '&amp;';
-    case '<':
-      return '&lt;';
-    case '>':
-      return '&gt;';
-    case '"':
-      return '&quot;';
-    case '\t':
-      return '&#9;';
-    case '\n':
-      return '&#10;';
-    case '\r':
-      return '&#13;';
-    default:
-      return '\ufffd';
-  }
 }
 
 /** ` name="value"` for every defined value, in order: the inside of a start tag. */
