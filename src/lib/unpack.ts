@@ -63,27 +63,20 @@ async function* bounded(pieces: Pieces, most: NamedLimit): AsyncGenerator<Buffer
  * @throws LccError `data.malformed` for an encoding that is not known
  */
 export async function* decoded(pieces: Pieces): AsyncGenerator<string, void, undefined> {
-  let head: Uint8Array = new Uint8Array(0);
-  let decoder: Decoder | undefined;
+  const feed = new ByteFeed(pieces);
+  await feed.has(DECLARATION_BYTES);
+  const decoder = decoderFor(feed.held);
   let isBegun = false;
   const begin = (text: string): string => {
     const trimmed = isBegun ? text : text.trimStart();
     isBegun ||= trimmed !== '';
     return trimmed;
   };
-  for await (const piece of pieces) {
-    if (decoder === undefined) {
-      head = head.length === 0 ? piece : Buffer.concat([head, piece]);
-      if (head.length < DECLARATION_BYTES) continue;
-    }
-    const bytes = decoder === undefined ? head : piece;
-    decoder ??= decoderFor(head);
-    const text = begin(decoder.decode(bytes, { stream: true }));
+  for await (const piece of feed.rest()) {
+    const text = begin(decoder.decode(piece, { stream: true }));
     if (text !== '') yield text;
   }
-  const isShort = decoder === undefined;
-  decoder ??= decoderFor(head);
-  const last = begin(isShort ? decoder.decode(head) : decoder.decode());
+  const last = begin(decoder.decode());
   if (last !== '') yield last;
 }
 
