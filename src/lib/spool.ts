@@ -180,28 +180,13 @@ export class Spool {
 
   /**
    * Reads a small entry whole: its header, and its content in pieces, nothing of it damaged.
-   * @returns undefined when it is not small: `verify` and `read` it
+   * @returns undefined when it is not small: `read` it
    * @throws LccError `data.malformed` when it is damaged
    */
   readSmall({ id, bytes }: SpoolEntry): { header: SpoolHeader; content: Buffer[] } | undefined {
     if (bytes > FRAME_READ_BYTES) return undefined;
     const { header, content } = this.read(id, bytes);
     return { header, content: [...content] };
-  }
-
-  /**
-   * Reads an entry to its end.
-   * @param onPiece is shown its content, piece by piece, not to be trusted before all of it is verified;
-   *   the next one is read when it has settled
-   * @throws LccError `data.malformed` when anything in it is damaged
-   */
-  async verify(
-    id: string,
-    onPiece: (piece: Buffer) => void | Promise<void> = () => undefined,
-  ): Promise<SpoolHeader> {
-    const { header, content } = this.read(id);
-    for (const piece of content) await onPiece(piece);
-    return header;
   }
 
   /**

@@ -6,6 +6,7 @@ import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Spool } from '../../src/lib/spool.js';
+import type { SpoolHeader } from '../../src/lib/spool-frames.js';
 import { atEnd } from '../support/at-end.js';
 
 /** Entries up to this size are read whole. */
@@ -41,6 +42,13 @@ export function occupyThreads(dir: string): () => Promise<void> {
 export function open(dir: string): Spool {
   const fail = (error: unknown) => assert.fail(`failed: ${String(error)}`);
   return new Spool({ dir, steps: 'test.spool', fail });
+}
+
+/** Reads an entry to its end. */
+export function verify(spool: Spool, id: string): SpoolHeader {
+  const { header, content } = spool.read(id);
+  for (const _piece of content);
+  return header;
 }
 
 export async function put(spool: Spool, label: string, ...texts: string[]) {
