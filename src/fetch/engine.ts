@@ -49,26 +49,12 @@ export class FetchEngine {
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
     const permits = createAddressGuard(options.allowAddresses, options.onlyAllowed);
-    const { connectTimeoutMs, resolve, ca, identity, isInsecure, connected, trustedHosts } = options;
+    const { trustedHosts } = options;
     const trusts = trustedHosts && ((host: string) => trustedHosts.has(host));
     const manners = options.manners ?? MANNERS_OF_A_CACHE;
     this.#clock = options.clock ?? systemClock;
     this.#context = {
-      links: new Links({
-        connect: createConnector({
-          permits,
-          trusts,
-          connectTimeoutMs,
-          ca,
-          identity,
-          isInsecure,
-          resolve,
-          connected,
-        }),
-        maxHeaderBytes: options.maxHeaderBytes,
-        maxIdle: options.maxIdleConnections,
-        keepAliveMs: options.keepAliveMs,
-      }),
+      links: new Links({ ...options, connect: createConnector({ ...options, permits, trusts }) }),
       places: new HostPlaces(options.maxConnectionsPerHost),
       limits: options,
       manners,

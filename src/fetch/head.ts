@@ -33,20 +33,26 @@ export interface ResponseHead {
   endsByClose: boolean;
 }
 
+type Read = (head: ResponseHead, said: string) => void;
+
 /** The fields that matter, by the length of their names, so that others need not be compared, or decoded. */
-const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, length) =>
-  [
-    'etag',
-    'x-cache',
-    'location',
-    'set-cookie',
-    'retry-after',
-    'content-type',
-    'last-modified',
-    'content-length',
-    'content-encoding',
-    'transfer-encoding',
-  ].find(name => name.length === length),
+const FIELDS: readonly (readonly [name: string, read: Read] | undefined)[] = Array.from(
+  { length: 18 },
+  (_, length) =>
+    Object.entries<Read>({
+      etag: (head, said) => (head.etag = said),
+      'x-cache': (head, said) => (head.cache = said),
+      location: addLocation,
+      'set-cookie': (head, said) => (head.cookies ??= []).push(said),
+      'retry-after': (head, said) => (head.retryAfter = said),
+      'content-type': (head, said) => (head.contentType = said),
+      'last-modified': (head, said) => (head.lastModified = said),
+      'content-length': (head, said) => (head.contentLength = Number(said)),
+      'content-encoding': (head, said) =>
+        (head.contentCoding = joined(head.contentCoding, said.toLowerCase())),
+      'transfer-encoding': (head, said) =>
+        (head.transferCoding = joined(head.transferCoding, said.toLowerCase())),
+    }).find(([name]) => name.length === length),
 );
 
 const ROBOTS = 'x-robots-tag';
@@ -80,47 +86,12 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     if (name === undefined || value === undefined) continue;
     const field = FIELDS[Math.min(name.length, FIELDS.length - 1)];
     if (field === undefined) continue;
-    if (!is(name, field)) {
-      // As long as content-type, and as etag.
-      if (is(name, ROBOTS)) head.robots = joined(head.robots, printable(value));
-      else if (is(name, LINK)) head.link = joined(head.link, text(value));
-      else if (is(name, DATE)) date = value;
-      continue;
-    }
-    const said = text(value);
-    switch (field) {
-      case 'etag':
-        head.etag = said;
-        break;
-      case 'x-cache':
-        head.cache = said;
-        break;
-      case 'location':
-        addLocation(head, said);
-        break;
-      case 'set-cookie':
-        (head.cookies ??= []).push(said);
-        break;
-      case 'retry-after':
-        head.retryAfter = said;
-        break;
-      case 'content-type':
-        head.contentType = said;
-        break;
-      case 'last-modified':
-        head.lastModified = said;
-        break;
-      case 'content-length':
-        head.contentLength = Number(said);
-        break;
-      case 'content-encoding':
-        head.contentCoding = joined(head.contentCoding, said.toLowerCase());
-        break;
-      case 'transfer-encoding':
-        head.transferCoding = joined(head.transferCoding, said.toLowerCase());
-        break;
-      default:
-    }
+    const [wanted, read] = field;
+    if (is(name, wanted)) read(head, text(value));
+    // As long as content-type, and as etag.
+    else if (is(name, ROBOTS)) head.robots = joined(head.robots, printable(value));
+    else if (is(name, LINK)) head.link = joined(head.link, text(value));
+    else if (is(name, DATE)) date = value;
   }
   // An ETag may be no more than that time and a length, as nginx makes it.
   const { lastModified } = head;

@@ -20,7 +20,7 @@ interface LinksOptions {
   connect: Connector;
   maxHeaderBytes: number;
   /** Idle links kept over all origins. */
-  maxIdle: number;
+  maxIdleConnections: number;
   /** How long an idle one is kept unless the server asks for less; 0: none is. */
   keepAliveMs: number;
 }
@@ -85,10 +85,10 @@ export class Links {
     if (pile !== undefined) pile.push(link);
     else {
       // Empty piles stay for the next link of their origin, but not those of every origin ever seen.
-      if (this.#idle.size > 2 * this.#options.maxIdle) this.#sweep();
+      if (this.#idle.size > 2 * this.#options.maxIdleConnections) this.#sweep();
       this.#idle.set(link.origin, [link]);
     }
-    if (this.#order.size > this.#options.maxIdle) {
+    if (this.#order.size > this.#options.maxIdleConnections) {
       for (const oldest of this.#order) {
         this.discard(oldest);
         break;

@@ -47,12 +47,8 @@ export function fetchedOf(
   if (essence !== undefined) outcome.mimetype = essence;
   const charset = charsetOf(head.contentType);
   if (charset !== undefined) outcome.charset = charset;
-  if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
-  if (head.modifiedNow !== undefined) outcome.modifiedNow = head.modifiedNow;
-  if (head.etag !== undefined) outcome.etag = head.etag;
-  if (head.cache !== undefined) outcome.cache = head.cache;
-  if (head.robots !== undefined) outcome.robots = head.robots;
-  if (head.link !== undefined) outcome.link = head.link;
+  for (const name of ['lastModified', 'modifiedNow', 'etag', 'cache', 'robots', 'link'] as const)
+    if (head[name] !== undefined) outcome[name] = head[name];
   return outcome;
 }
 

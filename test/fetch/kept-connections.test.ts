@@ -25,7 +25,7 @@ it('a fetch that is given up leaves no connection that is being made', async () 
   const links = new Links({
     connect,
     maxHeaderBytes: 1000,
-    maxIdle: 1,
+    maxIdleConnections: 1,
     keepAliveMs: 0,
   });
   const link = links.take('http://127.0.0.1:1', false);
