@@ -69,18 +69,9 @@ function* laterFailure(row: DocumentRow, record: Buffer): Generator<Buffer, void
 }
 
 /** The last record of a document, without any document. */
-function headOf({ docId, url, newUrl, success, reason, http, durationMs }: DocumentRow): Buffer {
-  const end = readReasonByte(reason);
+function headOf(row: DocumentRow): Buffer {
+  const end = readReasonByte(row.reason);
   if (end === undefined)
-    throw new LccError('data.malformed', `document ${docId}: reason ${reason} is reserved`);
-  return formatRecordHead({
-    docId,
-    success: success === 1,
-    ...end,
-    http,
-    durationMs,
-    url,
-    newUrl,
-    docBytes: 0,
-  });
+    throw new LccError('data.malformed', `document ${row.docId}: reason ${row.reason} is reserved`);
+  return formatRecordHead({ ...row, ...end, success: row.success === 1, docBytes: 0 });
 }

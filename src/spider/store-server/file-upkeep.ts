@@ -4,7 +4,6 @@
  * twice what it holds. Which file is such a one, `spareFile` decides (db/spider/documents.ts).
  */
 import type { StoreDatabase } from '../../db/spider/database.js';
-import type { DocumentFile } from '../../db/spider/documents.js';
 import type { Clock } from '../../lib/clock.js';
 import { isFull } from './group-writer.js';
 import type { Keeper } from './keeper.js';
@@ -61,8 +60,16 @@ export class FileUpkeep {
     }
   }
 
+  /** Removes files that no row refers to, and forgets them once that is on disk. */
   async #removeDead(): Promise<void> {
-    await removeDeadFiles(this.#parts, ROUND_FILES);
+    const { db, files } = this.#parts;
+    const dead = db.documents.deadFiles(ROUND_FILES);
+    if (dead.length === 0) return;
+    for (const file of dead) files.remove(file);
+    await files.removed(dead.map(({ id }) => id));
+    db.write(() => {
+      for (const { id } of dead) db.documents.forgetFile(id);
+    });
   }
 
   #emptySpare(): void {
@@ -81,18 +88,4 @@ export class FileUpkeep {
       });
     }
   }
-}
-
-/** Removes files that no row refers to, and forgets them once that is on disk. */
-async function removeDeadFiles(
-  { db, files }: Pick<FileUpkeepParts, 'db' | 'files'>,
-  limit: number,
-): Promise<void> {
-  const dead: DocumentFile[] = db.documents.deadFiles(limit);
-  if (dead.length === 0) return;
-  for (const file of dead) files.remove(file);
-  await files.removed(dead.map(({ id }) => id));
-  db.write(() => {
-    for (const { id } of dead) db.documents.forgetFile(id);
-  });
 }

@@ -22,7 +22,14 @@ import type { RecordFiles } from './record-files.js';
 const PARTING_BYTES = 128 * 1024;
 const PARTING_MS = 2000;
 
-export type StoreCount = 'received' | 'bytes' | 'kept' | 'dropped' | 'damaged' | 'cut' | 'lost';
+export type StoreCount =
+  | 'records_received'
+  | 'bytes_received'
+  | 'records_kept'
+  | 'acks_dropped'
+  | 'streams_damaged'
+  | 'records_cut'
+  | 'records_lost';
 
 interface StoreSessionParts {
   options: StoredOptions;
@@ -135,8 +142,8 @@ export class StoreSession {
     this.#record = undefined;
     this.#received++;
     this.#outstanding++;
-    counted('received', 1);
-    counted('bytes', whole.bytes);
+    counted('records_received', 1);
+    counted('bytes_received', whole.bytes);
     keeper.add({
       ...whole,
       kept: () => this.#kept(whole.last.docId),
@@ -146,7 +153,7 @@ export class StoreSession {
 
   #kept(docId: number): void {
     this.#outstanding--;
-    this.#parts.counted('kept', 1);
+    this.#parts.counted('records_kept', 1);
     if (this.#acks.push(docId) === 1) process.nextTick(() => this.#acknowledge());
     if (this.#outstanding === 0) this.#talk.stir();
   }
@@ -157,7 +164,7 @@ export class StoreSession {
     this.#acks = [];
     if (!socket.writable) return;
     if (socket.writableLength > this.#parts.options.session.maxAckBytes)
-      return this.#parts.counted('dropped', ids.length);
+      return this.#parts.counted('acks_dropped', ids.length);
     const bytes = Buffer.allocUnsafe(4 * ids.length);
     for (const [n, id] of ids.entries()) bytes.writeUInt32BE(id, 4 * n);
     socket.write(bytes);
@@ -166,7 +173,7 @@ export class StoreSession {
   /** Nothing after it may be acknowledged: a spider counts them. */
   #lost(error: unknown): void {
     this.#outstanding--;
-    this.#parts.counted('lost', 1);
+    this.#parts.counted('records_lost', 1);
     this.#parts.log.error('record given back to its spider', {
       peer: this.#connection.peer,
       reason: messageOf(error),
@@ -178,14 +185,14 @@ export class StoreSession {
   #explain(error: unknown): void {
     const { log, counted, fail } = this.#parts;
     const { peer } = this.#connection;
-    if (this.#reader.isInside) counted('cut', 1);
+    if (this.#reader.isInside) counted('records_cut', 1);
     if (error instanceof BadRecord && error.code === 'data.cut') {
       log.info('connection ended inside of a record', { peer, offset: error.offset });
     } else if (error instanceof BadRecord) {
-      counted('damaged', 1);
+      counted('streams_damaged', 1);
       log.warn('stream damaged, connection closed', { peer, offset: error.offset, reason: error.message });
     } else if (isFull(error)) {
-      counted('lost', 1);
+      counted('records_lost', 1);
       log.error('disk full, connection closed; free some space', { peer, reason: messageOf(error) });
     } else if (error instanceof LccError && error.code === 'limit') {
       log.warn('connection closed', { peer, offset: this.#reader.offset, reason: error.message });

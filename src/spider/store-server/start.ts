@@ -73,29 +73,17 @@ async function openStore(services: Services): Promise<OpenStore> {
   const relieved = () => {
     for (const session of sessions.keys()) session.stir();
   };
-  const { isCompressed, waitMs, maxPendingBytes } = options;
   const committed = () => marks.committed();
-  const keeper = new Keeper({
-    db,
-    files,
-    clock,
-    log,
-    isCompressed,
-    waitMs,
-    maxPendingBytes,
-    relieved,
-    committed,
-    fail,
-  });
+  const keeper = new Keeper({ ...options, db, files, clock, log, relieved, committed, fail });
   const upkeep = new FileUpkeep({ db, files, keeper, clock, fail });
   const counts: Record<StoreCount, number> = {
-    received: 0,
-    bytes: 0,
-    kept: 0,
-    dropped: 0,
-    damaged: 0,
-    cut: 0,
-    lost: 0,
+    records_received: 0,
+    bytes_received: 0,
+    records_kept: 0,
+    acks_dropped: 0,
+    streams_damaged: 0,
+    records_cut: 0,
+    records_lost: 0,
   };
   const counted = (what: StoreCount, by: number) => void (counts[what] += by);
   const share = new FairShare();
@@ -119,15 +107,9 @@ async function openStore(services: Services): Promise<OpenStore> {
       max_connections: MAX_CONNECTIONS,
       records_pending: keeper.pendingRecords,
       bytes_pending: keeper.pendingBytes,
-      records_received: counts.received,
-      bytes_received: counts.bytes,
-      records_kept: counts.kept,
       rows_written: keeper.counts.rows,
       files_made: keeper.counts.files,
-      acks_dropped: counts.dropped,
-      streams_damaged: counts.damaged,
-      records_cut: counts.cut,
-      records_lost: counts.lost,
+      ...counts,
     }),
     async stop() {
       isStopping = true;

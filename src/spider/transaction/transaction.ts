@@ -78,11 +78,6 @@ export class SpiderTransaction {
     return this.#head;
   }
 
-  /** Bytes of the record with its document. */
-  get recordBytes(): number {
-    return this.head.length + this.content.length;
-  }
-
   /** The fetch has ended, or there was none. */
   ended(end: FetchEnd): void {
     this.#enter('queued');

@@ -22,41 +22,28 @@ const ROBOTS_LIMITS = {
   maxBytes: 32 * MB,
 };
 
-export interface SessionLimits {
-  maxWaitingBytes: number;
-  stallTimeoutMs: number;
-  stallText: string;
-  maxBadLines: number;
-  badLinesText: string;
-}
-
-export interface UrlServerOptions {
-  schedule: SchedulerOptions;
-  session: SessionLimits;
-  windowUrls: number;
-  windowBytes: number;
-  graceMs: number;
-}
-
-export function urlServerOptions(spider: Settings['spider']): UrlServerOptions {
-  return {
+export function urlServerOptions(spider: Settings['spider']) {
+  const schedule: SchedulerOptions = {
     ...spider,
-    windowUrls: WINDOW_URLS,
-    windowBytes: 16 * MB,
-    schedule: {
-      ...spider,
-      maxLosses: MAX_LOSSES,
-      random: spider.shuffle ? Math.random : undefined,
-      silenceMs: SILENT_PERIODS * spider.timeoutUpdateMs,
-    },
+    maxLosses: MAX_LOSSES,
+    random: spider.shuffle ? Math.random : undefined,
+    silenceMs: SILENT_PERIODS * spider.timeoutUpdateMs,
+  };
+  return {
+    schedule,
     session: {
       ...spider,
       maxWaitingBytes: MAX_WAITING_BYTES,
       stallText: limitIn({ spider }, 'spider.stall_timeout_ms'),
       badLinesText: limitIn({ spider }, 'spider.max_bad_lines'),
     },
+    windowUrls: WINDOW_URLS,
+    windowBytes: 16 * MB,
+    graceMs: spider.graceMs,
   };
 }
+
+export type UrlServerOptions = ReturnType<typeof urlServerOptions>;
 
 export function robotsOptions(
   spider: Settings['spider'],

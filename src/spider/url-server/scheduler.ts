@@ -91,6 +91,11 @@ export class Scheduler {
     return this.#transactions.size;
   }
 
+  /** Urls sent, each as often as it was. */
+  get sent(): number {
+    return this.#transactions.begun;
+  }
+
   get credit(): number {
     return this.#credit;
   }

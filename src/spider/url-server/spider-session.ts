@@ -5,7 +5,7 @@ import { Conversation } from '../../lib/conversation.js';
 import { LccError } from '../../lib/errors.js';
 import type { FairShare, PeerReading } from '../../lib/fair-share.js';
 import { formatErr, formatUrl, SpiderLineReader, type SpiderLine } from '../../wire/spider-lines.js';
-import type { SessionLimits } from './options.js';
+import type { UrlServerOptions } from './options.js';
 import type { SpiderUrl } from './spider-url.js';
 import type { SpiderLink } from './scheduler.js';
 
@@ -32,7 +32,7 @@ export class SpiderSession implements SpiderLink {
   readonly #talk: Conversation;
   readonly #reading: PeerReading;
   readonly #handlers: SessionHandlers;
-  readonly #limits: SessionLimits;
+  readonly #limits: UrlServerOptions['session'];
   /** To be sent at the end of this turn. */
   #unsent = '';
   #bad = 0;
@@ -41,7 +41,7 @@ export class SpiderSession implements SpiderLink {
   constructor(
     { socket, peer }: Connection,
     handlers: SessionHandlers,
-    limits: SessionLimits,
+    limits: UrlServerOptions['session'],
     clock: Clock,
     share: FairShare,
   ) {

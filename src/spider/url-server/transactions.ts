@@ -35,6 +35,11 @@ export class Transactions<Owner> {
     return this.#out.size;
   }
 
+  /** Number of all so far. */
+  get begun(): number {
+    return this.#last;
+  }
+
   /** When the first will have been silent for too long; undefined when none is out. */
   get nextMs(): number | undefined {
     for (const { heardMs } of this.#out.values()) return heardMs + this.#silenceMs;

@@ -45,7 +45,7 @@ export class UrlServer {
   readonly #scheduler: Scheduler;
   readonly #sessions = new Map<SpiderSession, Promise<void>>();
   readonly #share = new FairShare();
-  readonly #counts = { sent: 0, done: 0, failed: 0, again: 0, unknown: 0, bad: 0 };
+  readonly #counts = { done: 0, failed: 0, again: 0, unknown_transactions: 0, bad_lines: 0 };
   #state: ServerState = 'reading';
   /** Number of held urls that have not ended. */
   #heldUrls = 0;
@@ -78,22 +78,12 @@ export class UrlServer {
   /** A spider has connected. */
   accept(connection: Connection): void {
     const { places, options, clock } = this.#parts;
-    let session: SpiderSession | undefined;
     const place =
       this.#state === 'over' || this.#state === 'stopping'
         ? places.turnAway(connection, new LccError('try.later', 'no more urls'))
-        : places.admit(connection, why => session?.dismiss(why));
+        : places.admit(connection, why => session.dismiss(why));
     if (place === undefined) return;
-    const spider = this.#scheduler.join({
-      get isFull() {
-        return session?.isFull ?? true;
-      },
-      send: (transId, url) => {
-        this.#counts.sent++;
-        session?.send(transId, url);
-      },
-    });
-    session = new SpiderSession(
+    const session: SpiderSession = new SpiderSession(
       connection,
       {
         get: count => {
@@ -107,7 +97,7 @@ export class UrlServer {
           this.#stir();
         },
         remark: text => this.#parts.log.debug('spider remarks', { peer: connection.peer, text }),
-        bad: () => void this.#counts.bad++,
+        bad: () => void this.#counts.bad_lines++,
         heard: () => void (this.#scheduler.heard(spider) && this.#stir()),
         drained: () => {
           this.#scheduler.drained(spider);
@@ -118,6 +108,7 @@ export class UrlServer {
       clock,
       this.#share,
     );
+    const spider = this.#scheduler.join(session);
     this.#parts.log.info('spider connected', { peer: connection.peer });
     const served = this.#serve(session, spider);
     this.#sessions.set(session, served);
@@ -131,7 +122,6 @@ export class UrlServer {
   }
 
   status(): Omit<UrldStatus, 'listens'> {
-    const { sent, done, failed, again, unknown, bad } = this.#counts;
     const scheduler = this.#scheduler;
     return {
       idle: this.#heldUrls === 0,
@@ -140,12 +130,8 @@ export class UrlServer {
       fetching: scheduler.out,
       credit: scheduler.credit,
       hosts: scheduler.hosts,
-      sent,
-      done,
-      failed,
-      again,
-      unknown_transactions: unknown,
-      bad_lines: bad,
+      sent: scheduler.sent,
+      ...this.#counts,
     };
   }
 
@@ -215,7 +201,7 @@ export class UrlServer {
   }
 
   #known(isKnown: boolean): void {
-    if (!isKnown) this.#counts.unknown++;
+    if (!isKnown) this.#counts.unknown_transactions++;
   }
 
   /** Has the scheduler look at what may go, once all that came in this turn has been met. */
