@@ -1,7 +1,7 @@
 /** Compares a site with what the LCC grants it, as far as that is known beforehand. */
 import { closeSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
-import { readBlocksAt } from '../lib/line-sequences.js';
+import { readLinesAt } from '../lib/line-sequences.js';
 import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
 import { openState } from './state/statefile.js';
 
@@ -18,11 +18,9 @@ export function measureState(path: string): SiteSize {
   const size: SiteSize = { urls: 0, bytes: 0 };
   const fd = openState(path);
   try {
-    for (const lines of readBlocksAt(fd, 0, path)) {
-      for (const line of lines) {
-        size.urls += 1;
-        size.bytes += Number(LENGTH.exec(line)?.[1] ?? 0);
-      }
+    for (const line of readLinesAt(fd, 0, path)) {
+      size.urls += 1;
+      size.bytes += Number(LENGTH.exec(line)?.[1] ?? 0);
     }
   } finally {
     closeSync(fd);

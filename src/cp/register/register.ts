@@ -255,19 +255,12 @@ function outcome(
       forgetPending(pwdfile, kind);
       return { ...of, status: EXIT.ok, message: undefined };
     case 'waiting':
+    case 'applying': {
       takeAway(pending);
-      return {
-        ...of,
-        status: EXIT.tempfail,
-        message: `${pending.url} is proven, and waits for approval; run this again later`,
-      };
-    case 'applying':
-      takeAway(pending);
-      return {
-        ...of,
-        status: EXIT.tempfail,
-        message: `${pending.url} is proven, and is being set up; run this again later`,
-      };
+      const what = state === 'waiting' ? 'waits for approval' : 'is being set up';
+      const message = `${pending.url} is proven, and ${what}; run this again later`;
+      return { ...of, status: EXIT.tempfail, message };
+    }
     case 'refused':
       takeAway(pending);
       dropPending(pwdfile, kind);
