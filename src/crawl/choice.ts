@@ -25,7 +25,6 @@ export function ageOf(checkedS: number, nowS: number): number {
 export class Choice {
   readonly #nowS: number;
   readonly #isFree: (id: number) => boolean;
-  readonly #overdue: (id: number) => void;
   readonly #visited: Best;
   /** Rows without a visit, by age: what they gain is known once all visits of the provider are. */
   readonly #unvisited: Best;
@@ -35,32 +34,29 @@ export class Choice {
   /**
    * @param most to choose @param isFree whether a row does not wait in the queue already; asked of those
    * alone that would be chosen
-   * @param overdue takes what nobody has asked for in 90 days, at once
    */
-  constructor(most: number, nowS: number, isFree: (id: number) => boolean, overdue: (id: number) => void) {
+  constructor(most: number, nowS: number, isFree: (id: number) => boolean) {
     this.#most = most;
     this.#nowS = nowS;
     this.#isFree = isFree;
-    this.#overdue = overdue;
     this.#visited = new Best(most);
     this.#unvisited = new Best(most);
   }
 
-  add(row: ScannedRow): void {
+  /** @returns whether it is to be asked for at once: nobody has in 90 days */
+  add(row: ScannedRow): boolean {
     this.#all.n += row.n;
     this.#all.x += row.x;
     this.#all.t += row.t;
     const ageS = ageOf(row.checkedS, this.#nowS);
-    if (ageS < LEAST_AGE_S) return;
-    if (ageS > MOST_AGE_S) {
-      if (this.#isFree(row.id)) this.#overdue(row.id);
-      return;
-    }
+    if (ageS < LEAST_AGE_S) return false;
+    if (ageS > MOST_AGE_S) return this.#isFree(row.id);
     const waits = row.checkedS <= this.#nowS && row.retryS !== undefined && row.retryS > this.#nowS;
-    if (this.#most <= 0 || waits) return;
+    if (this.#most <= 0 || waits) return false;
     const rate = row.isSecondLook === true ? Infinity : rateOf(row);
     const [best, worth] = rate === undefined ? [this.#unvisited, ageS] : [this.#visited, worthOf(rate, ageS)];
     if (best.wants(row.id, worth) && this.#isFree(row.id)) best.add({ id: row.id, worth });
+    return false;
   }
 
   /** Ids, those that gain most first. */

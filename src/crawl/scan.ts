@@ -40,7 +40,6 @@ export async function scan(
     known: 0,
     recent: 0,
   };
-  const overdue: number[] = [];
   const choices = new Map<number, Choice>();
   const send = async (id: number) => {
     const url = db.url(id);
@@ -66,8 +65,7 @@ export async function scan(
     for (const { curl, hops } of [...known, ...forbidden])
       await sink.add({ pid: provider.pid, curl, mimetype: AS_SERVED, hops });
     counts.known += known.length + forbidden.length;
-    const choice = new Choice(share - known.length, nowS, isFree, id => void overdue.push(id));
-    choices.set(provider.pid, choice);
+    choices.set(provider.pid, new Choice(share - known.length, nowS, isFree));
   }
   if (choices.size > 0)
     for (const [id, pid, checkedS, n, x, t, retryS, second] of db.visited()) {
@@ -75,11 +73,10 @@ export async function scan(
       if (choice === undefined) continue;
       counts.rows++;
       if (ageOf(checkedS, nowS) < LEAST_AGE_S) counts.recent++;
-      choice.add({ id, checkedS, n, x, t, retryS: retryS ?? undefined, isSecondLook: second === 1 });
-      while (overdue.length > 0) {
-        counts.overdue++;
-        await send(overdue.shift() ?? 0);
-      }
+      const row = { id, checkedS, n, x, t, retryS: retryS ?? undefined, isSecondLook: second === 1 };
+      if (!choice.add(row)) continue;
+      counts.overdue++;
+      await send(id);
     }
   for (const choice of choices.values())
     for (const id of choice.chosen()) {

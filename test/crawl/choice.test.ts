@@ -44,14 +44,8 @@ describe('a scan', () => {
     fc.assert(
       fc.property(rows, fc.nat(20), fc.uniqueArray(fc.nat(60)), (all, most, some) => {
         const waiting = new Set(some);
-        const overdue: number[] = [];
-        const choice = new Choice(
-          most,
-          NOW_S,
-          id => !waiting.has(id),
-          id => void overdue.push(id),
-        );
-        for (const row of all) choice.add(row);
+        const choice = new Choice(most, NOW_S, id => !waiting.has(id));
+        const overdue = all.filter(row => choice.add(row)).map(({ id }) => id);
         assert.deepEqual(choice.chosen(), ranked(all, most, waiting));
         assert.deepEqual(
           overdue,
@@ -65,17 +59,15 @@ describe('a scan', () => {
 
   it('asks first for what was not found, when it may be asked for again; for other failures by what they gain', () => {
     const aged = { checkedS: NOW_S - 2 * DAY_S, n: 4, x: 2, t: 8 * DAY_S };
-    const choice = new Choice(
-      3,
-      NOW_S,
-      () => true,
-      () => assert.fail('nothing is that old'),
-    );
-    choice.add({ id: 1, ...aged });
-    choice.add({ id: 2, ...aged, retryS: NOW_S + 1 });
-    choice.add({ id: 3, ...aged, retryS: NOW_S, isSecondLook: true });
-    choice.add({ id: 4, ...aged, checkedS: NOW_S - 86_400, retryS: NOW_S });
-    choice.add({ id: 5, ...aged, checkedS: NOW_S - 7200 });
+    const choice = new Choice(3, NOW_S, () => true);
+    for (const row of [
+      { id: 1, ...aged },
+      { id: 2, ...aged, retryS: NOW_S + 1 },
+      { id: 3, ...aged, retryS: NOW_S, isSecondLook: true },
+      { id: 4, ...aged, checkedS: NOW_S - 86_400, retryS: NOW_S },
+      { id: 5, ...aged, checkedS: NOW_S - 7200 },
+    ])
+      assert.ok(!choice.add(row), 'nothing is that old');
     assert.deepEqual(choice.chosen(), [3, 1, 4]);
   });
 
@@ -86,16 +78,12 @@ describe('a scan', () => {
   });
 
   it('passes over nothing because of a clock that was ahead when it was asked for', () => {
-    const choice = new Choice(
-      9,
-      NOW_S,
-      () => true,
-      () => assert.fail('it is not old'),
-    );
+    const choice = new Choice(9, NOW_S, () => true);
     for (const [id, aheadS] of [7200, 1400 * DAY_S].entries()) {
       const checkedS = NOW_S + aheadS;
-      choice.add({ id, checkedS, n: 3, x: 1, t: 9 * DAY_S });
-      choice.add({ id: id + 10, checkedS, retryS: checkedS + 3600, isSecondLook: true, n: 0, x: 0, t: 0 });
+      const second = { id: id + 10, checkedS, retryS: checkedS + 3600, isSecondLook: true, n: 0, x: 0, t: 0 };
+      for (const row of [{ id, checkedS, n: 3, x: 1, t: 9 * DAY_S }, second])
+        assert.ok(!choice.add(row), 'it is not old');
     }
     assert.deepEqual(
       [...choice.chosen()].toSorted((a, b) => a - b),

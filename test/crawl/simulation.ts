@@ -60,13 +60,9 @@ export function meanFreshness(policy: Policy): number {
 
 function byGain(pages: readonly Page[], most: number, nowS: number): number[] {
   const overdue: number[] = [];
-  const choice = new Choice(
-    most,
-    nowS,
-    () => true,
-    id => void overdue.push(id),
-  );
-  for (const [id, { checkedS, n, x, t }] of pages.entries()) choice.add({ id, checkedS, n, x, t });
+  const choice = new Choice(most, nowS, () => true);
+  for (const [id, { checkedS, n, x, t }] of pages.entries())
+    if (choice.add({ id, checkedS, n, x, t })) overdue.push(id);
   return [...overdue, ...choice.chosen()].slice(0, most);
 }
 
