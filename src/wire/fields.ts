@@ -3,8 +3,6 @@ import { charsetNamed } from '../lib/charset.js';
 import { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';
 
-const DIGIT_0 = 0x30;
-
 /** A value that must be there. @throws LccError `peer.protocol` */
 export function requiredText(element: string, attributes: Attributes, name: string): string {
   const value = attributes[name];
@@ -30,7 +28,7 @@ export function requiredInteger(element: string, attributes: Attributes, name: s
 export function optionalInteger(element: string, attributes: Attributes, name: string): number | undefined {
   const text = attributes[name];
   if (text === undefined || text === '') return undefined;
-  const value = wholeOf(text);
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
   if (!Number.isSafeInteger(value)) throw breach(element, name, text, 'give a whole number');
   return value;
 }
@@ -42,18 +40,6 @@ const MAX_SLOTS = 1_000_000;
  * `peer.protocol` */
 export function requiredSlots(element: string, attributes: Attributes): number {
   return Math.min(requiredInteger(element, attributes, 'slots'), MAX_SLOTS);
-}
-
-/** Up to 16 digits as a number; NaN of anything else. */
-function wholeOf(text: string): number {
-  if (text.length > 16) return NaN;
-  let value = 0;
-  for (let i = 0; i < text.length; i++) {
-    const digit = text.charCodeAt(i) - DIGIT_0;
-    if (digit < 0 || digit > 9) return NaN;
-    value = value * 10 + digit;
-  }
-  return value;
 }
 
 /** Seconds with decimals, as milliseconds. @throws LccError `peer.protocol` */

@@ -38,8 +38,6 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 const HTTP = /^https?:/i;
 /** Characters of a url in words about it. */
 const MOST_SHOWN = 200;
-/** Mimetypes remembered: a provider that invents new ones without end must not fill the memory. */
-const MAX_REMEMBERED_MIMETYPES = 1000;
 
 /**
  * A check of records against one set's circumstances.
@@ -124,7 +122,7 @@ function problem(code: LccCode, text: string = codeText(code)): UrlProblem {
   return { code, text };
 }
 
-/** 302 and 303, decided once for each mimetype. */
+/** 302 and 303. */
 function createMimeCheck(patterns: readonly string[]): (mimetype: string) => UrlProblem | undefined {
   const isAccepted = mimeMatcher(patterns);
   const decide = (mimetype: string): UrlProblem | undefined => {
@@ -132,15 +130,11 @@ function createMimeCheck(patterns: readonly string[]): (mimetype: string) => Url
     if (!MIMETYPE.test(mimetype)) return problem(302);
     return isAccepted(mimetype) ? undefined : problem(303, `${mimetype}: ${codeText(303)}`);
   };
-  // Neighbours mostly share one: comparing is cheaper than hashing.
-  let lastAccepted = '';
-  const decided = new Map<string, UrlProblem | undefined>();
+  // Neighbours mostly share one.
+  let last = '';
+  let decision = decide(last);
   return mimetype => {
-    if (mimetype === lastAccepted && mimetype !== '') return undefined;
-    const known = decided.has(mimetype);
-    const decision = known ? decided.get(mimetype) : decide(mimetype);
-    if (!known && decided.size < MAX_REMEMBERED_MIMETYPES) decided.set(mimetype, decision);
-    if (decision === undefined) lastAccepted = mimetype;
+    if (mimetype !== last) decision = decide((last = mimetype));
     return decision;
   };
 }
