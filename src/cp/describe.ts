@@ -84,21 +84,16 @@ function isForbidden(facts: FileFacts | NoFacts): boolean {
   );
 }
 
-/** ` mimetype="…"` by the extension of a path, looked up once an extension. */
+/** ` mimetype="…"` by the extension of a path. */
 function typeAttribute(options: DescribeOptions): (path: string) => string {
   const table = mimeTable(options.types);
-  const known = new Map<string, string>();
   const byDefault = ` mimetype="${escapeAttribute(options.defaultType)}"`;
   return path => {
     const dot = path.lastIndexOf('.');
     // No dot in the last segment, or only the one of a hidden file.
     if (dot <= path.lastIndexOf('/') + 1) return byDefault;
     const extension = path.slice(dot + 1);
-    const found = known.get(extension);
-    if (found !== undefined) return found;
     const type = table.get(extension.toLowerCase());
-    const attribute = type === undefined ? byDefault : ` mimetype="${escapeAttribute(type)}"`;
-    if (type !== undefined) known.set(extension, attribute);
-    return attribute;
+    return type === undefined ? byDefault : ` mimetype="${escapeAttribute(type)}"`;
   };
 }
