@@ -80,7 +80,8 @@ export class StoreServer {
   #movedMs = 0;
   #cancelHello: (() => void) | undefined;
   #cancelStall: (() => void) | undefined;
-  #resentCount = 0;
+  /** Records that went out once more. */
+  resentCount = 0;
 
   constructor(options: StoreServerOptions) {
     this.#options = options;
@@ -93,11 +94,6 @@ export class StoreServer {
   /** Records that are not stored. */
   get openCount(): number {
     return this.#waiting.length + this.#sent.length;
-  }
-
-  /** Records that went out once more. */
-  get resentCount(): number {
-    return this.#resentCount;
   }
 
   deliver(record: OutgoingRecord): void {
@@ -310,7 +306,7 @@ export class StoreServer {
     this.#enter('away');
     const again = new Fifo<OutgoingRecord>();
     for (const { record, isWhole } of this.#sent.toArray()) {
-      this.#resentCount++;
+      this.resentCount++;
       if (isWhole) record.unwritten();
       again.push(record);
     }

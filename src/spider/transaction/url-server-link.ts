@@ -36,10 +36,11 @@ export class UrlServerSession implements TransactionOwner {
   readonly #peer: string;
   readonly #transactions = new Map<string, SpiderTransaction>();
   readonly #reader = new ServerLineReader();
-  #credit = 0;
+  /** Urls that the server may still send. */
+  credit = 0;
   #unsent = '';
   #willSend = false;
-  #badLines = 0;
+  badLines = 0;
   /** The server has said its last word. */
   #hasEnded = false;
   #isOver = false;
@@ -62,19 +63,10 @@ export class UrlServerSession implements TransactionOwner {
       .on('close', () => this.#close());
   }
 
-  /** Urls that the server may still send. */
-  get credit(): number {
-    return this.#credit;
-  }
-
-  get badLines(): number {
-    return this.#badLines;
-  }
-
   /** Asks for more urls. */
   grant(count: number): void {
     if (this.#hasEnded) return;
-    this.#credit += count;
+    this.credit += count;
     this.say(formatGet(count));
   }
 
@@ -109,9 +101,9 @@ export class UrlServerSession implements TransactionOwner {
 
   /** The same of a line that is good for nothing. */
   complain(what: string): void {
-    this.#badLines++;
+    this.badLines++;
     this.say(formatErr(what));
-    if (this.#badLines <= this.#options.maxBadLines) return;
+    if (this.badLines <= this.#options.maxBadLines) return;
     this.#giveUp('URL server: too many bad lines, connecting again');
   }
 
@@ -153,9 +145,9 @@ export class UrlServerSession implements TransactionOwner {
         this.#options.log.warn('URL server: error', { peer: this.#peer, text: line.text });
       else if (line.kind === 'bad' && (line.transId === undefined || line.docId === undefined))
         this.complain(line.why);
-      else if (this.#credit === 0) this.complain(`${line.transId}: a url without credit`);
+      else if (this.credit === 0) this.complain(`${line.transId}: a url without credit`);
       else {
-        this.#credit--;
+        this.credit--;
         this.#options.line(line);
       }
     }

@@ -19,9 +19,11 @@ export class UrlList {
   readonly #input: AsyncIterable<Buffer>;
   readonly #journal: Journal | undefined;
   readonly #report: Report;
-  readonly #failedBefore: number;
-  #failed: number;
-  #endedBefore = 0;
+  /** Lines that have failed; those of them that failed in earlier lives. */
+  failed: number;
+  readonly failedBefore: number;
+  /** Lines read that had ended in earlier lives. */
+  endedBefore = 0;
   #begun = 0;
   #isRead = false;
 
@@ -30,28 +32,13 @@ export class UrlList {
     this.#input = input;
     this.#journal = journal;
     this.#report = report;
-    this.#failed = failed;
-    this.#failedBefore = failed;
-  }
-
-  /** Lines that have failed. */
-  get failed(): number {
-    return this.#failed;
-  }
-
-  /** Those of them that failed in earlier lives. */
-  get failedBefore(): number {
-    return this.#failedBefore;
-  }
-
-  /** Lines read that had ended in earlier lives. */
-  get endedBefore(): number {
-    return this.#endedBefore;
+    this.failed = failed;
+    this.failedBefore = failed;
   }
 
   /** All lines were read, there are some, and each had ended before. */
   get isAllOver(): boolean {
-    return this.#isRead && this.#endedBefore > 0 && this.#begun === 0;
+    return this.#isRead && this.endedBefore > 0 && this.#begun === 0;
   }
 
   /** Urls, some at a time; the next are read when they are asked for. */
@@ -70,7 +57,7 @@ export class UrlList {
           journal.compare(number, digestOfLine(line));
         if (line === '') continue;
         if (journal?.has(number) === true) {
-          this.#endedBefore++;
+          this.endedBefore++;
           continue;
         }
         this.#begun++;
@@ -101,7 +88,7 @@ export class UrlList {
   }
 
   #fail(line: FailedLine): void {
-    this.#failed++;
+    this.failed++;
     this.#journal?.failed(line);
     this.#report.add(reportLine(line));
   }
