@@ -123,9 +123,7 @@ export function writeFully(fd: number, bytes: Uint8Array, where: string): void {
       offset += writeSync(fd, bytes, offset, bytes.length - offset);
       napMs = FIRST_NAP_MS;
     } catch (error) {
-      const errno = errnoOf(error);
-      if (errno === 'EPIPE') throw error;
-      if (errno !== 'EAGAIN') throw writeFailure(where, error);
+      refuseFinal(where, error);
       napMs = nap(napMs);
     }
   }
@@ -142,13 +140,18 @@ export async function writeFullyLater(fd: number, bytes: Uint8Array, where: stri
       offset += await writeLater(fd, bytes.subarray(offset));
       napMs = FIRST_NAP_MS;
     } catch (error) {
-      const errno = errnoOf(error);
-      if (errno === 'EPIPE') throw error;
-      if (errno !== 'EAGAIN') throw writeFailure(where, error);
+      refuseFinal(where, error);
       await new Promise(resolve => setTimeout(resolve, napMs));
       napMs = Math.min(napMs * 2, LONGEST_NAP_MS);
     }
   }
+}
+
+/** @throws what a write fails with for good: not where it has to wait */
+function refuseFinal(where: string, error: unknown): void {
+  const errno = errnoOf(error);
+  if (errno === 'EPIPE') throw error;
+  if (errno !== 'EAGAIN') throw writeFailure(where, error);
 }
 
 function writeLater(fd: number, bytes: Uint8Array): Promise<number> {

@@ -19,7 +19,7 @@ export const MARKDOWN_ATTRIBUTES = new Map([
   ['src', 2049],
 ]);
 
-export class TagAttributes implements ReadTagAttributes {
+export class TagAttributes {
   readonly #values = new Map<string, string>();
   readonly #known: ReadonlyMap<string, number>;
   #name = '';
@@ -66,11 +66,7 @@ export class TagAttributes implements ReadTagAttributes {
   }
 }
 
-export interface ReadTagAttributes {
-  readonly size: number;
-  get(name: string): string | undefined;
-  has(name: string): boolean;
-}
+export type ReadTagAttributes = Pick<TagAttributes, 'size' | 'get' | 'has'>;
 
 /** A name as far as names are looked at. */
 export function nameIn(source: string, start: number, end: number): string {
