@@ -2,7 +2,6 @@
 import { messageOf } from '../lib/errors.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
-import type { Cancellable } from './job.js';
 import type { ReceivingEnd } from './receiving-end.js';
 
 /** Response headers of sites and rails. */
@@ -30,6 +29,10 @@ export interface ExchangeOwner {
   onEnd(): void;
   /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
   onFailure(failure: FetchFailure, stale: boolean): void;
+}
+
+interface Cancellable {
+  cancel(): void;
 }
 
 /** Counts what is received for the exchange from now on, and ends it when that is more than it may be. */

@@ -133,7 +133,7 @@ export function exhaustionOf(error: unknown): string | undefined {
   return errno !== undefined && EXHAUSTED.includes(errno) ? errno : undefined;
 }
 
-/** What the system says of a connection that it could not make. */
+/** Errnos of a connection that could not be made, by the kind of the failure. */
 const KINDS: ReadonlyMap<string, PlainKind> = new Map(
   (
     [

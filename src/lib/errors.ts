@@ -75,7 +75,7 @@ export function isPassing(error: unknown): error is LccError {
   return error instanceof LccError && (error.code === 'try.later' || error.code === 'io.full');
 }
 
-/** What the system and SQLite say, and the exit status that it leads to. */
+/** Errnos of the system and of SQLite, by the exit status that they lead to. */
 const STATUS_OF_ERRNO: ReadonlyMap<string, ExitStatus> = new Map(
   (
     [
