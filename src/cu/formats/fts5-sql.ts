@@ -7,39 +7,30 @@
  * changed or that is gone leaves nothing in the index. The index remembers how far it is; a stream that would
  * leave a gap fails.
  */
-import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
-import { whenThere } from './read-text.js';
+import { textOf } from '../../text/content.js';
+import { pageWriter } from './page.js';
 import type { Format, FormatContext } from './types.js';
 
 export const fts5Sql: Format = {
   sides: ['held', 'gone'],
   takesFields: false,
   tellsReached: true,
-  open(context) {
-    const pages = new TextPages(context);
-    return {
-      columns: PAGE_COLUMNS,
-      head: head(context),
-      record(values) {
-        const page = pageOf(values);
-        const forget = `DELETE FROM pages WHERE rowid = ${page.id};\n`;
-        return whenThere(pages.textOf(page, values), found => {
-          if (found === undefined) return forget;
-          const row = [page.burl, found.title, found.text, page.mimetype, page.mtime ?? '']
-            .map(quote)
-            .join(', ');
-          return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${page.id}, ${row});\n`;
-        });
+  open: context => ({
+    head: head(context),
+    ...pageWriter(
+      context,
+      textOf,
+      ({ id, burl, mimetype, mtime = '' }, found) => {
+        const forget = `DELETE FROM pages WHERE rowid = ${id};\n`;
+        if (found === undefined) return forget;
+        const row = [burl, found.title, found.text, mimetype, mtime].map(quote).join(', ');
+        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${row});\n`;
       },
-      tail(reachedSeq) {
-        pages.end();
-        return (
-          `INSERT INTO lcc_cursor VALUES (${quote(context.storeId)}, ${reachedSeq}) ` +
-          `ON CONFLICT (store) DO UPDATE SET seq = excluded.seq;\nCOMMIT;\n`
-        );
-      },
-    };
-  },
+      reachedSeq =>
+        `INSERT INTO lcc_cursor VALUES (${quote(context.storeId)}, ${reachedSeq}) ` +
+        `ON CONFLICT (store) DO UPDATE SET seq = excluded.seq;\nCOMMIT;\n`,
+    ),
+  }),
 };
 
 function head(context: FormatContext): string {

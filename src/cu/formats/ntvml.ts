@@ -4,31 +4,25 @@
  * that is gone, or not shown any more, is a document with an empty text and the attribute `deleted`.
  */
 import { escapeText } from '../../lib/xml/escape.js';
-import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
-import { whenThere } from './read-text.js';
+import { textOf } from '../../text/content.js';
+import { pageWriter, type Page } from './page.js';
 import type { Format } from './types.js';
 
 export const ntvml: Format = {
   sides: ['held', 'gone'],
   takesFields: false,
-  open(context) {
-    const pages = new TextPages(context);
-    return {
-      columns: PAGE_COLUMNS,
-      head: '<?xml version="1.0" encoding="utf-8"?>\n<ntv:docseq xmlns:ntv="http://www.nextrieve.com/1.0">\n',
-      record(values) {
-        const page = pageOf(values);
-        return whenThere(pages.textOf(page, values), found => {
-          if (found === undefined) return document(page, element('deleted', '1'), '');
-          return document(page, '', `${element('title', found.title)}${element(undefined, found.text)}`);
-        });
-      },
-      tail() {
-        pages.end();
-        return '</ntv:docseq>\n';
-      },
-    };
-  },
+  open: context => ({
+    head: '<?xml version="1.0" encoding="utf-8"?>\n<ntv:docseq xmlns:ntv="http://www.nextrieve.com/1.0">\n',
+    ...pageWriter(
+      context,
+      textOf,
+      (page, found) =>
+        found === undefined
+          ? document(page, element('deleted', '1'), '')
+          : document(page, '', `${element('title', found.title)}${escapeText(found.text)}`),
+      () => '</ntv:docseq>\n',
+    ),
+  }),
 };
 
 function document({ id, burl, mimetype, mtime }: Page, deleted: string, text: string): string {
@@ -41,9 +35,7 @@ function document({ id, burl, mimetype, mtime }: Page, deleted: string, text: st
   return `<document><attributes>${attributes}</attributes><text>${text}</text></document>\n`;
 }
 
-/** Character data, in an element where it has a name. */
-function element(name: string | undefined, value: string): string {
-  // A surrogate alone, which XML cannot carry either, becomes U+FFFD when the text is encoded.
-  const text = escapeText(value);
-  return name === undefined ? text : `<${name}>${text}</${name}>`;
+/** A surrogate alone, which XML cannot carry either, becomes U+FFFD when the text is encoded. */
+function element(name: string, value: string): string {
+  return `<${name}>${escapeText(value)}</${name}>`;
 }

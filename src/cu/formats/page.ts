@@ -1,11 +1,10 @@
-/** The common part of formats for indexers: the text of a row's page, or why there is none. */
+/** The common part of formats for indexers: a record of each row's page, with what is made of its text. */
 import type { ColumnValue } from '../../db/cache/fields.js';
-import { textOf, type DocumentText, type TextSource } from '../../text/content.js';
-import { readText, whenThere, type Later } from './read-text.js';
-import { CONTENT_COLUMNS, type FormatContext } from './types.js';
+import type { TextSource } from '../../text/content.js';
+import { readText, whenThere } from './read-text.js';
+import { CONTENT_COLUMNS, type FormatContext, type Made, type RowWriter } from './types.js';
 
-/** Columns of a page, in this order at the beginning of a format's own. */
-export const PAGE_COLUMNS = [
+const COLUMNS = [
   ...CONTENT_COLUMNS,
   'op',
   'id',
@@ -19,11 +18,8 @@ export const PAGE_COLUMNS = [
 
 export type Page = ReturnType<typeof pageOf>;
 
-/** The fields of a page on which its text depends. */
-type ReadPage = Pick<Page, 'isGone' | 'burl' | 'mimetype' | 'charset'>;
-
-/** @param values those of `PAGE_COLUMNS` */
-export function pageOf(values: readonly ColumnValue[]) {
+/** @param values those of `COLUMNS` */
+function pageOf(values: readonly ColumnValue[]) {
   const [op, id, burl, mimetype, mtime, len, changedTime, charset] = values.slice(CONTENT_COLUMNS.length);
   return {
     isGone: op === 'delete',
@@ -52,42 +48,34 @@ function onOneLine(burl: string): string {
   return burl.replace(/[\u0000-\u0020\u007f]/g, character => encodeURIComponent(character));
 }
 
-/** Gives out the text of pages, and counts those without. */
-export class TextPages {
-  readonly #context: FormatContext;
-  #withoutText = 0;
-
-  constructor(context: FormatContext) {
-    this.#context = context;
-  }
-
-  /** Every word of a page; undefined as `read`. */
-  textOf(page: ReadPage, values: readonly ColumnValue[]): Later<DocumentText | undefined> {
-    return this.read(page, values, textOf);
-  }
-
-  /**
-   * The result of `make` from the verified content; undefined where the page is gone or not shown, where
-   * there is no text, or no content (which has been reported), or more of it than text is made of (which is
-   * reported).
-   * @param make undefined for content that is no text, whatever its type says
-   */
-  read<T>(
-    { isGone, burl, mimetype, charset }: ReadPage,
-    values: readonly ColumnValue[],
-    make: (bytes: Buffer, source: TextSource) => T | undefined,
-  ): Later<T | undefined> {
-    if (isGone || burl === '') return undefined;
-    const read = readText(this.#context, values, { mimetype, charset }, make);
-    return whenThere(read, ({ made, problem, isReplaced }) => {
-      if (made === undefined && problem === undefined && isReplaced !== true) this.#withoutText++;
-      return made;
-    });
-  }
-
-  /** Says how many there were without text: at the end of the stream. */
-  end(): void {
-    if (this.#withoutText > 0)
-      this.#context.note(`${this.#withoutText} rows without text in them were not indexed`);
-  }
+/**
+ * A writer of pages, which says at its end how many there were without text.
+ * @param make from the verified content; undefined for content that is no text, whatever its type says
+ * @param record undefined is made where the page is gone or not shown, where there is no text, or no content
+ *   (which has been reported), or more of it than text is made of (which is reported)
+ */
+export function pageWriter<T>(
+  context: FormatContext,
+  make: (bytes: Buffer, source: TextSource) => T | undefined,
+  record: (page: Page, made: T | undefined) => Made,
+  tail: (reachedSeq: number) => string = () => '',
+): RowWriter {
+  let withoutText = 0;
+  return {
+    columns: COLUMNS,
+    record(values) {
+      const page = pageOf(values);
+      const { isGone, burl, mimetype, charset } = page;
+      if (isGone || burl === '') return record(page, undefined);
+      const read = readText(context, values, { mimetype, charset }, make);
+      return whenThere(read, ({ made, problem, isReplaced }) => {
+        if (made === undefined && problem === undefined && isReplaced !== true) withoutText++;
+        return record(page, made);
+      });
+    },
+    tail(reachedSeq) {
+      if (withoutText > 0) context.note(`${withoutText} rows without text in them were not indexed`);
+      return tail(reachedSeq);
+    },
+  };
 }

@@ -5,40 +5,28 @@
  * one of the key alone deletes. The key is the row's id and stands last: a record cut before it is skipped,
  * not taken for a deletion.
  */
-import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
-import { whenThere } from './read-text.js';
+import { textOf } from '../../text/content.js';
+import { pageWriter } from './page.js';
 import type { Format } from './types.js';
 
 export const scriptindex: Format = {
   sides: ['held', 'gone'],
   takesFields: false,
-  open(context) {
-    const pages = new TextPages(context);
-    return {
-      columns: PAGE_COLUMNS,
-      record(values) {
-        const page = pageOf(values);
-        const key = `id=${page.id}\n\n`;
-        return whenThere(pages.textOf(page, values), found => {
-          if (found === undefined) return key;
-          const changed = page.mtime === undefined ? page.changedTime : Date.parse(page.mtime) / 1000;
-          return (
-            field('mime', page.mimetype) +
-            field('mtime', String(changed)) +
-            field('size', String(page.len)) +
-            field('title', found.title) +
-            field('text', found.text) +
-            field('url', page.burl) +
-            key
-          );
-        });
-      },
-      tail() {
-        pages.end();
-        return '';
-      },
-    };
-  },
+  open: context =>
+    pageWriter(context, textOf, (page, found) => {
+      const key = `id=${page.id}\n\n`;
+      if (found === undefined) return key;
+      const changed = page.mtime === undefined ? page.changedTime : Date.parse(page.mtime) / 1000;
+      return (
+        field('mime', page.mimetype) +
+        field('mtime', String(changed)) +
+        field('size', String(page.len)) +
+        field('title', found.title) +
+        field('text', found.text) +
+        field('url', page.burl) +
+        key
+      );
+    }),
 };
 
 function field(name: string, value: string): string {

@@ -9,8 +9,7 @@
 import { decodedOf, textOf, type TextSource } from '../../text/content.js';
 import { asciiHtml, asciiPieces, latin1Text } from '../../text/encode.js';
 import { escapeText } from '../../lib/xml/escape.js';
-import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
-import { whenThere } from './read-text.js';
+import { pageWriter, type Page } from './page.js';
 import type { Format, Part } from './types.js';
 
 /** All that a deleted page consists of: an index of nothing but empty documents cannot be made. */
@@ -20,25 +19,12 @@ export const swishE: Format = {
   sides: ['held', 'gone'],
   takesFields: false,
   keyedByUrl: true,
-  open(context) {
-    const pages = new TextPages(context);
-    const isDelta = context.sinceSeq > 0;
-    return {
-      columns: PAGE_COLUMNS,
-      record(values) {
-        const page = pageOf(values);
-        return whenThere(pages.read(page, values, bodyOf), body => {
-          if (body !== undefined) return document(page, ...body);
-          // A first load has nothing to forget.
-          return isDelta ? document(page, 'TXT*', [TOMBSTONE]) : '';
-        });
-      },
-      tail() {
-        pages.end();
-        return '';
-      },
-    };
-  },
+  open: context =>
+    pageWriter(context, bodyOf, (page, body) => {
+      if (body !== undefined) return document(page, ...body);
+      // A first load has nothing to forget.
+      return context.sinceSeq > 0 ? document(page, 'TXT*', [TOMBSTONE]) : '';
+    }),
 };
 
 function* document({ burl, changedTime }: Page, type: string, body: Buffer[]): Generator<Part, void> {
