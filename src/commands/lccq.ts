@@ -10,8 +10,8 @@ import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer, ConsumerCall } from '../cu/consumer.js';
 import type { DeliveryTalk } from '../cu/cursor-move.js';
 import { whenShipped } from '../daemon/when-shipped.js';
+import { sidesOf } from '../cu/query.js';
 import type { Delivery } from '../cu/types.js';
-import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -257,7 +257,11 @@ function deliveryOf(context: CommandContext, config: Config, isElsewhere: boolea
   if (context.afterDashes !== undefined && (context.afterDashes[0] ?? '') === '')
     throw new LccError('usage', 'no program after --');
   const isChangeStream = follows || cursor !== undefined || text('since') !== undefined;
-  const sides = sidesOf(context, isChangeStream || !format.sides.includes('held'));
+  const { deleted } = context.options;
+  const sides = sidesOf(
+    deleted === undefined ? undefined : deleted === true ? 'only' : 'no',
+    isChangeStream || !format.sides.includes('held'),
+  );
   if (!sides.some(side => format.sides.includes(side)))
     throw new LccError(
       'usage',
@@ -350,11 +354,4 @@ function converterOf(
     clock,
     note: message => say(message),
   });
-}
-
-/** A change stream has the deletions in it; a listing of what is held has none. */
-function sidesOf(context: CommandContext, isChangeStream: boolean): TableSide[] {
-  const asked = context.options['deleted'];
-  if (asked === undefined) return isChangeStream ? ['held', 'gone'] : ['held'];
-  return asked === true ? ['gone'] : ['held'];
 }

@@ -7,18 +7,14 @@
 import { CacheReader } from '../db/cache/read.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
-import { Answer } from './answer.js';
 import { runForEach, type ConsumerCall, type ConsumerProgram } from './consumer.js';
 import { readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
-import { isReachedTold } from './query.js';
-import type { QueryResult, QueryTalk } from './query.js';
-import { Rejects } from './rejects.js';
+import { Stream, type QueryResult, type QueryTalk } from './query.js';
 import type { StreamSink } from './sink.js';
 import type { Source, Watching } from './source.js';
 import { StayingProgram } from './staying-program.js';
 import type { PlacedDelivery, Query } from './types.js';
-import type { Range } from './windows.js';
 
 /** A program that was stopped may take this time to end before lccq says that it waits. */
 const PATIENCE_MS = 2000;
@@ -180,33 +176,31 @@ function adviceOnAnother({ dbPath, machineId, cursor: file }: PlacedDelivery): s
 }
 
 /** One stream from the beginning of the answer until `stop`, or as many records as the query asks for. */
-async function followQuery(
+function followQuery(
   source: Source,
   query: Query,
   sink: StreamSink,
   { watch, stop }: { watch: Watching; stop: AbortSignal },
   talk: QueryTalk,
 ): Promise<QueryResult> {
-  const stream = new Stream(source, query, () => sink, talk);
-  try {
+  const stream = streamOf(source, query, () => sink, talk);
+  const write = async () => {
     await stream.answer.open();
     for (;;) {
       const seen = watch.seen();
-      await stream.catchUp(stop);
+      await catchUp(stream, source, query, stop);
       await stream.answer.flush();
-      if (stop.aborted || stream.isFull) return await stream.finish();
+      if (stop.aborted || stream.records === query.limit) return;
       await watch.changedSince(seen, stop);
     }
-  } catch (error) {
-    stream.answer.destroy();
-    throw error;
-  }
+  };
+  return stream.whole(write, true);
 }
 
 /**
  * Writes all changes that are there now, as one whole stream; the sink is asked for when there is something.
  */
-export async function runInSlices(
+export function runInSlices(
   source: Source,
   query: Query,
   open: () => StreamSink,
@@ -214,63 +208,19 @@ export async function runInSlices(
   talk: QueryTalk,
   whenEmpty = false,
 ): Promise<QueryResult> {
-  const stream = new Stream(source, query, open, talk);
-  try {
-    if (whenEmpty) await stream.answer.open();
-    await stream.catchUp(stop);
-    return await stream.finish();
-  } catch (error) {
-    stream.answer.destroy();
-    throw error;
-  }
+  const stream = streamOf(source, query, open, talk);
+  return stream.whole(() => catchUp(stream, source, query, stop), whenEmpty);
 }
 
-class Stream {
-  readonly answer: Answer;
-  readonly #source: Source;
-  readonly #query: Query;
-  readonly #talk: QueryTalk;
-  readonly #rejects: Rejects;
-  #records = 0;
-  #reachedSeq: number;
+function streamOf(source: Source, query: Query, open: () => StreamSink, talk: QueryTalk): Stream {
+  return new Stream(query, rejects => source.context(query, rejects, talk), open, talk);
+}
 
-  constructor(source: Source, query: Query, open: () => StreamSink, talk: QueryTalk) {
-    this.#source = source;
-    this.#query = query;
-    this.#talk = talk;
-    this.#rejects = new Rejects(talk);
-    this.#reachedSeq = query.selection.sinceSeq ?? 0;
-    this.answer = new Answer(query.format, source.context(query, this.#rejects, talk), open);
-  }
-
-  get isFull(): boolean {
-    return this.#records === this.#query.limit;
-  }
-
-  /** Takes the changes that are there now; not those added while it reads, or a batch would have no end while
-   * sites are busy. */
-  async catchUp(stop: AbortSignal): Promise<void> {
-    const limit = (this.#query.limit ?? Infinity) - this.#records;
-    const to = await this.#source.look(stop);
-    const range: Range = { since: this.#reachedSeq, to, limit, began: this.#query.began ?? 0 };
-    for await (const window of this.#source.windows(this.#query, range, this.answer.writer, stop)) {
-      for (const item of window.items) {
-        const written =
-          'bytes' in item ? this.answer.addLines(item.bytes) : this.answer.addRow(item.slice(1));
-        if (written !== undefined) await written;
-      }
-      this.#records += window.count;
-      this.#talk.advance?.(window.count);
-      this.#reachedSeq = window.reachedSeq;
-      if (stop.aborted) return;
-    }
-  }
-
-  async finish(): Promise<QueryResult> {
-    if (this.#records > 0 || isReachedTold(this.#query, this.#reachedSeq)) await this.answer.open();
-    await this.answer.finish(this.#reachedSeq);
-    this.#rejects.tellRest();
-    const { count: rejected, replaced } = this.#rejects;
-    return { records: this.#records, rejected, replaced, reachedSeq: this.#reachedSeq };
-  }
+/** Takes the changes that are there now; not those added while it reads, or a batch would have no end while
+ * sites are busy. */
+async function catchUp(stream: Stream, source: Source, query: Query, stop: AbortSignal): Promise<void> {
+  const to = await source.look(stop);
+  const { began = 0, limit = Infinity } = query;
+  const range = { since: stream.reachedSeq, to, limit: limit - stream.records, began };
+  await stream.write(source.windows(query, range, stream.answer.writer, stop), stop);
 }

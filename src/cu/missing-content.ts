@@ -1,9 +1,10 @@
 /** Records whose content is elsewhere, replaced meanwhile, missing, or not the one that was fetched. */
+import type { ColumnValue } from '../db/cache/fields.js';
 import type { CacheReader } from '../db/cache/read.js';
 import { strangeStore } from '../db/names/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import type { FormatContext } from './formats/types.js';
-import type { Bringer } from './peers/bringer.js';
+import type { Bringer, FoundThere } from './peers/bringer.js';
 import type { Rejects } from './rejects.js';
 import { openNamed, type ReadBuffer } from './stored-content.js';
 
@@ -12,8 +13,22 @@ const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched ag
 /** The same of content on another machine. */
 const FETCH_AGAIN_THERE = 'stop lccd and run lccfsck --repair --recheck, which has it fetched again';
 
+/** The content of a row, here or brought from another machine; or why it is not to be had. @param fileid its
+ * name below the store here @param bringer has brought what is on other machines */
+export function contentOf(
+  reader: Pick<CacheReader, 'isHeldNow'>,
+  storeDir: string,
+  [fileid, md5]: readonly (ColumnValue | undefined)[],
+  { buffer, bringer }: { buffer?: ReadBuffer | undefined; bringer?: Bringer | undefined },
+): FoundThere {
+  if (typeof fileid !== 'string') return bringer?.take(reader) ?? { why: undefined };
+  const opened = openNamed(storeDir, fileid, String(md5), buffer);
+  // A slow reader meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
+  return opened.ok ? opened : { why: opened.why, isReplaced: !reader.isHeldNow(fileid) };
+}
+
 /** Opens contents; what cannot be had is left out, and counted or reported. @param buffer null: each
- * content has memory of its own @param bringer has brought what is on other machines */
+ * content has memory of its own */
 export function contentOpener(
   reader: CacheReader,
   storeDir: string,
@@ -21,48 +36,39 @@ export function contentOpener(
   buffer: ReadBuffer | null,
   bringer?: Bringer,
 ): FormatContext['openContent'] {
-  return ([curl, fileid, machine, md5], tell) => {
-    if (fileid === null || fileid === undefined) {
-      const found = bringer?.take(reader) ?? { why: undefined };
-      if ('content' in found) return found.content;
-      if (found.isReplaced === true) rejects.replaced++;
-      else if (typeof found.why === 'string')
-        leftOutThere(rejects, String(curl), String(machine), found.why, tell);
-      else elsewhere(rejects, String(curl), String(machine), tell);
-      return undefined;
-    }
-    const opened = openNamed(storeDir, String(fileid), String(md5), buffer ?? undefined);
-    if (opened.ok) return opened.content;
-    if (!reader.isHeldNow(String(fileid))) {
-      // A slow reader meets files of rows that have been replaced since, and their grace is over
-      // (bm.grace_ms).
-      rejects.replaced++;
-      return undefined;
-    }
+  return (values, tell) => {
+    const [, fileid, , md5] = values;
+    const found = contentOf(reader, storeDir, [fileid, md5], { buffer: buffer ?? undefined, bringer });
+    if ('content' in found) return found.content;
+    const file = typeof fileid === 'string' ? `${storeDir}/${fileid}` : undefined;
     // To fetch again what is only not mounted would be the wrong advice, thousands of times.
-    if (!reader.canPointInto(storeDir))
+    if (file !== undefined && found.isReplaced !== true && !reader.canPointInto(storeDir))
       throw new LccError('config', `${storeDir}: ${strangeStore(reader.machineId)}`);
-    leftOut(rejects, String(curl), `${storeDir}/${fileid}`, opened.why, tell);
+    leaveOut(rejects, values, file, found, tell);
     return undefined;
   };
 }
 
-type Tell = ((problem: string) => void) | undefined;
-
-/** Reports a row whose content is on another machine. */
-export function elsewhere(rejects: Rejects, curl: string, machine: string, tell: Tell): void {
-  rejects.elsewhere(curl, machine);
-  tell?.(`its content is on machine ${machine}`);
-}
-
-/** Reports a row whose content is missing or altered on another machine. */
-export function leftOutThere(rejects: Rejects, curl: string, machine: string, why: string, tell: Tell): void {
-  rejects.add(`${curl}: left out: its content on machine ${machine} is ${why}; ${FETCH_AGAIN_THERE}`);
-  tell?.(`its content is ${why}`);
-}
-
-/** Reports a row whose content is missing or altered. */
-export function leftOut(rejects: Rejects, curl: string, file: string, why: string, tell: Tell): void {
-  rejects.add(`${curl}: left out: ${file} is ${why}; ${FETCH_AGAIN}`);
-  tell?.(`its content is ${why}`);
+/** Counts, or reports, a row whose content cannot be had. @param values those of `CONTENT_COLUMNS` @param
+ * file undefined: it is on another machine */
+export function leaveOut(
+  rejects: Rejects,
+  [curl, , machine]: readonly (ColumnValue | undefined)[],
+  file: string | undefined,
+  { why, isReplaced }: Exclude<FoundThere, { content: unknown }>,
+  tell: ((problem: string) => void) | undefined,
+): void {
+  if (isReplaced === true) {
+    rejects.replaced++;
+  } else if (file === undefined && typeof why !== 'string') {
+    rejects.elsewhere(String(curl), String(machine));
+    tell?.(`its content is on machine ${machine}`);
+  } else {
+    const where =
+      file === undefined
+        ? `its content on machine ${machine} is ${why}; ${FETCH_AGAIN_THERE}`
+        : `${file} is ${why}; ${FETCH_AGAIN}`;
+    rejects.add(`${curl}: left out: ${where}`);
+    tell?.(`its content is ${why}`);
+  }
 }

@@ -1,6 +1,6 @@
 /** One answer: from a snapshot of the LCC DB, through a format, into a sink. */
 import type { Advance } from '../lib/progress.js';
-import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
+import type { ColumnValue, TableSide } from '../db/cache/fields.js';
 import type { CacheReader, Selection } from '../db/cache/read.js';
 import { giveBack } from '../lib/memory.js';
 import { Answer } from './answer.js';
@@ -9,9 +9,10 @@ import { contentOpener } from './missing-content.js';
 import type { Bringer } from './peers/bringer.js';
 import { Rejects, type RejectTalk } from './rejects.js';
 import type { StreamSink } from './sink.js';
-import type { MadeRange, RangeThread } from './ranges.js';
+import type { RangeThread } from './ranges.js';
 import type { Query } from './types.js';
 import { ReadBuffer } from './stored-content.js';
+import type { RowWindow } from './windows.js';
 
 export type { Query } from './types.js';
 
@@ -39,57 +40,100 @@ export interface QueryResult {
  * @throws LccError `data.cut` when content was altered while it was written: what the sink has is no whole
  * stream
  */
-export async function runQuery(
+export function runQuery(
   reader: CacheReader,
   query: Query,
-  output: { open(): StreamSink; whenEmpty: boolean },
+  { open, whenEmpty }: { open: () => StreamSink; whenEmpty: boolean },
   talk: QueryTalk,
   thread?: RangeThread,
 ): Promise<QueryResult> {
-  const rejects = new Rejects(talk);
-  const answer = new Answer(query.format, contextOf(reader, query, rejects, talk), () => output.open());
-  try {
-    let records = 0;
-    let lastSeq = 0;
-    for (const { made, query: part } of partsOf(reader, query, thread)) {
-      if (made !== undefined) {
-        made.rejects.forEach(rejects.add);
-        for (const [curl, machine] of made.elsewhere) rejects.elsewhere(curl, machine);
-        rejects.replaced += made.replaced;
-        made.notes.forEach(message => talk.note(message));
-        records += made.count;
-        if (made.count > 0) talk.advance?.(made.count);
-        if (made.bytes.length > 0) await answer.addLines(made.bytes);
-        continue;
-      }
-      for (const item of itemsOf(reader, part, answer.writer)) {
-        records += item.count;
-        lastSeq = item.lastSeq;
-        const written = addItem(answer, item, talk);
+  const stream = new Stream(query, rejects => contextOf(reader, query, rejects, talk), open, talk);
+  return stream.whole(() => stream.write(allOf(reader, query, stream, thread)), whenEmpty);
+}
+
+/** One stream of records, and what became of them. */
+export class Stream {
+  readonly answer: Answer;
+  readonly rejects: Rejects;
+  readonly talk: QueryTalk;
+  readonly #query: Query;
+  records = 0;
+  reachedSeq: number;
+
+  constructor(
+    query: Query,
+    context: (rejects: Rejects) => FormatContext,
+    open: () => StreamSink,
+    talk: QueryTalk,
+  ) {
+    this.#query = query;
+    this.talk = talk;
+    this.rejects = new Rejects(talk);
+    this.reachedSeq = query.selection.sinceSeq ?? 0;
+    this.answer = new Answer(query.format, context(this.rejects), open);
+  }
+
+  /** Writes what is in windows. @param stop ends it after the one that is being written */
+  async write(windows: Iterable<RowWindow> | AsyncIterable<RowWindow>, stop?: AbortSignal): Promise<void> {
+    for await (const { items, count, reachedSeq } of windows) {
+      for (const item of items) {
+        const written = addItem(this.answer, item);
         if (written !== undefined) await written;
       }
+      this.records += count;
+      if (count > 0) this.talk.advance?.(count);
+      this.reachedSeq = reachedSeq;
+      if (stop?.aborted === true) return;
     }
-    const reachedSeq = records === query.limit ? lastSeq : reader.highWater;
-    if (records > 0 || output.whenEmpty || isReachedTold(query, reachedSeq)) await answer.open();
-    await answer.finish(reachedSeq);
-    rejects.tellRest();
-    return { records, rejected: rejects.count, replaced: rejects.replaced, reachedSeq };
-  } catch (error) {
-    answer.destroy();
-    throw error;
+  }
+
+  /** Has all of it written; one that fails is left without an end. */
+  async whole(write: () => Promise<void>, whenEmpty: boolean): Promise<QueryResult> {
+    const { answer, rejects } = this;
+    try {
+      await write();
+      const { records, reachedSeq } = this;
+      if (records > 0 || whenEmpty || isReachedTold(this.#query, reachedSeq)) await answer.open();
+      await answer.finish(reachedSeq);
+      rejects.tellRest();
+      return { records, rejected: rejects.count, replaced: rejects.replaced, reachedSeq };
+    } catch (error) {
+      answer.destroy();
+      throw error;
+    }
   }
 }
 
-/** Records to write, in order: read here, or in ranges some of which a thread has made. */
-function* partsOf(
+/** All records in order: read here, or in ranges some of which a thread has made. */
+function* allOf(
   reader: CacheReader,
   query: Query,
+  { answer, rejects, talk }: Stream,
   thread: RangeThread | undefined,
-): Generator<{ query: Query; made?: MadeRange | undefined }, void> {
-  if (thread === undefined) return yield { query };
+): Generator<RowWindow, void> {
   const all = { since: reader.startOf(query.selection), to: reader.highWater };
-  for (const { since, to, made } of thread.ranges(all))
-    yield { query: { ...query, selection: { ...query.selection, sinceSeq: since, toSeq: to } }, made };
+  if (thread === undefined) {
+    let records = 0;
+    for (const window of itemsOf(reader, query, answer.writer)) {
+      records += window.count;
+      yield window;
+    }
+    if (records !== query.limit) yield { items: [], count: 0, reachedSeq: all.to };
+    return;
+  }
+  for (const { since, to, made } of thread.ranges(all)) {
+    const selection = { ...query.selection, sinceSeq: since, toSeq: to };
+    if (made === undefined) yield* itemsOf(reader, { ...query, selection }, answer.writer);
+    else {
+      made.rejects.forEach(rejects.add);
+      for (const [curl, machine] of made.elsewhere) rejects.elsewhere(curl, machine);
+      rejects.replaced += made.replaced;
+      made.notes.forEach(message => talk.note(message));
+      const { bytes, count } = made;
+      yield { items: bytes.length > 0 ? [{ bytes, count, lastSeq: to }] : [], count, reachedSeq: to };
+    }
+  }
+  yield { items: [], count: 0, reachedSeq: all.to };
 }
 
 export function contextOf(
@@ -138,38 +182,50 @@ function beginsWithAll({ selection: { since, until, sinceSeq = 0, sides } }: Que
   return sinceSeq === 0 && since === undefined && until === undefined && sides.includes('held');
 }
 
-/** Some lines, or one row. */
-type Item = { count: number; lastSeq: number } & ({ bytes: Uint8Array } | { values: ColumnValue[] });
-
-export function addItem(answer: Answer, item: Item, talk: QueryTalk): void | Promise<void> {
-  if (item.count === 0) return;
-  talk.advance?.(item.count);
-  return 'bytes' in item ? answer.addLines(item.bytes) : answer.addRow(item.values);
+/** Some lines, or a row with its `seq` in front. */
+export function addItem(answer: Answer, item: RowWindow['items'][number]): void | Promise<void> {
+  return 'bytes' in item ? answer.addLines(item.bytes) : answer.addRow(item.slice(1));
 }
 
+/** A promise for each would cost more than many a row. */
+const SOME_ROWS = 50;
+
 /** Items to write, `query.limit` records at most. */
-export function* itemsOf(reader: CacheReader, query: Query, writer: Writer): Generator<Item, void> {
+export function* itemsOf(reader: CacheReader, query: Query, writer: Writer): Generator<RowWindow, void> {
   const selection = selectionOf(query);
   if ('template' in writer) {
-    for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, query.limit)) {
-      yield { bytes, count, lastSeq };
+    for (const block of reader.lines(selection, writer.template, query.limit)) {
+      yield { items: [block], count: block.count, reachedSeq: block.lastSeq };
       // The consumer is done with it.
-      giveBack(bytes);
+      giveBack(block.bytes);
     }
     return;
   }
-  const columns: ColumnName[] = ['seq', ...writer.columns];
-  const rows = reader[kindOf(query.format)](selection, columns);
-  let left = query.limit ?? Infinity;
+  const rows = reader[kindOf(query.format)](selection, ['seq', ...writer.columns]);
+  const { limit = Infinity } = query;
+  let items: ColumnValue[][] = [];
+  let records = 0;
   for (const row of rows) {
-    if (left-- <= 0) break;
-    yield { values: row.slice(1), count: 1, lastSeq: Number(row[0]) };
+    items.push(row);
+    if (++records < limit && items.length < SOME_ROWS) continue;
+    yield { items, count: items.length, reachedSeq: Number(row[0]) };
+    if (records === limit) return;
+    items = [];
   }
+  const [seq] = items.at(-1) ?? [];
+  if (seq !== undefined) yield { items, count: items.length, reachedSeq: Number(seq) };
 }
 
 /** The part of the reader that a format's records come from. */
 export function kindOf(format: Format): 'rows' | 'pages' | 'oldPaths' {
   return format.ofOldPaths ? 'oldPaths' : format.keyedByUrl ? 'pages' : 'rows';
+}
+
+/** A change stream has the deletions in it; a listing of what is held has none.
+ * @param deleted as asked for */
+export function sidesOf(deleted: 'yes' | 'no' | 'only' | undefined, isChangeStream: boolean): TableSide[] {
+  if (deleted === 'only') return ['gone'];
+  return deleted === 'yes' || (deleted !== 'no' && isChangeStream) ? ['held', 'gone'] : ['held'];
 }
 
 /** The selection, as far as the format can show it. */

@@ -54,10 +54,12 @@ async function makeRange(
   const told = new Rejects(talk);
   const answer = new Answer(whole.format, contextOf(reader, query, told, talk, buffer), notOpened, slot);
   let count = 0;
-  for (const item of itemsOf(reader, query, answer.writer)) {
-    count += item.count;
-    const written = addItem(answer, item, talk);
-    if (written !== undefined) await written;
+  for (const window of itemsOf(reader, query, answer.writer)) {
+    count += window.count;
+    for (const item of window.items) {
+      const written = addItem(answer, item);
+      if (written !== undefined) await written;
+    }
   }
   await answer.flush();
   return { count, rejects, elsewhere, replaced: told.replaced, notes };

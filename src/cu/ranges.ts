@@ -67,7 +67,7 @@ interface Made {
 
 export interface MadeRange extends Made {
   /** There until the next range is asked for. */
-  bytes: Uint8Array;
+  bytes: Buffer;
 }
 /** `length`: of what is in the slot; `looked`: whether nothing was committed since the mark. */
 export type RangeAnswer = { made: Made; length: number } | { looked: boolean } | 'marked';
@@ -189,7 +189,7 @@ export class RangeThread {
     // The answer was waited for, or the thread has nothing left to do.
     if (ready === 0) this.#share = Math.max(1 / MAX_SHARE, this.#share / SHARE_STEP);
     else if (ready === asked) this.#share = Math.min(MAX_SHARE, this.#share * SHARE_STEP);
-    return { ...made, bytes: new Uint8Array(this.#slots[slot] ?? new SharedArrayBuffer(0), 0, length) };
+    return { ...made, bytes: Buffer.from(this.#slots[slot] ?? new SharedArrayBuffer(0), 0, length) };
   }
 
   stop(): void {

@@ -1,5 +1,5 @@
 /** Where the rows of a stream come from: the database here, or an lccd-cu elsewhere (cu/remote/). */
-import { CacheReader, type LineBlock } from '../db/cache/read.js';
+import { CacheReader } from '../db/cache/read.js';
 import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import type { Clock } from '../lib/clock.js';
@@ -10,9 +10,7 @@ import { contextOf, kindOf, selectionOf, type QueryTalk } from './query.js';
 import type { Rejects } from './rejects.js';
 import type { WhenShipped } from '../daemon/when-shipped.js';
 import type { Query } from './types.js';
-import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
-
-export type RowWindow = Window<LineBlock | ColumnValue[]>;
+import { lineWindows, rowWindows, type Range, type RowWindow } from './windows.js';
 
 /** Waits for what is committed. */
 export interface Watching {

@@ -27,6 +27,9 @@ export interface Window<T> {
   reachedSeq: number;
 }
 
+/** A window of rows, or of lines. */
+export type RowWindow = Window<LineBlock | ColumnValue[]>;
+
 /** Numbers of the change sequence: after `since`, to `to`; at most `limit` rows. `began`: see `beganOf`. */
 export interface Range {
   since: number;

@@ -1,7 +1,8 @@
 /** Rows as the changes of programs, and what programs ask for as a selection. */
-import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/fields.js';
+import type { ColumnName, ColumnValue } from '../../db/cache/fields.js';
 import type { Selection } from '../../db/cache/read.js';
 import { cursorAt } from '../cursor.js';
+import { sidesOf } from '../query.js';
 import type { Change, ChangesOptions } from './types.js';
 
 /** Why the content of a change is no more. */
@@ -74,21 +75,10 @@ export function changeOf(
   };
 }
 
-export function selectionOf({ since, until, pid, prefix, mime, ...options }: ChangesOptions): Selection {
+export function selectionOf(options: ChangesOptions): Selection {
+  const { since, until, pid, prefix, mime, deleted, cursor, follow } = options;
   const secondsOf = (time: Date | undefined) =>
     time === undefined ? undefined : Math.floor(Number(time) / 1000);
-  return {
-    sides: sidesOf({ since, ...options }),
-    since: secondsOf(since),
-    until: secondsOf(until),
-    pid,
-    prefix,
-    mime,
-  };
-}
-
-function sidesOf({ deleted, cursor, since, follow }: ChangesOptions): TableSide[] {
-  if (deleted === 'only') return ['gone'];
-  const isChangeStream = cursor !== undefined || since !== undefined || follow === true || deleted === 'yes';
-  return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
+  const sides = sidesOf(deleted, cursor !== undefined || since !== undefined || follow === true);
+  return { sides, since: secondsOf(since), until: secondsOf(until), pid, prefix, mime };
 }

@@ -20,13 +20,13 @@ import { ArrivingContent } from '../arriving-content.js';
 import { contentWanted } from '../content-wanted.js';
 import { cursorAt } from '../cursor.js';
 import type { FormatContext, RowWriter, Writer } from '../formats/types.js';
-import { elsewhere, leftOut, leftOutThere } from '../missing-content.js';
+import { leaveOut } from '../missing-content.js';
 import { contextFor, kindOf, selectionOf, type QueryTalk } from '../query.js';
 import type { Rejects } from '../rejects.js';
-import type { RowWindow, Source, Watching } from '../source.js';
+import type { Source, Watching } from '../source.js';
 import type { StoredContent } from '../stored-content.js';
 import type { Query } from '../types.js';
-import type { Range } from '../windows.js';
+import type { Range, RowWindow } from '../windows.js';
 import { CuLink, type RemoteOptions, type RowsQuery } from './link.js';
 
 /** Between two questions if there is anything new. */
@@ -164,20 +164,17 @@ export class RemoteSource implements Source {
   context(query: Query, rejects: Rejects, talk: QueryTalk): FormatContext {
     const store = { storeId: this.storeId, storeDir: this.#storeDir };
     return contextFor({ ...query, ...store }, rejects, talk, {
-      openContent: ([curl, fileid, machine], tell) => {
-        const { attributes } = this.#row;
-        const { content } = this.#row;
+      openContent: (values, tell) => {
+        const { attributes, content } = this.#row;
         this.#row.content = undefined;
         if (content !== undefined) return content;
-        const isElsewhere = fileid === null || fileid === undefined;
+        const [, fileid] = values;
+        const file = typeof fileid === 'string' ? `${this.#storeDir}/${fileid}` : undefined;
         const { [PROBLEM]: problem, [AWAY]: away } = attributes;
         if (away !== undefined && this.#options.skipsAway !== true)
           throw new LccError('try.later', `${this.#link.where}: ${away}`);
-        if (attributes[REPLACED] !== undefined) rejects.replaced++;
-        else if (isElsewhere && problem !== undefined)
-          leftOutThere(rejects, String(curl), String(machine), problem, tell);
-        else if (isElsewhere) elsewhere(rejects, String(curl), String(machine), tell);
-        else leftOut(rejects, String(curl), `${this.#storeDir}/${fileid}`, problem ?? 'missing', tell);
+        const why = problem ?? (file === undefined ? undefined : 'missing');
+        leaveOut(rejects, values, file, { why, isReplaced: attributes[REPLACED] !== undefined }, tell);
         return undefined;
       },
       typesUnder: () => (this.#row.attributes[FORMER_TYPES] ?? '').split(' ').filter(type => type !== ''),

@@ -1,6 +1,6 @@
 /** The answer to one query, window by window: nothing of the database is held while the client reads. */
 import type { CacheReader, Selection } from '../../db/cache/read.js';
-import type { ColumnValue, TableSide } from '../../db/cache/fields.js';
+import type { ColumnValue } from '../../db/cache/fields.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
 import { rowsStart } from '../../wire/cu-rows.js';
@@ -13,7 +13,8 @@ import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { StreamSink } from '../sink.js';
 import { BRING_COLUMNS, Bringer } from '../peers/bringer.js';
 import type { PeerContents } from '../peers/contents.js';
-import { openNamed } from '../stored-content.js';
+import { contentOf } from '../missing-content.js';
+import { sidesOf } from '../query.js';
 import { rowElements, shown } from './rows.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
 
@@ -145,11 +146,6 @@ class Writing {
     return told;
   }
 
-  #omit(url: Parameters<typeof omitted>[0], why: string): void {
-    this.omitted++;
-    this.#told += omitted(url, why);
-  }
-
   #context(): FormatContext {
     const { storeDir, reader, nowMs } = this.#parts;
     return {
@@ -164,18 +160,14 @@ class Writing {
       maxTextBytes: 0,
       // In the order of CONTENT_COLUMNS.
       openContent: ([curl, fileid, , md5]) => {
-        const omit = (why: string) => this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, why);
+        const found = contentOf(reader, storeDir, [fileid, md5], { bringer: this.#bringer });
+        if ('content' in found) return found.content;
+        const { why, isReplaced } = found;
         // A content that was replaced since its window was read comes with the next answer.
-        if (typeof fileid === 'string') {
-          const opened = openNamed(storeDir, fileid, String(md5));
-          if (opened.ok) return opened.content;
-          if (reader.isHeldNow(fileid)) omit(opened.why);
-        } else {
-          const found = this.#bringer?.take(reader) ?? { why: undefined };
-          if ('content' in found) return found.content;
-          if (found.isReplaced !== true)
-            omit(typeof found.why === 'string' ? found.why : 'on another machine');
-        }
+        if (isReplaced === true) return undefined;
+        this.omitted++;
+        const url = { curl: String(curl), seq: Number(this.#row[0]) };
+        this.#told += omitted(url, typeof why === 'string' ? why : 'on another machine');
         return undefined;
       },
       reject: () => undefined,
@@ -188,12 +180,6 @@ class Writing {
 export function selectionOf(query: CuQuery, nowMs: number): Selection {
   const { since, until, pid, prefix, mime } = query;
   const at = (text: string | undefined) => (text === undefined ? undefined : parseWhen(text, nowMs));
-  return { sides: sidesOf(query), since: at(since), until: at(until), pid, prefix, mime };
-}
-
-/** As lccq: a change stream has the deletions in it, a listing of what is held has none. */
-function sidesOf({ deleted, cursor, since }: CuQuery): TableSide[] {
-  if (deleted === 'only') return ['gone'];
-  const isChangeStream = cursor !== undefined || since !== undefined || deleted === 'yes';
-  return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
+  const sides = sidesOf(query.deleted, query.cursor !== undefined || since !== undefined);
+  return { sides, since: at(since), until: at(until), pid, prefix, mime };
 }

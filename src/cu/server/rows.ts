@@ -9,8 +9,8 @@ import { AWAY, FORMER_TYPES, PROBLEM, REPLACED } from '../../wire/cu-rows.js';
 import { isWanted } from '../content-wanted.js';
 import { base64Of } from '../formats/base64.js';
 import type { Part } from '../formats/types.js';
+import { contentOf } from '../missing-content.js';
 import { BRING_COLUMNS, type Bringer, type FoundThere } from '../peers/bringer.js';
-import { openNamed, type StoredContent } from '../stored-content.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 
 /** Always read: what content is found by, and what former types are of. */
@@ -80,12 +80,9 @@ function* withContent(
   attributes: Record<string, string | number | undefined>,
   bringer?: Bringer,
 ): Generator<Part> {
-  const opened =
-    typeof fileid === 'string'
-      ? openedHere(reader, fileid, openNamed(storeDir, fileid, String(md5)))
-      : openedThere(bringer?.take(reader));
-  if ('why' in opened) return yield `<url${formatAttributes({ ...attributes, ...opened.why })}/>\n`;
-  const { content } = opened;
+  const found = contentOf(reader, storeDir, [fileid, md5], { bringer });
+  if ('why' in found) return yield `<url${formatAttributes({ ...attributes, ...whyOf(found) })}/>\n`;
+  const { content } = found;
   try {
     yield `<url${formatAttributes(attributes)}>`;
     yield* base64Of(content);
@@ -95,19 +92,9 @@ function* withContent(
   }
 }
 
-/** The content of a row, or attributes that say why there is none. */
-type Found = { content: StoredContent } | { why: Record<string, string> };
-
-function openedHere(reader: CacheReader, fileid: string, opened: ReturnType<typeof openNamed>): Found {
-  if (opened.ok) return opened;
-  return { why: reader.isHeldNow(fileid) ? { [PROBLEM]: opened.why } : { [REPLACED]: 'yes' } };
-}
-
-/** Where nothing was brought, it is the row that says so. */
-function openedThere(found: FoundThere = { why: undefined }): Found {
-  if ('content' in found) return found;
-  const { why, isReplaced } = found;
-  if (isReplaced === true) return { why: { [REPLACED]: 'yes' } };
-  if (why instanceof LccError) return { why: { [AWAY]: why.message } };
-  return { why: why === undefined ? {} : { [PROBLEM]: why } };
+/** Attributes that say why there is no content; where nothing was brought, it is the row that says so. */
+function whyOf({ why, isReplaced }: Exclude<FoundThere, { content: unknown }>): Record<string, string> {
+  if (isReplaced === true) return { [REPLACED]: 'yes' };
+  if (why instanceof LccError) return { [AWAY]: why.message };
+  return why === undefined ? {} : { [PROBLEM]: why };
 }
