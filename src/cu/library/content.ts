@@ -1,11 +1,12 @@
 /** The content of changes, for programs. */
+import { SETTINGS } from '../../config/settings/index.js';
 import { LccError } from '../../lib/errors.js';
+import { REPLACED } from './changes.js';
 import { inMemory, openStored, type StoredContent } from '../stored-content.js';
 import { Chunks, DEFAULT_CHUNK_SIZE } from '../../text/chunks.js';
 import { holdsText, textOf } from '../../text/content.js';
 import { markdownOf, type MarkdownPage } from '../../text/markdown/page.js';
 import { checkOptions, checkValue, CHUNKS_OPTIONS, oneOf } from './options.js';
-import { fetchedOf, isOver, maxTextBytesOf } from './origin.js';
 import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
 
 /**
@@ -17,7 +18,7 @@ import type { Change, PageChunk, PageMarkdown, Text } from './types.js';
  *   altered, `data.cut` where it is altered while it is read
  */
 export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
-  const content = await (fetchedOf(change) ?? openContent(change));
+  const content = await (origins.get(change)?.fetch?.() ?? openContent(change));
   try {
     for (const chunk of content.chunks()) {
       yield Uint8Array.from(chunk);
@@ -35,7 +36,7 @@ export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, voi
  * @throws as `contentOf`
  */
 export async function fetchContent(change: Change): Promise<void> {
-  const content = fetched.has(change) ? undefined : await fetchedOf(change);
+  const content = fetched.has(change) ? undefined : await origins.get(change)?.fetch?.();
   if (content === undefined) return;
   try {
     fetched.set(change, Buffer.from(content.bytes()));
@@ -69,8 +70,8 @@ export function bytesOf(change: Change): Uint8Array {
  */
 export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readable'): Text | undefined {
   checkValue('wanted', wanted, oneOf('readable', 'all'));
-  const { mimetype, len, httpCharset: charset } = change;
-  if (!holdsText(mimetype) || Number(len) > maxTextBytesOf(change)) return undefined;
+  const { mimetype, httpCharset: charset } = change;
+  if (!hasText(change)) return undefined;
   return textOf(bytesOf(change), { mimetype, charset }, wanted);
 }
 
@@ -112,8 +113,8 @@ export function chunksOf(change: Change, options: { size?: number } = {}): PageC
 
 function markdownPageOf(change: Change, wanted: 'readable' | 'all'): MarkdownPage | undefined {
   checkValue('wanted', wanted, oneOf('readable', 'all'));
-  const { mimetype, len, httpCharset: charset, furl, finalUrl } = change;
-  if (!holdsText(mimetype) || Number(len) > maxTextBytesOf(change)) return undefined;
+  const { mimetype, httpCharset: charset, furl, finalUrl } = change;
+  if (!hasText(change)) return undefined;
   return markdownOf(bytesOf(change), { mimetype, charset, url: finalUrl ?? furl ?? undefined }, wanted);
 }
 
@@ -130,13 +131,31 @@ function openContent(change: Change): StoredContent {
     );
   const opened = openStored(file, md5);
   if (opened.ok) return opened.content;
-  if (isOver(change))
-    throw new LccError(
-      'try.later',
-      `${curl}: it was replaced or deleted meanwhile, which comes as another change`,
-    );
+  if (origins.get(change)?.isHeldNow(file) === false) throw new LccError('try.later', `${curl}: ${REPLACED}`);
   throw new LccError(
     'input.missing',
     `${curl}: ${file} is ${opened.why}; lccfsck --repair has it fetched again`,
   );
+}
+
+/** Where a change came from: a later reader of its content may find that it has been replaced. */
+export interface ChangeOrigin {
+  /** True if a row points to the file at this moment; true where that cannot be told any more. */
+  isHeldNow(file: string): boolean;
+  /** Content that is longer has no text. */
+  maxTextBytes: number;
+  /** Fetches the content of a change from the machine that has it. @throws LccError as `contentOf` */
+  fetch?: (() => Promise<StoredContent>) | undefined;
+}
+
+const origins = new WeakMap<Change, ChangeOrigin>();
+
+export function keepOrigin(change: Change, origin: ChangeOrigin): void {
+  origins.set(change, origin);
+}
+
+/** True if text is made of the content, as the settings of its LCC say. */
+function hasText(change: Change): boolean {
+  const most = origins.get(change)?.maxTextBytes ?? SETTINGS['cu.max_text_bytes'].default;
+  return holdsText(change.mimetype) && Number(change.len) <= most;
 }

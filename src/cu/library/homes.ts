@@ -15,7 +15,7 @@ import type { Query } from '../types.js';
 import { CHANGE_COLUMNS, changeOf, REPLACED, selectionOf } from './changes.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions, checkValue } from './options.js';
-import { keepOrigin } from './origin.js';
+import { keepOrigin } from './content.js';
 import type { Change, Cursor, HomeChange, HomesChangesOptions } from './types.js';
 
 interface HomesParts {

@@ -13,7 +13,7 @@ import { changeOf, CHANGE_COLUMNS, REPLACED, selectionOf } from './changes.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
 import { PeerContents, type PeersOptions } from '../peers/contents.js';
-import { keepOrigin, type ChangeOrigin } from './origin.js';
+import { keepOrigin, type ChangeOrigin } from './content.js';
 import type { Change, ChangesOptions, Cursor } from './types.js';
 
 const CHECK_AGAIN = 'lccfsck --repair --recheck has it fetched again';
