@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ConsumerLook } from '../../src/cu/consumer-look.js';
+import { consumerLook } from '../../src/cu/consumer-look.js';
 import { CrawlService } from '../../test/support/crawl-service.js';
 import { ROOT } from '../../test/support/tree.js';
 import { startLcc, type BenchLcc } from '../lcc.js';
@@ -16,13 +16,13 @@ export class Crawler {
   readonly lcc: BenchLcc;
   readonly #env: NodeJS.ProcessEnv;
   readonly #service: CrawlService;
-  readonly #look: ConsumerLook;
+  readonly #taken: () => number | undefined;
 
   private constructor(lcc: BenchLcc, env: NodeJS.ProcessEnv, service: CrawlService) {
     this.lcc = lcc;
     this.#env = env;
     this.#service = service;
-    this.#look = new ConsumerLook(join(lcc.home, 'lcc.db'), join(lcc.home, 'links.cursor'));
+    this.#taken = consumerLook(join(lcc.home, 'lcc.db'), join(lcc.home, 'links.cursor'));
   }
 
   /** @param options of lcclinks */
@@ -53,10 +53,10 @@ export class Crawler {
     for (;;) {
       // Links are accepted before the cursor moves: all was looked at, and then nothing is being done.
       let seq: number | undefined;
-      while ((seq = this.#look.taken()) === undefined) await pause(POLL_MS);
+      while ((seq = this.#taken()) === undefined) await pause(POLL_MS);
       const takenAt = performance.now();
       const idleSince = await this.lcc.untilIdle();
-      if (this.#look.taken() === seq) return (Math.max(takenAt, idleSince) - start) / 1000;
+      if (this.#taken() === seq) return (Math.max(takenAt, idleSince) - start) / 1000;
     }
   }
 

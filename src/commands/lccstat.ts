@@ -7,7 +7,7 @@ import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { TruthReader } from '../db/truth/reader.js';
 import type { Look } from '../daemon/ask.js';
-import { ConsumerLook } from '../cu/consumer-look.js';
+import { consumerLook } from '../cu/consumer-look.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { isIdleWith, untilIdle, wordFor } from '../run/look/idle.js';
 import { toldNow } from '../run/look/providers-now.js';
@@ -82,8 +82,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
           `--until-idle and --${other}: give one of them; --until-idle prints nothing`,
         );
     const cursor = textOf(options, 'cursor');
-    const consumer = cursor === undefined ? undefined : new ConsumerLook(home.db, cursor);
-    const taken = consumer && (() => consumer.taken());
+    const taken = cursor === undefined ? undefined : consumerLook(home.db, cursor);
     const hindrances = (looks: readonly Look[]) => {
       const nowMs = context.clock.nowMs();
       const reasons = reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs, FIGURES);

@@ -2,29 +2,21 @@
 import { CacheReader } from '../db/cache/read.js';
 import { readCursor, startOf } from './cursor.js';
 
-export class ConsumerLook {
-  readonly #dbPath: string;
-  readonly #file: string;
-  #reader: CacheReader | undefined;
-
-  constructor(dbPath: string, file: string) {
-    this.#dbPath = dbPath;
-    this.#file = file;
-  }
-
-  /**
-   * The last change, where the cursor is at it; undefined where it is behind, or not there yet.
-   * @throws LccError as readCursor and startOf
-   */
-  taken(): number | undefined {
+/**
+ * @returns what looks: the last change, where the cursor is at it; undefined where it is behind, or not there
+ *   yet. It throws LccErrors as readCursor and startOf
+ */
+export function consumerLook(dbPath: string, file: string): () => number | undefined {
+  let reader: CacheReader | undefined;
+  return () => {
     // The cursor first: a change that comes between the two is not taken.
-    const cursor = readCursor(this.#file);
+    const cursor = readCursor(file);
     if (cursor === undefined) return undefined;
-    this.#reader ??= new CacheReader(this.#dbPath, '');
-    this.#reader.renew();
-    const { highWater } = this.#reader;
-    const seq = startOf(this.#file, cursor, this.#reader);
-    this.#reader.rest();
+    reader ??= new CacheReader(dbPath, '');
+    reader.renew();
+    const { highWater } = reader;
+    const seq = startOf(file, cursor, reader);
+    reader.rest();
     return seq === highWater ? highWater : undefined;
-  }
+  };
 }

@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { ConsumerLook } from '../../src/cu/consumer-look.js';
+import { consumerLook } from '../../src/cu/consumer-look.js';
 import { TestCache } from '../support/cache.js';
 
 it('a consumer has taken everything when its cursor is at the last change', () => {
   const cache = new TestCache();
   try {
     const file = join(cache.home, 'links.cursor');
-    const look = new ConsumerLook(cache.dbPath, file);
-    assert.equal(look.taken(), undefined);
+    const taken = consumerLook(cache.dbPath, file);
+    assert.equal(taken(), undefined);
     const store = cache.storeId;
     const moveTo = (seq: number) => writeFileSync(file, `lcc-cursor 1 ${store} ${seq}\n`);
     moveTo(0);
-    assert.equal(look.taken(), 0);
+    assert.equal(taken(), 0);
     cache.put({ curl: 'http://x/1' });
-    assert.equal(look.taken(), undefined);
+    assert.equal(taken(), undefined);
     moveTo(1);
-    assert.equal(look.taken(), 1);
+    assert.equal(taken(), 1);
     moveTo(2);
-    assert.throws(() => look.taken(), /ahead of the store/);
+    assert.throws(() => taken(), /ahead of the store/);
   } finally {
     cache.close();
   }
