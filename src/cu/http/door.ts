@@ -21,6 +21,7 @@ import { Bringer } from '../peers/bringer.js';
 import type { PeerContents } from '../peers/contents.js';
 import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { SharedCache } from '../server/cache.js';
+import type { Counted } from '../server/figures.js';
 import type { CuOptions } from '../server/options.js';
 import { CommitWatch } from './commit-watch.js';
 import { ChangeFeed } from './feed.js';
@@ -47,7 +48,7 @@ interface DoorParts {
   log: Log;
   /** Called when the process must end: a bug. */
   fail: (error: unknown) => void;
-  counted: (what: 'queries' | 'urls' | 'omitted' | 'refused' | 'bytes' | 'stalled', by: number) => void;
+  counted: Counted;
 }
 
 export class ChangesDoor {
@@ -143,7 +144,7 @@ export class ChangesDoor {
       request,
       response,
       { type, body },
-      { clock, stallMs: limits.stallTimeoutMs, counted: by => counted('bytes', by) },
+      { clock, stallMs: limits.stallTimeoutMs, counted: by => counted('bytes_sent', by) },
     );
   }
 
@@ -167,7 +168,7 @@ export class ChangesDoor {
     const { peer } = connectionOf(request);
     if (error instanceof LccError && error.code === 'peer.unavailable') return;
     if (error instanceof LccError && error.code === 'limit') {
-      counted('stalled', 1);
+      counted('streams_stalled', 1);
       return log.info('reader cut off', { peer, reason: error.message });
     }
     let refusal = refusalFor(error);

@@ -15,6 +15,7 @@ import { Rejects } from '../rejects.js';
 import { selectionOf } from '../server/answer.js';
 import type { WhenShipped } from '../../daemon/when-shipped.js';
 import type { SharedCache } from '../server/cache.js';
+import type { Counted } from '../server/figures.js';
 import type { Query } from '../types.js';
 import { rowWindows } from '../windows.js';
 import type { CommitWatch } from './commit-watch.js';
@@ -41,7 +42,7 @@ export interface ChangeFeedParts {
   maxTextBytes: number;
   /** The reader has gone, or the daemon stops. */
   over: AbortSignal;
-  counted: (what: 'urls' | 'omitted', by: number) => void;
+  counted: Counted;
 }
 
 export class ChangeFeed {
@@ -145,7 +146,7 @@ export class ChangeFeed {
           if (over.aborted || clock.monotonicMs() >= this.#untilMs) break reading;
           this.#count++;
           this.#left--;
-          counted('urls', 1);
+          counted('urls_sent', 1);
           const place = values.splice(-BRING_COLUMNS.length);
           const coming = bringer?.bring(wanted, place);
           if (coming !== undefined) await coming;
@@ -238,8 +239,8 @@ export class ChangeFeed {
     const selection = { ...this.#selection, sinceSeq: this.#at };
     const query: Query = { ...asked, selection, storeDir, maxTextBytes, nowMs: clock.nowMs() };
     const talk = {
-      reject: () => counted('omitted', 1),
-      elsewhere: () => counted('omitted', 1),
+      reject: () => counted('urls_omitted', 1),
+      elsewhere: () => counted('urls_omitted', 1),
       note: () => undefined,
     };
     // Many records are in the making at a time: each content has memory of its own.

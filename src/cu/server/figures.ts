@@ -30,3 +30,14 @@ export const CU_FIGURES = {
 };
 
 export type CuStatus = StatusOf<typeof CU_FIGURES>;
+
+/** Those that are counted as things happen. */
+export const NO_COUNTS = {
+  queries: 0,
+  urls_sent: 0,
+  urls_omitted: 0,
+  bytes_sent: 0,
+  refused: 0,
+  streams_stalled: 0,
+};
+export type Counted = (what: keyof typeof NO_COUNTS, by: number) => void;

@@ -12,7 +12,7 @@ import { Refusal } from '../../wire/refusal.js';
 import { PeerContents, type PeersOptions } from '../peers/contents.js';
 import { ChangesDoor } from '../http/door.js';
 import { SharedCache } from './cache.js';
-import type { CuStatus } from './figures.js';
+import { NO_COUNTS, type Counted, type CuStatus } from './figures.js';
 import type { CuOptions } from './options.js';
 import { CuSession, type CuSessionParts } from './session.js';
 
@@ -38,7 +38,7 @@ export class CuServer {
   /** Each with the end of its run. */
   readonly #open = new Map<CuSession, Promise<void>>();
   readonly #places: Places;
-  readonly #counts = { queries: 0, urls: 0, omitted: 0, refused: 0, bytes: 0, stalled: 0 };
+  readonly #counts = { ...NO_COUNTS };
   /** The same for clients that speak HTTP. */
   readonly changes: ChangesDoor;
   #stopping = false;
@@ -57,8 +57,7 @@ export class CuServer {
       log,
     });
     this.#cache = new SharedCache(options.dbPath, options.machineId);
-    const counts = this.#counts;
-    const counted = (what: keyof typeof counts, by: number) => void (counts[what] += by);
+    const counted: Counted = (what, by) => void (this.#counts[what] += by);
     const peers = machines && new PeerContents(machines);
     const shipped = async () => {
       try {
@@ -67,9 +66,10 @@ export class CuServer {
         throw error instanceof LccError ? new Refusal(102, error.message) : error;
       }
     };
-    const common = { options, cache: this.#cache, peers, shipped, backoff: new LoginBackoff(clock), counted };
-    this.#session = { ...common, clock, log, readers: options.readers, share: new FairShare() };
-    this.changes = new ChangesDoor({ ...common, clock, log, fail });
+    const backoff = new LoginBackoff(clock);
+    const common = { options, cache: this.#cache, peers, shipped, backoff, clock, log, counted };
+    this.#session = { ...common, share: new FairShare() };
+    this.changes = new ChangesDoor({ ...common, fail });
   }
 
   /** A content user has connected. @param isKnown it need not say who it is */
@@ -91,13 +91,8 @@ export class CuServer {
       connections: this.#open.size,
       max_connections: this.#options.limits.maxConnections,
       answering: [...this.#open.keys()].filter(session => session.answering).length,
-      queries: this.#counts.queries,
-      urls_sent: this.#counts.urls,
-      urls_omitted: this.#counts.omitted,
-      bytes_sent: this.#counts.bytes,
-      refused: this.#counts.refused,
+      ...this.#counts,
       streams: this.changes.count,
-      streams_stalled: this.#counts.stalled,
     };
   }
 

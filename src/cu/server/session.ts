@@ -7,7 +7,6 @@
  */
 import type { Connection } from '../../daemon/types.js';
 import { storageError } from '../../db/sqlite/open.js';
-import type { AccountFile } from '../../lib/account-file.js';
 import type { Clock } from '../../lib/clock.js';
 import { Conversation } from '../../lib/conversation.js';
 import { LccError, messageOf } from '../../lib/errors.js';
@@ -22,6 +21,7 @@ import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
 import type { PeerContents } from '../peers/contents.js';
 import type { SharedCache } from './cache.js';
+import type { Counted } from './figures.js';
 import { limitOf, type CuOptions } from './options.js';
 
 /** Time for a complete query, from the connection or the last answer. */
@@ -36,11 +36,10 @@ export interface CuSessionParts {
   cache: SharedCache;
   peers?: PeerContents | undefined;
   shipped: WhenShipped;
-  readers: AccountFile;
   backoff: LoginBackoff;
   /** Bytes that connections may read in a turn of the event loop. */
   share: FairShare;
-  counted: (what: 'queries' | 'urls' | 'omitted' | 'refused' | 'bytes', by: number) => void;
+  counted: Counted;
 }
 
 /** Bytes that a client may still send after our last word. */
@@ -119,11 +118,11 @@ export class CuSession {
   }
 
   async #logIn(name: string, password: string): Promise<void> {
-    const { backoff, readers, log } = this.#parts;
+    const { backoff, log, options } = this.#parts;
     const delayMs = backoff.delayMs(name, this.#address);
     if (delayMs > QUERY_TIMEOUT_MS) throw new Refusal(102, 'too many failed logins, try again later');
     if (delayMs > 0) await this.#talk.rest(delayMs);
-    if (!passwordMatches(password, readers.password(name))) {
+    if (!passwordMatches(password, options.readers.password(name))) {
       backoff.failed(name, this.#address);
       throw new Refusal(101, 'unknown reader or wrong password');
     }
@@ -152,8 +151,8 @@ export class CuSession {
         shipped,
         pause: () => this.#talk.turn(),
       });
-      counted('urls', answered.urls);
-      counted('omitted', answered.omitted);
+      counted('urls_sent', answered.urls);
+      counted('urls_omitted', answered.omitted);
     } catch (error) {
       throw cache.errorOf(reader, error);
     } finally {
@@ -166,7 +165,7 @@ export class CuSession {
     const { counted, options } = this.#parts;
     return {
       write: chunk => {
-        counted('bytes', Buffer.byteLength(chunk));
+        counted('bytes_sent', Buffer.byteLength(chunk));
         return this.#talk.write(chunk, options.limits.stallTimeoutMs, gone);
       },
     };

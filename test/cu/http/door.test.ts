@@ -225,8 +225,8 @@ describe('the change feed', () => {
     const socket = connect(port, '127.0.0.1');
     socket.pause();
     socket.write('GET /changes?limit=10000 HTTP/1.1\r\nHost: h\r\n\r\n');
-    await until('it is cut off', () => counts['stalled'] === 1);
-    assert.ok((counts['bytes'] ?? 0) < 10_000_000);
+    await until('it is cut off', () => counts['streams_stalled'] === 1);
+    assert.ok((counts['bytes_sent'] ?? 0) < 10_000_000);
     await until('its place is free', () => door.count === 0);
     socket.destroy();
   });
