@@ -11,7 +11,7 @@ const config = loadConfig({
   env: process.env,
   overrides: { 'spider.allow_private': 'true', 'spider.slots': atATime },
 });
-const engine = new FetchEngine(spiderEngineOptions(config.section('spider')));
+const engine = new FetchEngine(spiderEngineOptions(config.settings.spider));
 const alive = setInterval(() => undefined, 60_000);
 let failed = 0;
 const next = () => {

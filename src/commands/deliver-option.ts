@@ -21,7 +21,7 @@ export function doorOptionsOf(context: CommandContext, config: Config): DoorSets
       typeof deliver === 'string' ? deliver : `unix:${join(config.home.run, 'spider.sock')}`,
     ),
     clock: context.clock,
-    limits: xmlLimitsOf(config.section('xml')),
+    limits: xmlLimitsOf(config.settings.xml),
     ...DOOR_LIMITS,
   };
 }

@@ -168,7 +168,7 @@ function commonOptions(context: CommandContext): Pick<DeliveryOptions, 'limits' 
   const urlprefix = text('urlprefix');
   if (urlprefix !== undefined && !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(urlprefix))
     throw new LccError('usage', `--urlprefix ${urlprefix}: write an absolute url, http://host/`);
-  return { limits: xmlLimitsOf(config.section('xml')), set: setKindOf(set), urlprefix };
+  return { limits: xmlLimitsOf(config.settings.xml), set: setKindOf(set), urlprefix };
 }
 
 function deliveryOptions(context: CommandContext, errors: UrlErrors): DeliveryOptions {

@@ -70,7 +70,7 @@ export const command: CommandSpec = {
           forgetMs: durationMsOf('--forget', options['forget']),
           nowMs: context.clock.nowMs(),
           maxDoubtfulUrls: config.get('cp.max_doubtful_urls'),
-          limits: xmlLimitsOf(config.section('xml')),
+          limits: xmlLimitsOf(config.settings.xml),
           progress: context.progress('urls'),
           explain: context.verbose ? context.say : undefined,
         },

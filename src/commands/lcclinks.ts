@@ -68,7 +68,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const db = new CrawlReader(config.home.db);
   const begin = () => new Expansion(context, db, options, deliver);
   const input: AsyncIterable<Buffer> = context.input();
-  const limits = xmlLimitsOf(config.section('xml'));
+  const limits = xmlLimitsOf(config.settings.xml);
   try {
     if (stays) {
       await expandStreams(input, limits, begin, stream => {

@@ -14,7 +14,7 @@ export async function testMail(context: CommandContext, config: Config): Promise
   const address = typeof test === 'string' ? readMailAddress(test) : undefined;
   if (context.operands.length > 1 || address === undefined)
     throw new LccError('usage', 'write lccrs mail --test=ADDRESS, such as --test=you@example.org');
-  const mailServer = mailServerOf(config.section('rs'));
+  const mailServer = mailServerOf(config.settings.rs);
   if (mailServer === undefined)
     throw new LccError(
       'config',
@@ -24,7 +24,7 @@ export async function testMail(context: CommandContext, config: Config): Promise
     {
       address,
       subject: SUBJECTS.test,
-      body: testLetter(mailOptions(config.section('rs'))),
+      body: testLetter(mailOptions(config.settings.rs)),
       message: `<lcc.${randomUUID()}@${mailServer.from.slice(mailServer.from.lastIndexOf('@') + 1)}>`,
     },
     mailServer,

@@ -73,7 +73,6 @@ export function loadConfig(sources: ConfigSources): Config {
     file: file?.path,
     get,
     settings,
-    section: name => settings[name],
     originOf: key => values.get(key)?.origin ?? 'default',
     replaced,
   };

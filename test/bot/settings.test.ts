@@ -48,7 +48,7 @@ test('every setting of the robot reaches the option it is for', () => {
     maxConnectionsPerHost: 19,
     keepAliveMs: 18,
   };
-  const limits = engineLimits(configOf(GIVEN).section('bot'));
+  const limits = engineLimits(configOf(GIVEN).settings.bot);
   assert.deepEqual({ ...limits, ...expected }, limits);
 });
 

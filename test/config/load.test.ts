@@ -334,11 +334,11 @@ test('texts that could not be used are refused where they are written, with what
 test('a section has each of its settings by its name in code, with the value that is effective', t => {
   const { load } = home(t, '[qm]\nlane_window = 7\nslots = 168\n[bot]\nuser_agent = "me"\n');
   const config = load({ overrides: { 'bot.min_rate_bytes_per_s': '5' } });
-  assert.equal(config.section('qm').laneWindow, 7);
-  assert.equal(config.section('qm').slots, 168);
-  assert.equal(config.section('bot').userAgent, 'me');
-  assert.equal(config.section('bot').minRateBytesPerS, 5);
-  assert.equal(config.section('bm').bots, 1);
+  assert.equal(config.settings.qm.laneWindow, 7);
+  assert.equal(config.settings.qm.slots, 168);
+  assert.equal(config.settings.bot.userAgent, 'me');
+  assert.equal(config.settings.bot.minRateBytesPerS, 5);
+  assert.equal(config.settings.bm.bots, 1);
   const keys = Object.keys(SETTINGS) as SettingKey[];
   for (const key of keys) assert.deepEqual(valueOf(config.settings, key), config.get(key), key);
   const count = Object.values(config.settings).reduce((sum, each) => sum + Object.keys(each).length, 0);

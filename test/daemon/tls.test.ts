@@ -151,7 +151,7 @@ it('keeps nothing of a listener that was closed to read its certificate again', 
     const endpoint = { kind: 'tls', host: '127.0.0.1', port: 0 } as const;
     const listener = await listenOn(
       endpoint,
-      { net: config.section('net'), log: silentLog, clock: systemClock, onReload },
+      { net: config.settings.net, log: silentLog, clock: systemClock, onReload },
       () => undefined,
     );
     assert.equal(reloads.size, 1);
@@ -195,13 +195,13 @@ it('takes a machine whose certificate has expired no more, though it resumes a s
   const clock = new ManualClock(Date.now());
   const listener = await listenOn(
     { kind: 'tls', host: '127.0.0.1', port: 0 },
-    { net: config.section('net'), log: silentLog, clock, onReload: () => () => undefined },
+    { net: config.settings.net, log: silentLog, clock, onReload: () => () => undefined },
     ({ socket }) => void socket.end('welcome'),
     { machines: true, say: ({ message }) => message },
   );
   try {
     const port = listener.endpoint.kind === 'unix' ? 0 : listener.endpoint.port;
-    const shown = trustOf(config.section('net'));
+    const shown = trustOf(config.settings.net);
     let session: Buffer | undefined;
     const hear = async () => {
       const socket = connect({ port, host: '127.0.0.1', ...shown, session });

@@ -18,7 +18,7 @@ export function rsOperationsOf(
     store,
     clock,
     log: silentLog,
-    bounds: { ...rsBoundsOf(loadConfig({ env: { LCC_HOME: dir }, overrides }).section('rs')), ...bounds },
+    bounds: { ...rsBoundsOf(loadConfig({ env: { LCC_HOME: dir }, overrides }).settings.rs), ...bounds },
     changed: pid => void told.push(`changed ${pid}`),
     flushed: pid => void told.push(`flushed ${pid}`),
     livesOf: (pid, url) => lives.all(pid, url, { nowMs: clock.nowMs(), slots: 24 }, one => `state of ${one}`),

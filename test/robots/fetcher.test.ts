@@ -33,7 +33,7 @@ it('half of a robots.txt is none of it, one without content has no rules, and a 
     ['404', ends('HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n'), 'none'],
     ['429', ends('HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n'), 'trouble'],
   ];
-  const options = { ...spiderEngineOptions(configOf({}).section('spider')), allowAddresses: ['127.0.0.0/8'] };
+  const options = { ...spiderEngineOptions(configOf({}).settings.spider), allowAddresses: ['127.0.0.0/8'] };
   const fetcher = new RobotsFetcher(options, systemClock);
   for (const [what, says, kind] of cases) {
     const { url } = await rawServer(says);

@@ -84,7 +84,7 @@ export class RsScene {
     this.db = RsDatabase.open(this.options.path);
     const { db, options, clock } = this;
     this.transitions = new Transitions(db, clock.nowMs, options.slots);
-    const server = mailServerOf(config.section('rs'));
+    const server = mailServerOf(config.settings.rs);
     this.mail = new RunningMail({
       db,
       options: options.mail,

@@ -44,7 +44,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
       const accept = bounded(onConnection, bound && placesFor(bound), bound?.evict);
       const listener = await listenOn(
         endpoint,
-        { net: config.section('net'), log, clock, onReload: () => () => undefined },
+        { net: config.settings.net, log, clock, onReload: () => () => undefined },
         connection => {
           open.add(connection.socket);
           accept(connection);

@@ -73,7 +73,7 @@ export type SettingValue<K extends SettingKey> =
           ? string
           : readonly string[];
 
-export type SectionName = SettingKey extends `${infer S}.${string}` ? S : never;
+type SectionName = SettingKey extends `${infer S}.${string}` ? S : never;
 type Camel<T extends string> = T extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : T;
 /** The values of every section, by names as code writes them: `qm.lane_window` is `qm.laneWindow`. */
 export type Settings = {

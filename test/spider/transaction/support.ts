@@ -254,7 +254,7 @@ export async function scene({
     ...spiderLimits(config, openFilesLimit()),
     ...bounds,
     engine: new FetchEngine({
-      ...spiderEngineOptions(config.section('spider')),
+      ...spiderEngineOptions(config.settings.spider),
       allowAddresses: ['127.0.0.0/8'],
       ...engine,
       clock,
@@ -263,7 +263,7 @@ export async function scene({
     clock,
     log,
   });
-  const context = { net: config.section('net'), clock, log, servers: new Map(), role: 'server' };
+  const context = { net: config.settings.net, clock, log, servers: new Map(), role: 'server' };
   const peers: Peer[] = [
     ...playedStores.map(({ port }, at) =>
       keepConnected(parseEndpoint(`127.0.0.1:${port}`), context, made => servers[at]?.connected(made)),
