@@ -44,6 +44,16 @@ export function clearEngine(times: ClearTimes, own: Pick<EngineOptions, Own>, cl
   });
 }
 
+/**
+ * Headers of a request to a rail, or to the load balancer of a target, the Host first.
+ * @param host null: that of the url
+ * @param headers names in lower case and values by turns; a host among them wins
+ */
+export function withHost(host: string | null, headers: readonly string[] = []): readonly string[] {
+  const names = headers.filter((_, i) => i % 2 === 0);
+  return host === null || names.includes('host') ? headers : ['host', host, ...headers];
+}
+
 /** The url of a page on a server whose url may end with a slash. */
 export function pageOn(server: string, path: string): string {
   return server.replace(/\/$/, '') + path;

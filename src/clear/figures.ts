@@ -10,7 +10,7 @@ import {
   type Status,
   type StatusOf,
 } from '../daemon/figures.js';
-import type { RailsStatus } from './rails/status.js';
+import type { RailStatus } from './rails/status.js';
 
 type OfRail = [name: string, help: string, number: (rail: Status) => number];
 
@@ -45,7 +45,7 @@ function railFigures(prefix: string) {
       reasons: ({ daemon, database_trouble: error }) =>
         typeof error === 'string' && `${String(daemon)} cannot write its database, requests wait: ${error}`,
     }),
-    rails: field<ReturnType<RailsStatus['of']>>({
+    rails: field<RailStatus[]>({
       metrics: OF_RAILS.map(row => metricOf(prefix, row)),
       word: (_count, status) => describeRails(listOf(status, 'rails')),
       reasons: (status, nowMs) => listOf(status, 'rails').flatMap(rail => ofRail(rail, nowMs)),

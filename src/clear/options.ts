@@ -4,6 +4,7 @@ import { DAY, MB } from '../config/amounts.js';
 import { limitIn, type Settings } from '../config/settings/index.js';
 import type { Services } from '../daemon/types.js';
 import { LccError, messageOf } from '../lib/errors.js';
+import { isLocked } from '../lib/lock.js';
 
 /** Pages, each for one rail, at which no more requests are taken. */
 const WINDOW_PAGES = 100_000;
@@ -81,6 +82,12 @@ export function clearOptions({ home, settings: { clear } }: Pick<Services, 'home
       spoolBytes: clear.softSpoolBytes,
     },
   };
+}
+
+/** Which daemons of cache clearing do not run: what is queued waits for them. */
+export function stoppedDaemons({ lockPath }: Pick<ClearOptions, 'lockPath'>): string[] {
+  const daemons = ['hard', 'soft'] as const;
+  return daemons.filter(daemon => !isLocked(lockPath(daemon))).map(daemon => `lccd-${daemon}`);
 }
 
 function patternOf(key: string, pattern: string): RegExp | undefined {

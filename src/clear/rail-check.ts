@@ -12,12 +12,12 @@ import type { FetchJob } from '../fetch/job.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import { CallbackSink } from '../fetch/sink.js';
 import type { Clock } from '../lib/clock.js';
+import { LccError } from '../lib/errors.js';
 import { driverOf } from './drivers/index.js';
 import type { Way } from './drivers/types.js';
 import type { SenderLimits } from './options.js';
 import { outcomeOf } from './outcomes.js';
-import { requireSafeUrl } from './rails/plain-http.js';
-import { railEngine, railJob, secretFor } from './rails/rail-requests.js';
+import { railEngine, railJob, requireSafeUrl, secretFor } from './rails/rail-requests.js';
 import type { Secret, Secrets } from './rails/secrets.js';
 
 /** `open`: anybody may do it. `away`: the rail did not answer. */
@@ -219,4 +219,32 @@ function isMissing({ status }: Reply): boolean {
 function textOf({ status, outcome }: Reply): string {
   if (status !== undefined) return `status ${status}`;
   return outcome.status === 'error' && 'detail' in outcome.failure ? outcome.failure.detail : 'no answer';
+}
+
+/**
+ * Refuses a rail whose pages anybody may change when it is set up; says that one fails, or does not answer.
+ * @param findings of trying the rail
+ * @throws LccError `config` for an unprotected rail, unless that is forced
+ */
+export function refuseUnprotected(
+  rail: string,
+  findings: readonly ProbeFinding[],
+  isForced: boolean,
+  complain: (message: string) => void,
+): void {
+  const away = findings.find(({ result }) => result === 'away');
+  if (away !== undefined)
+    complain(
+      `rail ${rail} is set up, but does not answer (${away.text}): whether anybody may change its pages is not known; lccrail check ${rail} when it does`,
+    );
+  const failed = findings.find(({ result }) => result === 'failed');
+  if (failed !== undefined)
+    complain(
+      `rail ${rail} is set up, but its pages cannot be cleared: ${failed.what}: ${failed.text}; mend that, then lccrail check ${rail}`,
+    );
+  const open = findings.find(({ result }) => result === 'open');
+  if (open === undefined) return;
+  const what = `rail ${rail}: ${open.what} succeeds (${open.text}): anybody may change its pages`;
+  if (!isForced) throw new LccError('config', `${what}; have the server ask for a login, or give --force`);
+  complain(what);
 }

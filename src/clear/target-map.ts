@@ -14,10 +14,8 @@ export class TargetMap {
   readonly #above = new Map<string, string[]>();
   readonly #paths = new Map<string, PathRow[]>();
   readonly #pathsOfTarget = new Map<string, string[]>();
-  readonly #elementaries = new Map<string, readonly string[]>();
-  readonly #groups = new Map<string, readonly string[]>();
-
-  #hasIndexes = false;
+  /** True if any folder has a file for its page. */
+  readonly hasIndexes: boolean;
   readonly #ofCaches: ReadonlySet<string>;
 
   /** @param ofCaches elementary targets that have rails, none of which has files */
@@ -28,6 +26,7 @@ export class TargetMap {
     ofCaches: readonly string[] = [],
   ) {
     this.#ofCaches = new Set(ofCaches);
+    this.hasIndexes = paths.some(({ contentType }) => contentType === INDEX_TYPE);
     this.#targets = new Map(targets.map(row => [row.name, row]));
     for (const { target, member } of members) {
       addTo(this.#below, target, member);
@@ -35,8 +34,7 @@ export class TargetMap {
     }
     for (const row of paths) {
       addTo(this.#paths, keyOf(row.contentType, row.target), row);
-      if (row.contentType === INDEX_TYPE) this.#hasIndexes = true;
-      else addTo(this.#pathsOfTarget, row.target, row.path);
+      if (row.contentType !== INDEX_TYPE) addTo(this.#pathsOfTarget, row.target, row.path);
     }
   }
 
@@ -46,31 +44,18 @@ export class TargetMap {
 
   /** The elementary targets that a request for a target is about, each once; a target itself if it is one. */
   elementariesOf(name: string): readonly string[] {
-    const known = this.#elementaries.get(name);
-    if (known !== undefined) return known;
-    const found = reachable(name, this.#below).filter(each => this.get(each)?.kind === 'elementary');
-    this.#elementaries.set(name, found);
-    return found;
+    return reachable(name, this.#below).filter(each => this.get(each)?.kind === 'elementary');
   }
 
   /** The groups that a target is in, the nearest first. */
   groupsAbove(name: string): readonly string[] {
-    const known = this.#groups.get(name);
-    if (known !== undefined) return known;
-    const found = reachable(name, this.#above).slice(1);
-    this.#groups.set(name, found);
-    return found;
+    return reachable(name, this.#above).slice(1);
   }
 
   /** Where contents of a type lie on a target, those of its groups left out; undefined where nothing is set
    * up. */
   pathsOf(contentType: string, name: string): readonly PathRow[] | undefined {
     return this.#paths.get(keyOf(contentType, name));
-  }
-
-  /** True if any folder has a file for its page. */
-  get hasIndexes(): boolean {
-    return this.#hasIndexes;
   }
 
   /** True if an elementary target has no rail with files, and any other. */

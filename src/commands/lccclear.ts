@@ -1,11 +1,11 @@
 /** lccclear(1): requests for clearing. Status 0 says that they are durable; two daemons carry them out. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clearOptions } from '../clear/options.js';
+import { clearOptions, stoppedDaemons } from '../clear/options.js';
 import { amount } from '../config/words.js';
 import type { Config } from '../config/types.js';
 import { readRules } from '../clear/intake/feed-rules.js';
 import { LineReader } from '../clear/intake/line-reader.js';
-import { QueueRoom } from '../clear/intake/queue-room.js';
+import { queueRoom } from '../clear/intake/queue-room.js';
 import { RequestIntake } from '../clear/intake/request-intake.js';
 import {
   LINE_FORMATS,
@@ -14,7 +14,6 @@ import {
   type RequestDefaults,
 } from '../clear/intake/request-line.js';
 import { waitForRequests, type WaitResult } from '../clear/intake/wait.js';
-import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
@@ -126,7 +125,7 @@ async function take(
     ])
       if (!intake.hasTarget(target))
         throw new LccError('config', `there is no target ${target}; lccrail target add makes one`);
-    const room = new QueueRoom(db, config.get('clear.max_queued'), { complain: context.complain, sleep });
+    const room = queueRoom(db, config.get('clear.max_queued'), context.complain, sleep);
     const reading = new RequestReading(context, intake, defaults, room);
     for (const [i, id] of operands.entries()) await reading.take(requestOf(id, defaults), `operand ${i + 1}`);
     if (text('stdin') !== undefined) await reading.readInput(text('stdin') ?? '');
@@ -149,7 +148,7 @@ class RequestReading {
   readonly #context: CommandContext;
   readonly #intake: RequestIntake;
   readonly #defaults: RequestDefaults;
-  readonly #room: QueueRoom;
+  readonly #room: ReturnType<typeof queueRoom>;
   #refused = 0;
   #nothing = 0;
   #known = 0;
@@ -157,7 +156,12 @@ class RequestReading {
   #unclear = 0;
   #firstUnclear: string | undefined;
 
-  constructor(context: CommandContext, intake: RequestIntake, defaults: RequestDefaults, room: QueueRoom) {
+  constructor(
+    context: CommandContext,
+    intake: RequestIntake,
+    defaults: RequestDefaults,
+    room: ReturnType<typeof queueRoom>,
+  ) {
     this.#context = context;
     this.#intake = intake;
     this.#defaults = defaults;
@@ -238,7 +242,7 @@ class RequestReading {
   }
 
   async commit(): Promise<void> {
-    if (this.#intake.pending > 0) await this.#room.takeFor(this.#intake.pending);
+    if (this.#intake.pending > 0) await this.#room(this.#intake.pending);
     this.#intake.commit();
   }
 }

@@ -2,8 +2,7 @@
  * lccrail(8): targets and groups, their rails, where contents lie on them, which pages are replaced softly.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clearOptions } from '../clear/options.js';
-import { stoppedDaemons } from '../clear/stopped-daemons.js';
+import { clearOptions, stoppedDaemons } from '../clear/options.js';
 import { waitForRail } from '../clear/rail-wait.js';
 import { resyncRail } from '../clear/resync.js';
 import { ClearDatabase } from '../db/clear/database.js';
@@ -18,8 +17,7 @@ import { railLines, statusOf } from './rail-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 import { mapTerms, pathsIn, softRule, targetTerms, type RailAction, railTerms } from './rail-terms.js';
 import { readSecrets } from '../clear/rails/secrets.js';
-import { refuseUnprotected } from '../clear/unprotected-rail.js';
-import { probeRail, type ProbeFinding } from '../clear/rail-check.js';
+import { probeRail, refuseUnprotected, type ProbeFinding } from '../clear/rail-check.js';
 import type { RailSetup } from '../db/clear/rails.js';
 
 /** Action of each word; the names that follow it. */

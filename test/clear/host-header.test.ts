@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withHost } from '../../src/clear/host-header.js';
+import { withHost } from '../../src/clear/engine.js';
 
 test('a rail is asked for the host that it is set up with, and for that of its url where there is none', () => {
   assert.deepEqual(withHost('www.example.org', ['x-key', 'k']), ['host', 'www.example.org', 'x-key', 'k']);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { SenderLimits } from '../../src/clear/options.js';
 import { readSecrets, type Secrets } from '../../src/clear/rails/secrets.js';
-import { requireSafeUrl } from '../../src/clear/rails/plain-http.js';
+import { requireSafeUrl } from '../../src/clear/rails/rail-requests.js';
 import { senderFor, type RailAnswer } from '../../src/clear/rails/sender.js';
 import type { PageTask } from '../../src/clear/rails/unit.js';
 import type { RailSetup } from '../../src/db/clear/rails.js';

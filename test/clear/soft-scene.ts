@@ -7,7 +7,7 @@ import { Fleet } from '../../src/clear/rails/fleet.js';
 import type { RailAnswer } from '../../src/clear/rails/sender.js';
 import type { PageTask } from '../../src/clear/rails/unit.js';
 import type { Generated } from '../../src/clear/soft/generator.js';
-import { removeLeftNames, Replays } from '../../src/clear/soft/leftovers.js';
+import { removeLeftNames, replayedBodies } from '../../src/clear/soft/leftovers.js';
 import { Publisher } from '../../src/clear/soft/publisher.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ClearDatabase } from '../../src/db/clear/database.js';
@@ -82,7 +82,6 @@ export class SoftScene {
       fail,
     });
     const bodies = this.#bodiesIn(files);
-    const replays = new Replays(db, bodies, this.commits, clock);
     this.fleet = new Fleet({
       db,
       commits: this.commits,
@@ -91,7 +90,7 @@ export class SoftScene {
       limits: options,
       op: 'P',
       secrets: () => new Map(),
-      bodyOf: row => replays.bodyOf(row),
+      bodyOf: replayedBodies(db, bodies, this.commits, clock),
       keepBody: ({ sha }) => (sha === '' ? sha : bodies.keep(sha)),
       sender: ({ name }) => ({
         rate: undefined,

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { driverOf } from '../../src/clear/drivers/index.js';
-import { withHost } from '../../src/clear/host-header.js';
+import { withHost } from '../../src/clear/engine.js';
 import { Authority } from '../fetch/authority.js';
 import { Cdn, CLOUDFLARE_TOKEN, FASTLY_TOKEN, SERVICE, ZONE } from '../support/cdn.js';
 import { Daemons } from '../support/daemon.js';

@@ -5,8 +5,7 @@
  * more, takes its place where `proxy_cache_valid` names it (examples/clear); whether it has is seen by what
  * readers get.
  */
-import { LccError } from '../../lib/errors.js';
-import { onlyOptions, textOption } from './options.js';
+import { headerOption, onlyOptions, textOption } from './options.js';
 import type { Driver, DriverRail, Way } from './types.js';
 
 /** Answers that are no page: the page has moved, or is not for everybody any more; and, of one that is
@@ -16,10 +15,8 @@ const GONE = [404, 410];
 
 export function nginxRefreshDriver(rail: DriverRail): Driver {
   onlyOptions(rail, ['header', 'value']);
-  const header = textOption(rail.name, rail.opts, 'header', 'x-lcc-refresh').toLowerCase();
-  if (!/^[\w-]+$/.test(header))
-    throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
-  const value = textOption(rail.name, rail.opts, 'value', '1');
+  const header = headerOption(rail, 'x-lcc-refresh');
+  const value = textOption(rail, 'value', '1');
   const way = (statuses: readonly number[]): Way => ({
     ask: ([page]) => ({
       method: 'GET',

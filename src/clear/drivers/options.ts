@@ -2,8 +2,6 @@
 import { LccError } from '../../lib/errors.js';
 import type { DriverRail } from './types.js';
 
-type Options = Readonly<Record<string, unknown>>;
-
 /** @throws LccError `usage` for an option that no driver of this kind has */
 export function onlyOptions({ name, opts }: DriverRail, known: readonly string[]): void {
   const other = Object.keys(opts).find(key => !known.includes(key));
@@ -13,31 +11,37 @@ export function onlyOptions({ name, opts }: DriverRail, known: readonly string[]
 }
 
 /** Undefined where it is left out. @throws LccError `usage` when it is no object */
-export function objectOption(rail: string, opts: Options, key: string): Options | undefined {
+export function objectOption({ name, opts }: DriverRail, key: string): DriverRail['opts'] | undefined {
   const value = opts[key];
   if (value === undefined) return undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw wrong(rail, key, 'an object');
-  return value as Options;
+    throw wrong(name, key, 'an object');
+  return value as DriverRail['opts'];
 }
 
 /** @throws LccError `usage` when it is no text on one line */
-export function textOption(rail: string, opts: Options, key: string, otherwise: string): string {
+export function textOption({ name, opts }: DriverRail, key: string, otherwise: string): string {
   const value = opts[key] ?? otherwise;
-  if (typeof value !== 'string' || /[\r\n\0]/.test(value)) throw wrong(rail, key, 'a text on one line');
+  if (typeof value !== 'string' || /[\r\n\0]/.test(value)) throw wrong(name, key, 'a text on one line');
   return value;
+}
+
+/** The option `header`, in lower case. @throws LccError `usage` when it is no name of a header */
+export function headerOption(rail: DriverRail, otherwise: string): string {
+  const header = textOption(rail, 'header', otherwise).toLowerCase();
+  if (/^[\w-]+$/.test(header)) return header;
+  throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
 }
 
 /** @throws LccError `usage` when it is no number within the bounds */
 export function numberOption(
-  rail: string,
-  opts: Options,
+  { name, opts }: DriverRail,
   key: string,
   { otherwise, min, max }: { otherwise: number; min: number; max: number },
 ): number {
   const value = opts[key] ?? otherwise;
   if (typeof value !== 'number' || !(value >= min && value <= max))
-    throw wrong(rail, key, `a number from ${min} to ${max}`);
+    throw wrong(name, key, `a number from ${min} to ${max}`);
   return value;
 }
 

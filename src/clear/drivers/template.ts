@@ -21,37 +21,37 @@ const PLACES = /\{(urls?|keys?|pages?)\}/g;
 const WAY_OPTIONS = ['method', 'path', 'headers', 'body', 'pages', 'done'];
 
 export function templateDriver(rail: DriverRail): Driver {
-  const { name, opts } = rail;
   onlyOptions(rail, ['clear', 'renew', 'site', 'per_s', 'burst']);
-  const clear = objectOption(name, opts, 'clear');
+  const clear = objectOption(rail, 'clear');
   if (clear === undefined)
-    throw wrong(name, 'clear', 'what is sent to clear a page: {"method": …, "path": …}');
-  const renew = objectOption(name, opts, 'renew');
-  const site = textOption(name, opts, 'site', '');
-  const perS = numberOption(name, opts, 'per_s', { otherwise: 0, min: 0, max: 100_000 });
-  const burst = numberOption(name, opts, 'burst', { otherwise: Math.max(1, perS), min: 1, max: 100_000 });
+    throw wrong(rail.name, 'clear', 'what is sent to clear a page: {"method": …, "path": …}');
+  const renew = objectOption(rail, 'renew');
+  const site = textOption(rail, 'site', '');
+  const perS = numberOption(rail, 'per_s', { otherwise: 0, min: 0, max: 100_000 });
+  const burst = numberOption(rail, 'burst', { otherwise: Math.max(1, perS), min: 1, max: 100_000 });
   return {
-    clear: wayOf(rail, clear, site),
-    renew: renew && wayOf(rail, renew, site),
+    clear: wayOf({ ...rail, opts: clear }, site),
+    renew: renew && wayOf({ ...rail, opts: renew }, site),
     makesFolders: false,
     ...(perS > 0 && { rate: { perS, burst } }),
   };
 }
 
-function wayOf({ name }: DriverRail, opts: Readonly<Record<string, unknown>>, site: string): Way {
-  onlyOptions({ name, opts }, WAY_OPTIONS);
-  const method = textOption(name, opts, 'method', 'PURGE');
+function wayOf(rail: DriverRail, site: string): Way {
+  const { name, opts } = rail;
+  onlyOptions(rail, WAY_OPTIONS);
+  const method = textOption(rail, 'method', 'PURGE');
   if (!METHOD.test(method)) throw wrong(name, 'method', 'a method in capital letters');
-  const path = textOption(name, opts, 'path', '{url}');
+  const path = textOption(rail, 'path', '{url}');
   if (!/^(?:\/|\{url\})/.test(path)) throw wrong(name, 'path', 'a path that begins with a slash, or {url}');
-  const headers = Object.entries(objectOption(name, opts, 'headers') ?? {}).flatMap(([key, value]) => {
+  const headers = Object.entries(objectOption(rail, 'headers') ?? {}).flatMap(([key, value]) => {
     if (!/^[\w-]+$/.test(key) || typeof value !== 'string' || /[\r\n\0]/.test(value))
       throw wrong(name, 'headers', 'names and values of headers, each on one line');
     return [key.toLowerCase(), value];
   });
   const body = opts['body'];
   if (body !== undefined && typeof body !== 'string') throw wrong(name, 'body', 'a text');
-  const pages = numberOption(name, opts, 'pages', { otherwise: 1, min: 1, max: MAX_PAGES });
+  const pages = numberOption(rail, 'pages', { otherwise: 1, min: 1, max: MAX_PAGES });
   const done = opts['done'];
   if (done !== undefined && !(Array.isArray(done) && done.every(Number.isInteger)))
     throw wrong(name, 'done', 'a list of statuses');

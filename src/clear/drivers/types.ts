@@ -18,7 +18,7 @@ export interface RailRequest {
   method: Method;
   /** Below the url of the rail. */
   path: string;
-  /** Names in lower case and values by turns; the Host of the rail comes to them (host-header.ts). */
+  /** Names in lower case and values by turns; the Host of the rail comes to them (engine.ts). */
   headers: readonly string[];
   body?: BodyToSend;
   verb: PageVerb;

@@ -1,7 +1,6 @@
 /** Varnish: purged by page, by key (vmod_xkey), or, where there is nothing else, by ban. What its VCL must
  * say: examples/clear. */
-import { LccError } from '../../lib/errors.js';
-import { onlyOptions, textOption } from './options.js';
+import { headerOption, onlyOptions } from './options.js';
 import type { RailRequest, Driver, DriverRail, PageToClear, Way } from './types.js';
 
 /** Keys in one header: at 9000 bytes Varnish answers 400. */
@@ -36,9 +35,7 @@ export function xkeyDriver(rail: DriverRail): Driver {
 
 export function banDriver(rail: DriverRail): Driver {
   onlyOptions(rail, ['header']);
-  const header = textOption(rail.name, rail.opts, 'header', 'x-ban-url').toLowerCase();
-  if (!/^[\w-]+$/.test(header))
-    throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
+  const header = headerOption(rail, 'x-ban-url');
   const ask = (pages: readonly PageToClear[]): RailRequest => ({
     method: 'BAN',
     path: '/',

@@ -36,7 +36,7 @@ const MAX_COMMITS_AHEAD = 4;
 
 export class RequestReader {
   readonly #options: ReaderOptions;
-  readonly #inFlight = new Map<string, HardItem>();
+  readonly #inFlight = new Map<string, HardWork>();
   /** Keys that have come again while they were in flight. */
   readonly #again = new Map<string, RequestKey>();
   #lastId = 0;
@@ -119,13 +119,13 @@ export class RequestReader {
     const works = new Map<string, HardWork>();
     for (const row of rows) {
       const key = keyOf(row);
-      const mark = works.get(key)?.mark ?? this.#inFlight.get(key)?.work.mark;
+      const mark = works.get(key)?.mark ?? this.#inFlight.get(key)?.mark;
       if (mark === undefined) {
         const work = this.#workOf(row, doneTogether(db, row, limits.isPaper));
         if (work !== undefined) works.set(key, work);
       } else if (row.id > mark) {
-        const item = this.#inFlight.get(key);
-        if (item !== undefined) item.isWantedAgain = true;
+        const flying = this.#inFlight.get(key);
+        if (flying !== undefined) flying.isWantedAgain = true;
       }
     }
     this.#lastId = Math.max(this.#lastId, read.at(-1)?.id ?? 0);
@@ -151,7 +151,8 @@ export class RequestReader {
       return isForced || !isSoft;
     });
     const readSeq = db.numbers.last('publish_seq');
-    return { key: { contentId, contentType, target }, mark, pages, published, readSeq };
+    const key = { contentId, contentType, target };
+    return { key, mark, pages, published, readSeq, isWantedAgain: false };
   }
 
   #reject({ id, contentId, contentType, target }: RequestRow, error: string): void {
@@ -178,19 +179,24 @@ export class RequestReader {
 
   #start(work: HardWork): void {
     const { fleet } = this.#options;
-    const item = new HardItem(work, target => fleet.railsOf(target));
-    const { size } = item;
+    const { contentId } = work.key;
+    const rails = new Map<string, Rail[]>();
+    for (const { target, url } of work.pages)
+      rails.set(url, [...(rails.get(url) ?? []), ...fleet.railsOf(target)]);
+    const size = [...rails.values()].flat().length;
     this.#pages += size;
-    this.#inFlight.set(keyOf(work.key), item);
-    item.start(() => {
+    this.#inFlight.set(keyOf(work.key), work);
+    const over = countdown(rails.size, () => {
       this.#pages -= size;
-      this.#complete(item);
+      this.#complete(work);
     });
+    for (const [url, each] of rails)
+      throughTiers(each, (rail, next) => rail.add({ url, contentId, op: 'D' }, next), over);
   }
 
-  #complete(item: HardItem): void {
+  #complete(work: HardWork): void {
     const { db, commits, clock } = this.#options;
-    const { key, mark, pages, published, readSeq } = item.work;
+    const { key, mark, pages, published, readSeq } = work;
     commits.add(
       () => {
         const nowMs = clock.nowMs();
@@ -205,7 +211,7 @@ export class RequestReader {
         this.completedCount++;
         this.publishedCount += published.length;
         this.#inFlight.delete(keyOf(key));
-        if (item.isWantedAgain) this.#again.set(keyOf(key), key);
+        if (work.isWantedAgain) this.#again.set(keyOf(key), key);
         this.wake();
       },
     );
@@ -246,36 +252,6 @@ interface HardWork {
   published: readonly TargetPage[];
   /** The last publication of any page when it was read. */
   readSeq: number;
-}
-
-class HardItem {
-  readonly work: HardWork;
   /** Requests with its key have come since. */
-  isWantedAgain = false;
-  readonly #rails = new Map<string, Rail[]>();
-
-  constructor(work: HardWork, railsOf: (target: string) => readonly Rail[]) {
-    this.work = work;
-    for (const { target, url } of work.pages) {
-      const rails = this.#rails.get(url);
-      if (rails === undefined) this.#rails.set(url, [...railsOf(target)]);
-      else rails.push(...railsOf(target));
-    }
-  }
-
-  /** Pages, each for one rail. */
-  get size(): number {
-    let size = 0;
-    for (const rails of this.#rails.values()) size += rails.length;
-    return size;
-  }
-
-  /** @param complete called once, maybe before this returns */
-  start(complete: () => void): void {
-    const over = countdown(this.#rails.size, complete);
-    for (const [url, rails] of this.#rails) {
-      const task = { url, contentId: this.work.key.contentId, op: 'D' } as const;
-      throughTiers(rails, (rail, next) => rail.add(task, next), over);
-    }
-  }
+  isWantedAgain: boolean;
 }

@@ -3,7 +3,7 @@ import type { Running, Services } from '../../daemon/types.js';
 import { closeFleet, reloadLogins, Rounds, startClearing, type ClearParts } from '../daemon.js';
 import type { HardStatus } from '../figures.js';
 import { Fleet } from '../rails/fleet.js';
-import { RailsStatus } from '../rails/status.js';
+import { railsStatus } from '../rails/status.js';
 import { RequestReader } from './reader.js';
 
 const COUNTED_REQUESTS = 100_000;
@@ -22,7 +22,7 @@ function run(parts: ClearParts): Running {
   const fleet = new Fleet({ db, commits, clock, log, limits: options, op: 'D', secrets });
   const reader = new RequestReader({ db, fleet, commits, clock, log, limits: options, fail });
   const rounds = new Rounds(parts);
-  const rails = new RailsStatus(db.backlog, clock);
+  const statusOf = railsStatus(db.backlog, clock);
 
   rounds.every(options.refreshMs, () => fleet.refresh());
   rounds.every(options.pollMs, () => reader.wake());
@@ -42,7 +42,7 @@ function run(parts: ClearParts): Running {
   return {
     status(): HardStatus {
       const queued = db.queue.count(COUNTED_REQUESTS);
-      const all = rails.of(fleet.rails);
+      const all = statusOf(fleet.rails);
       const sum = (of: 'waiting' | 'sending') => all.reduce((total, rail) => total + rail[of], 0);
       const [waiting, sending] = [sum('waiting'), sum('sending')];
       return {

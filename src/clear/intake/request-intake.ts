@@ -39,8 +39,12 @@ interface Taken {
 export class RequestIntake {
   readonly #target: IntakeTarget;
   readonly #map: TargetMap;
-  readonly #ranges: IdRange[] = [];
-  readonly #requests: NewRequest[] = [];
+  /** Where requests that are durable are in the queue. */
+  readonly ranges: IdRange[] = [];
+  /** The first of them, up to a number. */
+  readonly requests: NewRequest[] = [];
+  /** Requests that are durable, or pages that are published. */
+  queued = 0;
   /** Target → whether it has a rail. */
   readonly #hasRails = new Map<string, boolean>();
   #slice: Taken[] = [];
@@ -48,28 +52,12 @@ export class RequestIntake {
   #sliceRows = 0;
   #seq: number | undefined;
   #isMoved = false;
-  #queued = 0;
 
   constructor(target: IntakeTarget) {
     this.#target = target;
     this.#map = target.db.read(() => readTargetMap(target.db));
     const known = target.cursor === undefined ? undefined : target.db.numbers.cursor(target.cursor);
     this.#seq = known === undefined ? undefined : Number(known);
-  }
-
-  /** Requests that are durable, or pages that are published. */
-  get queued(): number {
-    return this.#queued;
-  }
-
-  /** Where they are in the queue. */
-  get ranges(): readonly IdRange[] {
-    return this.#ranges;
-  }
-
-  /** The first of them, up to a number. */
-  get requests(): readonly NewRequest[] {
-    return this.#requests;
   }
 
   /** Targets of requests that no rail is there for. */
@@ -139,10 +127,10 @@ export class RequestIntake {
     this.#slice = [];
     this.#sliceRows = 0;
     this.#isMoved = false;
-    this.#queued += slice.length;
-    if (range !== undefined) this.#ranges.push(range);
+    this.queued += slice.length;
+    if (range !== undefined) this.ranges.push(range);
     for (const { request } of slice)
-      if (this.#requests.length < REMEMBERED_REQUESTS) this.#requests.push(request);
+      if (this.requests.length < REMEMBERED_REQUESTS) this.requests.push(request);
   }
 
   #noteRails(target: string): void {

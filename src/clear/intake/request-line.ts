@@ -97,23 +97,14 @@ function change(fields: Record<string, unknown>, rules: FeedRules, defaults: Req
 }
 
 function checked(
-  contentId: string,
+  given: string,
   contentType: string | undefined,
   target: string | undefined,
   defaults: RequestDefaults,
 ): LineRequest {
-  const path = pathOf(contentId);
-  if ((contentType ?? defaults.type ?? URL_TYPE) === URL_TYPE && path !== undefined)
-    return checkedAs(path, URL_TYPE, target, defaults);
-  return checkedAs(contentId, contentType ?? defaults.type, target, defaults);
-}
-
-function checkedAs(
-  contentId: string,
-  type: string | undefined,
-  target: string | undefined,
-  defaults: RequestDefaults,
-): LineRequest {
+  const asked = contentType ?? defaults.type;
+  const path = asked === undefined || asked === URL_TYPE ? pathOf(given) : undefined;
+  const [contentId, type] = path === undefined ? [given, asked] : [path, URL_TYPE];
   const name = target ?? defaults.target;
   if (type === undefined)
     return {
@@ -127,7 +118,9 @@ function checkedAs(
       };
   if (!defaults.hasTarget(name))
     return { problem: `there is no target ${shown(name)}; lccrail target add makes one` };
-  const problem = type === URL_TYPE ? problemOfPage(contentId) : idProblem(contentId, defaults.utf8);
+  const asId = type === URL_TYPE ? undefined : pathOfContentId(contentId, defaults.utf8);
+  const problem =
+    asId === undefined ? problemOfPage(contentId) : 'problem' in asId ? asId.problem : undefined;
   if (problem !== undefined) return { problem: `${problem}: ${shown(contentId)}` };
   const { force, source } = defaults;
   return { request: { contentId, contentType: type, target: name, force, source } };
@@ -136,11 +129,6 @@ function checkedAs(
 /** True if a text can be a content type, or the name of a target. */
 export function isTypeName(text: string): boolean {
   return Buffer.byteLength(text) <= MAX_NAME_BYTES && !/\p{Cc}/u.test(text);
-}
-
-function idProblem(id: string, utf8: boolean): string | undefined {
-  const found = pathOfContentId(id, utf8);
-  return 'problem' in found ? found.problem : undefined;
 }
 
 function pathOf(text: string): string | undefined {

@@ -62,9 +62,11 @@ export async function waitForRequests(
 /** Pages, until each of them is on every rail that is up. */
 class PagesOnRails {
   readonly #db: ClearDatabase;
-  readonly #given: string[] = [];
-  #reasons: string[] = [];
-  #down = new Map<string, number>();
+  /** The first pages that were given up on a rail. */
+  readonly given: string[] = [];
+  /** The first reasons why pages wait. */
+  reasons: string[] = [];
+  readonly down = new Map<string, number>();
   readonly #map: TargetMap;
   #left: readonly TargetPage[];
 
@@ -78,22 +80,8 @@ class PagesOnRails {
     return this.#left.length;
   }
 
-  /** The first pages that were given up on a rail. */
-  get given(): readonly string[] {
-    return this.#given;
-  }
-
-  /** The first reasons why pages wait. */
-  get reasons(): readonly string[] {
-    return this.#reasons;
-  }
-
-  get down(): ReadonlyMap<string, number> {
-    return this.#down;
-  }
-
   look(): void {
-    this.#reasons = [];
+    this.reasons = [];
     this.#left = this.#db.read(() => {
       const rails = this.#db.rails.all();
       return this.#left.filter(page => {
@@ -106,7 +94,7 @@ class PagesOnRails {
   #isDone(page: TargetPage, rails: readonly { name: string; state: 'UP' | 'DOWN' }[]): boolean {
     const published = this.#db.soft.get(page);
     if (published !== undefined && published.publishSeq > published.doneSeq) {
-      if (published.lastError !== null) note(this.#reasons, `${page.url}: ${published.lastError}`);
+      if (published.lastError !== null) note(this.reasons, `${page.url}: ${published.lastError}`);
       return false;
     }
     const urls = [page.url, ...alsoOnCaches(this.#map, page.target, page.url)];
@@ -116,11 +104,11 @@ class PagesOnRails {
     });
     const waiting = missing.filter(({ state, dead }) => state === 'UP' && dead === 0);
     for (const { rail, lastError } of waiting)
-      if (lastError !== '') note(this.#reasons, `${page.url} on rail ${rail}: ${lastError}`);
+      if (lastError !== '') note(this.reasons, `${page.url} on rail ${rail}: ${lastError}`);
     if (waiting.length > 0) return false;
     for (const { rail, state, dead, lastError } of missing)
-      if (dead === 1) note(this.#given, `${page.url}: given up on rail ${rail}: ${lastError}`);
-      else if (state === 'DOWN') this.#down.set(rail, (this.#down.get(rail) ?? 0) + 1);
+      if (dead === 1) note(this.given, `${page.url}: given up on rail ${rail}: ${lastError}`);
+      else if (state === 'DOWN') this.down.set(rail, (this.down.get(rail) ?? 0) + 1);
     return true;
   }
 }

@@ -4,10 +4,17 @@ import type { FetchEngine } from '../../fetch/engine.js';
 import type { FetchJob } from '../../fetch/job.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
-import { clearEngine, pageOn } from '../engine.js';
-import { withHost } from '../host-header.js';
+import { isLoopback } from '../../lib/loopback.js';
+import { clearEngine, pageOn, withHost } from '../engine.js';
 import type { SenderLimits } from '../options.js';
 import type { Secret, Secrets } from './secrets.js';
+
+/** @throws LccError `usage` when plain text would leave this machine, unless `clear.allow_plain` is set */
+export function requireSafeUrl({ name, url }: Pick<RailSetup, 'name' | 'url'>, allowPlain: boolean): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && !isLoopback(hostname) && !allowPlain)
+    throw new LccError('usage', `rail ${name}: ${url} is plain text; use https, or set clear.allow_plain`);
+}
 
 /** @throws LccError `config` when the file of secrets does not have the rail's login */
 export function secretFor({ name, authRef }: RailSetup, secrets: Secrets): Secret | undefined {

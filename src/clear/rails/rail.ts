@@ -164,8 +164,7 @@ export class Rail {
   /** Leaves the last `count` pages of its line to its backlog, for others to have room. */
   spill(count: number): void {
     const units = this.#queue.open();
-    for (const unit of units.slice(Math.max(0, units.length - count)))
-      this.#park(unit, { nextMs: 0, dead: false, error: '', attempts: unit.tries });
+    for (const unit of units.slice(Math.max(0, units.length - count))) this.#park(unit, '');
   }
 
   /** Sends nothing more. */
@@ -275,8 +274,7 @@ export class Rail {
   }
 
   #settle(unit: RailUnit, outcome: RailAnswer['outcome'], together: number): void {
-    const { backlogRetryMs } = this.#parts.limits;
-    const nextMs = () => this.#parts.clock.nowMs() + backlogRetryMs;
+    const { limits, clock } = this.#parts;
     switch (outcome.kind) {
       case 'done':
         return this.#done(unit);
@@ -286,24 +284,19 @@ export class Rail {
         return this.#tryAgain(unit, outcome);
       case 'config':
         this.#log.refuses(outcome.error);
-        return this.#park(unit, {
-          nextMs: nextMs(),
-          dead: false,
-          error: outcome.error,
-          attempts: unit.tries + 1,
-        });
+        unit.tries++;
+        return this.#park(unit, outcome.error, { nextMs: clock.nowMs() + limits.backlogRetryMs });
       case 'dead':
         // One page of many may be what the rail does not take.
         if (together > 1) {
           unit.isAlone = true;
           return this.#queue.again(unit);
         }
-        return this.#park(unit, { nextMs: 0, dead: true, error: outcome.error, attempts: unit.tries + 1 });
+        unit.tries++;
+        return this.#park(unit, outcome.error, { dead: true });
       case 'unreachable':
         unit.tries++;
-        if (this.isDown)
-          return this.#park(unit, { nextMs: 0, dead: false, error: outcome.error, attempts: unit.tries });
-        return this.#queue.again(unit);
+        return this.isDown ? this.#park(unit, outcome.error) : this.#queue.again(unit);
     }
   }
 
@@ -325,19 +318,20 @@ export class Rail {
     const { limits, clock, random } = this.#parts;
     unit.tries++;
     const isFromBacklog = unit.entry !== undefined && unit.waiters.length === 0;
-    if (this.isDown) return this.#park(unit, { nextMs: 0, dead: false, error, attempts: unit.tries });
+    if (this.isDown) return this.#park(unit, error);
     if (isFromBacklog || unit.tries >= limits.parkAfter) {
       const nextMs = clock.nowMs() + Math.max(limits.backlogRetryMs, afterMs ?? 0);
-      return this.#park(unit, { nextMs, dead: false, error, attempts: unit.tries });
+      return this.#park(unit, error, { nextMs });
     }
     const waitMs = Math.max(afterMs ?? 0, backoffMs(limits.backoff, unit.tries, random()));
     this.#queue.rest(unit, clock.monotonicMs() + waitMs);
   }
 
   /** Nothing more is done with it from here: what waits for it goes on. */
-  #park(unit: RailUnit, how: Leaving): void {
+  #park(unit: RailUnit, error: string, { nextMs = 0, dead = false } = {}): void {
     const { ledger } = this.#parts;
     const { entry, url } = unit;
+    const how: Leaving = { nextMs, dead, error, attempts: unit.tries };
     const wasSent = unit.state === 'executing';
     this.#queue.park(unit);
     if (entry === undefined || unit.waiters.length > 0) {
@@ -355,8 +349,7 @@ export class Rail {
   }
 
   #leaveAll(error: string): void {
-    for (const unit of this.#queue.open())
-      this.#park(unit, { nextMs: 0, dead: false, error, attempts: unit.tries });
+    for (const unit of this.#queue.open()) this.#park(unit, error);
   }
 
   #goDown(reason: string): void {

@@ -15,8 +15,7 @@ import type { RailRequest, Driver, PageToClear, Way } from '../drivers/types.js'
 import type { SenderLimits } from '../options.js';
 import { outcomeOf, type RailOutcome } from '../outcomes.js';
 import { isFolder } from '../page-url.js';
-import { requireSafeUrl } from './plain-http.js';
-import { railEngine, railJob, secretFor } from './rail-requests.js';
+import { railEngine, railJob, requireSafeUrl, secretFor } from './rail-requests.js';
 import type { Secret, Secrets } from './secrets.js';
 import type { PageTask } from './unit.js';
 

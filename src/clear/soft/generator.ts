@@ -7,8 +7,7 @@ import type { FetchEngine } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
-import { clearEngine, pageOn } from '../engine.js';
-import { withHost } from '../host-header.js';
+import { clearEngine, pageOn, withHost } from '../engine.js';
 import type { ClearOptions, SenderLimits } from '../options.js';
 import { outcomeOf } from '../outcomes.js';
 import type { TargetMap } from '../target-map.js';
@@ -28,12 +27,6 @@ export interface PageOrigin {
   host: string | null;
 }
 
-export interface PageSource {
-  generate(origin: PageOrigin, url: string): Promise<Generated>;
-  /** Gives up what is under way, and closes connections. */
-  close(): void;
-}
-
 const GONE: readonly number[] = [404, 410];
 
 /** The load balancer of a target, or of the nearest group above that has one. */
@@ -45,13 +38,22 @@ export function originOf(map: TargetMap, target: string): PageOrigin | undefined
   return undefined;
 }
 
-export class Generator implements PageSource {
+/** Notes in the database which load balancers know names with a timestamp. */
+export class Generator {
   readonly #limits: ClearOptions['soft'];
   readonly #engine: FetchEngine;
+  readonly #db: ClearDatabase;
+  readonly #commits: Commits;
+  readonly #proven = new Set<string>();
 
-  constructor(limits: ClearOptions['soft'], connect: SenderLimits, clock: Clock) {
+  constructor(
+    limits: ClearOptions['soft'],
+    { connectTimeoutMs, keepAliveMs }: SenderLimits,
+    { db, commits, clock }: { db: ClearDatabase; commits: Commits; clock: Clock },
+  ) {
     this.#limits = limits;
-    const { connectTimeoutMs, keepAliveMs } = connect;
+    this.#db = db;
+    this.#commits = commits;
     const { answerTimeoutMs, totalTimeoutMs } = limits;
     this.#engine = clearEngine(
       { connectTimeoutMs, answerTimeoutMs, totalTimeoutMs, keepAliveMs },
@@ -64,8 +66,38 @@ export class Generator implements PageSource {
     );
   }
 
-  /** Resolves whatever happens. */
-  generate({ lbUrl, host }: PageOrigin, url: string): Promise<Generated> {
+  /** Resolves whatever happens. @param tsUrl the name that `url` is generated under */
+  async generate(origin: PageOrigin, tsUrl: string, url: string): Promise<Generated> {
+    const said = await this.#ask(origin, tsUrl);
+    if (said.kind === 'page') this.#prove(origin);
+    if (said.kind !== 'gone' || this.#isProven(origin)) return said;
+    const plain = await this.#ask(origin, url);
+    if (plain.kind !== 'page') return plain;
+    const error = `${said.error}, but there is ${url}: the site must answer names with a timestamp (lccrail-drivers(5)), the page stays`;
+    return { kind: 'failed', error };
+  }
+
+  /** Gives up what is under way, and closes connections. */
+  close(): void {
+    this.#engine.close();
+  }
+
+  #isProven(origin: PageOrigin): boolean {
+    const name = nameOf(origin);
+    if (this.#proven.has(name)) return true;
+    if (!this.#db.read(() => this.#db.numbers.isNoted(name))) return false;
+    this.#proven.add(name);
+    return true;
+  }
+
+  #prove(origin: PageOrigin): void {
+    if (this.#isProven(origin)) return;
+    const name = nameOf(origin);
+    this.#proven.add(name);
+    this.#commits.add(() => this.#db.numbers.note(name));
+  }
+
+  #ask({ lbUrl, host }: PageOrigin, url: string): Promise<Generated> {
     const sink = new MemorySink(false);
     return new Promise(resolve => {
       const asked = pageOn(lbUrl, url);
@@ -76,10 +108,6 @@ export class Generator implements PageSource {
         },
       });
     });
-  }
-
-  close(): void {
-    this.#engine.close();
   }
 
   #generatedOf(outcome: FetchOutcome, sink: MemorySink): Generated {
@@ -105,46 +133,6 @@ function failureOf(outcome: FetchOutcome): Generated {
   if (said.kind === 'done') return { kind: 'failed', error: 'no page came' };
   const afterMs = said.kind === 'retry' ? said.afterMs : undefined;
   return { kind: 'failed', error: said.error, ...(afterMs !== undefined && { afterMs }) };
-}
-
-/** Generates pages of `PageOrigin`s; that one knows names with a timestamp is kept in the database. */
-export class ProvenSource {
-  readonly #source: PageSource;
-  readonly #db: ClearDatabase;
-  readonly #commits: Commits;
-  readonly #proven = new Set<string>();
-
-  constructor(source: PageSource, db: ClearDatabase, commits: Commits) {
-    this.#source = source;
-    this.#db = db;
-    this.#commits = commits;
-  }
-
-  /** Resolves as the source does. @param tsUrl the name that `url` is generated under */
-  async generate(origin: PageOrigin, tsUrl: string, url: string): Promise<Generated> {
-    const said = await this.#source.generate(origin, tsUrl);
-    if (said.kind === 'page') this.#prove(origin);
-    if (said.kind !== 'gone' || this.#isProven(origin)) return said;
-    const plain = await this.#source.generate(origin, url);
-    if (plain.kind !== 'page') return plain;
-    const error = `${said.error}, but there is ${url}: the site must answer names with a timestamp (lccrail-drivers(5)), the page stays`;
-    return { kind: 'failed', error };
-  }
-
-  #isProven(origin: PageOrigin): boolean {
-    const name = nameOf(origin);
-    if (this.#proven.has(name)) return true;
-    if (!this.#db.read(() => this.#db.numbers.isNoted(name))) return false;
-    this.#proven.add(name);
-    return true;
-  }
-
-  #prove(origin: PageOrigin): void {
-    if (this.#isProven(origin)) return;
-    const name = nameOf(origin);
-    this.#proven.add(name);
-    this.#commits.add(() => this.#db.numbers.note(name));
-  }
 }
 
 /** Another address, or another host, may be another site. */

@@ -32,45 +32,36 @@ export function removeLeftNames(db: ClearDatabase, fleet: Fleet, commits: Commit
   next(undefined);
 }
 
-/** Bodies with which entries of backlogs are replayed. */
-export class Replays {
-  readonly #db: ClearDatabase;
-  readonly #bodies: Pick<Bodies, 'find'>;
-  readonly #commits: Commits;
-  readonly #clock: Clock;
+/** @returns what gives the body with which an entry of a backlog is replayed; undefined: the content is not
+ * there any more, and the page is published again instead */
+export function replayedBodies(
+  db: ClearDatabase,
+  bodies: Pick<Bodies, 'find'>,
+  commits: Commits,
+  clock: Clock,
+): (row: BacklogRow) => PageBody | undefined {
   /** Entries whose pages are being published again. */
-  readonly #again = new Set<string>();
-
-  constructor(db: ClearDatabase, bodies: Pick<Bodies, 'find'>, commits: Commits, clock: Clock) {
-    this.#db = db;
-    this.#bodies = bodies;
-    this.#commits = commits;
-    this.#clock = clock;
-  }
-
-  /** Undefined: the content is not there any more, and the page is published again instead. */
-  bodyOf(row: BacklogRow): PageBody | undefined {
+  const again = new Set<string>();
+  const publishAgain = ({ rail, url, contentId, seq }: BacklogRow, target: string) => {
+    const key = `${rail}\0${url}`;
+    if (again.has(key)) return;
+    again.add(key);
+    commits.add(
+      () => {
+        if (db.backlog.settle(rail, url, seq) && db.targets.get(target) !== undefined)
+          db.soft.publish({ url, target, contentId }, clock.nowMs());
+      },
+      () => again.delete(key),
+    );
+  };
+  return row => {
     const { rail, bodySha, seq } = row;
-    const setup = this.#db.rails.get(rail);
+    const setup = db.rails.get(rail);
     if (setup === undefined) return undefined;
     if (!isPutOn(setup)) return untold(seq);
-    const bytes = bodySha === null || bodySha === '' ? undefined : this.#bodies.find(bodySha);
+    const bytes = bodySha === null || bodySha === '' ? undefined : bodies.find(bodySha);
     if (bodySha !== null && bytes !== undefined) return { bytes, sha: bodySha, seq };
-    this.#publishAgain(row, setup.target);
+    publishAgain(row, setup.target);
     return undefined;
-  }
-
-  #publishAgain({ rail, url, contentId, seq }: BacklogRow, target: string): void {
-    const key = `${rail}\0${url}`;
-    if (this.#again.has(key)) return;
-    this.#again.add(key);
-    this.#commits.add(
-      () => {
-        if (!this.#db.backlog.settle(rail, url, seq)) return;
-        if (this.#db.targets.get(target) !== undefined)
-          this.#db.soft.publish({ url, target, contentId }, this.#clock.nowMs());
-      },
-      () => this.#again.delete(key),
-    );
-  }
+  };
 }

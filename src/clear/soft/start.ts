@@ -3,11 +3,10 @@ import type { Running, Services } from '../../daemon/types.js';
 import { closeFleet, reloadLogins, Rounds, startClearing, type ClearParts } from '../daemon.js';
 import type { SoftStatus } from '../figures.js';
 import { Fleet } from '../rails/fleet.js';
-import { RailsStatus } from '../rails/status.js';
+import { railsStatus } from '../rails/status.js';
 import { Bodies } from './bodies.js';
 import { Generator } from './generator.js';
-import { removeLeftNames, Replays } from './leftovers.js';
-import { ProvenSource } from './generator.js';
+import { removeLeftNames, replayedBodies } from './leftovers.js';
 import { Publisher } from './publisher.js';
 
 const COUNTED_PAGES = 100_000;
@@ -25,7 +24,6 @@ function run(parts: ClearParts): Running {
     isNeeded: sha => db.backlog.needsBody(sha),
     log,
   });
-  const replays = new Replays(db, bodies, commits, clock);
   const fleet = new Fleet({
     db,
     commits,
@@ -34,14 +32,13 @@ function run(parts: ClearParts): Running {
     limits: options,
     op: 'P',
     secrets,
-    bodyOf: row => replays.bodyOf(row),
+    bodyOf: replayedBodies(db, bodies, commits, clock),
     keepBody: ({ sha }) => (sha === '' ? sha : bodies.keep(sha)),
   });
-  const generator = new Generator(options.soft, options.sender, clock);
-  const source = new ProvenSource(generator, db, commits);
+  const source = new Generator(options.soft, options.sender, { db, commits, clock });
   const publisher = new Publisher({ db, fleet, commits, bodies, source, clock, log, limits: options, fail });
   const rounds = new Rounds(parts);
-  const rails = new RailsStatus(db.backlog, clock);
+  const statusOf = railsStatus(db.backlog, clock);
 
   removeLeftNames(db, fleet, commits);
   rounds.every(options.refreshMs, () => {
@@ -53,7 +50,7 @@ function run(parts: ClearParts): Running {
 
   return {
     status(): SoftStatus {
-      const all = rails.of(fleet.rails);
+      const all = statusOf(fleet.rails);
       const sum = (of: 'waiting' | 'sending') => all.reduce((total, rail) => total + rail[of], 0);
       const pages = db.soft.waitingCount(COUNTED_PAGES);
       return {
@@ -77,7 +74,7 @@ function run(parts: ClearParts): Running {
       publisher.stop();
       rounds.end();
       await fleet.stop(options.graceMs);
-      generator.close();
+      source.close();
       closeFleet(parts, fleet);
     },
   };
