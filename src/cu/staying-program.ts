@@ -29,21 +29,26 @@ const ENDED_EARLY = 'ended before its input did';
 const TOO_LONG = `wrote a line of more than ${MAX_LINE} characters, where ${OK} is the only one`;
 
 export class StayingProgram implements ConsumerProgram {
+  readonly name: string;
   readonly #call: ConsumerCall;
   readonly #streamEnd: string;
   readonly #gone = new AbortController();
-  #run: Run | undefined;
+  readonly #lines = new Lines(MAX_LINE, () => new LccError('peer.protocol', TOO_LONG));
+  #consumer: StartedConsumer | undefined;
+  /** The last stream: idle, from the answer to the last byte of one to the first of the next. */
+  #hasAnswered = false;
+  /** An action of the program that no program does that stays. */
+  #wrong: string | undefined;
+  #isOver = false;
   /** A stream was not answered, and its reader knows why. */
   #isFailureTold = false;
+  #stir = (): void => undefined;
 
   /** @param streamEnd what is written after a stream whose format has no end of its own */
   constructor(call: ConsumerCall, streamEnd: string) {
+    this.name = call.name;
     this.#call = call;
     this.#streamEnd = streamEnd;
-  }
-
-  get name(): string {
-    return this.#call.name;
   }
 
   get gone(): AbortSignal {
@@ -51,98 +56,17 @@ export class StayingProgram implements ConsumerProgram {
   }
 
   start(): Consumer {
-    const run = (this.#run ??= new Run(this.#call, this.#gone));
-    run.begin();
+    const consumer = (this.#consumer ??= this.#started());
+    this.#hasAnswered = false;
     return {
-      write: chunk => run.write(chunk),
+      write: chunk => this.#write(consumer, chunk),
       finish: async () => {
-        const end = await run.answered(this.#streamEnd);
+        const end = await this.#answered(consumer);
         this.#isFailureTold = end.status !== 0;
         return end;
       },
-      kill: signal => run.consumer.kill(signal),
+      kill: signal => consumer.kill(signal),
     };
-  }
-
-  /** True once the program has done something wrong, and was told to end. */
-  get isStopped(): boolean {
-    return this.#run?.isStopped === true;
-  }
-
-  /**
-   * Ends its input and waits for its end, unless it has done what is wrong.
-   * @returns how it ended, or what it did; undefined where it did not run, or the reader of a stream knows
-   */
-  async end(): Promise<ConsumerEnd | undefined> {
-    return this.#isFailureTold ? undefined : await this.#run?.end();
-  }
-
-  /** Ends its input and waits for its end, whatever it has done. */
-  async over(): Promise<void> {
-    await this.#run?.consumer.finish();
-  }
-}
-
-/** From the start of the program to its end. */
-class Run {
-  readonly consumer: StartedConsumer;
-  readonly #lines = new Lines(MAX_LINE, () => new LccError('peer.protocol', TOO_LONG));
-  /** The last stream: idle, from the answer to the last byte of one to the first of the next. */
-  #hasAnswered = false;
-  /** An action of the program that no program does that stays. */
-  #wrong: string | undefined;
-  #isOver = false;
-  #stir = (): void => undefined;
-  readonly #gone: AbortController;
-
-  /** @param gone is aborted when no more is to be expected of it */
-  constructor(call: ConsumerCall, gone: AbortController) {
-    this.#gone = gone;
-    this.consumer = startConsumer(call, {
-      said: chunk => this.#said(chunk),
-      ended: () => void systemClock.after(END_MS, () => this.#fellSilent()),
-    });
-    void this.consumer.over.then(() => {
-      this.#isOver = true;
-      gone.abort();
-    });
-  }
-
-  begin(): void {
-    this.#hasAnswered = false;
-  }
-
-  async write(chunk: string | Uint8Array): Promise<void> {
-    if (this.#hasAnswered) this.#goWrong(`wrote ${OK} before the end of what it was sent`);
-    if (this.#wrong !== undefined) throw new ConsumerGone();
-    await this.consumer.write(chunk);
-  }
-
-  /** Waits for its answer to the stream. */
-  async answered(streamEnd: string): Promise<ConsumerEnd> {
-    try {
-      if (streamEnd !== '') await this.write(streamEnd);
-    } catch (error) {
-      if (!(error instanceof ConsumerGone)) throw error;
-    }
-    const answer = new Promise<void>(resolve => (this.#stir = resolve));
-    if (!this.#hasAnswered && this.#wrong === undefined) await Promise.race([answer, this.consumer.over]);
-    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
-    if (this.#hasAnswered) return { tookAll: true, status: 0, what: `wrote ${OK}` };
-    const { status, what } = await this.consumer.over;
-    return status === 0
-      ? { tookAll: false, status: EXIT.protocol, what: `${ENDED_EARLY}, without the line ${OK}` }
-      : { tookAll: false, status, what };
-  }
-
-  /** Ends its input and waits for its end, unless it has done what is wrong. */
-  async end(): Promise<ConsumerEnd> {
-    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
-    const isEarly = this.#isOver;
-    const end = await this.consumer.finish();
-    // The output of the program since its input ended.
-    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
-    return isEarly && end.status === 0 ? { ...end, status: EXIT.protocol, what: ENDED_EARLY } : end;
   }
 
   /** True once the program has done something wrong, and was told to end. */
@@ -150,10 +74,64 @@ class Run {
     return this.#wrong !== undefined;
   }
 
+  /**
+   * Ends its input and waits for its end, unless it has done what is wrong.
+   * @returns how it ended, or what it did; undefined where it did not run, or the reader of a stream knows
+   */
+  async end(): Promise<ConsumerEnd | undefined> {
+    if (this.#isFailureTold || this.#consumer === undefined) return undefined;
+    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
+    const isEarly = this.#isOver;
+    const end = await this.#consumer.finish();
+    // The output of the program since its input ended.
+    if (this.isStopped) return misbehaved(this.#wrong);
+    return isEarly && end.status === 0 ? { ...end, status: EXIT.protocol, what: ENDED_EARLY } : end;
+  }
+
+  /** Ends its input and waits for its end, whatever it has done. */
+  async over(): Promise<void> {
+    await this.#consumer?.finish();
+  }
+
+  #started(): StartedConsumer {
+    const consumer = startConsumer(this.#call, {
+      said: chunk => this.#said(chunk),
+      ended: () => void systemClock.after(END_MS, () => this.#fellSilent()),
+    });
+    void consumer.over.then(() => {
+      this.#isOver = true;
+      this.#gone.abort();
+    });
+    return consumer;
+  }
+
+  async #write(consumer: StartedConsumer, chunk: string | Uint8Array): Promise<void> {
+    if (this.#hasAnswered) this.#goWrong(`wrote ${OK} before the end of what it was sent`);
+    if (this.#wrong !== undefined) throw new ConsumerGone();
+    await consumer.write(chunk);
+  }
+
+  /** Waits for its answer to the stream. */
+  async #answered(consumer: StartedConsumer): Promise<ConsumerEnd> {
+    try {
+      if (this.#streamEnd !== '') await this.#write(consumer, this.#streamEnd);
+    } catch (error) {
+      if (!(error instanceof ConsumerGone)) throw error;
+    }
+    const answer = new Promise<void>(resolve => (this.#stir = resolve));
+    if (!this.#hasAnswered && this.#wrong === undefined) await Promise.race([answer, consumer.over]);
+    if (this.#wrong !== undefined) return misbehaved(this.#wrong);
+    if (this.#hasAnswered) return { tookAll: true, status: 0, what: `wrote ${OK}` };
+    const { status, what } = await consumer.over;
+    return status === 0
+      ? { tookAll: false, status: EXIT.protocol, what: `${ENDED_EARLY}, without the line ${OK}` }
+      : { tookAll: false, status, what };
+  }
+
   /** The first of what it did is told. */
   #goWrong(what: string): void {
     this.#wrong ??= what;
-    this.consumer.giveUp();
+    this.#consumer?.giveUp();
     this.#stir();
     this.#gone.abort();
   }
@@ -181,6 +159,6 @@ class Run {
   }
 }
 
-function misbehaved(what: string): ConsumerEnd {
+function misbehaved(what = ''): ConsumerEnd {
   return { tookAll: false, status: EXIT.protocol, what };
 }

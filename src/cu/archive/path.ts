@@ -127,7 +127,8 @@ function cut(text: string, bytes: number): string {
   return buffer.toString('utf8', 0, end);
 }
 
-function escapeOne(character: string): string {
+/** A character as a URI can hold it. */
+export function escapeOne(character: string): string {
   return [...Buffer.from(character)]
     .map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
     .join('');

@@ -4,6 +4,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createGzip, gzip, gzipSync } from 'node:zlib';
 import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
+import { escapeOne } from './path.js';
 
 const compressed = promisify(gzip);
 
@@ -95,9 +96,7 @@ function lines(fields: Record<string, string | undefined>): string {
 }
 
 export function uriOf(url: string): string {
-  return url.replace(NOT_IN_URI, character =>
-    [...Buffer.from(character)].map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
-  );
+  return url.replace(NOT_IN_URI, escapeOne);
 }
 
 /** A uuid that is always the same for the same name (RFC 9562, version 5). */

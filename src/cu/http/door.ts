@@ -9,20 +9,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Bound, Services } from '../../daemon/types.js';
 import { storageError } from '../../db/sqlite/open.js';
 import type { Endpoint } from '../../lib/endpoint.js';
-import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
-import type { Log } from '../../lib/log.js';
-import type { LoginBackoff } from '../../lib/login-backoff.js';
 import { rawAnswer, send } from '../../web/answer.js';
 import { WEB_LIMITS, withoutPlace } from '../../web/limits.js';
 import { connectionOf, serveWeb, untimed, type WebServer } from '../../web/server.js';
 import { sendStream } from '../../web/stream.js';
 import { Bringer } from '../peers/bringer.js';
-import type { PeerContents } from '../peers/contents.js';
-import type { WhenShipped } from '../../daemon/when-shipped.js';
-import type { SharedCache } from '../server/cache.js';
-import type { Counted } from '../server/figures.js';
-import type { CuOptions } from '../server/options.js';
+import type { CuParts } from '../server/session.js';
 import { CommitWatch } from './commit-watch.js';
 import { ChangeFeed } from './feed.js';
 import { logIn } from './login.js';
@@ -38,17 +31,9 @@ const PLACES: Bound = {
   ...withoutPlace(message => rawAnswer(later(message).answer)),
 };
 
-interface DoorParts {
-  options: CuOptions;
-  cache: SharedCache;
-  peers?: PeerContents | undefined;
-  shipped: WhenShipped;
-  backoff: LoginBackoff;
-  clock: Clock;
-  log: Log;
+interface DoorParts extends CuParts {
   /** Called when the process must end: a bug. */
   fail: (error: unknown) => void;
-  counted: Counted;
 }
 
 export class ChangesDoor {
@@ -104,8 +89,8 @@ export class ChangesDoor {
   }
 
   async #tell(request: IncomingMessage, response: ServerResponse, over: AbortSignal): Promise<void> {
-    const { options, cache, peers, shipped, backoff, counted, clock, log } = this.#parts;
-    const { limits, storeDir, maxTextBytes } = options;
+    const { options, peers, backoff, counted, clock, log } = this.#parts;
+    const { limits } = options;
     const isAllowed = this.#allowOrigin(request, response);
     const path = request.url?.replace(/\?.*/s, '') ?? '';
     if (path !== '/changes' && path !== `${options.httpBase}/changes`)
@@ -125,15 +110,10 @@ export class ChangesDoor {
     const asked = feedAsked(request);
     counted('queries', 1);
     const feed = new ChangeFeed(asked, {
-      cache,
+      ...this.#parts,
       bringer: peers && new Bringer(peers, false),
-      shipped,
       commits: this.#commits,
-      clock,
-      storeDir,
-      maxTextBytes,
       over,
-      counted,
     });
     const type = asked.isStream ? 'text/event-stream' : 'application/x-ndjson';
     response.appendHeader('vary', 'accept');

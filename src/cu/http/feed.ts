@@ -3,7 +3,6 @@
  * with a cursor at its end, or as events. Nothing of the database is held while the reader reads, or waits.
  */
 import type { CacheReader, Selection } from '../../db/cache/read.js';
-import type { Clock } from '../../lib/clock.js';
 import { formatCuCursor, type CuCursor, type CuQuery } from '../../wire/cu.js';
 import { beganOf, cursorAt, startOf } from '../cursor.js';
 import { chunks } from '../formats/chunks.js';
@@ -13,9 +12,7 @@ import { BRING_COLUMNS, type Bringer } from '../peers/bringer.js';
 import { contextOf } from '../query.js';
 import { Rejects } from '../rejects.js';
 import { selectionOf } from '../server/answer.js';
-import type { WhenShipped } from '../../daemon/when-shipped.js';
-import type { SharedCache } from '../server/cache.js';
-import type { Counted } from '../server/figures.js';
+import type { CuParts } from '../server/session.js';
 import type { Query } from '../types.js';
 import { rowWindows } from '../windows.js';
 import type { CommitWatch } from './commit-watch.js';
@@ -30,19 +27,12 @@ const SLICE_MS = 10;
 /** Silence after which a stream says that it is still there. */
 const KEEP_MS = 15_000;
 
-export interface ChangeFeedParts {
-  cache: SharedCache;
+interface ChangeFeedParts extends Pick<CuParts, 'cache' | 'shipped' | 'clock' | 'options' | 'counted'> {
   /** Brings content of other machines. */
   bringer?: Bringer | undefined;
-  /** Resolves when what was looked at is in the engine. */
-  shipped: WhenShipped;
   commits: CommitWatch;
-  clock: Clock;
-  storeDir: string;
-  maxTextBytes: number;
   /** The reader has gone, or the daemon stops. */
   over: AbortSignal;
-  counted: Counted;
 }
 
 export class ChangeFeed {
@@ -234,7 +224,8 @@ export class ChangeFeed {
   }
 
   #writer(reader: CacheReader): RowWriter {
-    const { storeDir, maxTextBytes, bringer, clock, counted } = this.#parts;
+    const { options, bringer, clock, counted } = this.#parts;
+    const { storeDir, maxTextBytes } = options;
     const { query: _, fromNow: __, waitMs: ___, isStream: ____, ...asked } = this.#asked;
     const selection = { ...this.#selection, sinceSeq: this.#at };
     const query: Query = { ...asked, selection, storeDir, maxTextBytes, nowMs: clock.nowMs() };

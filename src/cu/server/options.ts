@@ -1,15 +1,13 @@
 /** Settings of the server. */
 import { join } from 'node:path';
 import { xmlLimitsOf } from '../../config/limits.js';
-import { limitIn, type NumberKey, type Settings } from '../../config/settings/index.js';
+import type { Settings } from '../../config/settings/index.js';
 import type { Home } from '../../config/home.js';
 import type { Services } from '../../daemon/types.js';
 import { AccountFile } from '../../lib/account-file.js';
 
 /** Files besides the connections: the database, content being sent, the log. */
 const KEPT_FILES = 100;
-
-export type CuLimit = Extract<NumberKey, `cu.${string}`>;
 
 export type CuOptions = ReturnType<typeof cuOptions>;
 
@@ -38,9 +36,4 @@ export function cuOptions({ home, settings }: Pick<Services, 'home' | 'settings'
 /** Who may read over the network. */
 export function readersOf(home: Home, { readersFile }: Settings['cu']): AccountFile {
   return new AccountFile(readersFile || join(home.dir, 'readers'), { one: 'reader', madeBy: '--add-reader' });
-}
-
-/** `32 (cu.max_connections_per_address)`: a limit as a refusal names it. */
-export function limitOf({ limits }: CuOptions, key: CuLimit): string {
-  return limitIn({ cu: limits }, key);
 }

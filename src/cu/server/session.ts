@@ -5,6 +5,7 @@
  *         │                   │  client leaves: over
  *         ╰── refused ◀───────┴── anything wrong, anything that takes too long
  */
+import { limitIn } from '../../config/settings/index.js';
 import type { Connection } from '../../daemon/types.js';
 import { storageError } from '../../db/sqlite/open.js';
 import type { Clock } from '../../lib/clock.js';
@@ -22,24 +23,30 @@ import { answer } from './answer.js';
 import type { PeerContents } from '../peers/contents.js';
 import type { SharedCache } from './cache.js';
 import type { Counted } from './figures.js';
-import { limitOf, type CuOptions } from './options.js';
+import type { CuOptions } from './options.js';
 
 /** Time for a complete query, from the connection or the last answer. */
 const QUERY_TIMEOUT_MS = 60_000;
 /** Length of a query, and of what surrounds it. */
 const MAX_QUERY_BYTES = 16 * 1024;
 
-export interface CuSessionParts {
+/** Parts that all content users share, however they ask. */
+export interface CuParts {
   options: CuOptions;
   clock: Clock;
   log: Log;
   cache: SharedCache;
+  /** Where content of other machines is had. */
   peers?: PeerContents | undefined;
+  /** Resolves when what was looked at is in the engine. */
   shipped: WhenShipped;
   backoff: LoginBackoff;
+  counted: Counted;
+}
+
+export interface CuSessionParts extends CuParts {
   /** Bytes that connections may read in a turn of the event loop. */
   share: FairShare;
-  counted: Counted;
 }
 
 /** Bytes that a client may still send after our last word. */
@@ -136,7 +143,10 @@ export class CuSession {
     const { cache, options, peers, clock, counted, shipped } = this.#parts;
     const { answerTimeoutMs } = options.limits;
     this.#talk.limit(answerTimeoutMs, () =>
-      tooLong('the answer takes too long; go on from the last url', limitOf(options, 'cu.answer_timeout_ms')),
+      tooLong(
+        'the answer takes too long; go on from the last url',
+        limitIn({ cu: options.limits }, 'cu.answer_timeout_ms'),
+      ),
     );
     const reader = cache.reader();
     this.answering = true;
