@@ -31,9 +31,13 @@ export function runAsDaemon(
 
 /** The endpoints of a repeatable option. @throws LccError `usage` when it is missing or one is malformed */
 export function endpointsOf(context: CommandContext, option: string, defaultPort?: number): Endpoint[] {
-  const given = context.options[option];
-  const texts = Array.isArray(given) ? given : typeof given === 'string' ? [given] : [];
-  if (texts.length === 0)
-    throw new LccError('usage', `${flagOf(option)}=ENDPOINT is missing; write host:port or unix:/path`);
-  return texts.map(text => parseEndpoint(text, defaultPort));
+  const endpoints = endpointsIn(context, option, defaultPort);
+  if (endpoints.length > 0) return endpoints;
+  throw new LccError('usage', `${flagOf(option)}=ENDPOINT is missing; write host:port or unix:/path`);
+}
+
+/** The same; none where it is not given. */
+export function endpointsIn({ options }: CommandContext, option: string, defaultPort?: number): Endpoint[] {
+  const texts = [options[option] ?? []].flat();
+  return texts.map(text => parseEndpoint(String(text), defaultPort));
 }

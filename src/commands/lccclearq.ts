@@ -17,14 +17,57 @@ const SHOWN_ROWS = 1000;
 const MAX_COUNT = 100_000_000;
 
 type Row = Record<string, string | number | null>;
-/** The list of each word, a page at a time. */
+/** The list of each word. */
 const LISTS: Record<string, (db: ClearDatabase) => Generator<Row, void>> = {
-  pending: listPending,
-  unpublished: listUnpublished,
-  backlog: db => listBacklog(db, false),
-  dead: db => listBacklog(db, true),
-  rejected: listRejected,
+  pending: listOf<RequestRow>(
+    ['id', 'content_id', 'content_type', 'target', 'force', 'enqueued_ms'],
+    (db, last) => db.queue.after(last?.id ?? 0, PAGE_ROWS),
+  ),
+  unpublished: listOf<PublishedPage>(
+    ['url', 'target', 'published_ms', 'attempts', 'next_try_ms', 'last_error'],
+    (db, last) => db.soft.due(Number.MAX_SAFE_INTEGER, PAGE_ROWS, last),
+  ),
+  backlog: backlogOf(0),
+  dead: backlogOf(1),
+  rejected: listOf<RejectedRow>(
+    ['id', 'content_id', 'content_type', 'target', 'error', 'at_ms'],
+    (db, last) => db.queue.rejections(last?.id ?? 0, PAGE_ROWS),
+  ),
 };
+
+function backlogOf(dead: 0 | 1) {
+  return listOf<BacklogRow>(
+    ['rail', 'url', 'op', 'first_ms', 'attempts', 'next_ms', 'last_error'],
+    (db, last) => db.backlog.list(last ?? { rail: '', url: '' }, PAGE_ROWS),
+    row => row.dead === dead,
+  );
+}
+
+/** A page at a time: each is what comes after the last row of the one before. @param names of the fields that
+ * are shown */
+function listOf<T extends object>(
+  names: readonly string[],
+  pageAfter: (db: ClearDatabase, last: T | undefined) => readonly T[],
+  isShown: (row: T) => boolean = () => true,
+): (db: ClearDatabase) => Generator<Row, void> {
+  const keys = names.map(name => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
+  return function* (db) {
+    for (let last: T | undefined; ;) {
+      const rows = pageAfter(db, last);
+      for (const row of rows.filter(isShown)) {
+        const values = row as Record<string, Row[string] | undefined>;
+        yield Object.fromEntries(names.map((name, i) => [name, shown(name, values[keys[i] ?? ''])]));
+      }
+      if (rows.length < PAGE_ROWS) return;
+      last = rows.at(-1);
+    }
+  };
+}
+
+function shown(name: string, value: Row[string] | undefined): Row[string] {
+  if (name === 'op') return value === 'D' ? 'clear' : 'put';
+  return value ?? '';
+}
 
 export const command: CommandSpec = {
   name: 'lccclearq',
@@ -162,51 +205,6 @@ function list(db: ClearDatabase, context: CommandContext, word: string): void {
     if (isJson) print(context, row);
     else context.print(`${Object.values(row).map(fieldText).join('\t')}\n`);
   }
-}
-
-/** A page at a time: each is what comes after the last row of the one before. */
-function* allOf<T>(pageAfter: (last: T | undefined) => readonly T[]): Generator<T, void> {
-  for (let last: T | undefined; ;) {
-    const rows = pageAfter(last);
-    yield* rows;
-    if (rows.length < PAGE_ROWS) return;
-    last = rows.at(-1);
-  }
-}
-
-function* listPending(db: ClearDatabase): Generator<Row, void> {
-  const rows = allOf<RequestRow>(last => db.queue.after(last?.id ?? 0, PAGE_ROWS));
-  for (const { id, contentId, contentType, target, force, enqueuedMs } of rows)
-    yield { id, content_id: contentId, content_type: contentType, target, force, enqueued_ms: enqueuedMs };
-}
-
-function* listUnpublished(db: ClearDatabase): Generator<Row, void> {
-  const rows = allOf<PublishedPage>(last => db.soft.due(Number.MAX_SAFE_INTEGER, PAGE_ROWS, last));
-  for (const { url, target, publishedMs, attempts, nextTryMs, lastError } of rows)
-    yield {
-      url,
-      target,
-      published_ms: publishedMs,
-      attempts,
-      next_try_ms: nextTryMs,
-      last_error: lastError ?? '',
-    };
-}
-
-function* listRejected(db: ClearDatabase): Generator<Row, void> {
-  const rows = allOf<RejectedRow>(last => db.queue.rejections(last?.id ?? 0, PAGE_ROWS));
-  for (const { id, contentId, contentType, target, error, atMs } of rows)
-    yield { id, content_id: contentId, content_type: contentType, target, error, at_ms: atMs };
-}
-
-function* listBacklog(db: ClearDatabase, dead: boolean): Generator<Row, void> {
-  for (const row of allOf<BacklogRow>(last => db.backlog.list(last ?? { rail: '', url: '' }, PAGE_ROWS)))
-    if ((row.dead === 1) === dead) yield backlogRow(row);
-}
-
-function backlogRow({ rail, url, op, firstMs, attempts, nextMs, lastError }: BacklogRow): Row {
-  const what = op === 'D' ? 'clear' : 'put';
-  return { rail, url, op: what, first_ms: firstMs, attempts, next_ms: nextMs, last_error: lastError };
 }
 
 /** @throws LccError `usage` for a rail that is not there */

@@ -6,7 +6,7 @@ import { setProcessToFetch } from '../bot/process.js';
 import { startRobots } from '../bot/robots.js';
 import { LccError } from '../lib/errors.js';
 import { openMetrics } from '../web/metrics.js';
-import { endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsIn, endpointsOf, runAsDaemon } from './daemon.js';
 import { ALLOW_ADDRESS_OPTION, allowedOf, CONFIG_OPTION, numberOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 import { VERSION } from './version.js';
@@ -47,8 +47,7 @@ export const command: CommandSpec = {
     const sources = endpointsOf(context, 'source');
     const listens = endpointsOf(context, 'listen');
     const [store, machineid] = ['store', 'machineid'].map(name => textOf(context.options, name));
-    const content =
-      context.options['listenContent'] === undefined ? [] : endpointsOf(context, 'listenContent');
+    const content = endpointsIn(context, 'listenContent');
     const edge: Edge = { sources, listens, content };
     const metrics = { listen: 'bm.metrics_listen', figures: BM_FIGURES } as const;
     const bots = ownRobotsOf(context);

@@ -4,26 +4,21 @@ import { readersOf } from '../cu/server/options.js';
 import { DEFAULT_HTTP_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { CU_PORT } from '../wire/cu.js';
-import { endpointsOf, runAsDaemon } from './daemon.js';
-import { CONFIG_OPTION, configOf } from './options.js';
+import { endpointsIn, runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, configOf, settingOption } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
   name: 'lccd-cu',
   summary: 'Content User server: answers queries for what the LCC holds and what changed.',
   options: [
-    {
-      flags: '--listen <ENDPOINT>',
-      sets: 'cu.listen',
-      help: `where content users connect; may be repeated (cu.listen; port ${CU_PORT})`,
-      repeat: true,
-    },
-    {
-      flags: '--http-listen <ENDPOINT>',
-      sets: 'cu.http_listen',
-      help: `where GET /changes is answered; may be repeated (cu.http_listen; port ${DEFAULT_HTTP_PORT})`,
-      repeat: true,
-    },
+    settingOption('--listen <ENDPOINT>', 'cu.listen', 'where content users connect', `; port ${CU_PORT}`),
+    settingOption(
+      '--http-listen <ENDPOINT>',
+      'cu.http_listen',
+      'where GET /changes is answered',
+      `; port ${DEFAULT_HTTP_PORT}`,
+    ),
     {
       flags: '--listen-machines <ENDPOINT>',
       help: 'where other machines of the LCC ask, known by their certificates; may be repeated',
@@ -62,8 +57,7 @@ function run(context: CommandContext): Promise<number> | number {
   }
   return runAsDaemon(context, {
     metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES },
-    start: services =>
-      startCu(services, listenMachines === undefined ? [] : endpointsOf(context, 'listenMachines', CU_PORT)),
+    start: services => startCu(services, endpointsIn(context, 'listenMachines', CU_PORT)),
   });
 }
 

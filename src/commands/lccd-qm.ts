@@ -3,7 +3,7 @@ import { noteFailure } from '../db/sqlite/suspicion.js';
 import { startQueueManager } from '../qm/start.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { LOOK_WORDS } from './look-words.js';
-import { endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsIn, endpointsOf, runAsDaemon } from './daemon.js';
 import { movesOf } from './qm-moves.js';
 import { CONFIG_OPTION } from './options.js';
 import type { CommandSpec } from './run.js';
@@ -25,7 +25,7 @@ export const command: CommandSpec = {
   run(context) {
     const uns = endpointsOf(context, 'listenUns');
     const bm = endpointsOf(context, 'listenBm');
-    const rs = context.options['listenRs'] === undefined ? [] : endpointsOf(context, 'listenRs');
+    const rs = endpointsIn(context, 'listenRs');
     return runAsDaemon(context, {
       metrics: { listen: 'qm.metrics_listen', figures: QM_FIGURES },
       failed(error, config) {

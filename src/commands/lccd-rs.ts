@@ -9,25 +9,24 @@ export const command: CommandSpec = {
   name: 'lccd-rs',
   summary: 'Registration Server: sites prove that they are theirs, and become providers.',
   options: [
-    {
-      flags: '--listen <ENDPOINT>',
-      sets: 'rs.listen',
-      help: `where applicants connect; may be repeated (rs.listen; port ${DEFAULT_RS_PORT})`,
-      repeat: true,
-    },
-    {
-      flags: '--operator-listen <ENDPOINT>',
-      sets: 'rs.operator_listen',
-      help: `where operators connect, loopback or unix:/path; may be repeated (rs.operator_listen; port ${DEFAULT_OPERATOR_PORT})`,
-      repeat: true,
-    },
+    settingOption(
+      '--listen <ENDPOINT>',
+      'rs.listen',
+      'where applicants connect',
+      `; port ${DEFAULT_RS_PORT}`,
+    ),
+    settingOption(
+      '--operator-listen <ENDPOINT>',
+      'rs.operator_listen',
+      'where operators connect, loopback or unix:/path',
+      `; port ${DEFAULT_OPERATOR_PORT}`,
+    ),
     settingOption('--uns <ENDPOINT>', 'rs.uns', 'where providers are told to deliver to'),
-    {
-      flags: '--allow-address <CIDR>',
-      sets: 'bot.allow_addresses',
-      help: 'network that sites may be in although it is not public; may be repeated (bot.allow_addresses)',
-      repeat: true,
-    },
+    settingOption(
+      '--allow-address <CIDR>',
+      'bot.allow_addresses',
+      'network that sites may be in although it is not public',
+    ),
     CONFIG_OPTION,
   ],
   example: 'lccd-rs --listen=tls:0.0.0.0:9080',

@@ -2,7 +2,7 @@ import { UNS_FIGURES } from '../uns/figures.js';
 import { startUns } from '../uns/start.js';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
-import { endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsIn, endpointsOf, runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, textOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
@@ -43,13 +43,11 @@ export const command: CommandSpec = {
   example: 'lccd-uns --listen=127.0.0.1:9000 --qm=unix:$LCC_HOME/run/qm-uns.sock',
   run(context) {
     const [qm] = endpointsOf(context, 'qm');
-    const doorsOf = (option: string) =>
-      context.options[option] === undefined ? [] : endpointsOf(context, option);
     const doors = {
-      front: doorsOf('listenDoor'),
-      spider: doorsOf('listenSpider'),
-      push: doorsOf('listenPush'),
-      cps: doorsOf('listenFe'),
+      front: endpointsIn(context, 'listenDoor'),
+      spider: endpointsIn(context, 'listenSpider'),
+      push: endpointsIn(context, 'listenPush'),
+      cps: endpointsIn(context, 'listenFe'),
     };
     for (const [option, endpoints] of [
       ['--listen-spider', doors.spider],

@@ -24,26 +24,15 @@ export const command: CommandSpec = {
   name: 'lccd',
   summary: 'Run a whole Local Content Cache on this machine: its daemons as child processes.',
   options: [
-    {
-      flags: '--listen <ENDPOINT>',
-      sets: 'uns.listen',
-      help: 'where providers connect; may be repeated (uns.listen)',
-      repeat: true,
-    },
+    settingOption('--listen <ENDPOINT>', 'uns.listen', 'where providers connect'),
     settingOption('--bots <N>', 'bm.bots', 'robots to start'),
     settingOption('--slots <N>', 'bm.slots', 'fetches at a time of each robot'),
-    {
-      flags: '--allow-address <CIDR>',
-      sets: 'bot.allow_addresses',
-      help: 'network to fetch from although it is not public; may be repeated (bot.allow_addresses)',
-      repeat: true,
-    },
-    {
-      flags: '--cu-listen <ENDPOINT>',
-      sets: 'cu.listen',
-      help: 'where content users connect; starts lccd-cu; may be repeated (cu.listen)',
-      repeat: true,
-    },
+    settingOption(
+      '--allow-address <CIDR>',
+      'bot.allow_addresses',
+      'network to fetch from although it is not public',
+    ),
+    settingOption('--cu-listen <ENDPOINT>', 'cu.listen', 'where content users connect; starts lccd-cu'),
     CONFIG_OPTION,
     { flags: '--print-config', help: "print the effective configuration with each value's origin, and end" },
   ],

@@ -9,7 +9,7 @@ import type { Finding } from '../fsck/types.js';
 import { errnoOf, EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { fsckPlaces } from './fsck-places.js';
-import { CONFIG_OPTION, configOf, textOf } from './options.js';
+import { CONFIG_OPTION, configOf, flagOf, textOf } from './options.js';
 import { withKeeper } from './own-keeper.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -51,39 +51,34 @@ export const command: CommandSpec = {
   run,
 };
 
-/** Repairs that are made only when they are asked for. */
-const REPAIRS = [
-  ['storeLost', '--store-lost'],
-  ['startEmpty', '--start-empty'],
-  ['restored', '--restored'],
-  ['removeOrphans', '--remove-orphans'],
-  ['recheck', '--recheck'],
-] as const;
-
 async function run(context: CommandContext): Promise<number> {
   const { options } = context;
-  for (const [name, flag] of REPAIRS) {
-    if (options[name] === true && options['repair'] !== true)
-      throw new LccError('usage', `${flag} goes with --repair`);
+  const asked = {
+    storeLost: false,
+    startEmpty: false,
+    restored: false,
+    removeOrphans: false,
+    recheck: false,
+  };
+  for (const name of Object.keys(asked) as (keyof typeof asked)[]) {
+    asked[name] = options[name] === true;
+    if (asked[name] && options['repair'] !== true)
+      throw new LccError('usage', `${flagOf(name)} goes with --repair`);
   }
   const config = configOf(context);
   const store = textOf(options, 'store');
   const isRepair = options['repair'] === true;
   const print = printerOf(new Output(context.stdout), isRepair);
   // All that a backup does not know is found: as many lines as there are pages that came since.
-  const isSummed = options['restored'] === true && !context.verbose;
+  const isSummed = asked.restored && !context.verbose;
   const kinds = new Kinds();
   const fsck = () =>
     runFsck(
       {
         ...fsckPlaces(config),
-        storeDir: storeDirOf(store, config, options['storeLost'] === true),
+        storeDir: storeDirOf(store, config, asked.storeLost),
         repair: isRepair,
-        storeLost: options['storeLost'] === true,
-        startEmpty: options['startEmpty'] === true,
-        restored: options['restored'] === true,
-        removeOrphans: options['removeOrphans'] === true,
-        recheck: options['recheck'] === true,
+        ...asked,
         quick: options['quick'] === true,
         nowMs: () => context.clock.nowMs(),
       },

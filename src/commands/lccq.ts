@@ -342,16 +342,7 @@ function converterOf(
   config: ReturnType<typeof configOf>,
   { clock, say }: CommandContext,
 ): Converter | undefined {
-  const commands = config.get('convert.commands');
-  if (commands.length === 0) return undefined;
-  return new Converter({
-    commands,
-    sandbox: config.get('convert.sandbox'),
-    timeoutMs: config.get('convert.timeout_ms'),
-    memoryBytes: config.get('convert.memory_bytes'),
-    jobs: config.get('convert.jobs'),
-    maxOutputBytes: config.get('cu.max_text_bytes'),
-    clock,
-    note: message => say(message),
-  });
+  const { convert, cu } = config.settings;
+  if (convert.commands.length === 0) return undefined;
+  return new Converter({ ...convert, maxOutputBytes: cu.maxTextBytes, clock, note: message => say(message) });
 }

@@ -11,6 +11,7 @@ import { loginOf, type SiteAccount } from '../cp/register/account.js';
 import { RegistrationServer } from '../cp/register/server.js';
 import { keepMemoryOutOfCores } from '../lib/core-dumps.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { isLoopback } from '../lib/loopback.js';
 import { authoritiesOf, textOf, textsOf, waitMsOf } from './options.js';
 import { ACCOUNT_ACTIONS, cronLines } from './register-account.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -125,7 +126,8 @@ function waitOf(context: CommandContext): Pick<RegisterOptions, 'waitMs' | 'nowM
 }
 
 function warnOf(context: CommandContext, serverUrl: string): void {
-  if (new URL(serverUrl).protocol === 'http:' && !isLocal(serverUrl))
+  const { protocol, hostname } = new URL(serverUrl);
+  if (protocol === 'http:' && !isLoopback(hostname))
     context.complain(`${serverUrl}: asked without TLS, so that others may read the password on its way`);
 }
 
@@ -221,8 +223,4 @@ function httpUrl(option: string, text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new LccError('usage', `--${option}=${text}: give an http or https url`);
   return text;
-}
-
-function isLocal(url: string): boolean {
-  return /^(?:localhost|\[::1\]|127(?:\.\d+){3})$/.test(new URL(url).hostname);
 }

@@ -10,12 +10,12 @@ export const command: CommandSpec = {
   summary:
     'Store server of the Spider: keeps the documents that spiders send, and acknowledges each when it is on disk.',
   options: [
-    {
-      flags: '--listen <ENDPOINT>',
-      sets: 'spider.store_listen',
-      help: `where spiders connect; may be repeated (spider.store_listen; port ${DEFAULT_STORE_PORT})`,
-      repeat: true,
-    },
+    settingOption(
+      '--listen <ENDPOINT>',
+      'spider.store_listen',
+      'where spiders connect',
+      `; port ${DEFAULT_STORE_PORT}`,
+    ),
     settingOption('--dir <DIR>', 'spider.store_dir', 'where documents are kept'),
     settingOption('--compress <HOW>', 'spider.store_compress', 'gzip or none, for what comes from now on'),
     settingOption(

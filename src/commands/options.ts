@@ -1,7 +1,7 @@
 /** Values of options, as more than one command reads them. */
 import { parseAmount, SECOND } from '../config/amounts.js';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
-import type { SettingKey } from '../config/settings/index.js';
+import { SETTINGS, type SettingKey } from '../config/settings/index.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { LccError } from '../lib/errors.js';
 import type { CommandContext, OptionSpec, OptionValues } from './run.js';
@@ -22,9 +22,11 @@ export function allowedOf(options: OptionValues): readonly string[] {
   return textsOf(options, 'allowAddress') ?? [];
 }
 
-/** A row of an option that is a setting; its help names the key. */
-export function settingOption(flags: string, sets: SettingKey, help: string): OptionSpec {
-  return { flags, sets, help: `${help} (${sets})` };
+/** A row of an option that is a setting, and may be repeated where that is a list; its help names the key.
+ * @param more said besides */
+export function settingOption(flags: string, sets: SettingKey, help: string, more = ''): OptionSpec {
+  const repeat = SETTINGS[sets].type === 'list';
+  return { flags, sets, help: `${help}${repeat ? '; may be repeated' : ''} (${sets}${more})`, repeat };
 }
 
 /** Undefined where it is not given, or is one that takes no value. */

@@ -51,19 +51,9 @@ export function providerText(
   loginUser: string | null | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  {
-    nowMs,
-    slots,
-    fullSetPeriodMs,
-    failure,
-    retryAtMs,
-    wait,
-    givenroots,
-    truth,
-    pushes,
-    absent,
-  }: Circumstances,
+  circumstances: Circumstances,
 ): string {
+  const { nowMs, fullSetPeriodMs, givenroots, truth, pushes, absent } = circumstances;
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
     ...provider.roots.map((root): [string, string] => ['root', root]),
@@ -73,16 +63,14 @@ export function providerText(
     ]),
     ['origin', provider.origin === 'rs' ? 'registered by itself (lccrs)' : 'added by the operator'],
     ['enabled', provider.enabled ? 'yes' : 'no'],
-    ...(provider.password === NO_PASSWORD
-      ? [
-          ['password', `none: it is crawled only (lccpidb passwd --pid=${provider.pid} gives it one)`] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
-    ...leavingRow(provider.leaveat, nowMs),
-    ['fetched from', fetchedText(standing, { nowMs, slots, failure, retryAtMs, wait })],
+    ...row(
+      'password',
+      provider.password === NO_PASSWORD
+        ? `none: it is crawled only (lccpidb passwd --pid=${provider.pid} gives it one)`
+        : undefined,
+    ),
+    ...row('leaves', provider.leaveat === null ? undefined : goesText(provider.leaveat * 1000, nowMs)),
+    ['fetched from', fetchedText(standing, circumstances)],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
     ['full sets', fullSetsText(provider, nowMs, fullSetPeriodMs)],
@@ -108,7 +96,7 @@ export function providerText(
     ],
     ['queued', provider.nurlproc],
     ['errors', errorsText(provider.nurlerrs, codes)],
-    ...absentRow(absent),
+    ...row('not to be had', absent && absentText(absent)),
     [
       'last connection',
       provider.lastconnseq === 0
@@ -120,6 +108,11 @@ export function providerText(
     ['last set', provider.lastset === 0 ? 'never' : localTime(provider.lastset * 1000)],
   ];
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
+}
+
+/** A row of what not every provider has. */
+function row(name: string, value: string | undefined): [string, string][] {
+  return value === undefined ? [] : [[name, value]];
 }
 
 /** `87 of 100; 12 changed, 1 not, 0 not to be had; of 59 audited 2 silent, 1 late: 0.6 to 10.3 % of all` */
@@ -156,40 +149,32 @@ const CODES_SHOWN = 5;
 /** `12 not delivered: 404 (8), 606 (2), 2 more not kept`: errors beyond 1000 are only counted. */
 function errorsText(total: number, codes: readonly ErrorCount[]): string {
   if (total === 0) return 'none to be delivered';
-  const sumOf = (some: readonly ErrorCount[]) => some.reduce((sum, { errors }) => sum + errors, 0);
-  const others = sumOf(codes.slice(CODES_SHOWN));
   const unkept = total - sumOf(codes);
-  return `${total} not delivered: ${[
-    ...codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`),
-    ...(others > 0 ? [`others (${others})`] : []),
-    ...(unkept > 0 ? [`${unkept} more not kept`] : []),
-  ].join(', ')}`;
+  const more = unkept > 0 ? [`${unkept} more not kept`] : [];
+  return `${total} not delivered: ${[...namedCodes(codes), ...more].join(', ')}`;
+}
+
+function sumOf(codes: readonly ErrorCount[]): number {
+  return codes.reduce((sum, { errors }) => sum + errors, 0);
+}
+
+function namedCodes(codes: readonly ErrorCount[]): string[] {
+  const named = codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`);
+  const others = sumOf(codes.slice(CODES_SHOWN));
+  return others > 0 ? [...named, `others (${others})`] : named;
 }
 
 /** `2 of its crawl: 404 (1), 610 (1); last http://… (610, address not permitted)` */
-function absentRow(absent: AbsentPages | undefined): [string, string][] {
-  if (absent === undefined) return [];
-  const { codes, last, isCut } = absent;
-  const total = codes.reduce((sum, { errors }) => sum + errors, 0);
-  const others = codes.slice(CODES_SHOWN).reduce((sum, { errors }) => sum + errors, 0);
-  const named = [
-    ...codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`),
-    ...(others > 0 ? [`others (${others})`] : []),
-  ].join(', ');
+function absentText({ codes, last, isCut }: AbsentPages): string {
+  const named = namedCodes(codes).join(', ');
   const which = last === undefined ? '' : `; last ${last.curl} (${last.code}, ${codeText(last.code)})`;
-  return [['not to be had', `${total}${isCut ? ' or more' : ''} of its crawl: ${named}${which}`]];
+  return `${sumOf(codes)}${isCut ? ' or more' : ''} of its crawl: ${named}${which}`;
 }
 
 /** True if anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  {
-    nowMs,
-    slots,
-    failure,
-    retryAtMs,
-    wait,
-  }: Omit<Circumstances, 'fullSetPeriodMs' | 'givenroots' | 'truth' | 'pushes' | 'absent'>,
+  { nowMs, slots, failure, retryAtMs, wait }: Circumstances,
 ): string {
   const obstacle = obstacleOf(standing, nowMs, slots);
   const { state, until_ms: untilMs } =
@@ -263,13 +248,6 @@ function paceText(ms: number | null): string {
 function fuseText({ fusepercent, fuseurls }: Provider): string {
   if (fusepercent === null && fuseurls === null) return 'as configured';
   return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
-}
-
-/** When what a provider that leaves has is removed. */
-function leavingRow(leaveat: number | null, nowMs: number): [string, string][] {
-  if (leaveat === null) return [];
-  const atMs = leaveat * 1000;
-  return [['leaves', goesText(atMs, nowMs)]];
 }
 
 function goesText(atMs: number, nowMs: number): string {
