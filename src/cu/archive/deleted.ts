@@ -4,34 +4,35 @@
  * in it.
  */
 
-const PATHS_OF_A_LIST = 1000;
+import { tarHeader, tarPadding } from './tar.js';
 
-export interface DeletedList {
-  path: string;
-  bytes: Buffer;
-}
+const PATHS_OF_A_LIST = 1000;
 
 export class DeletedPaths {
   #lines: string[] = [];
   #lastSeq = 0;
+  #timeS = 0;
 
   /**
    * Adds the paths of a change, fewer than one list takes; they stand in one.
-   * @returns the list before, when it is full
+   * @param timeS when they went, seconds since 1970
+   * @returns the member that is the list before, when it is full
    */
-  add(paths: readonly string[], seq: number): DeletedList | undefined {
-    if (paths.length === 0) return undefined;
-    const full = this.#lines.length + paths.length > PATHS_OF_A_LIST ? this.take() : undefined;
+  add(paths: readonly string[], seq: number, timeS: number): Uint8Array[] {
+    if (paths.length === 0) return [];
+    this.#timeS = timeS;
+    const full = this.#lines.length + paths.length > PATHS_OF_A_LIST ? this.take() : [];
     for (const path of paths) this.#lines.push(`${path}\n`);
     this.#lastSeq = seq;
     return full;
   }
 
-  /** The list that has not been written yet; undefined when there is nothing. */
-  take(): DeletedList | undefined {
-    if (this.#lines.length === 0) return undefined;
+  /** The list that has not been written yet, as a member; nothing where there is none. */
+  take(): Uint8Array[] {
+    if (this.#lines.length === 0) return [];
     const bytes = Buffer.from(this.#lines.join(''));
     this.#lines = [];
-    return { path: `.lcc/deleted-${String(this.#lastSeq).padStart(15, '0')}.txt`, bytes };
+    const path = `.lcc/deleted-${String(this.#lastSeq).padStart(15, '0')}.txt`;
+    return [tarHeader(path, bytes.length, this.#timeS), bytes, tarPadding(bytes.length)];
   }
 }

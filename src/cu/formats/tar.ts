@@ -5,7 +5,7 @@
  */
 import type { ColumnValue } from '../../db/cache/fields.js';
 import { gzipInto, zstdInto } from '../archive/compress.js';
-import { DeletedPaths, type DeletedList } from '../archive/deleted.js';
+import { DeletedPaths } from '../archive/deleted.js';
 import { archivePath } from '../archive/path.js';
 import { TAR_END, tarHeader, tarPadding } from '../archive/tar.js';
 import type { EncodedSink, StreamSink } from '../sink.js';
@@ -49,11 +49,6 @@ function open(context: FormatContext): RowWriter {
   const extension = context.markdown === undefined ? '' : '.md';
   let withoutText = 0;
   const deleted = new DeletedPaths();
-  let lastTimeS = 0;
-  const listed = (list: DeletedList | undefined) =>
-    list === undefined
-      ? []
-      : [tarHeader(list.path, list.bytes.length, lastTimeS), list.bytes, tarPadding(list.bytes.length)];
   return {
     columns: COLUMNS,
     record(values) {
@@ -61,24 +56,21 @@ function open(context: FormatContext): RowWriter {
       const [url, type] = [String(burl), String(mimetype)];
       const path = archivePath(url, type) + extension;
       const number = Number(seq);
-      if (op === 'delete') {
-        lastTimeS = Number(deletedS);
-        return listed(deleted.add([path, ...formerPaths(context, url, type, extension)], number));
-      }
       const former = formerPaths(context, url, type, extension);
+      if (op === 'delete') return deleted.add([path, ...former], number, Number(deletedS));
+      const timeS = Number(fetchedS);
       if (context.markdown !== undefined) {
         return whenThere(markdownFile(context, values), ({ made, problem, isReplaced }) => {
           if (isReplaced === true) return '';
           if (made === undefined) {
             if (problem === undefined) withoutText++;
-            lastTimeS = Number(fetchedS);
             // A first archive has nothing to forget.
-            return Buffer.concat(listed(deleted.add(context.beginsWithAll ? [] : [path, ...former], number)));
+            const gone = context.beginsWithAll ? [] : [path, ...former];
+            return Buffer.concat(deleted.add(gone, number, timeS));
           }
-          if (former.length > 0) lastTimeS = Number(fetchedS);
           const header = tarHeader(path, made.length, timeOf(mtime, fetchedS));
           return Buffer.concat([
-            ...listed(deleted.add(former, number)),
+            ...deleted.add(former, number, timeS),
             header,
             made,
             tarPadding(made.length),
@@ -87,12 +79,11 @@ function open(context: FormatContext): RowWriter {
       }
       const content = context.openContent(values);
       if (content === undefined) return '';
-      if (former.length > 0) lastTimeS = Number(fetchedS);
-      return member(path, timeOf(mtime, fetchedS), content, listed(deleted.add(former, number)));
+      return member(path, timeOf(mtime, fetchedS), content, deleted.add(former, number, timeS));
     },
     tail() {
       if (withoutText > 0) context.note(`${withoutText} rows without text in them were left out`);
-      return Buffer.concat([...listed(deleted.take()), TAR_END]);
+      return Buffer.concat([...deleted.take(), TAR_END]);
     },
   };
 }
