@@ -44,17 +44,7 @@ export async function follow(
       const answer = () => followQuery(source, query, stdout, { watch, stop }, talk);
       return statusOf(await ontoStdout(source.storeId, answer, place, stdout), talk);
     }
-    return await intoProgram({ ...delivery, consumer }, following, talk, async program => {
-      const runs = new ConsumerRuns(source, query, delivery, { program, stop, talk });
-      const halt = program.gone === undefined ? stop : AbortSignal.any([stop, program.gone]);
-      for (;;) {
-        const seen = watch.seen();
-        const next = await runs.one();
-        if (typeof next === 'number') return next;
-        if (halt.aborted || runs.isFull) return runs.status;
-        if (next === 'all') await watch.changedSince(seen, halt);
-      }
-    });
+    return await inBatches(source, query, { ...delivery, consumer }, talk, following, watch);
   } finally {
     watch.close();
   }
@@ -62,25 +52,42 @@ export async function follow(
 
 /**
  * Hands over all changes there are when it begins, in streams of `batch` records at most, each for a run of
- * the consumer, or for one that stays. @returns its status; `tempfail` where it was stopped before all of it
- * was taken
+ * the consumer, or for one that stays; then, where there is a watch, those that are committed.
+ * @returns its status; `tempfail` where it was stopped before all of it was taken
  */
-export async function inBatches(
+export function inBatches(
   source: Source,
   query: Query,
   delivery: ConsumedDelivery,
   talk: DeliveryTalk,
   following: Following,
+  watch?: Watching,
 ): Promise<number> {
   const { stop } = following;
-  const end = source.highWater;
-  return await intoProgram(delivery, following, talk, async program => {
-    const runs = new ConsumerRuns(source, query, delivery, { program, stop, talk });
+  const { place, batch = Infinity } = delivery;
+  const end = watch === undefined ? source.highWater : Infinity;
+  return intoProgram(delivery, following, talk, async program => {
+    const isWatched = watch !== undefined && program.gone !== undefined;
+    const halt = isWatched ? AbortSignal.any([stop, program.gone]) : stop;
+    let status: number = EXIT.ok;
+    let left = query.limit ?? Infinity;
+    let sinceSeq = query.selection.sinceSeq ?? 0;
     for (;;) {
-      const next = await runs.one();
-      if (typeof next === 'number') return next;
-      if (stop.aborted) return runs.reachedSeq >= end ? runs.status : EXIT.tempfail;
-      if (next === 'all' || runs.isFull || runs.reachedSeq >= end) return runs.status;
+      const seen = watch?.seen() ?? 0;
+      const most = Math.min(left, batch);
+      const limit = most === Infinity ? undefined : most;
+      const some = { ...query, limit, selection: { ...query.selection, sinceSeq } };
+      const write = (open: () => StreamSink) => runInSlices(source, some, open, stop, talk);
+      const result = await intoConsumer(source.storeId, write, program, place, talk);
+      if (typeof result === 'number') return result;
+      if (result.records > 0 && statusOf(result, talk) !== EXIT.ok) status = EXIT.someRejected;
+      left -= result.records;
+      sinceSeq = result.reachedSeq;
+      if (halt.aborted) return watch !== undefined || sinceSeq >= end ? status : EXIT.tempfail;
+      if (left === 0 || sinceSeq >= end) return status;
+      if (result.records === most) continue;
+      if (watch === undefined) return status;
+      await watch.changedSince(seen, halt);
     }
   });
 }
@@ -110,52 +117,6 @@ async function intoProgram(
     });
     await program.over();
     enough();
-  }
-}
-
-/** Runs of a consumer, one after the other, along the change sequence. */
-class ConsumerRuns {
-  status: number = EXIT.ok;
-  reachedSeq: number;
-  readonly #query: Query;
-  readonly #batch: number;
-  readonly #talk: DeliveryTalk;
-  readonly #run: (query: Query) => ReturnType<typeof intoConsumer>;
-  #left: number;
-
-  constructor(
-    source: Source,
-    query: Query,
-    { place, batch = Infinity }: PlacedDelivery,
-    { program, stop, talk }: { program: ConsumerProgram; stop: AbortSignal; talk: DeliveryTalk },
-  ) {
-    this.#query = query;
-    this.#batch = batch;
-    this.#talk = talk;
-    this.#left = query.limit ?? Infinity;
-    this.reachedSeq = query.selection.sinceSeq ?? 0;
-    this.#run = some =>
-      intoConsumer(source.storeId, open => runInSlices(source, some, open, stop, talk), program, place, talk);
-  }
-
-  /** As many records as were asked for have been written. */
-  get isFull(): boolean {
-    return this.#left === 0;
-  }
-
-  /** @returns whether that was all there is, or the status of a consumer that failed */
-  async one(): Promise<'all' | 'more' | number> {
-    const most = Math.min(this.#left, this.#batch);
-    const result = await this.#run({
-      ...this.#query,
-      limit: most === Infinity ? undefined : most,
-      selection: { ...this.#query.selection, sinceSeq: this.reachedSeq },
-    });
-    if (typeof result === 'number') return result;
-    if (result.records > 0 && statusOf(result, this.#talk) !== EXIT.ok) this.status = EXIT.someRejected;
-    this.#left -= result.records;
-    this.reachedSeq = result.reachedSeq;
-    return result.records === most ? 'more' : 'all';
   }
 }
 
