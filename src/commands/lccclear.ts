@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions, stoppedDaemons } from '../clear/options.js';
 import { amount } from '../config/words.js';
 import type { Config } from '../config/types.js';
-import { readRules } from '../clear/intake/feed-rules.js';
+import { readRules, type FeedRules } from '../clear/intake/feed-rules.js';
 import { LineReader } from '../clear/intake/line-reader.js';
 import { queueRoom } from '../clear/intake/queue-room.js';
 import { RequestIntake } from '../clear/intake/request-intake.js';
@@ -89,7 +89,7 @@ interface Given {
   config: Config;
   clearing: ReturnType<typeof clearOptions>;
   cursor: string | undefined;
-  rules: ReturnType<typeof readRules> | undefined;
+  rules: FeedRules | undefined;
   waitMs: number | undefined;
 }
 
@@ -119,11 +119,9 @@ async function take(
       hasTarget: name => intake.hasTarget(name),
       rules,
     };
-    for (const target of [
-      ...(rules?.targets ?? []),
-      ...(defaults.target === undefined ? [] : [defaults.target]),
-    ])
-      if (!intake.hasTarget(target))
+    const named = [...(rules?.values() ?? []), defaults].map(({ target }) => target);
+    for (const target of named)
+      if (target !== undefined && !intake.hasTarget(target))
         throw new LccError('config', `there is no target ${target}; lccrail target add makes one`);
     const room = queueRoom(db, config.get('clear.max_queued'), context.complain, sleep);
     const reading = new RequestReading(context, intake, defaults, room);

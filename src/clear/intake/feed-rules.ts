@@ -30,31 +30,21 @@ interface ProviderRules {
   urls: UrlRule[];
 }
 
-export class FeedRules {
-  readonly #providers: ReadonlyMap<string, ProviderRules>;
+/** By the number of the provider. */
+export type FeedRules = ReadonlyMap<string, ProviderRules>;
 
-  constructor(providers: ReadonlyMap<string, ProviderRules>) {
-    this.#providers = providers;
-  }
-
-  /** The request for a changed url; undefined when it clears nothing. */
-  requestOf(pid: string, curl: string): RequestKey | undefined {
-    const provider = this.#providers.get(pid);
-    const rule = provider?.urls.find(({ prefix }) => curl.startsWith(prefix));
-    if (provider === undefined || rule === undefined) return undefined;
-    const rest = curl.slice(rule.prefix.length).replace(/#.*$/s, '');
-    const id = rule.strip !== '' && rest.endsWith(rule.strip) ? rest.slice(0, -rule.strip.length) : rest;
-    return {
-      contentId: rule.type === URL_TYPE ? rule.path + id : id,
-      contentType: rule.type,
-      target: provider.target,
-    };
-  }
-
-  /** The targets that are named. */
-  get targets(): string[] {
-    return [...new Set([...this.#providers.values()].map(({ target }) => target))];
-  }
+/** The request for a changed url; undefined when it clears nothing. */
+export function requestFor(rules: FeedRules, pid: string, curl: string): RequestKey | undefined {
+  const provider = rules.get(pid);
+  const rule = provider?.urls.find(({ prefix }) => curl.startsWith(prefix));
+  if (provider === undefined || rule === undefined) return undefined;
+  const rest = curl.slice(rule.prefix.length).replace(/#.*$/s, '');
+  const id = rule.strip !== '' && rest.endsWith(rule.strip) ? rest.slice(0, -rule.strip.length) : rest;
+  return {
+    contentId: rule.type === URL_TYPE ? rule.path + id : id,
+    contentType: rule.type,
+    target: provider.target,
+  };
 }
 
 /**
@@ -86,14 +76,12 @@ export function readRules(file: string): FeedRules {
 function rulesOf(file: string, value: unknown): FeedRules {
   const top = objectOf(value, file, ['providers']);
   const providers = objectOf(top['providers'], `${file}: providers`);
-  return new FeedRules(
-    new Map(
-      Object.entries(providers).map(([pid, rules]) => {
-        const where = `${file}: provider ${pid}`;
-        if (!/^[1-9]\d{0,14}$/.test(pid)) throw new LccError('config', `${where}: no number of a provider`);
-        return [pid, providerRules(where, rules)];
-      }),
-    ),
+  return new Map(
+    Object.entries(providers).map(([pid, rules]) => {
+      const where = `${file}: provider ${pid}`;
+      if (!/^[1-9]\d{0,14}$/.test(pid)) throw new LccError('config', `${where}: no number of a provider`);
+      return [pid, providerRules(where, rules)];
+    }),
   );
 }
 

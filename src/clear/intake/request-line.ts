@@ -2,7 +2,7 @@
 import type { NewRequest } from '../../db/clear/queue.js';
 import { pathOfContentId, problemOfPage } from '../page-url.js';
 import { URL_TYPE } from '../resolve.js';
-import type { FeedRules } from './feed-rules.js';
+import { requestFor, type FeedRules } from './feed-rules.js';
 
 /** Defaults for fields that a line leaves out. */
 export interface RequestDefaults {
@@ -84,7 +84,7 @@ function change(fields: Record<string, unknown>, rules: FeedRules, defaults: Req
     return { problem: 'no change of lccq: it has op, pid and curl' };
   if (seq !== undefined && typeof seq !== 'number') return { problem: '"seq" is no number' };
   const place = seq === undefined ? {} : { seq };
-  const key = rules.requestOf(String(pid), curl);
+  const key = requestFor(rules, String(pid), curl);
   if (key === undefined)
     return { nothing: `no rule for ${shown(curl)} of provider ${pid}`, hasRule: false, ...place };
   // A page that is gone must not stay anywhere, also where it is replaced otherwise.
