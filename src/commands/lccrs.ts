@@ -21,7 +21,7 @@ import { keptAction } from './engine-wait.js';
 import { askOthers, haveOthers, providerElsewhere } from './other-homes.js';
 import { CONFIG_OPTION, configOf, numberOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
-import { feedActionOf } from './rs-feeds.js';
+import { feedActionOf, type Given } from './rs-feeds.js';
 import { changeOperators } from './rs-operators.js';
 import { testMail } from './rs-mail.js';
 import {
@@ -35,13 +35,6 @@ import {
   type OtherProviders,
 } from './rs-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
-
-interface Given {
-  db: RsDatabase;
-  context: CommandContext;
-  config: Config;
-  operand: string;
-}
 
 /** Status, where it is not that all went well. */
 type Done = ExitStatus | void;
@@ -102,7 +95,7 @@ export const command: CommandSpec = {
 };
 
 function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
-  const [word = '', operand = '', ...more] = context.operands;
+  const [word, operand] = context.operands;
   if (word === 'mail' && context.options['test'] !== undefined)
     return testMail(context, configOf(context)).then(() => EXIT.ok);
   const kept = (config: Config, write: true | undefined, work: () => ExitStatus | Promise<ExitStatus>) =>
@@ -114,20 +107,21 @@ function run(context: CommandContext): ExitStatus | Promise<ExitStatus> {
       return EXIT.ok;
     });
   }
-  if (word === 'feed') {
-    const { write, action, url } = feedActionOf(context);
-    const config = configOf(context);
-    return kept(config, write, () => using(open(config, write), db => action({ db, context, config, url })));
-  }
-  const chosen = actionOf(ACTIONS, word, ['operator', 'feed']);
-  const isOfPid = word === 'show' && context.options['pid'] !== undefined;
-  if ((chosen.operand === '' || isOfPid) !== (operand === '') || more.length > 0)
-    throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
+  const { write, action, ...chosen } = word === 'feed' ? feedActionOf(context) : chosenOf(context);
   const config = configOf(context);
-  const { write, action } = chosen;
   return kept(config, write, () =>
-    using(open(config, write), db => action({ db, context, config, operand })),
+    using(open(config, write), db => action({ db, context, config, ...chosen })),
   );
+}
+
+/** @throws LccError `usage` */
+function chosenOf({ operands, options }: CommandContext) {
+  const [word = '', operand = '', ...more] = operands;
+  const { operand: wanted, ...chosen } = actionOf(ACTIONS, word, ['operator', 'feed']);
+  const isOfPid = word === 'show' && options['pid'] !== undefined;
+  if ((wanted === '' || isOfPid) !== (operand === '') || more.length > 0)
+    throw new LccError('usage', `write lccrs ${word}${wanted === '' ? '' : ` ${wanted}`}`);
+  return { ...chosen, operand };
 }
 
 /** @param writes lccd-rs alone makes one */

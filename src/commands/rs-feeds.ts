@@ -16,11 +16,12 @@ import { providerElsewhere } from './other-homes.js';
 import { durationMsOf, numberOf } from './options.js';
 import type { CommandContext } from './run.js';
 
-interface Given {
+/** The surroundings of an action of lccrs, and its operand. */
+export interface Given {
   db: RsDatabase;
   context: CommandContext;
   config: Config;
-  url: string;
+  operand: string;
 }
 
 /** Action of each word, and whether it changes something. */
@@ -28,7 +29,7 @@ const ACTIONS: Record<string, { write?: true; action: (given: Given) => void | P
   'feed add': { write: true, action: add },
   'feed rm': {
     write: true,
-    action: given => changing(given, (book, pid) => book.remove(pid, given.url, 'operator')),
+    action: given => changing(given, (book, pid) => book.remove(pid, given.operand, 'operator')),
   },
   'feed list': { action: list },
 };
@@ -40,11 +41,11 @@ export function feedActionOf({ operands, options }: CommandContext) {
   const isWrong = (write === true) !== (url !== '') || more.length > 0;
   if (isWrong || (write === true && options['pid'] === undefined))
     throw new LccError('usage', `write lccrs feed ${verb}${write === true ? ' --pid=N URL' : ''}`);
-  return { write, action, url };
+  return { write, action, operand: url };
 }
 
 async function add(given: Given): Promise<void> {
-  const { context, config, url } = given;
+  const { context, config, operand: url } = given;
   const everyMs = durationMsOf('--every', context.options['every']) ?? USUAL_EVERY_MS;
   const roots = await rootsOf(context, config, pidOf(context) ?? 0);
   changing(given, (book, pid) => {
