@@ -65,8 +65,16 @@ export function lockCursor(file: string): Lock {
   const path = placeOf(file);
   // A file that is no cursor gets no lock.
   readCursor(file);
-  checkWritable(file, dirname(path));
-  const lock = lockOf(path);
+  // Before a consumer is given anything: its cursor could not be moved.
+  output(
+    () => accessSync(dirname(path), constants.W_OK),
+    error => `${file}: its directory ${dirname(path)} cannot be written: ${reasonOf(error)}`,
+  );
+  // The message names the file.
+  const lock = output(
+    () => tryLock(`${path}.lock`),
+    error => `${messageOf(error)}; is it the lock of a cursor?`,
+  );
   if (lock === undefined) {
     throw new LccError('try.later', `${file}: another run is using this cursor; try again when it is done`);
   }
@@ -83,27 +91,12 @@ function placeOf(file: string): string {
   }
 }
 
-function lockOf(path: string): Lock | undefined {
+/** @throws LccError `output.create` for whatever is thrown */
+function output<T>(work: () => T, say: (error: unknown) => string): T {
   try {
-    return tryLock(`${path}.lock`);
+    return work();
   } catch (error) {
-    // The message names the file.
-    throw new LccError('output.create', `${messageOf(error)}; is it the lock of a cursor?`, { cause: error });
-  }
-}
-
-/** Before a consumer is given anything: its cursor could not be moved. */
-function checkWritable(file: string, dir: string): void {
-  try {
-    accessSync(dir, constants.W_OK);
-  } catch (error) {
-    throw new LccError(
-      'output.create',
-      `${file}: its directory ${dir} cannot be written: ${reasonOf(error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw new LccError('output.create', say(error), { cause: error });
   }
 }
 
@@ -200,11 +193,10 @@ export function advanceCursor(file: string, cursor: FileCursor): void {
  * `output.create` */
 export function dropNext(file: string): void {
   const next = `${placeOf(file)}.next`;
-  try {
-    rmSync(next, { force: true });
-  } catch (error) {
-    throw new LccError('output.create', `${next}: ${reasonOf(error)}`, { cause: error });
-  }
+  output(
+    () => rmSync(next, { force: true }),
+    error => `${next}: ${reasonOf(error)}`,
+  );
 }
 
 /**
