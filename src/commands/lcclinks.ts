@@ -195,5 +195,3 @@ function hopsOf(text: string): number {
   if (/^\d{1,4}$/.test(text)) return Number(text);
   throw new LccError('usage', `--max-hops=${text}: give a number of links, 0 to 9999`);
 }
-
-/** At most that many. */

@@ -7,7 +7,7 @@ import { deliver } from '../cu/deliver.js';
 import { commitAll, deliverAll } from '../cu/shards.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
-import type { Consumer, ConsumerCall } from '../cu/consumer.js';
+import type { Consumer } from '../cu/consumer.js';
 import type { DeliveryTalk } from '../cu/cursor-move.js';
 import { whenShipped } from '../daemon/when-shipped.js';
 import { sidesOf } from '../cu/query.js';
@@ -23,7 +23,7 @@ import type { Config } from '../config/load.js';
 import { askedOf, FROM_OPTIONS, peersAsked } from './from-options.js';
 import { fromNow } from './lccq-from-now.js';
 import { configOf, numberOf, textOf } from './options.js';
-import { checkShards, SHARD_OPTIONS, shardsOf } from './shard-options.js';
+import { SHARD_OPTIONS, shardsOf } from './shard-options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -112,10 +112,14 @@ async function run(context: CommandContext): Promise<number> {
   const isElsewhere = from !== undefined || shards !== undefined;
   const peers = isElsewhere ? undefined : await peersAsked(context, config);
   const delivery = { ...deliveryOf(context, config, isElsewhere), from, peers };
-  const { follows } = delivery;
-  if (shards !== undefined) checkShards(delivery);
+  const { follows, cursor, consumer, query } = delivery;
+  if (shards && follows && (cursor === undefined || consumer === undefined || query.limit !== undefined))
+    throw new LccError(
+      'usage',
+      '--all --follow takes the homes in turn, and has no limit; give --cursor=FILE and -- CMD, leave out --limit',
+    );
   const signals = new Signals(delivery, context);
-  if (follows && delivery.consumer === undefined) endWithReader(context);
+  if (follows && consumer === undefined) endWithReader(context);
   const stdout = follows ? laterOutput(context.stdout) : new Output(context.stdout);
   const talk: DeliveryTalk = {
     reject: message => context.complain(message),
@@ -254,7 +258,8 @@ function deliveryOf(context: CommandContext, config: Config, isElsewhere: boolea
       'usage',
       `--format=${text('format')} does not show where a batch ends; --stay is for xml, jsonl and chunks`,
     );
-  if (context.afterDashes !== undefined && (context.afterDashes[0] ?? '') === '')
+  const [name, ...args] = context.afterDashes ?? [];
+  if (context.afterDashes !== undefined && (name ?? '') === '')
     throw new LccError('usage', 'no program after --');
   const isChangeStream = follows || cursor !== undefined || text('since') !== undefined;
   const { deleted } = context.options;
@@ -311,7 +316,7 @@ function deliveryOf(context: CommandContext, config: Config, isElsewhere: boolea
     },
     cursor,
     shipped: cursor === undefined || isElsewhere ? undefined : whenShipped(config, context.clock),
-    consumer: consumerOf(context),
+    consumer: name === undefined ? undefined : { name, args, stdout: context.stdout, stderr: context.stderr },
     follows,
     stays,
     batch,
@@ -321,12 +326,6 @@ function deliveryOf(context: CommandContext, config: Config, isElsewhere: boolea
       formatName: text('format') ?? 'xml',
     },
   };
-}
-
-function consumerOf({ afterDashes, stdout, stderr }: CommandContext): ConsumerCall | undefined {
-  if (afterDashes === undefined) return undefined;
-  const [name = '', ...args] = afterDashes;
-  return { name, args, stdout, stderr };
 }
 
 /** @throws LccError `usage` */

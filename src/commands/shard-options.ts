@@ -1,7 +1,6 @@
 /** `--all` and `--shard`: homes of one LCC that are asked, as its engine has them. */
 import type { Config } from '../config/load.js';
 import { askedShards, type AskedShards } from '../cu/asked-shards.js';
-import type { Delivery } from '../cu/types.js';
 import { LccError } from '../lib/errors.js';
 import { asMachine } from './from-options.js';
 import { numberOf, textOf } from './options.js';
@@ -33,13 +32,4 @@ export async function shardsOf(context: CommandContext, config: Config): Promise
     );
   const asked = await asMachine(context, config);
   return askedShards(settings, { asked, only, clock });
-}
-
-/** @throws LccError `usage` */
-export function checkShards({ follows, cursor, consumer, query }: Delivery): void {
-  if (follows && (cursor === undefined || consumer === undefined || query.limit !== undefined))
-    throw new LccError(
-      'usage',
-      '--all --follow takes the homes in turn, and has no limit; give --cursor=FILE and -- CMD, leave out --limit',
-    );
 }

@@ -45,8 +45,8 @@ export class RequestIntake {
   readonly requests: NewRequest[] = [];
   /** Requests that are durable, or pages that are published. */
   queued = 0;
-  /** Target → whether it has a rail. */
-  readonly #hasRails = new Map<string, boolean>();
+  /** Those of requests. */
+  readonly #targets = new Set<string>();
   #slice: Taken[] = [];
   /** Rows written in the present slice. */
   #sliceRows = 0;
@@ -62,7 +62,10 @@ export class RequestIntake {
 
   /** Targets of requests that no rail is there for. */
   get targetsWithoutRails(): string[] {
-    return [...this.#hasRails].filter(([, hasRails]) => !hasRails).map(([target]) => target);
+    const withRails = new Set(this.#target.db.rails.all().map(({ target }) => target));
+    return [...this.#targets].filter(
+      target => !this.#map.elementariesOf(target).some(name => withRails.has(name)),
+    );
   }
 
   /** Taken, and not durable yet. */
@@ -101,7 +104,7 @@ export class RequestIntake {
     const resolved = mayFail ? resolveRequest(this.#map, request, resolve) : { pages: [] };
     if ('rejected' in resolved) return resolved.rejected;
     const pages = isSoft ? resolved.pages : undefined;
-    this.#noteRails(request.target);
+    this.#targets.add(request.target);
     this.#slice.push({ request, pages });
     this.#sliceRows += pages?.length ?? 1;
     return undefined;
@@ -131,12 +134,5 @@ export class RequestIntake {
     if (range !== undefined) this.ranges.push(range);
     for (const { request } of slice)
       if (this.requests.length < REMEMBERED_REQUESTS) this.requests.push(request);
-  }
-
-  #noteRails(target: string): void {
-    if (this.#hasRails.has(target)) return;
-    const elementaries = new Set(this.#map.elementariesOf(target));
-    const hasRails = this.#target.db.rails.all().some(rail => elementaries.has(rail.target));
-    this.#hasRails.set(target, hasRails);
   }
 }
