@@ -284,9 +284,8 @@ function refuse({ db, context, config, operand }: Given): void {
 
 function audit({ db, context }: Given): void {
   const pid = context.options['pid'];
-  const rows = db.audit
-    .last(limitOf(context), pid === undefined ? undefined : idOf(String(pid)))
-    .toReversed();
+  const of = { pid: pid === undefined ? undefined : idOf(String(pid)) };
+  const rows = db.audit.page(limitOf(context), of).toReversed();
   for (const row of rows) context.print(context.options['json'] === true ? jsonOf(row) : auditLine(row));
 }
 

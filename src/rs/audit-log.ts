@@ -7,7 +7,7 @@ const AT_A_TIME = 1000;
 
 /** @returns logs what has come since the last time */
 export function logAudit(db: RsDatabase, log: Pick<Log, 'info'>): () => void {
-  let { lastId } = db.audit;
+  let lastId = db.audit.lastId();
   const catchUp = () => {
     for (;;) {
       const rows = db.audit.after(lastId, AT_A_TIME);

@@ -11,7 +11,7 @@ import type { RsQuestion } from '../wire/qm-rs.js';
 import type { UnsDoor } from './uns-door.js';
 
 export interface HealthOptions {
-  db: Pick<RsDatabase, 'read' | 'outbox'>;
+  db: Pick<RsDatabase, 'read'> & { outbox: Pick<RsDatabase['outbox'], 'count'> };
   door: Pick<UnsDoor, 'isThere'>;
   /** Undefined: the Queue Manager is away. */
   ask: (question: RsQuestion) => Promise<unknown>;
@@ -53,7 +53,7 @@ export class Health {
   #isDatabaseRead(): boolean {
     const { db } = this.#options;
     try {
-      return db.read(() => db.outbox.count) >= 0;
+      return db.read(() => db.outbox.count()) >= 0;
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       return false;

@@ -294,7 +294,7 @@ export class Registrar {
         `too many open pairs for this host: the limit is ${perHost.text}`,
         untilEnd(registrations.firstEndOf(host)),
       );
-    if (registrations.open >= openPairs.most)
+    if (registrations.open() >= openPairs.most)
       throw tooOften(
         'too-many',
         `too many open pairs: the limit is ${openPairs.text}`,

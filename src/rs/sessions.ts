@@ -100,7 +100,7 @@ export class WebSessions {
     )
       return undefined;
     if (nowMs - session.seenMs >= idleMs / SEEN_PART) {
-      this.#db.write(() => this.#db.sessions.seen(id, nowMs));
+      this.#db.write(() => this.#db.sessions.seen(nowMs, id));
       session.seenMs = nowMs;
     }
     return session;

@@ -113,23 +113,23 @@ function statusOf(
 ): RsStatus {
   const { registrations, outbox } = db;
   const { counted } = db.push;
-  const waiting = outbox.count;
+  const waiting = outbox.count();
   const { feeds = 0, failing = 0 } = db.feeds.counts() ?? {};
   return {
     idle: registrar.checking === 0 && push.isIdle && (waiting === 0 || !sender.isConnected),
     qm_connected: sender.isConnected,
     operations_later: sender.later ?? null,
-    pairs_open: registrations.open,
+    pairs_open: registrations.open(),
     checks: registrar.checking,
     sites_waiting: registrations.count('waiting'),
     sites_applying: registrations.count('applying'),
     operations_waiting: waiting,
-    registered: db.providers.count,
-    mails_waiting: db.mails.size,
-    pushes_waiting: db.push.waiting,
+    registered: db.providers.count(),
+    mails_waiting: db.mails.size(),
+    pushes_waiting: db.push.waiting(),
     pushes_taken: sumOf(counted, 'sent'),
     pushes_refused: sumOf(counted, 'refused'),
-    push_due_ms: db.push.nextDueMs ?? null,
+    push_due_ms: db.push.nextDueMs() ?? null,
     push_trouble: push.trouble ?? null,
     mail_trouble: mail.trouble ?? null,
     no_room: registrar.shortage ?? null,

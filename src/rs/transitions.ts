@@ -274,7 +274,7 @@ export class Transitions {
     const { outbox, registrations } = this.#db;
     const { id } = registration;
     const pid = registrations.nextPid(firstPid);
-    registrations.renumber(id, pid);
+    registrations.renumber(pid, id);
     let terms: RsTerms = {};
     for (const { change } of outbox.of(id)) {
       if (change.op !== 'terms') continue;
@@ -292,13 +292,13 @@ export class Transitions {
   #tell({ id, pid }: Pick<Registration, 'id' | 'pid'>, text: string | undefined): void {
     if (text === undefined) return;
     const { addresses } = this.#db;
-    addresses.note(addresses.registrationOf(pid) ?? id, text, this.#nowMs());
+    addresses.note(this.#nowMs(), text, addresses.registrationOf(pid) ?? id);
   }
 
   #noteLeaving(pid: number, answer: RsAnswer): void {
     if (!('ok' in answer)) return;
     const { leaveat } = answer.ok;
-    this.#db.providers.leaves(pid, typeof leaveat === 'number' ? leaveat * 1000 : null);
+    this.#db.providers.leaves(typeof leaveat === 'number' ? leaveat * 1000 : null, pid);
   }
 
   #require(id: number): Registration {

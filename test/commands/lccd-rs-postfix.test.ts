@@ -129,7 +129,7 @@ mails_per_address = 20
     });
     try {
       scene.issue('/', 'n', `sent@${MAIL_DOMAIN}`);
-      await until('it is taken', () => scene.db.mails.size === 0 || scene.mail.trouble);
+      await until('it is taken', () => scene.db.mails.size() === 0 || scene.mail.trouble);
       assert.equal(scene.mail.trouble, undefined);
       await postfix.up();
       assert.match(await mailWith('sent', 'Secret'), /Provider number/);

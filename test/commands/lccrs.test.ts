@@ -88,7 +88,7 @@ describe('lccrs', () => {
       assert.equal(status, 64, terms);
       assert.match(stderr, most);
     }
-    assert.equal(scene.db.outbox.count, 0);
+    assert.equal(scene.db.outbox.count(), 0);
     assert.match(
       lccrs('approve', '1', '--filesmax=20000', '--bandwidth=2MB').stderr,
       /its pages are announced by provider 302, too[^\n]*\n.*registration 1 is approved/,

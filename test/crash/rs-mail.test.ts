@@ -77,7 +77,7 @@ function provider(): void {
     addresses.putPending(id, ANN, 'hash', 1);
     const [address] = addresses.of(id);
     assert.ok(address);
-    addresses.confirm(address, 1);
+    addresses.confirm(1, address.id);
     providers.put({
       leavesMs: null,
       pid,
@@ -97,7 +97,8 @@ async function sent(step: string): Promise<string[]> {
   await until('nothing waits', () => {
     const db = RsDatabase.openForReading(join(scene.dir, 'rs/rs.db'));
     const { mails, addresses } = db;
-    const isOver = mails.size === 0 && addresses.askedInAll === 0 && addresses.firstNoteMs === undefined;
+    const isOver =
+      mails.size() === 0 && addresses.askedInAll() === 0 && addresses.firstNoteMs() === undefined;
     db.close();
     return isOver;
   });

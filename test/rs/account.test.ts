@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 const urlOf = (path: string) => scene.rs.site.urlOf(path);
 const audit = (pid: number) =>
   scene.rs.db.audit
-    .last(20, pid)
+    .page(20, { pid })
     .map(({ event, by }) => `${event} by ${by}`)
     .toReversed();
 

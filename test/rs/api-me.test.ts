@@ -66,7 +66,7 @@ test('each of it needs number and password, and says alike that they are wrong',
       const answer = await ask(login, method, path, body, `192.0.${i}.1`);
       assert.deepEqual([answer.status, answer.body['code']], [401, 'login'], `${method} ${path} ${login}`);
     }
-  assert.equal(scene.rs.db.outbox.count, 0);
+  assert.equal(scene.rs.db.outbox.count(), 0);
 });
 
 test('after 20 wrong passwords the network waits, whatever is asked with whatever password', async () => {

@@ -130,7 +130,7 @@ test('a bandwidth that no new site gets is refused with the limit, and not made 
   const { status, body } = await ask('POST', 'pairs', { url: scene.site.urlOf('/'), bandwidth: '2MB' });
   assert.deepEqual([status, body['code']], [400, 'bandwidth']);
   assert.match(String(body['what']), /the limit is 1 MB\/s$/);
-  assert.equal(scene.db.registrations.open, 0);
+  assert.equal(scene.db.registrations.open(), 0);
 });
 
 test('a refusal says what, where and what to do, and never repeats the capability', async () => {
@@ -210,7 +210,7 @@ test('what is malformed is refused, and counts for nothing', async () => {
     assert.deepEqual([answer.status, answer.body['code']], [status, code], JSON.stringify(body));
     assert.ok(answer.body['do'] !== '');
   }
-  assert.equal(scene.db.registrations.open, 0);
+  assert.equal(scene.db.registrations.open(), 0);
   assert.deepEqual(failed, []);
 });
 
@@ -240,7 +240,7 @@ test('a page of another site can ask for nothing', async () => {
     assert.deepEqual([status, body['code']], [403, 'cross-site'], JSON.stringify(headers));
   }
   assert.equal((await pair({ origin: own, 'sec-fetch-site': 'same-origin' })).status, 201);
-  assert.equal(scene.db.registrations.open, 1);
+  assert.equal(scene.db.registrations.open(), 1);
 });
 
 test('pairs are counted by the network of the applicant, as a proxy that is believed has it', async () => {

@@ -249,7 +249,7 @@ test('requests that are refused are rows and lines: limits, a closed LCC, forms 
   // Those that had no row are counted.
   rs.clock.byMs += 3_600_000;
   refused.tidy();
-  const [last] = rs.db.audit.last(1);
+  const [last] = rs.db.audit.page(1);
   assert.deepEqual([last?.event, last?.detail], ['requests refused', '5 more in an hour: 5']);
   assertLogged();
   await close();

@@ -13,7 +13,7 @@ const ask = (number: string, url: string) => scene.pages.ask('/base/forgot/file'
 
 test('what is wrong stands beside its field, with what was typed, and nothing is issued', async () => {
   assert.match((await scene.pages.ask('/base/forgot')).html, /action="\/base\/forgot\/file"/);
-  const open = scene.accounts.rs.db.registrations.open;
+  const open = scene.accounts.rs.db.registrations.open();
   const noNumber = await ask('ann', ROOT);
   assert.equal(noNumber.status, 400);
   assert.match(
@@ -23,7 +23,7 @@ test('what is wrong stands beside its field, with what was typed, and nothing is
   const noDirectory = await ask(String(PID), `${ROOT}page`);
   assert.equal(noDirectory.status, 400);
   assert.match(noDirectory.html, /<a href="#url">[^]*id="url-wrong"/);
-  assert.equal(scene.accounts.rs.db.registrations.open, open);
+  assert.equal(scene.accounts.rs.db.registrations.open(), open);
 });
 
 test('the new password is in use when the file is in a directory, and those without it were given up', async () => {

@@ -29,9 +29,11 @@ test('a stranger who asks for subscriptions that there are not writes nothing', 
     });
     const standing = newStanding(['https://www.example.org/']);
     const url = 'https://www.example.org/feed';
-    const times = { everyMs: 60_000, madeMs: clock.nowMs() };
     db.write(() => {
-      const feed = db.feeds.add({ pid: 7, url, host: 'www.example.org', ...times, standing });
+      const feed = db.feeds.add(
+        { pid: 7, url, host: 'www.example.org', everyMs: 60_000, standing },
+        clock.nowMs(),
+      );
       db.feeds.expect(tokenHash('known'), feed, clock.nowMs() + 1000, clock.nowMs());
     });
     let commits = 0;

@@ -75,7 +75,7 @@ test('an address that is none is said beside its field, and nothing is issued', 
   const { status, html } = await register('ann@localhost');
   assert.equal(status, 400);
   assert.match(html, /id="email-wrong">The e-mail address is none[^]*value="ann@localhost"/);
-  assert.equal(scene.db.registrations.open, 0);
+  assert.equal(scene.db.registrations.open(), 0);
 });
 
 test('a lost password is replaced by the link of a mail, with a button, shown once', async () => {

@@ -50,7 +50,7 @@ describe('a server', () => {
     stage.scene.issue('/', 'n', ANN);
     await until('it was tried', () => stage.scene.mail.trouble);
     assert.match(stage.scene.mail.trouble ?? '', /no answer in time|[Tt]imeout/);
-    assert.deepEqual([taken.taken.length, stage.scene.db.mails.size], [0, 1]);
+    assert.deepEqual([taken.taken.length, stage.scene.db.mails.size()], [0, 1]);
   });
 
   test('that refuses an address for good is not asked again; the mailbox may be written to another time', async () => {
@@ -60,7 +60,7 @@ describe('a server', () => {
     await until('it is given up', () =>
       stage.events.some(text => /^mail given up: a…@example\.org, pair: .*no such user/.test(text)),
     );
-    assert.deepEqual([taken.asked, stage.scene.db.mails.size], [1, 0]);
+    assert.deepEqual([taken.asked, stage.scene.db.mails.size()], [1, 0]);
     taken.verdict = () => undefined;
     stage.scene.issue('/again/', 'n', ANN);
     await taken.mail(1);
@@ -75,7 +75,7 @@ describe('a server', () => {
     await until('it is given up', () =>
       stage.events.includes('mail given up: a…@example.org, pair: no server took it for a day'),
     );
-    assert.equal(stage.scene.db.mails.size, 0);
+    assert.equal(stage.scene.db.mails.size(), 0);
     assert.equal(stage.scene.standing(pair).state, 'issued');
   });
 });
@@ -94,7 +94,7 @@ describe('a sendmail', () => {
     await startAt(`echo "$@" > ${kept}; cat >> ${kept}`);
     const { secret } = stage.scene.issue('/', 'n', ANN);
     await stage.scene.mail.idle();
-    assert.equal(stage.scene.db.mails.size, 0);
+    assert.equal(stage.scene.db.mails.size(), 0);
     const text = readFileSync(kept, 'utf8');
     assert.match(text, /^-t -i -f lcc@lcc\.example\.org\n/);
     assert.match(text, /^To: ann@example\.org$/m);
@@ -126,7 +126,7 @@ describe('a sendmail', () => {
       stage.scene.mailTimeoutMs = 300;
       stage.scene.issue('/', 'n', ANN);
       await until(lines, () => why.test(stage.scene.mail.trouble ?? ''));
-      assert.equal(stage.scene.db.mails.size, 1, lines);
+      assert.equal(stage.scene.db.mails.size(), 1, lines);
       await stage.end();
     }
     await stage.startAt(0, { 'rs.smtp': join(dir, 'nowhere') });
@@ -141,7 +141,7 @@ describe('a sendmail', () => {
     await until('it is given up', () =>
       stage.events.some(text => /^mail given up: a…@example\.org, pair: .*unknown user/.test(text)),
     );
-    assert.equal(stage.scene.db.mails.size, 0);
+    assert.equal(stage.scene.db.mails.size(), 0);
   });
 });
 
@@ -155,7 +155,7 @@ test('a mail that the server refuses for now keeps no other waiting', async () =
     taken.taken.map(({ to }) => to),
     ['bob@example.org', 'cid@example.org'],
   );
-  await until('the one that was refused is left', () => stage.scene.db.mails.size === 1);
+  await until('the one that was refused is left', () => stage.scene.db.mails.size() === 1);
 });
 
 describe('STARTTLS', () => {

@@ -79,12 +79,12 @@ export class MailScene {
 
   /** When no mail waits. */
   async empty(): Promise<void> {
-    await until('no mail waits', () => this.scene.db.mails.size === 0);
+    await until('no mail waits', () => this.scene.db.mails.size() === 0);
   }
 
   /** The audit, the newest first. */
   get events(): string[] {
-    return this.scene.db.audit.last(50).map(({ event, detail }) => `${event}: ${detail}`);
+    return this.scene.db.audit.page(50).map(({ event, detail }) => `${event}: ${detail}`);
   }
 }
 

@@ -96,7 +96,7 @@ describe('the first mail', () => {
     assert.ok(!bytes().includes(pair.secret));
     assert.ok(bytes().includes(other.password), 'a mail that waits has it');
     stage.scene.registrar.cancel(other.capability);
-    assert.equal(stage.scene.db.mails.size, 0);
+    assert.equal(stage.scene.db.mails.size(), 0);
     await stage.scene.mail.stop();
     stage.scene.db.emptyLog();
     assert.ok(!bytes().includes(other.password));
@@ -184,7 +184,7 @@ describe('a confirmed address', () => {
     };
     // As when an hour is another one by daylight saving.
     change('terms', true);
-    assert.equal(stage.scene.db.addresses.firstNoteMs, undefined);
+    assert.equal(stage.scene.db.addresses.firstNoteMs(), undefined);
     change('terms');
     change('password');
     stage.scene.mail.stir();
@@ -195,7 +195,7 @@ describe('a confirmed address', () => {
     change('password');
     stage.scene.mail.stir();
     await stage.scene.mail.idle();
-    assert.notEqual(stage.scene.db.addresses.firstNoteMs, undefined, 'it waits');
+    assert.notEqual(stage.scene.db.addresses.firstNoteMs(), undefined, 'it waits');
     stage.scene.clock.byMs += DAY_MS + 1000;
     assert.equal(taken.taken.length, 3, 'three mails a day');
     stage.scene.mail.tidy();
@@ -306,7 +306,7 @@ describe('a forgotten password', () => {
     for (const bad of ['x', 'A'.repeat(27)])
       await assert.rejects(forgotten.exchange(bad), /this link is not good/);
     const queued: [string, number][] = [];
-    onStep(name => queued.push([name, stage.scene.db.outbox.count]));
+    onStep(name => queued.push([name, stage.scene.db.outbox.count()]));
     const made = await forgotten.exchange(token);
     onStep(() => undefined);
     assert.deepEqual(queued, [['rs.reset.committed', 1]], 'it is on disk before anybody is shown it');
@@ -381,9 +381,9 @@ describe('a forgotten password', () => {
     stage.scene.mail.tidy();
     for (let i = 0; i < 12; i++) stage.scene.mail.forgotten.ask(String(pid), `n${i}`);
     await stage.scene.mail.idle();
-    assert.equal(stage.scene.db.addresses.askedInAll, 0);
+    assert.equal(stage.scene.db.addresses.askedInAll(), 0);
     assert.equal(taken.taken.length, 4, 'two links');
-    stage.scene.db.write(() => stage.scene.db.addresses.note(1, 'the password was changed', 0));
+    stage.scene.db.write(() => stage.scene.db.addresses.note(0, 'the password was changed', 1));
     stage.scene.mail.stir();
     await taken.mail(5);
     for (let i = 0; i < 3; i++) stage.scene.mail.forgotten.ask('nobody@example.org', 'm');

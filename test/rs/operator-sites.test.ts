@@ -155,7 +155,7 @@ test('the page of a provider is called by its site, and has its sets, its errors
       { op: 'limits', pid: 7, spacemax: 5 * 2 ** 30 },
     ],
   );
-  assert.match(scene.db.audit.last(2)[1]?.detail ?? '', /^ada: why \{"filesmax":1000001,"bandwidth":0\}$/);
+  assert.match(scene.db.audit.page(2)[1]?.detail ?? '', /^ada: why \{"filesmax":1000001,"bandwidth":0\}$/);
 });
 
 test('a Queue Manager that hangs is said on each page and in the API, however young what was seen of it is', async () => {

@@ -143,7 +143,7 @@ test('no page is shown without a login, and a login ends with its password or it
   const third = await login();
   accounts.remove('ada');
   assert.equal((await ask('/op', { headers: { cookie: third.cookie } })).status, 303);
-  const events = scene.db.audit.last(100).map(({ event, detail }) => `${event} ${detail}`);
+  const events = scene.db.audit.page(100).map(({ event, detail }) => `${event} ${detail}`);
   for (const row of ['login ada 127.0.0.0/24']) assert.ok(events.includes(row), row);
 });
 
@@ -209,7 +209,7 @@ test('a site is approved with terms, or refused with a reason, once, and the aud
   assert.match((await post(`${other}/refuse`, { reason: ' ' })).body, /The reason is missing/);
   assert.equal((await post(`${other}/refuse`, { reason: '<b>not</b> this one' })).status, 303);
   assert.match((await ask(other, { headers })).body, /&lt;b&gt;not&lt;\/b&gt; this one/);
-  const details = scene.db.audit.last(9).map(({ event, by, detail }) => `${event} ${by} ${detail}`);
+  const details = scene.db.audit.page(9).map(({ event, by, detail }) => `${event} ${by} ${detail}`);
   assert.ok(details.includes('refused operator ada: <b>not</b> this one'));
   assert.ok(details.includes('approved operator ada: {"filesmax":50000,"bandwidth":2097152}'));
   assert.match((await ask('/op/refusals', { headers })).body, /ada: &lt;b&gt;not/);
@@ -242,7 +242,7 @@ test('another directory of a provider is shown as one, has no terms to give, and
     () => scene.transitions.approve(id, { filesmax: 20_000 }),
     /is another directory of provider 100000, and has no terms/,
   );
-  assert.equal(scene.db.outbox.count, 0);
+  assert.equal(scene.db.outbox.count(), 0);
   const approved = await ask(`${at}/approve`, { form: { form_token: token }, headers: { cookie } });
   assert.equal(approved.status, 303);
   assert.deepEqual(
@@ -295,7 +295,7 @@ test('what is done to a provider goes to the Queue Manager with a reason', async
     scene.db.outbox.waiting(9).map(({ change }) => `${change.op} ${change.pid}`),
     RS_CONTROLS.map(op => `${op} 7`),
   );
-  const [audited] = scene.db.audit.last(1);
+  const [audited] = scene.db.audit.page(1);
   assert.deepEqual([audited?.event, audited?.registration, audited?.detail], ['enable', null, 'ada: why']);
   assert.equal((await ask('/op/providers/8', { headers })).status, 404);
   assert.equal((await ask('/op/providers/x', { headers })).status, 404);

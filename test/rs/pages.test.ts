@@ -150,7 +150,7 @@ test('what is wrong with a field stands first, and beside the field, which keeps
   assert.match(wrong.html, /id="bandwidth"[^>]+value="500 KB"/);
   assert.equal((await register({ hours: '0-99999' })).status, 400);
   assert.equal((await register({ url: `http://a/${'x'.repeat(2000)}/` })).status, 413);
-  assert.equal(scene.db.registrations.open, 0);
+  assert.equal(scene.db.registrations.open(), 0);
 });
 
 /** Whether the script of the page is ours alone, from its own file. */

@@ -94,7 +94,7 @@ const offer = (pid: number, door: 'indexnow' | 'feed', ...paths: string[]) =>
       Date.now(),
     ),
   );
-const isEmpty = () => db.push.waiting === 0;
+const isEmpty = () => db.push.waiting() === 0;
 
 test('urls go in sets of their provider and origin, as served, and are gone from here when each is answered', async () => {
   await open(accepts);
@@ -135,7 +135,7 @@ test('while there is no UNS urls wait, it is told why, and they go when there is
   delivery.stir();
   await until('the trouble is told', () => delivery.trouble !== undefined);
   assert.match(delivery.trouble ?? '', /door\.sock cannot be reached: there is no such socket/);
-  assert.equal(db.push.waiting, 1);
+  assert.equal(db.push.waiting(), 1);
   await open(accepts);
   await until('it is delivered', isEmpty);
   await until('the trouble is over', () => delivery.trouble === undefined);
@@ -175,7 +175,7 @@ test('a UNS that is away keeps the urls of its providers, and those of others go
   placeOf = pid => (pid === 8 ? undefined : at(pid, pid === 7 ? 'away.sock' : 'door.sock'));
   for (const pid of [7, 8, 9]) offer(pid, 'indexnow', 'a');
   delivery.stir();
-  await until('the one that is there has its url', () => db.push.waiting === 2);
+  await until('the one that is there has its url', () => db.push.waiting() === 2);
   await until('the trouble is told', () => delivery.trouble !== undefined);
   offer(9, 'indexnow', 'b');
   offer(7, 'indexnow', 'b');

@@ -38,7 +38,7 @@ test('a pair is proven, waits, is approved and active, once', async () => {
   await scene.registrar.check(pair.capability);
   const { state, id, proven } = scene.standing(pair);
   assert.deepEqual([state, proven], ['waiting', [scene.site.urlOf('/docs/')]]);
-  assert.equal(scene.db.outbox.count, 0);
+  assert.equal(scene.db.outbox.count(), 0);
   scene.transitions.approve(id, { filesmax: 5 });
   assert.throws(() => scene.transitions.approve(id, {}), /registration 1 is applying, and does not wait/);
   assert.throws(() => scene.transitions.refuse(id, 'late'), /does not wait/);
@@ -53,7 +53,7 @@ test('a pair is proven, waits, is approved and active, once', async () => {
     scene.db.providers.all().map(({ pid }) => pid),
     [100_000],
   );
-  assert.equal(scene.db.outbox.count, 1);
+  assert.equal(scene.db.outbox.count(), 1);
 });
 
 test('no secret, password or capability stands in the database or the audit', async () => {
@@ -79,7 +79,7 @@ test('in mode open what is proven is applied for at once', async () => {
   scene.place(pair);
   await scene.registrar.check(pair.capability);
   assert.equal(scene.standing(pair).state, 'applying');
-  assert.deepEqual([scene.db.outbox.count, scene.applied], [1, 1]);
+  assert.deepEqual([scene.db.outbox.count(), scene.applied], [1, 1]);
 });
 
 test('in mode closed no pair is given out, and it is said who can help', async () => {
@@ -111,7 +111,7 @@ test('a number that is taken is replaced by the next one, and what was approved 
   assert.ok(again);
   scene.transitions.settle(again, { refused: 'roots', text: 'others have it' }, 100_000);
   const { state, reason } = scene.standing(pair);
-  assert.deepEqual([state, reason?.what, scene.db.outbox.count], ['refused', 'others have it', 0]);
+  assert.deepEqual([state, reason?.what, scene.db.outbox.count()], ['refused', 'others have it', 0]);
 });
 
 test('a check that fails leaves the pair issued, with the reason, until it is proven', async () => {
@@ -125,7 +125,7 @@ test('a check that fails leaves the pair issued, with the reason, until it is pr
   await scene.registrar.check(pair.capability);
   assert.deepEqual([scene.standing(pair).state, scene.standing(pair).reason], ['waiting', undefined]);
   assert.deepEqual(
-    scene.db.audit.last(9).map(({ event, detail }) => [event, detail.replace(/:\d+/, '')]),
+    scene.db.audit.page(9).map(({ event, detail }) => [event, detail.replace(/:\d+/, '')]),
     [
       ['proven', 'http://127.0.0.1/ (127.0.0.1)'],
       ['check begun', '2'],
@@ -288,11 +288,11 @@ test('pairs that are over by time say so for a while, and then are unknown; numb
     '404 unknown',
   );
   assert.deepEqual(
-    scene.db.audit.last(9).map(({ event }) => event),
+    scene.db.audit.page(9).map(({ event }) => event),
     ['expired', 'issued'],
   );
   scene.transitions.tidy(30 * DAY_MS, DAY_MS);
-  assert.deepEqual(scene.db.audit.last(9), []);
+  assert.deepEqual(scene.db.audit.page(9), []);
   scene.db.close();
   scene.open();
   assert.equal(scene.issue().registration.pid, 100_001);

@@ -88,7 +88,7 @@ async function checkBy(
   };
   prepare(secret);
   await scene.registrar.check(pair.capability);
-  const { event, detail } = scene.db.audit.last(1)[0] ?? {};
+  const { event, detail } = scene.db.audit.page(1)[0] ?? {};
   return { standing: scene.standing(pair), row: `${event}: ${detail}`, asked, secret };
 }
 

@@ -101,7 +101,7 @@ test('hours are mapped again when an offset has changed, and only then', async (
     assert.deepEqual([again.change.pid, formatHours(again.change.timeofday ?? '')], [100_000, '4-9']);
     assert.deepEqual([first.isQuiet, again.isQuiet], [false, true], 'nobody has changed the terms');
     scene.transitions.settle(again, { ok: {} }, 1);
-    assert.equal(scene.db.outbox.count, 0);
+    assert.equal(scene.db.outbox.count(), 0);
   } finally {
     scene.close();
   }

@@ -41,25 +41,12 @@ export class AddressStore extends SqlStore {
   readonly #put = this.sql.run<[registration: number, address: string, token: string, number, number]>(
     'INSERT INTO mail_address(registration, address, token, since_ms, looked_ms) VALUES (?, ?, ?, ?, ?)',
   );
-  readonly #confirm = this.sql.run<[nowMs: number, id: number]>(
-    'UPDATE mail_address SET token = NULL, since_ms = ? WHERE id = ? AND token IS NOT NULL',
-  );
-  readonly #looked = this.sql.run<[nowMs: number, id: number]>(
-    'UPDATE mail_address SET looked_ms = ? WHERE id = ?',
-  );
-  readonly #note = this.sql.run<[nowMs: number, text: string, registration: number]>(
-    `INSERT INTO mail_note(registration, at_ms, text)
-     SELECT registration, ?, ? FROM mail_address WHERE registration = ? AND token IS NULL`,
-  );
-  readonly #firstNote = this.sql.value<[], number>('SELECT min(at_ms) FROM mail_note');
   readonly #notesOf = this.sql.rows<[registration: number, limit: number], MailNote>(
     'SELECT id, at_ms AS atMs, text FROM mail_note WHERE registration = ? ORDER BY id LIMIT ?',
   );
   readonly #notesCount = this.sql.number<[registration: number]>(
     'SELECT count(*) FROM mail_note WHERE registration = ?',
   );
-  readonly #answered = this.sql.run<[id: number]>('DELETE FROM forgotten WHERE id = ?');
-  readonly #askedInAll = this.sql.number('SELECT count(*) FROM forgotten');
   readonly #forgetAsked = this.sql.run<[askedMs: number]>('DELETE FROM forgotten WHERE at_ms <= ?');
   readonly #forgetNotes = this.sql.run<[notedMs: number]>('DELETE FROM mail_note WHERE at_ms <= ?');
   readonly #forgetLinks = this.sql.run<[nowMs: number]>('DELETE FROM reset_link WHERE ends_ms <= ?');
@@ -81,19 +68,20 @@ export class AddressStore extends SqlStore {
   );
 
   /** Confirms it; the one that was confirmed before has to be removed first. */
-  confirm({ id }: StoredAddress, nowMs: number): void {
-    this.#confirm(nowMs, id);
-  }
+  readonly confirm = this.sql.run<[nowMs: number, id: number]>(
+    'UPDATE mail_address SET token = NULL, since_ms = ? WHERE id = ? AND token IS NOT NULL',
+  );
 
-  /** True if its provider needs a hint was looked at. */
-  looked({ id }: StoredAddress, nowMs: number): void {
-    this.#looked(nowMs, id);
-  }
+  /** Somebody has looked if its provider needs a hint. */
+  readonly looked = this.sql.run<[nowMs: number, id: number]>(
+    'UPDATE mail_address SET looked_ms = ? WHERE id = ?',
+  );
 
   /** The confirmed address of a registration, if there is one, will hear this. */
-  note(registration: number, text: string, nowMs: number): void {
-    this.#note(nowMs, text, registration);
-  }
+  readonly note = this.sql.run<[nowMs: number, text: string, registration: number]>(
+    `INSERT INTO mail_note(registration, at_ms, text)
+     SELECT registration, ?, ? FROM mail_address WHERE registration = ? AND token IS NULL`,
+  );
 
   readonly removeNotes = this.sql.run<[registration: number]>('DELETE FROM mail_note WHERE registration = ?');
 
@@ -102,9 +90,7 @@ export class AddressStore extends SqlStore {
     'INSERT INTO forgotten(asked, network, at_ms) VALUES (?, ?, ?)',
   );
 
-  answered({ id }: Forgotten): void {
-    this.#answered(id);
-  }
+  readonly answered = this.sql.run<[id: number]>('DELETE FROM forgotten WHERE id = ?');
 
   /** A link that gives another password. @param token its hash */
   readonly link = this.sql.run<[token: string, pid: number, endsMs: number, generation: number | null]>(
@@ -163,15 +149,10 @@ export class AddressStore extends SqlStore {
   );
 
   /** When the oldest thing to hear was noted. */
-  get firstNoteMs(): number | undefined {
-    return this.#firstNote();
-  }
+  readonly firstNoteMs = this.sql.value<[], number>('SELECT min(at_ms) FROM mail_note');
 
   notesOf(registration: number, limit: number): { notes: MailNote[]; count: number } {
-    return {
-      notes: this.#notesOf(registration, limit),
-      count: this.#notesCount(registration),
-    };
+    return { notes: this.#notesOf(registration, limit), count: this.#notesCount(registration) };
   }
 
   /** Those who asked, and were not looked at. */
@@ -179,9 +160,7 @@ export class AddressStore extends SqlStore {
     'SELECT id, asked, network FROM forgotten ORDER BY id LIMIT ?',
   );
 
-  get askedInAll(): number {
-    return this.#askedInAll();
-  }
+  readonly askedInAll = this.sql.number('SELECT count(*) FROM forgotten');
 
   /** Whose link it is. @param token its hash */
   readonly linkOf = this.sql.row<[token: string, nowMs: number], ResetLink>(

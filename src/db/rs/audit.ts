@@ -28,6 +28,7 @@ interface RefusedCount {
   day: number;
 }
 
+const SELECT = 'SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit';
 const REFUSED = "(event LIKE '%refused' OR event = 'check failed')";
 const MAX_DETAIL_LENGTH = 500;
 
@@ -35,22 +36,12 @@ export class AuditStore extends SqlStore {
   readonly #add = this.sql.run<[values: AuditEvent & { atMs: number }]>(
     'INSERT INTO audit(at_ms, event, registration, pid, by, detail) VALUES ($atMs, $event, $registration, $pid, $by, $detail)',
   );
-  readonly #lastId = this.sql.number('SELECT max(id) FROM audit');
-  readonly #last = this.sql.rows<[values: { pid: number | null; limit: number }], AuditRow>(
-    `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
-     WHERE pid = coalesce($pid, pid) OR ($pid IS NULL AND pid IS NULL) ORDER BY id DESC LIMIT $limit`,
-  );
   readonly #page = this.sql.rows<
     [values: { pid: number | null; before: number; isRefusal: 0 | 1; limit: number }],
     AuditRow
   >(
-    `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
-     WHERE id < $before AND ($pid IS NULL OR pid = $pid) AND ($isRefusal = 0 OR ${REFUSED})
+    `${SELECT} WHERE id < $before AND ($pid IS NULL OR pid = $pid) AND ($isRefusal = 0 OR ${REFUSED})
      ORDER BY id DESC LIMIT $limit`,
-  );
-  readonly #refusedSince = this.sql.rows<[values: { hourMs: number; dayMs: number }], RefusedCount>(
-    `SELECT event, count(nullif(at_ms > $hourMs, 0)) AS hour, count(*) AS day FROM audit
-     WHERE at_ms > $dayMs AND ${REFUSED} GROUP BY event ORDER BY event`,
   );
   /** There is one that nobody has been told of. */
   hasNews = false;
@@ -63,32 +54,25 @@ export class AuditStore extends SqlStore {
 
   /** Those after a row, in their order. */
   readonly after = this.sql.rows<[id: number, limit: number], AuditRow>(
-    `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
-     WHERE id > ? ORDER BY id LIMIT ?`,
+    `${SELECT} WHERE id > ? ORDER BY id LIMIT ?`,
   );
 
   /** 0: there is none. */
-  get lastId(): number {
-    return this.#lastId();
-  }
-
-  /** The last ones, the newest first. @param pid of this provider only */
-  last(limit: number, pid?: number): AuditRow[] {
-    return this.#last({ pid: pid ?? null, limit });
-  }
+  readonly lastId = this.sql.number('SELECT max(id) FROM audit');
 
   /** The newest first. */
   page(
     limit: number,
-    { before = Number.MAX_SAFE_INTEGER, pid, isRefusal = false }: AuditSelection,
+    { before = Number.MAX_SAFE_INTEGER, pid, isRefusal = false }: AuditSelection = {},
   ): AuditRow[] {
     return this.#page({ pid: pid ?? null, before, isRefusal: isRefusal ? 1 : 0, limit });
   }
 
   /** How often what was refused, since either time. */
-  refusedSince(hourMs: number, dayMs: number): RefusedCount[] {
-    return this.#refusedSince({ hourMs, dayMs });
-  }
+  readonly refusedSince = this.sql.rows<[values: { hourMs: number; dayMs: number }], RefusedCount>(
+    `SELECT event, count(nullif(at_ms > $hourMs, 0)) AS hour, count(*) AS day FROM audit
+     WHERE at_ms > $dayMs AND ${REFUSED} GROUP BY event ORDER BY event`,
+  );
 
   /** Forgets what was before. */
   readonly prune = this.sql.run<[beforeMs: number]>('DELETE FROM audit WHERE at_ms < ?');

@@ -63,18 +63,18 @@ const RS_DB: OwnKind = {
 export const RS_SCHEMA_VERSION = RS_DB.steps.length;
 
 export class RsDatabase extends OwnDatabase {
-  readonly registrations: RegistrationStore;
-  readonly outbox: OutboxStore;
-  readonly providers: RsProviderStore;
-  readonly audit: AuditStore;
-  readonly sessions: WebSessionStore;
-  readonly mails: MailStore;
-  readonly addresses: AddressStore;
-  readonly series: SeriesStore;
-  readonly uses: UseStore;
-  readonly push: PushStore;
-  readonly pushKeys: PushKeyStore;
-  readonly feeds: FeedStore;
+  readonly registrations = new RegistrationStore(this.db);
+  readonly outbox = new OutboxStore(this.db);
+  readonly providers = new RsProviderStore(this.db);
+  readonly audit = new AuditStore(this.db);
+  readonly sessions = new WebSessionStore(this.db);
+  readonly mails = new MailStore(this.db);
+  readonly addresses = new AddressStore(this.db);
+  readonly series = new SeriesStore(this.db);
+  readonly uses = new UseStore(this.db);
+  readonly push = new PushStore(this.db);
+  readonly pushKeys = new PushKeyStore(this.db);
+  readonly feeds = new FeedStore(this.db);
   /** In a kept home the keeper empties the log. */
   #isKept = false;
   /** Something was committed to the audit by this process. */
@@ -96,18 +96,6 @@ export class RsDatabase extends OwnDatabase {
 
   private constructor(path: string, db: Db) {
     super(path, RS_DB, db);
-    this.registrations = new RegistrationStore(db);
-    this.providers = new RsProviderStore(db);
-    this.outbox = new OutboxStore(db);
-    this.audit = new AuditStore(db);
-    this.sessions = new WebSessionStore(db);
-    this.mails = new MailStore(db);
-    this.addresses = new AddressStore(db);
-    this.series = new SeriesStore(db);
-    this.uses = new UseStore(db);
-    this.push = new PushStore(db);
-    this.pushKeys = new PushKeyStore(db);
-    this.feeds = new FeedStore(db);
   }
 
   override leaveLog(): void {

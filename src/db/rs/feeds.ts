@@ -93,7 +93,6 @@ export interface PolledFeed {
   url: string;
   host: string;
   everyMs: number;
-  madeMs: number;
   standing: FeedStanding;
 }
 
@@ -105,12 +104,12 @@ export interface FeedItem {
 
 type Row = Omit<PolledFeed, 'standing'> & { standing: string };
 
-const SELECT = 'SELECT id, pid, url, host, every_ms AS everyMs, made_ms AS madeMs, standing FROM feed';
+const SELECT = 'SELECT id, pid, url, host, every_ms AS everyMs, standing FROM feed';
 /** Feeds of a host that a ping may name. */
 const MOST_OF_HOST = 1000;
 
 export class FeedStore extends SqlStore {
-  readonly #add = this.sql.insert<[row: Omit<Row, 'id'>]>(
+  readonly #add = this.sql.insert<[row: Omit<Row, 'id'> & { madeMs: number }]>(
     `INSERT INTO feed(pid, url, host, every_ms, made_ms, wake_ms, standing)
      VALUES ($pid, $url, $host, $everyMs, $madeMs, 0, $standing)`,
   );
@@ -145,8 +144,8 @@ export class FeedStore extends SqlStore {
   // Inside a transaction
 
   /** @returns its id */
-  add(feed: Omit<PolledFeed, 'id'>): number {
-    return this.#add({ ...feed, standing: JSON.stringify(feed.standing) });
+  add(feed: Omit<PolledFeed, 'id'>, madeMs: number): number {
+    return this.#add({ ...feed, madeMs, standing: JSON.stringify(feed.standing) });
   }
 
   /** @param wakeMs when something of it is due */

@@ -28,9 +28,6 @@ export class MailStore extends SqlStore {
     `INSERT INTO mail(kind, registration, message, address, body, made_ms)
      VALUES ($kind, $registration, $message, $address, $body, $nowMs)`,
   );
-  readonly #size = this.sql.number('SELECT count(*) FROM mail');
-  readonly #oldest = this.sql.value<[], number>('SELECT min(made_ms) FROM mail');
-  readonly #operatorMs = this.sql.number("SELECT value FROM counter WHERE name = 'operator_mail'");
 
   // Inside a transaction
 
@@ -68,14 +65,10 @@ export class MailStore extends SqlStore {
     `${SELECT} WHERE made_ms <= ? ORDER BY id LIMIT ?`,
   );
 
-  get size(): number {
-    return this.#size();
-  }
+  readonly size = this.sql.number('SELECT count(*) FROM mail');
 
   /** When the oldest one was made; undefined: none waits. */
-  get oldestMs(): number | undefined {
-    return this.#oldest();
-  }
+  readonly oldestMs = this.sql.value<[], number>('SELECT min(made_ms) FROM mail');
 
   /** The oldest ones first. */
   readonly waiting = this.sql.rows<[limit: number], WaitingMail>(`${SELECT} ORDER BY made_ms, id LIMIT ?`);
@@ -85,7 +78,5 @@ export class MailStore extends SqlStore {
   );
 
   /** When the operator was written to last. */
-  get operatorMs(): number {
-    return this.#operatorMs();
-  }
+  readonly operatorMs = this.sql.number("SELECT value FROM counter WHERE name = 'operator_mail'");
 }

@@ -28,7 +28,6 @@ export class OutboxStore extends SqlStore {
     `SELECT id, registration, change, quiet FROM outbox WHERE pid NOT IN (SELECT value FROM json_each($held))
      ORDER BY seq LIMIT $limit`,
   );
-  readonly #count = this.sql.number('SELECT count(*) FROM outbox');
 
   // Inside a transaction
 
@@ -63,9 +62,7 @@ export class OutboxStore extends SqlStore {
   /** True if anything of a provider waits. */
   readonly waitsFor = this.sql.has<[pid: number]>('SELECT 1 FROM outbox WHERE pid = ? LIMIT 1');
 
-  get count(): number {
-    return this.#count();
-  }
+  readonly count = this.sql.number('SELECT count(*) FROM outbox');
 }
 
 function operationOf({ change, quiet, ...row }: OutboxRow): WaitingOperation {

@@ -32,11 +32,6 @@ const SELECT = `SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zo
   FROM registered`;
 
 export class RsProviderStore extends SqlStore {
-  readonly #count = this.sql.number('SELECT count(*) FROM registered');
-  readonly #leaves = this.sql.run<[atMs: number | null, pid: number]>(
-    'UPDATE registered SET leaves_ms = ? WHERE pid = ?',
-  );
-
   // Inside a transaction
 
   readonly put = this.sql.run<[provider: RegisteredProvider]>(
@@ -45,9 +40,9 @@ export class RsProviderStore extends SqlStore {
   );
 
   /** @param atMs until when it can come back; null: it stays */
-  leaves(pid: number, atMs: number | null): void {
-    this.#leaves(atMs, pid);
-  }
+  readonly leaves = this.sql.run<[atMs: number | null, pid: number]>(
+    'UPDATE registered SET leaves_ms = ? WHERE pid = ?',
+  );
 
   /** Those that have left by then are gone. */
   readonly forgetLeft = this.sql.run<[nowMs: number]>('DELETE FROM registered WHERE leaves_ms <= ?');
@@ -67,7 +62,5 @@ export class RsProviderStore extends SqlStore {
   /** Ascending. */
   readonly all = this.sql.rows<[], RegisteredProvider>(`${SELECT} ORDER BY pid`);
 
-  get count(): number {
-    return this.#count();
-  }
+  readonly count = this.sql.number('SELECT count(*) FROM registered');
 }

@@ -39,12 +39,10 @@ export interface StoredKey extends KeyName {
   sinceMs: number;
   /** Null: not decided. */
   goodMs: number | null;
-  dueMs: number;
   tries: number;
 }
 
-const SELECT =
-  'SELECT id, host, key, location, since_ms AS sinceMs, good_ms AS goodMs, due_ms AS dueMs, tries FROM push_key';
+const SELECT = 'SELECT id, host, key, location, since_ms AS sinceMs, good_ms AS goodMs, tries FROM push_key';
 
 export class PushKeyStore extends SqlStore {
   readonly #good = this.sql.run<[values: KeyName & { nowMs: number }]>(
@@ -64,7 +62,6 @@ export class PushKeyStore extends SqlStore {
   readonly #pending = this.sql.rows<[id: number], { pid: number; curl: string }>(
     'SELECT pid, curl FROM push_pending WHERE key = ? ORDER BY pid, curl',
   );
-  readonly #forget = this.sql.run<[goodMs: number]>('DELETE FROM push_key WHERE good_ms <= ?');
 
   // Inside a transaction
 
@@ -95,9 +92,7 @@ export class PushKeyStore extends SqlStore {
   );
 
   /** Those whose file was not seen since. */
-  forget(goodMs: number): void {
-    this.#forget(goodMs);
-  }
+  readonly forget = this.sql.run<[goodMs: number]>('DELETE FROM push_key WHERE good_ms <= ?');
 
   #takePending(id: number): Map<number, string[]> {
     const taken = new Map<number, string[]>();

@@ -120,10 +120,6 @@ export class PushStore extends SqlStore {
     `SELECT pid, curl, door, gen, ifabsent FROM push_waiting
      WHERE waits = 1 AND due_ms <= ? AND pid NOT IN (SELECT value FROM json_each(?)) ORDER BY due_ms LIMIT ?`,
   );
-  readonly #nextDue = this.sql.value<[], number>('SELECT min(due_ms) FROM push_waiting WHERE waits = 1');
-  readonly #waitingCount = this.sql.number(
-    `SELECT count(*) FROM (SELECT 1 FROM push_waiting WHERE waits = 1 LIMIT ${MOST_COUNTED})`,
-  );
   readonly #sentToday = this.sql.number<[pid: number, day: number]>(
     'SELECT total(sent) FROM push_day WHERE pid = ? AND day = ?',
   );
@@ -197,13 +193,11 @@ export class PushStore extends SqlStore {
   }
 
   /** When the first one may be sent; undefined: none waits. */
-  get nextDueMs(): number | undefined {
-    return this.#nextDue() ?? undefined;
-  }
+  readonly nextDueMs = this.sql.value<[], number>('SELECT min(due_ms) FROM push_waiting WHERE waits = 1');
 
-  get waiting(): number {
-    return this.#waitingCount();
-  }
+  readonly waiting = this.sql.number(
+    `SELECT count(*) FROM (SELECT 1 FROM push_waiting WHERE waits = 1 LIMIT ${MOST_COUNTED})`,
+  );
 
   /** Urls that were taken of a provider on the day of a moment. */
   sentOn(pid: number, atMs: number): number {

@@ -97,40 +97,28 @@ export interface Registration extends Omit<NewRegistration, 'secret' | 'password
 
 /** Changes of a transition besides the state; left out: stays. */
 interface RegistrationChanges {
-  pid?: number;
   reason?: RegistrationReason | null;
   proven?: readonly string[];
   generation?: number;
   endsMs?: number | null;
 }
 
-interface Row {
-  id: number;
-  kind: PairKind;
-  state: RegistrationState;
-  generation: number | null;
-  pid: number;
-  prefix: string;
-  host: string;
-  file: string;
+/** Fields that are no single value are JSON; those that are not there are null. */
+interface Row extends Omit<Registration, 'secret' | 'password' | 'endsMs' | JsonField> {
   secret: string | null;
   password: string | null;
+  endsMs: number | null;
   wishes: string;
-  network: string;
-  tries: number;
-  tried_ms: string;
+  triedMs: string;
   reason: string | null;
   proven: string;
-  made_ms: number;
-  changed_ms: number;
-  ends_ms: number | null;
 }
+type JsonField = 'wishes' | 'triedMs' | 'reason' | 'proven';
 
 interface Move {
   id: number;
   from: RegistrationState;
   to: RegistrationState;
-  pid: number | null;
   hasReason: 0 | 1;
   reason: string | null;
   proven: string | null;
@@ -141,11 +129,10 @@ interface Move {
 }
 
 const HOUR_MS = 3_600_000;
-const MAX_MORE_ROOTS = 20;
 const OPEN = `state IN ('issued', 'checking') AND kind <> 'rotation'`;
 const OPEN_AT_HOST = `${OPEN} AND kind <> 'reset'`;
-const SELECT = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
-    proven, made_ms, changed_ms, ends_ms FROM registration`;
+const SELECT = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries,
+    tried_ms AS triedMs, reason, proven, made_ms AS madeMs, changed_ms AS changedMs, ends_ms AS endsMs FROM registration`;
 
 interface BusiestNetwork {
   network: string;
@@ -165,7 +152,7 @@ export class RegistrationStore extends SqlStore {
        $endsMs)`,
   );
   readonly #move = this.sql.changed<[row: Move]>(
-    `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs, pid = coalesce($pid, pid),
+    `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs,
        reason = iif($hasReason, $reason, reason), proven = coalesce($proven, proven),
        generation = coalesce($generation, generation),
        secret = iif($isEnd, NULL, secret), password = iif($isEnd, NULL, password)
@@ -174,18 +161,11 @@ export class RegistrationStore extends SqlStore {
   readonly #tried = this.sql.run<[triedMs: string, id: number]>(
     'UPDATE registration SET tries = tries + 1, tried_ms = ? WHERE id = ?',
   );
-  readonly #renumber = this.sql.run<[pid: number, id: number]>(
-    "UPDATE registration SET pid = ? WHERE id = ? AND state = 'applying'",
-  );
   readonly #inState = this.sql.rows<[states: string, limit: number], Row>(
     `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?`,
   );
-  readonly #open = this.sql.number(`SELECT count(*) FROM registration WHERE ${OPEN}`);
   readonly #firstEnd = this.sql.value<[values: { host: string | null }], number>(
     `SELECT min(ends_ms) FROM registration WHERE ${OPEN} AND host = coalesce($host, host)`,
-  );
-  readonly #moreRoots = this.sql.rows<[pid: number, limit: number], Row>(
-    `${SELECT} WHERE pid = ? AND kind = 'root' AND state NOT IN ('active', 'cancelled') ORDER BY id DESC LIMIT ?`,
   );
 
   // Inside a transaction
@@ -213,13 +193,12 @@ export class RegistrationStore extends SqlStore {
     from: RegistrationState,
     to: RegistrationState,
     nowMs: number,
-    { pid, reason, proven, generation, endsMs = null }: RegistrationChanges = {},
+    { reason, proven, generation, endsMs = null }: RegistrationChanges = {},
   ): boolean {
     const row: Move = {
       id,
       from,
       to: becomes(from, to, id),
-      pid: pid ?? null,
       hasReason: reason === undefined ? 0 : 1,
       reason: reason === undefined || reason === null ? null : JSON.stringify(reason),
       proven: proven === undefined ? null : JSON.stringify(proven),
@@ -238,9 +217,9 @@ export class RegistrationStore extends SqlStore {
   }
 
   /** The number of the pair was taken: it is being applied for under another one. */
-  renumber(id: number, pid: number): void {
-    this.#renumber(pid, id);
-  }
+  readonly renumber = this.sql.run<[pid: number, id: number]>(
+    "UPDATE registration SET pid = ? WHERE id = ? AND state = 'applying'",
+  );
 
   /** Forgets what ended before. @returns how many */
   readonly forget = this.sql.changes<[beforeMs: number]>(
@@ -275,9 +254,7 @@ export class RegistrationStore extends SqlStore {
   );
 
   /** Pairs that are neither proven nor over: in all, and of a host. */
-  get open(): number {
-    return this.#open();
-  }
+  readonly open = this.sql.number(`SELECT count(*) FROM registration WHERE ${OPEN}`);
 
   /** Open pairs of a host, resets left out, for a password that was forgotten is no new site; of all networks
    * or of one. */
@@ -304,35 +281,25 @@ export class RegistrationStore extends SqlStore {
   }
 
   /** Roots that a provider wants besides, and has not: the newest first, at most 20. */
-  moreRootsOf(pid: number): Registration[] {
-    return this.#moreRoots(pid, MAX_MORE_ROOTS).map(readRow);
-  }
+  readonly moreRootsOf = this.sql.rows<[pid: number], Row, Registration>(
+    `${SELECT} WHERE pid = ? AND kind = 'root' AND state NOT IN ('active', 'cancelled') ORDER BY id DESC LIMIT 20`,
+    readRow,
+  );
 
   readonly count = this.sql.number<[state: RegistrationState]>(
     'SELECT count(*) FROM registration WHERE state = ?',
   );
 }
 
-function readRow(row: Row): Registration {
+function readRow({ secret, password, reason, endsMs, ...row }: Row): Registration {
   return {
-    id: row.id,
-    kind: row.kind,
-    generation: row.generation,
-    state: row.state,
-    pid: row.pid,
-    prefix: row.prefix,
-    host: row.host,
-    file: row.file,
-    secret: row.secret ?? undefined,
-    password: row.password ?? undefined,
+    ...row,
+    secret: secret ?? undefined,
+    password: password ?? undefined,
     wishes: JSON.parse(row.wishes) as Wishes,
-    network: row.network,
-    tries: row.tries,
-    triedMs: JSON.parse(row.tried_ms) as number[],
-    reason: row.reason === null ? undefined : (JSON.parse(row.reason) as RegistrationReason),
+    triedMs: JSON.parse(row.triedMs) as number[],
+    reason: reason === null ? undefined : (JSON.parse(reason) as RegistrationReason),
     proven: JSON.parse(row.proven) as string[],
-    madeMs: row.made_ms,
-    changedMs: row.changed_ms,
-    endsMs: row.ends_ms ?? undefined,
+    endsMs: endsMs ?? undefined,
   };
 }

@@ -31,12 +31,10 @@ export interface SessionRow {
 type Account = Pick<SessionRow, 'kind' | 'account'>;
 
 export class WebSessionStore extends SqlStore {
-  readonly #seen = this.sql.run<[atMs: number, id: string]>('UPDATE session SET seen_ms = ? WHERE id = ?');
   readonly #endOf = this.sql.changes<[values: Account & { keep: number }]>(
     `DELETE FROM session WHERE id IN (SELECT id FROM session WHERE kind = $kind AND account = $account
        ORDER BY made_ms DESC, id LIMIT -1 OFFSET $keep)`,
   );
-  readonly #count = this.sql.number('SELECT count(*) FROM session');
 
   // Inside a transaction
 
@@ -44,9 +42,7 @@ export class WebSessionStore extends SqlStore {
     'INSERT INTO session VALUES ($id, $kind, $account, $mark, $madeMs, $seenMs)',
   );
 
-  seen(id: string, atMs: number): void {
-    this.#seen(atMs, id);
-  }
+  readonly seen = this.sql.run<[atMs: number, id: string]>('UPDATE session SET seen_ms = ? WHERE id = ?');
 
   /** @returns whether there was one */
   readonly end = this.sql.changed<[id: string]>('DELETE FROM session WHERE id = ?');
@@ -66,8 +62,4 @@ export class WebSessionStore extends SqlStore {
   readonly find = this.sql.row<[id: string], SessionRow>(
     'SELECT id, kind, account, mark, made_ms AS madeMs, seen_ms AS seenMs FROM session WHERE id = ?',
   );
-
-  get count(): number {
-    return this.#count();
-  }
 }

@@ -61,7 +61,7 @@ export class FeedBook {
         throw new RsRequestRefused(409, 'too-many', `there are ${MOST_FEEDS} feeds`, 'remove one first');
       this.#note('feed added', pid, by, url, atMs);
       const standing = newStanding(roots);
-      db.feeds.add({ pid, url, host: new URL(url).host, everyMs, madeMs: atMs, standing });
+      db.feeds.add({ pid, url, host: new URL(url).host, everyMs, standing }, atMs);
     });
     this.#options.changed?.();
   }

@@ -70,7 +70,7 @@ export class ForgottenPasswords {
     db.write(() => {
       const { addresses } = db;
       new Limits(db, options.uses, () => nowMs).use('forgotten', network);
-      if (addresses.askedInAll >= MOST_WAITING)
+      if (addresses.askedInAll() >= MOST_WAITING)
         throw new RsRequestRefused(503, 'busy', 'too many ask at this moment', 'try again later');
       addresses.ask(asked, network, nowMs);
     });
@@ -162,7 +162,7 @@ export class ForgottenPasswords {
     const { db, mailing, options, clock } = this.#options;
     const { addresses, audit } = db;
     const { network } = one;
-    addresses.answered(one);
+    addresses.answered(one.id);
     const nowMs = clock.nowMs();
     const { address, pids } = this.#whose(one);
     if (pids.length === 0) return;

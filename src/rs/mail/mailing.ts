@@ -168,7 +168,7 @@ export class Mailing {
       if (address === undefined) return false;
       const pid = addresses.pidOf(address.registration);
       this.#takeOver(address.registration, pid, 'another address is used from now on');
-      addresses.confirm(address, this.#nowMs());
+      addresses.confirm(this.#nowMs(), address.id);
       mails.release(keyOf(address.address));
       this.#note('address confirmed', address.registration, pid ?? null, maskedAddress(address.address));
       return true;
@@ -242,7 +242,7 @@ export class Mailing {
     const { addresses } = this.#db;
     const old = this.standingOf(registration).confirmed;
     if (old === undefined) return;
-    addresses.note(registration, text, this.#nowMs());
+    addresses.note(this.#nowMs(), text, registration);
     const { notes, count } = addresses.notesOf(registration, MAX_NOTES);
     this.queue('changes', registration, old, '', changesLetter(pid, notes, count, this.#options));
     addresses.removeNotes(registration);

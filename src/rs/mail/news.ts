@@ -29,7 +29,7 @@ export class News {
   gather(): number {
     const { db, mailing, options, clock } = this.#options;
     const nowMs = clock.nowMs();
-    const firstMs = db.addresses.firstNoteMs ?? Infinity;
+    const firstMs = db.addresses.firstNoteMs() ?? Infinity;
     // One of the future is of a clock that was ahead: it has waited long enough.
     if (firstMs > nowMs - options.gatherMs && (firstMs <= nowMs || firstMs === Infinity)) return 0;
     const written = db.write(() => {
@@ -58,7 +58,7 @@ export class News {
     if (options.operator === '' || !options.isSending) return false;
     const nowMs = clock.nowMs();
     const { registrations, mails } = db;
-    const toldMs = mails.operatorMs;
+    const toldMs = mails.operatorMs();
     if (toldMs <= nowMs && nowMs - toldMs < options.operatorMs) return false;
     const waiting = registrations.inStates(['waiting'], MAX_SITES);
     if (!waiting.some(({ changedMs }) => changedMs > Math.min(toldMs, nowMs))) return false;
@@ -82,8 +82,8 @@ export class News {
       if (provider === undefined) continue;
       db.write(() => {
         for (const text of hintsOf(provider, options.errorPart))
-          db.addresses.note(registration, text, clock.nowMs());
-        db.addresses.looked(address, clock.nowMs());
+          db.addresses.note(clock.nowMs(), text, registration);
+        db.addresses.looked(clock.nowMs(), address.id);
       });
     }
   }

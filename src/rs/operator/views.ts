@@ -91,7 +91,8 @@ export class OperatorViews {
   overview() {
     const { db, mailTrouble } = this.#options;
     const seen = this.#seen;
-    const { size, oldestMs } = db.mails;
+    const size = db.mails.size();
+    const oldestMs = db.mails.oldestMs();
     return {
       ...this.#freshness(),
       summary: seen?.summary ?? 'not known yet',
@@ -99,14 +100,14 @@ export class OperatorViews {
       reasons: seen?.reasons ?? [],
       sites_waiting: db.registrations.count('waiting'),
       /** Changes of providers that the Queue Manager has not answered. */
-      operations_waiting: db.outbox.count,
+      operations_waiting: db.outbox.count(),
       /** Mails that the server of rs.smtp has not taken, since when the oldest one waits (ISO 8601), and why
        * none was taken last. */
       mails_waiting: size,
       mail_since: oldestMs === undefined ? null : new Date(oldestMs).toISOString(),
       mail_trouble: size === 0 ? null : (mailTrouble() ?? null),
       providers: seen?.providers ?? 0,
-      registered: db.providers.count,
+      registered: db.providers.count(),
       /** The providers to look at. */
       sites: seen?.sites ?? [],
       /** Figures of now, by name; what is not known is missing. */
@@ -248,7 +249,7 @@ export class OperatorViews {
   refusals(before?: number): AuditPage & { counts: { event: string; hour: number; day: number }[] } {
     const { db, nowMs } = this.#options;
     return {
-      counts: db.audit.refusedSince(nowMs() - HOUR_MS, nowMs() - DAY_MS),
+      counts: db.audit.refusedSince({ hourMs: nowMs() - HOUR_MS, dayMs: nowMs() - DAY_MS }),
       ...pageOf(db.audit.page(AUDIT_PAGE + 1, { before, isRefusal: true })),
     };
   }

@@ -55,7 +55,7 @@ export class PushDelivery {
 
   /** Nothing waits: for its UNS, or for the end of its interval. */
   get isIdle(): boolean {
-    return !this.#isSending && this.#options.db.push.nextDueMs === undefined;
+    return !this.#isSending && this.#options.db.push.nextDueMs() === undefined;
   }
 
   /** Something may have been pushed. Never throws. */
@@ -167,7 +167,7 @@ export class PushDelivery {
   /** Again when what failed is due, or the next url is. */
   #plan(): void {
     const { db, clock } = this.#options;
-    const dueMs = db.push.nextDueMs;
+    const dueMs = db.push.nextDueMs();
     if (dueMs === undefined) return;
     const waitMs = this.#failures > 0 ? this.#retryAtMs - clock.monotonicMs() : dueMs - clock.nowMs();
     this.#cancel = clock.after(Math.max(0, waitMs), () => void this.#send().catch(this.#options.fail));
