@@ -143,34 +143,26 @@ export function givenTexts({ given, until }: Readonly<Record<string, unknown>>):
   ];
 }
 
+const TERMS_CHANGED = 'the terms were changed: limits, bandwidth or hours';
+/** Lines for a provider about changes that were made; it hears of no other. */
+const CHANGES: Readonly<Partial<Record<RsChange['op'], string>>> = {
+  password: 'the password was changed; the old one is void',
+  'root-rm': 'a directory was taken off',
+  terms: TERMS_CHANGED,
+  limits: TERMS_CHANGED,
+  leave:
+    'the provider leaves, and is fetched from no more; its content goes after some days, until then it can come back',
+  stay: 'the provider stays, and may deliver again',
+  disable:
+    'the operator has disabled the provider: it cannot deliver, and nothing is fetched; what is kept of it stays',
+  enable: 'the provider may deliver again',
+  pause: 'fetching is paused',
+  resume: 'fetching goes on',
+};
+
 /** The line for a provider about a change that was made; undefined: none. */
 export function changeText(change: RsChange): string | undefined {
-  switch (change.op) {
-    case 'register':
-      return `${change.roots.join(' ')} is registered, the provider has number ${change.pid}`;
-    case 'password':
-      return 'the password was changed; the old one is void';
-    case 'root-add':
-      return `added: ${change.roots.join(' ')}`;
-    case 'root-rm':
-      return 'a directory was taken off';
-    case 'terms':
-    case 'limits':
-      return 'the terms were changed: limits, bandwidth or hours';
-    case 'leave':
-      return 'the provider leaves, and is fetched from no more; its content goes after some days, until then it can come back';
-    case 'stay':
-      return 'the provider stays, and may deliver again';
-    case 'disable':
-      return 'the operator has disabled the provider: it cannot deliver, and nothing is fetched; what is kept of it stays';
-    case 'enable':
-      return 'the provider may deliver again';
-    case 'pause':
-      return 'fetching is paused';
-    case 'resume':
-      return 'fetching goes on';
-    case 'want-full':
-    case 'flush':
-      return undefined;
-  }
+  if (change.op === 'register')
+    return `${change.roots.join(' ')} is registered, the provider has number ${change.pid}`;
+  return change.op === 'root-add' ? `added: ${change.roots.join(' ')}` : CHANGES[change.op];
 }

@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import { formatAmount } from '../../config/amounts.js';
 import { formatHours } from '../../config/hours.js';
 import type { PairKind } from '../../db/rs/registrations.js';
+import { wrongIn } from '../pages/fields.js';
 import { capital, fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { factsOf, tableOf, type Column } from '../pages/table.js';
 import type { GivenTerms, MostTerms } from '../terms.js';
@@ -150,7 +151,6 @@ function decide(
   { base, formToken, most, first }: DecisionView,
   refused: Refused | undefined,
 ): Markup {
-  const wrongOf = (name: string) => (refused?.error.code === name ? refused.error.what : undefined);
   return html`<div class="two">
     <form class="card decide" method="post" action="${base}/applications/${String(id)}/approve" novalidate>
       <h2>Approve it</h2>
@@ -169,7 +169,7 @@ function decide(
     <form class="card decide" method="post" action="${base}/applications/${String(id)}/refuse" novalidate>
       <h2>Refuse it</h2>
       ${formTokenField(formToken)}
-      ${fieldOf({ name: 'reason', label: 'Reason', hint: 'The applicant is told', value: refused?.typed['reason'] ?? '', isRequired: true, wrong: wrongOf('reason') })}
+      ${fieldOf({ name: 'reason', label: 'Reason', hint: 'The applicant is told', value: refused?.typed['reason'] ?? '', isRequired: true, ...wrongIn(refused?.error, ['reason']) })}
       <button class="danger">Refuse</button>
     </form>
   </div>`;

@@ -6,8 +6,8 @@ import { isLoopback } from '../../lib/loopback.js';
 import { clientAddress } from '../../web/client.js';
 import type { NodeBindings } from '../api.js';
 import { networkOf } from '../limits.js';
-import { fieldsOf } from '../pages/fields.js';
-import { errorSummary, fieldOf, type Markup, type PageMaker } from '../pages/layout.js';
+import { fieldsOf, summaryOf } from '../pages/fields.js';
+import { fieldOf, type Markup, type PageMaker } from '../pages/layout.js';
 import { sessionGate, type SessionCookie, type SessionEnv } from '../pages/session-gate.js';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
@@ -78,9 +78,9 @@ function markOf(logins: OperatorLogins, name: string): string {
 export function operatorLoginPages(options: OperatorGateOptions, page: PageMaker) {
   const { logins, sessions, cookie, base } = options;
   const pages = new Hono<SessionEnv>({ strict: false });
-  const show = (name: string, errors: readonly RsRequestRefused[]) =>
-    page({ title: 'Log in', here: '/login', body: form(base, name, errors) });
-  pages.get('/login', c => c.html(show('', [])));
+  const show = (name: string, refused?: RsRequestRefused) =>
+    page({ title: 'Log in', here: '/login', body: form(base, name, refused) });
+  pages.get('/login', c => c.html(show('')));
   pages.post('/login', async c => {
     const { name, password } = await fieldsOf(c, ['name', 'password']);
     const address = clientAddress(c.env.incoming, undefined);
@@ -92,7 +92,7 @@ export function operatorLoginPages(options: OperatorGateOptions, page: PageMaker
         'check both',
       );
       refusing(c, wrong, name.trim());
-      return c.html(show(name, [wrong]), 401);
+      return c.html(show(name, wrong), 401);
     }
     const account = name.trim();
     const login = {
@@ -113,9 +113,9 @@ export function operatorLoginPages(options: OperatorGateOptions, page: PageMaker
   return pages;
 }
 
-function form(base: string, name: string, errors: readonly RsRequestRefused[]): Markup {
+function form(base: string, name: string, refused: RsRequestRefused | undefined): Markup {
   return html`<h1>Log in</h1>
-    ${errorSummary(errors.map(({ what, advice }) => ({ what, advice, field: 'name' })))}
+    ${summaryOf(refused, { login: 'name' })}
     <form method="post" action="${base}/login" novalidate>
       ${fieldOf({ name: 'name', label: 'Name', value: name, autocomplete: 'username', isRequired: true })}
       ${fieldOf({ name: 'password', label: 'Password', hint: 'lccrs operator add NAME makes one', type: 'password', autocomplete: 'current-password', isRequired: true })}

@@ -4,6 +4,7 @@ import { formatDuration } from '../../config/words.js';
 import type { RegistrationState } from '../../db/rs/registrations.js';
 import { capital, figureOf, type Markup } from '../pages/layout.js';
 import { countText } from '../pages/numbers.js';
+import { STATES } from '../pages/pair.js';
 import { tableOf, type Column } from '../pages/table.js';
 import type { AuditEntry, AuditPage, Freshness } from './views.js';
 
@@ -49,20 +50,8 @@ export function freshness({ at, problem }: Freshness, nowMs: number): Markup {
     ${problem === null ? '' : html`<div class="note bad" role="status"><p>${capital(problem)}. What is shown is what was seen last.</p></div>`}`;
 }
 
-const TONES: Record<RegistrationState, 'good' | 'wait' | 'bad'> = {
-  issued: 'wait',
-  checking: 'wait',
-  proven: 'wait',
-  waiting: 'wait',
-  applying: 'wait',
-  active: 'good',
-  refused: 'bad',
-  expired: 'bad',
-  cancelled: 'bad',
-};
-
 export function stateBadge(state: RegistrationState): Markup {
-  return html`<span class="state ${TONES[state]}">${state}</span>`;
+  return html`<span class="state ${STATES[state][0]}">${state}</span>`;
 }
 
 /**

@@ -5,6 +5,7 @@ import { amount, formatDuration } from '../../config/words.js';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import { codeText } from '../../wire/codes.js';
 import { RS_CONTROLS, type KeptError, type RsControl } from '../../wire/qm-rs.js';
+import { wrongIn } from '../pages/fields.js';
 import { fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { ERRORS_PAGE, errorsQuery, errorTable, type ErrorFilter } from '../pages/me-errors.js';
 import { feedTable } from '../pages/me-feeds.js';
@@ -16,7 +17,7 @@ import { agoOf } from '../pages/times.js';
 import { higherTerms, TERMS, type GivenTerms } from '../terms.js';
 import type { DecisionView } from './application-pages.js';
 import { auditTable, stateBadge, tileOf, timeCell } from './markup.js';
-import { refusalSummary, termFields, wrongOf, type Refused } from './term-fields.js';
+import { refusalSummary, termFields, type Refused } from './term-fields.js';
 import type { Application, OperatorViews } from './views.js';
 
 type Seen = Awaited<ReturnType<OperatorViews['provider']>>;
@@ -200,7 +201,7 @@ function termsCard(
               ${formTokenField(formToken)}
               <p class="soft">What is left empty stays. All else is changed by <code>lccpidb set --pid=${String(pid)}</code>.</p>
               <div class="terms">${termFields(has, higherTerms(most, has), refused)}</div>
-              ${fieldOf({ name: 'reason', id: TERMS_REASON, label: 'Reason', hint: 'For the audit', value: refused?.typed['reason'] ?? '', isRequired: true, wrong: wrongOf(refused, 'reason') })}
+              ${fieldOf({ name: 'reason', id: TERMS_REASON, label: 'Reason', hint: 'For the audit', value: refused?.typed['reason'] ?? '', isRequired: true, ...wrongIn(refused?.error, ['reason']) })}
               <button>Change</button>
             </form>
           </details>`
@@ -243,7 +244,7 @@ function controlsCard(
   >
     <h2>Do something</h2>
     ${formTokenField(formToken)}
-    ${fieldOf({ name: 'reason', label: 'Reason', hint: 'For the audit', value: refused?.typed['reason'] ?? '', isRequired: true, wrong: wrongOf(refused, 'reason') })}
+    ${fieldOf({ name: 'reason', label: 'Reason', hint: 'For the audit', value: refused?.typed['reason'] ?? '', isRequired: true, ...wrongIn(refused?.error, ['reason']) })}
     <ul class="soft">
       ${controls.map(op => html`<li><b>${CONTROL_WORDS[op].label}</b>: ${CONTROL_WORDS[op].says}</li>`)}
     </ul>

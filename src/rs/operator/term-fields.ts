@@ -1,5 +1,6 @@
 /** Forms of operators: the terms that may be given, and what was refused of a form. */
-import { errorSummary, fieldOf, type Markup } from '../pages/layout.js';
+import { summaryOf, wrongIn } from '../pages/fields.js';
+import { fieldOf, type Markup } from '../pages/layout.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
@@ -22,21 +23,16 @@ export function termFields(
       label,
       hint: `${shownTerm(name, now[name])}; ${shownTerm(name, most[name])} at most`,
       value: refused?.typed[name] ?? '',
-      wrong: wrongOf(refused, name),
+      ...wrongIn(refused?.error, [name]),
     }),
   );
 }
 
-export function wrongOf(refused: Refused | undefined, name: string): string | undefined {
-  return refused?.error.code === name ? refused.error.what : undefined;
-}
+const FIELDS = Object.fromEntries(TERMS.map(({ name }) => [name, name]));
 
 /** @param reasonId of the field with the reason */
 export function refusalSummary(error: RsRequestRefused | undefined, reasonId = 'reason'): Markup | string {
-  if (error === undefined) return '';
-  const { what, advice, code } = error;
-  const field = code === 'reason' ? reasonId : TERMS.find(({ name }) => name === code)?.name;
-  return errorSummary([{ what, advice, ...(field !== undefined && { field }) }]);
+  return summaryOf(error, { ...FIELDS, reason: reasonId });
 }
 
 function shownTerm(name: keyof GivenTerms, value: number): string {

@@ -7,7 +7,7 @@ import type { NodeBindings } from '../api.js';
 import { networkOf } from '../limits.js';
 import type { RsOptions } from '../options.js';
 import type { RsRequestRefused } from '../refusal.js';
-import { fieldsOf, sent } from './fields.js';
+import { fieldsOf, sent, summaryOf, wrongIn } from './fields.js';
 import { errorSummary, fieldOf, type Markup } from './layout.js';
 import { bandwidthHint, bytesText, countText, rateText } from './numbers.js';
 import { keptPair, pairBody, titleOfPair } from './pair.js';
@@ -19,6 +19,9 @@ const REFRESH_S = 3;
 type Ask = Context<{ Bindings: NodeBindings }>;
 type Fields = Readonly<Record<'url' | 'email' | 'bandwidth' | 'hours' | 'zone', string>>;
 
+/** Code of a fault of each field, and the fields by code. */
+const CODES = { url: 'address', email: 'email', bandwidth: 'bandwidth', hours: 'hours', zone: 'zone' };
+const FIELDS = Object.fromEntries(Object.entries(CODES).map(([field, code]) => [code, field]));
 const EMPTY: Fields = { url: '', email: '', bandwidth: '', hours: '', zone: '' };
 
 /** `/`, `/register`, `/pair/ID`. */
@@ -26,11 +29,15 @@ export function applicantPages(parts: PageParts) {
   const { registrar, mailing, options, clock, pairSecrets, install, base, page } = parts;
   const { limits, uns } = options;
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
-  const register = (fields: Fields, errors: readonly RsRequestRefused[]) =>
-    page({ title: 'Register a site', here: '/register', body: form(base, options, install, fields, errors) });
+  const register = (fields: Fields, refused?: RsRequestRefused) =>
+    page({
+      title: 'Register a site',
+      here: '/register',
+      body: form(base, options, install, fields, refused),
+    });
 
   pages.get('/', c => c.html(page({ title: 'Welcome', body: welcome(base, options, install) })));
-  pages.get('/register', c => c.html(register(EMPTY, [])));
+  pages.get('/register', c => c.html(register(EMPTY)));
   pages.post('/register', c => {
     let fields = EMPTY;
     return sent(
@@ -41,7 +48,7 @@ export function applicantPages(parts: PageParts) {
         const pair = registrar.issue(fields.url.trim(), fields, network, fields.email);
         return base + keptPair(pair, pairSecrets);
       },
-      refused => c.html(register(fields, [refused]), refused.status),
+      refused => c.html(register(fields, refused), refused.status),
     );
   });
   pages.get('/pair/:id', c => showPair(c, c.req.param('id')));
@@ -176,21 +183,15 @@ function form(
   { mode, mail, first }: Pick<RsOptions, 'mode' | 'mail' | 'first'>,
   install: Markup,
   fields: Fields,
-  errors: readonly RsRequestRefused[],
+  refused: RsRequestRefused | undefined,
 ): Markup {
   const isRequired = mail.email === 'required';
-  const wrongWith = (name: string) =>
-    errors.find(({ code }) => (code === 'address' ? 'url' : code) === name)?.what;
-  const given = (name: keyof Fields) => ({ name, value: fields[name], wrong: wrongWith(name) });
-  const summary = errors.map(({ what, advice, code }) => {
-    const of = code === 'address' ? 'url' : code;
-    return { what, advice, ...(of in fields && { field: of }) };
-  });
-  if (mode === 'closed' && errors.length === 0)
+  const given = (name: keyof Fields) => ({ name, value: fields[name], ...wrongIn(refused, [CODES[name]]) });
+  if (mode === 'closed' && refused === undefined)
     return html`<h1>Register a site</h1>
       ${closed()}`;
   return html`<h1>Register a site</h1>
-    ${errorSummary(summary)}
+    ${summaryOf(refused, FIELDS)}
     <p class="lead narrow">
       Next you get a number, a password, and a file to put into this directory. What follows after the address
       can be changed later.

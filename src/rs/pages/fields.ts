@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
+import { errorSummary, type Markup } from './layout.js';
 
 const MAX_FIELDS = 100;
 
@@ -59,4 +60,20 @@ async function bodyOf(c: Context): Promise<Readonly<Record<string, unknown>>> {
     if (!(error instanceof TypeError)) throw error;
     throw new RsRequestRefused(400, 'malformed', 'the form is malformed', 'send it from its page');
   }
+}
+
+/** @param fields of the form, by the code of what is wrong with them */
+export function summaryOf(
+  refused: RsRequestRefused | undefined,
+  fields: Readonly<Record<string, string>>,
+): Markup | string {
+  if (refused === undefined) return '';
+  const { what, advice, code } = refused;
+  const field = fields[code];
+  return errorSummary([{ what, advice, ...(field !== undefined && { field }) }]);
+}
+
+/** Fault of a field, if the refusal is about it. */
+export function wrongIn(refused: RsRequestRefused | undefined, codes: readonly string[]): { wrong?: string } {
+  return refused !== undefined && codes.includes(refused.code) ? { wrong: refused.what } : {};
 }

@@ -7,8 +7,8 @@ import { networkOf } from '../limits.js';
 import { loginOf } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
-import { fieldsOf } from './fields.js';
-import { errorSummary, fieldOf, type Markup } from './layout.js';
+import { fieldsOf, summaryOf } from './fields.js';
+import { fieldOf, type Markup } from './layout.js';
 import type { PageParts } from './parts.js';
 import { sessionGate, type SessionEnv } from './session-gate.js';
 
@@ -30,7 +30,7 @@ export function loginPages({ sessions, cookie, account, view, options, base, pag
 
   pages.get('/login', c => {
     if (sessions.find('provider', cookie.read(c)) !== undefined) return c.redirect(`${base}/me`, 303);
-    return c.html(page({ title: 'Log in', here: '/login', body: form(c.req.query('next') ?? '', '', []) }));
+    return c.html(page({ title: 'Log in', here: '/login', body: form(c.req.query('next') ?? '', '') }));
   });
   pages.post('/login', async c => {
     let fields = { number: '', password: '', next: '' };
@@ -49,7 +49,7 @@ export function loginPages({ sessions, cookie, account, view, options, base, pag
       if (!(error instanceof RsRequestRefused)) throw error;
       const { status } = error;
       refusing(c, error, fields.number);
-      const body = form(fields.next, fields.number, [error]);
+      const body = form(fields.next, fields.number, error);
       return c.html(page({ title: 'Log in', here: '/login', body }), status);
     }
   });
@@ -64,14 +64,9 @@ export function loginPages({ sessions, cookie, account, view, options, base, pag
   pages.route('/logout', leaving);
   return pages;
 
-  function form(next: string, number: string, errors: readonly RsRequestRefused[]): Markup {
-    const wrong = errors.map(({ what, advice, status }) => ({
-      what,
-      advice,
-      ...(status === 401 && { field: 'number' }),
-    }));
+  function form(next: string, number: string, refused?: RsRequestRefused): Markup {
     return html`<h1>Log in</h1>
-      ${errorSummary(wrong)}
+      ${summaryOf(refused, { login: 'number' })}
       <form class="card narrow" method="post" action="${base}/login" novalidate>
         ${fieldOf({ name: 'number', label: 'Provider number', hint: 'You got it with the password, such as 100042', value: number, autocomplete: 'username', inputmode: 'numeric', isRequired: true })}
         ${fieldOf({ name: 'password', label: 'Password', hint: 'It is in the file that your crontab line names after --pwdfile', type: 'password', autocomplete: 'current-password', isRequired: true })}

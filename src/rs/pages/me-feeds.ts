@@ -6,16 +6,8 @@ import { USUAL_EVERY_MS } from '../feeds/book.js';
 import { missesNews } from '../feeds/standing.js';
 import { plainWords, type RsRequestRefused } from '../refusal.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
-import {
-  formPage,
-  outcomeNote,
-  summaryOf,
-  wrongIn,
-  zoneOf,
-  type MeApp,
-  type MeContext,
-  type MeParts,
-} from './me-parts.js';
+import { summaryOf, wrongIn } from './fields.js';
+import { formPage, outcomeNote, zoneOf, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { countText } from './numbers.js';
 import { tableOf, type Column } from './table.js';
 import { agoOf } from './times.js';

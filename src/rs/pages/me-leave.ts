@@ -2,20 +2,20 @@
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { RsRequestRefused } from '../refusal.js';
-import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
+import { fieldOf, formTokenField, type Markup } from './layout.js';
+import { summaryOf, wrongIn } from './fields.js';
 import {
   accountField,
   clientOf,
   formPage,
   outcomeNote,
   stateOf,
-  wrongIn,
   zoneOf,
   type MeApp,
   type MeContext,
   type MeParts,
 } from './me-parts.js';
-import { confirmationFields, countIn, fieldWith } from './me-roots.js';
+import { CONFIRMATION, confirmationFields, countIn } from './me-roots.js';
 import { countText } from './numbers.js';
 import { untilOf } from './times.js';
 
@@ -41,10 +41,7 @@ export function leavePage(app: MeApp, parts: MeParts): void {
   function body(c: MeContext, urls: string, refused: RsRequestRefused | undefined): Markup {
     const { leaveat, origin, filesused, pid } = c.var.provider;
     const token = html`${formTokenField(c.var.session.formToken)} ${accountField(pid)}`;
-    const summary =
-      refused === undefined
-        ? ''
-        : errorSummary([{ what: refused.what, advice: refused.advice, ...fieldWith(refused) }]);
+    const summary = summaryOf(refused, CONFIRMATION);
     if (leaveat !== null)
       return html`<h1>You are leaving</h1>
         ${summary}

@@ -2,16 +2,8 @@
 import { html } from 'hono/html';
 import type { RsRequestRefused } from '../refusal.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
-import {
-  clientOf,
-  formPage,
-  outcomeNote,
-  summaryOf,
-  wrongIn,
-  type MeApp,
-  type MeContext,
-  type MeParts,
-} from './me-parts.js';
+import { summaryOf, wrongIn } from './fields.js';
+import { clientOf, formPage, outcomeNote, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { factsOf } from './table.js';
 
 const PATH = '/me/mail';

@@ -7,7 +7,7 @@ import type { ChangeOutcome } from '../account.js';
 import { networkOf } from '../limits.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent } from './fields.js';
-import { errorSummary, type Markup } from './layout.js';
+import type { Markup } from './layout.js';
 import type { PageParts } from './parts.js';
 import type { SessionEnv } from './session-gate.js';
 
@@ -101,20 +101,4 @@ export function accountField(pid: number): Markup {
     readonly
     hidden
   />`;
-}
-
-/** @param fields of the form, by the code of what is wrong with them */
-export function summaryOf(
-  refused: RsRequestRefused | undefined,
-  fields: Readonly<Record<string, string>>,
-): Markup | string {
-  if (refused === undefined) return '';
-  const { what, advice, code } = refused;
-  const field = fields[code];
-  return errorSummary([{ what, advice, ...(field !== undefined && { field }) }]);
-}
-
-/** Fault of a field, if the refusal is about it. */
-export function wrongIn(refused: RsRequestRefused | undefined, codes: readonly string[]): { wrong?: string } {
-  return refused !== undefined && codes.includes(refused.code) ? { wrong: refused.what } : {};
 }

@@ -3,16 +3,8 @@ import { html } from 'hono/html';
 import { requirePassword } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
-import {
-  accountField,
-  clientOf,
-  formPage,
-  summaryOf,
-  wrongIn,
-  type MeApp,
-  type MeContext,
-  type MeParts,
-} from './me-parts.js';
+import { summaryOf, wrongIn } from './fields.js';
+import { accountField, clientOf, formPage, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { newPasswordNote } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 

@@ -3,15 +3,14 @@ import { html } from 'hono/html';
 import type { GivenRoot } from '../../db/providers/given-roots.js';
 import type { RegistrationState } from '../../db/rs/registrations.js';
 import { RsRequestRefused } from '../refusal.js';
-import { errorSummary, fieldOf, formTokenField, type Markup } from './layout.js';
+import { fieldOf, formTokenField, type Markup } from './layout.js';
+import { summaryOf, wrongIn } from './fields.js';
 import {
   accountField,
   clientOf,
   formPage,
   outcomeNote,
   stateOf,
-  summaryOf,
-  wrongIn,
   type MeApp,
   type MeContext,
   type MeParts,
@@ -117,7 +116,7 @@ export function rootsPages(app: MeApp, parts: MeParts): void {
   function removing(c: MeContext, root: string, urls: string, refused: RsRequestRefused | undefined): Markup {
     const { filesused } = c.var.provider;
     return html`<h1>Take a directory off</h1>
-      ${refused === undefined ? '' : errorSummary([{ what: refused.what, advice: refused.advice, ...fieldWith(refused) }])}
+      ${summaryOf(refused, CONFIRMATION)}
       <p class="mono">${root}</p>
       <p class="lead narrow">
         What is kept of it is removed, unless another of your directories has it as well. That cannot be
@@ -157,6 +156,9 @@ const STANDING: Readonly<Record<RegistrationState, string>> = {
   cancelled: 'is cancelled',
 };
 
+/** Those by what is wrong with them. */
+export const CONFIRMATION = { count: 'urls', login: 'password' };
+
 /** Fields of the consent to a removal. @param urls as typed */
 export function confirmationFields(
   filesused: number,
@@ -171,8 +173,4 @@ export function confirmationFields(
 export function countIn(typed: string): number {
   const digits = typed.replace(/[\s,.]/g, '');
   return /^\d{1,15}$/.test(digits) ? Number(digits) : -1;
-}
-
-export function fieldWith({ code }: RsRequestRefused): { field?: string } {
-  return code === 'count' ? { field: 'urls' } : code === 'login' ? { field: 'password' } : {};
 }

@@ -4,16 +4,8 @@ import { ALWAYS, formatHours, WEEK_SLOTS } from '../../config/hours.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { bandwidthText } from '../wishes.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
-import {
-  formPage,
-  outcomeNote,
-  stateOf,
-  summaryOf,
-  wrongIn,
-  type MeApp,
-  type MeContext,
-  type MeParts,
-} from './me-parts.js';
+import { summaryOf, wrongIn } from './fields.js';
+import { formPage, outcomeNote, stateOf, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { bandwidthHint, rateText } from './numbers.js';
 import { factsOf } from './table.js';
 

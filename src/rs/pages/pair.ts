@@ -39,7 +39,8 @@ export interface PairView {
 }
 
 const REGISTERED = ['good', 'is registered'] as const;
-const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad', words: string]> = {
+/** How each state stands, and in words. */
+export const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad', words: string]> = {
   issued: ['wait', 'waits for the file'],
   checking: ['wait', 'is being checked'],
   proven: ['good', 'is proven'],

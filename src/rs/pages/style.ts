@@ -42,7 +42,7 @@ h3 { font-size: 1rem; margin: 1.5rem 0 .4rem; }
 p, ul, ol, dl { margin: 0 0 1rem; max-width: 42rem; }
 a { color: var(--link); text-underline-offset: .16em; text-decoration-thickness: .07em; }
 a:hover { text-decoration-thickness: .13em; }
-a, button, input, select, textarea, summary { border-radius: .4rem; }
+a, button, input, textarea, summary { border-radius: .4rem; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 code, pre, .mono { font-family: ui-monospace, "Cascadia Code", "DejaVu Sans Mono", "Liberation Mono", monospace; font-size: .9em; overflow-wrap: anywhere; }
 code { background: var(--sunk); border-radius: .25rem; padding: .08em .3em; }
@@ -111,7 +111,7 @@ const PARTS = `
 
 .tiles { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: .8rem; margin: 0 0 1.5rem; padding: 0; }
 .tile { padding: .9rem clamp(.8rem, 4vw, 1.1rem) 1rem; display: flex; flex-direction: column; container-type: inline-size; }
-.tile h2, .tile h3 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
+.tile h2 { margin: 0; font-size: .88rem; font-weight: 600; letter-spacing: 0; color: var(--soft); }
 .tile p { margin: .15rem 0 0; font-size: .9rem; color: var(--soft); font-variant-numeric: tabular-nums; }
 .tile .figure { margin: .15rem 0 0; white-space: nowrap; font-size: clamp(1.45rem, 1.3rem + .7vw, 1.75rem); line-height: 1.2; font-weight: 680; letter-spacing: -.02em; color: var(--ink); }
 .tile .figure small { font-size: .95rem; font-weight: 550; letter-spacing: 0; color: var(--soft); }
@@ -130,7 +130,6 @@ const PARTS = `
 /* What is cut at a side has a shadow there, which the content covers where it ends. */
 .table { overflow-x: auto; margin: 0 0 1.25rem; background: linear-gradient(to right, var(--card) 1.2rem, transparent) 0 0 / 2.4rem 100% no-repeat local, linear-gradient(to left, var(--card) 1.2rem, transparent) 100% 0 / 2.4rem 100% no-repeat local, linear-gradient(to right, var(--cut), transparent) 0 0 / 1rem 100% no-repeat scroll, linear-gradient(to left, var(--cut), transparent) 100% 0 / 1rem 100% no-repeat scroll, var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: var(--shadow); }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
-caption { text-align: left; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1.1rem; }
 td time, tbody th { white-space: nowrap; }
 tbody th time { font-weight: 400; }
@@ -184,16 +183,12 @@ ol.steps h3 { margin: 0 0 .15rem; font-size: 1.02rem; }`;
 const FORMS = `
 form { max-width: 42rem; }
 .field { margin-bottom: 1.3rem; }
-label, legend { display: block; font-weight: 620; margin-bottom: .15rem; padding: 0; }
+label { display: block; font-weight: 620; margin-bottom: .15rem; padding: 0; }
 .optional { font-weight: 400; color: var(--soft); font-size: .9rem; }
 .hint { display: block; color: var(--soft); font-size: .93rem; margin-bottom: .4rem; }
-input:not([type="checkbox"], [type="radio"]), select, textarea { width: 100%; min-height: 2.75rem; padding: .5rem .8rem; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--edge); }
-input:hover, select:hover, textarea:hover { border-color: var(--ink); }
-input.short { max-width: 16rem; }
-input[type="checkbox"] { width: 1.3rem; height: 1.3rem; margin: 0; accent-color: var(--brand); flex: none; }
-.choice { display: flex; align-items: center; gap: .6rem; min-height: 2.25rem; }
-.choice label { margin: 0; font-weight: 400; }
-.field.wrong input, .field.wrong select { border: 2px solid var(--bad); }
+input, textarea { width: 100%; min-height: 2.75rem; padding: .5rem .8rem; font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--edge); }
+input:hover, textarea:hover { border-color: var(--ink); }
+.field.wrong input { border: 2px solid var(--bad); }
 .wrong-text { color: var(--bad); font-weight: 600; display: block; margin-bottom: .35rem; }
 .button, button { display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; padding: .5rem 1.25rem; font: inherit; font-weight: 620; line-height: 1.25; cursor: pointer; text-decoration: none; background: var(--brand); color: var(--brand-ink); border: 1px solid var(--brand); }
 .button:hover, button:hover { background: var(--brand-strong); border-color: var(--brand-strong); }
@@ -201,7 +196,7 @@ button.plain, .button.plain { background: transparent; color: var(--link); borde
 button.plain:hover, .button.plain:hover { background: var(--sunk); border-color: var(--edge); }
 button.danger { background: transparent; color: var(--bad); border-color: var(--bad); }
 button.danger:hover { background: var(--bad-wash); }
-.logout button, button.small { min-height: 2.1rem; padding: .2rem .8rem; font-size: .9rem; }
+.logout button { min-height: 2.1rem; padding: .2rem .8rem; font-size: .9rem; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; }
 .actions form { margin: 0; }
 .after { margin-top: 1.5rem; }

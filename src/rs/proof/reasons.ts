@@ -74,36 +74,25 @@ export function proofReason(code: ProofCode): RegistrationReason {
   return { code, what, do: advice };
 }
 
+/** Codes of families of failures; all others are 'broken'. */
+const CODES: Readonly<Partial<Record<ReturnType<typeof familyOf>, ProofCode>>> = {
+  'no-connection': 'unreachable',
+  guard: 'unreachable',
+  silence: 'slow',
+  'total-timeout': 'slow',
+  cancelled: 'slow',
+  exhausted: 'slow',
+  tls: 'tls',
+  size: 'long',
+  redirect: 'elsewhere',
+  'unexpected-status': 'status',
+};
+
 /** Code for the failure of a fetch. Refused, filtered, unknown and inner addresses look alike. */
 export function codeOfFailure(failure: FetchFailure): ProofCode {
-  if (failure.kind === 'status') return codeOfStatus(failure.status);
-  switch (familyOf(failure.kind)) {
-    case 'no-connection':
-    case 'guard':
-      return 'unreachable';
-    case 'silence':
-    case 'total-timeout':
-    case 'cancelled':
-    case 'exhausted':
-      return 'slow';
-    case 'tls':
-      return 'tls';
-    case 'size':
-      return 'long';
-    case 'redirect':
-      return 'elsewhere';
-    case 'unexpected-status':
-      return 'status';
-    case 'broken':
-    case 'headers':
-    case 'location':
-    case 'bad-url':
-    case 'content':
-    case 'sink':
-    case 'source':
-    case 'bug':
-      return 'broken';
-  }
+  return failure.kind === 'status'
+    ? codeOfStatus(failure.status)
+    : (CODES[familyOf(failure.kind)] ?? 'broken');
 }
 
 function codeOfStatus(status: number): ProofCode {
