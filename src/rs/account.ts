@@ -15,7 +15,7 @@ import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
 import type { UnsDoor } from './uns-door.js';
 import { requireWithin, timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
-import type { RsGround } from './ground.js';
+import { shownBy, type RsGround } from './ground.js';
 
 /** The consent to a removal: the password, and the number of urls. */
 export interface RemovalConsent {
@@ -35,7 +35,7 @@ export type ChangeOutcome =
 
 export interface AccountOptions extends Pick<RsGround, 'db' | 'ask' | 'applied'> {
   options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots' | 'uses'>;
-  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'issueReset' | 'check' | 'find' | 'demandRoom'>;
+  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'check' | 'find' | 'demandRoom'>;
   door: Pick<UnsDoor, 'look' | 'isRight'>;
   clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
   /** For which an answer of the Queue Manager is waited for, before it is said to come later. */
@@ -92,16 +92,6 @@ export class Account {
     await this.#options.registrar.check(pair.capability);
     await this.#answerOf(this.#operationOf(pair.registration.id));
     return { ...pair, registration: this.#options.registrar.find(pair.capability) };
-  }
-
-  /**
-   * A pair for one who has forgotten the password. Nothing is looked up: it is alike for numbers that are
-   * known and unknown.
-   * @param url of one of the roots
-   * @throws RsRequestRefused 400, 429
-   */
-  beginReset(pid: number, url: string, network: string): IssuedPair {
-    return this.#options.registrar.issueReset(pid, url, network);
   }
 
   // Roots
@@ -181,9 +171,8 @@ export class Account {
    * Terms that hold at the Queue Manager; undefined: not known, as while something else is on its way there.
    */
   async #termsNow(pid: number): Promise<Pick<ShownProvider, 'bandwidth' | 'timeofday'> | undefined> {
-    const told = await this.#options.ask({ op: 'show', pid });
-    if (told === undefined || this.#options.db.outbox.waitsFor(pid)) return undefined;
-    return (told['provider'] as ShownProvider | null) ?? undefined;
+    const told = await shownBy(this.#options.ask, pid);
+    return this.#options.db.outbox.waitsFor(pid) ? undefined : (told ?? undefined);
   }
 
   // Leaving
@@ -215,9 +204,8 @@ export class Account {
 
   /** @throws RsRequestRefused 409 for one that did not register here, 503 while the Queue Manager is away */
   async show(pid: number): Promise<ShownProvider> {
-    const told = await this.#options.ask({ op: 'show', pid });
-    if (told === undefined) throw busy();
-    const provider = told['provider'] as ShownProvider | null;
+    const provider = await shownBy(this.#options.ask, pid);
+    if (provider === undefined) throw busy();
     if (provider?.origin !== 'rs' || provider.left === 1) throw notHere();
     return provider;
   }

@@ -7,6 +7,7 @@ import type { Account, ChangeOutcome } from './account.js';
 import { membersOf, shownOnce, textOf, wishesIn, type NodeBindings } from './api-parts.js';
 import { networkOf } from './limits.js';
 import { shownFeed, USUAL_EVERY_MS, type FeedBook } from './feeds/book.js';
+import { shownBy } from './ground.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
@@ -114,9 +115,9 @@ export function meApi({ account, view, options, feeds }: MeApiOptions) {
     const { pid } = await login(c);
     const members = await membersOf(c);
     const { every_s: everyS = USUAL_EVERY_MS / 1000 } = members;
-    const told = demand(await view.ask({ op: 'show', pid }));
-    const { roots = [] } = (told['provider'] ?? {}) as { roots?: readonly string[] };
-    feeds.add(pid, textOf(members, 'url') ?? '', Number(everyS) * 1000, roots, 'provider');
+    const provider = await shownBy(view.ask, pid);
+    if (provider === undefined) throw busy();
+    feeds.add(pid, textOf(members, 'url') ?? '', Number(everyS) * 1000, provider?.roots ?? [], 'provider');
     return c.json(feedsOf(pid), 201);
   });
   api.delete('/feeds', async c => {

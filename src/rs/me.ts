@@ -1,8 +1,9 @@
 /** How a provider stands, in its own view: `GET me` of the API, with number and password by Basic
  * authentication. */
+import type { ShownProvider } from '../db/providers/registered.js';
 import { RsRequestRefused } from './refusal.js';
 import type { UnsDoor } from './uns-door.js';
-import type { RsGround } from './ground.js';
+import { shownBy, type RsGround } from './ground.js';
 
 export interface ProviderViewOptions extends Pick<RsGround, 'ask'> {
   door: Pick<UnsDoor, 'look' | 'isRight'>;
@@ -32,8 +33,7 @@ export async function providerView(
 ): Promise<object> {
   const { pid, password } = credentialsOf(authorization);
   const { report, errors } = await door.look(pid, password, address);
-  const told = await ask({ op: 'show', pid: Number(pid) });
-  const provider = Object(told?.['provider']) as Record<string, unknown>;
+  const provider: Partial<ShownProvider> = (await shownBy(ask, Number(pid))) ?? {};
   return {
     pid: Number(pid),
     files: report.files,

@@ -1,6 +1,6 @@
 /** Tells if a number and a password belong together, and which generation of the password that is. */
-import type { ShownProvider } from '../db/providers/registered.js';
 import type { ProviderViewOptions } from './me.js';
+import { shownBy } from './ground.js';
 import { busy } from './refusal.js';
 import { notTogether } from './uns-door.js';
 
@@ -26,9 +26,8 @@ export async function loginOf(
   { door, ask }: ProviderViewOptions,
 ): Promise<LoggedIn> {
   const { enabled } = await requirePassword(number, password, address, door);
-  const told = await ask({ op: 'show', pid: Number(number) });
-  if (told === undefined) throw busy();
-  const provider = told['provider'] as ShownProvider | null;
+  const provider = await shownBy(ask, Number(number));
+  if (provider === undefined) throw busy();
   if (provider === null || (!enabled && provider.leaveat === null)) throw notTogether();
   // Right before and after: it is the password of this generation, even if it is changed meanwhile.
   await requirePassword(number, password, address, door);

@@ -16,7 +16,7 @@ import { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
 import { BY, Transitions } from './transitions.js';
 import { requireWithin, wishesOf, type WrittenWishes } from './wishes.js';
-import type { RsGround } from './ground.js';
+import { shownBy, type RsGround } from './ground.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -106,8 +106,8 @@ export class Registrar {
   }
 
   /**
-   * A pair for somebody who has forgotten the password. Nothing is said of the number until the site is
-   * proven.
+   * A pair for somebody who has forgotten the password: alike for numbers that are known and unknown. Nothing
+   * is said of the number until the site is proven.
    * @param address of one of the roots
    * @throws RsRequestRefused
    */
@@ -217,8 +217,7 @@ export class Registrar {
     };
     const first = await at(registration.prefix);
     if (registration.kind !== 'reset' || first.failed !== undefined) return { proof: first };
-    const told = await this.#parts.ask({ op: 'show', pid: registration.pid });
-    return resetProof(first, told, at, givesUp);
+    return resetProof(first, await shownBy(this.#parts.ask, registration.pid), at, givesUp);
   }
 
   #requireOpen(): void {

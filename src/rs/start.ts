@@ -6,14 +6,13 @@ import { RsDatabase } from '../db/rs/database.js';
 import type { PushStore } from '../db/rs/push.js';
 import type { Marks } from '../db/sqlite/marks.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
-import type { Endpoint } from '../lib/endpoint.js';
 import { isPassing, LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import { logAudit } from './audit-log.js';
 import type { RsStatus } from './figures.js';
 import { RsGate } from './gate.js';
 import { operatorEndpoints } from './operator/endpoints.js';
-import { rsOptions, type RsOptions } from './options.js';
+import { rsOptions } from './options.js';
 import { coreOf, type RsCore } from './start/core.js';
 import { openDoors } from './start/doors.js';
 import { startUpkeep } from './start/upkeep.js';
@@ -40,16 +39,27 @@ export async function startRs(services: Services): Promise<Running> {
     const gate = new RsGate(kept, services.clock);
     if (kept.isKept) db.leaveLog();
     const marks = marksOf(db, services, gate);
-    const running = await run(
-      services,
-      options,
-      { db, gate },
-      { applicants: endpoints, operators: operatorAt },
-    );
+    const logged = logAudit(db, log);
+    const core = coreOf(services, options, db, gate);
+    const doors = await openDoors(services, core, endpoints, operatorAt);
+    const { sender, registrar, mail, feeds, push, refusals } = core;
+    push.stir();
+    void core.keys.begin().catch(core.fail);
+    const at = { kind: 'unix', path: options.qmSocket } as const;
+    const peer = services.connect(at, each => sender.serve(each), 'Queue Manager');
+    const endUpkeep = startUpkeep(core, logged, () => doors.tidy());
     return {
-      ...running,
+      status: () => statusOf(core, doors),
       async stop() {
-        await running.stop();
+        endUpkeep();
+        await doors.close();
+        push.stop();
+        refusals.flush();
+        await registrar.idle();
+        await mail.stop();
+        feeds.polling.stop();
+        peer.close();
+        sender.stop();
         marks.stop();
         db.close();
       },
@@ -71,40 +81,6 @@ function marksOf(db: RsDatabase, services: Services, gate: RsGate): Marks {
     gate.committed();
   };
   return marks;
-}
-
-async function run(
-  services: Services,
-  options: RsOptions,
-  { db, gate }: { db: RsDatabase; gate: RsGate },
-  endpoints: Record<'applicants' | 'operators', readonly Endpoint[]>,
-): Promise<Running> {
-  const logged = logAudit(db, services.log);
-  const core = coreOf(services, options, db, gate);
-  const doors = await openDoors(services, options, core, endpoints);
-  const { sender, registrar, mail, feeds, push, refusals } = core;
-  push.stir();
-  void core.keys.begin().catch((error: unknown) => services.fail(error));
-  const peer = services.connect(
-    { kind: 'unix', path: options.qmSocket },
-    each => sender.serve(each),
-    'Queue Manager',
-  );
-  const endUpkeep = startUpkeep(services, options, core, logged, () => doors.tidy());
-  return {
-    status: () => statusOf(core, doors),
-    async stop() {
-      endUpkeep();
-      await doors.close();
-      push.stop();
-      refusals.flush();
-      await registrar.idle();
-      await mail.stop();
-      feeds.polling.stop();
-      peer.close();
-      sender.stop();
-    },
-  };
 }
 
 function statusOf(

@@ -245,7 +245,7 @@ test('a forgotten password is replaced when the file is in every root', async ()
   await start({ 'rs.pairs_per_network': '9' });
   const pid = await scene.register('/a/');
   await scene.prove(await scene.account.beginRoot(pid, urlOf('/b/'), NETWORK));
-  const pair = scene.account.beginReset(pid, urlOf('/a/'), NETWORK);
+  const pair = scene.rs.registrar.issueReset(pid, urlOf('/a/'), NETWORK);
   await scene.prove(pair);
   const { state, reason } = scene.rs.standing(pair);
   assert.deepEqual(
@@ -263,7 +263,7 @@ test('who has lost a host gives up the roots that lack the file, and nobody gets
   await start({ 'rs.pairs_per_network': '9' });
   const pid = await scene.register('/a/');
   await scene.prove(await scene.account.beginRoot(pid, urlOf('/b/'), NETWORK));
-  const pair = scene.account.beginReset(pid, urlOf('/b/'), NETWORK);
+  const pair = scene.rs.registrar.issueReset(pid, urlOf('/b/'), NETWORK);
   scene.rs.place(pair);
   await scene.rs.registrar.check(pair.capability, true);
   scene.deliver();
@@ -279,7 +279,7 @@ test('who has lost a host gives up the roots that lack the file, and nobody gets
     givenroots.map(({ root }) => root),
     [urlOf('/a/')],
   );
-  const other = scene.account.beginReset(pid, urlOf('/a/'), NETWORK);
+  const other = scene.rs.registrar.issueReset(pid, urlOf('/a/'), NETWORK);
   scene.rs.place(other);
   await scene.rs.registrar.check(other.capability, true);
   assert.equal(scene.rs.standing(other).reason?.code, 'not-a-root', 'also while what is held there stays');
@@ -292,7 +292,7 @@ test('a reset pair for a number that is unknown, another’s, or of an operator 
   const pid = await scene.register('/a/');
   scene.qm.provider(7);
   const words = [pid, 7, 4711].map(number => {
-    const { registration, secret, password } = scene.account.beginReset(number, urlOf('/x/'), NETWORK);
+    const { registration, secret, password } = scene.rs.registrar.issueReset(number, urlOf('/x/'), NETWORK);
     return [registration.state, secret.length, password.length, registration.reason];
   });
   assert.deepEqual(
@@ -300,7 +300,7 @@ test('a reset pair for a number that is unknown, another’s, or of an operator 
     [1, 2, 3].map(() => ['issued', 27, 27, undefined]),
   );
   for (const number of [pid, 7, 4711]) {
-    const pair = scene.account.beginReset(number, urlOf('/x/'), NETWORK);
+    const pair = scene.rs.registrar.issueReset(number, urlOf('/x/'), NETWORK);
     scene.rs.place(pair);
     await scene.rs.registrar.check(pair.capability, true);
     assert.deepEqual(

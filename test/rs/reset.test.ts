@@ -6,7 +6,7 @@ import { proofReason, type ProofCode } from '../../src/rs/proof/reasons.js';
 import { resetProof } from '../../src/rs/proof/reset.js';
 
 const [A, B] = ['http://a.example.org/', 'http://b.example.org/'] as const;
-const TOLD = { provider: { origin: 'rs', left: 0, generation: 1, roots: [A, B] } };
+const TOLD = { origin: 'rs' as const, left: 0 as const, generation: 1, roots: [A, B] };
 
 function proofOf(root: string, code?: ProofCode, dissent?: string[]): Proof {
   return {

@@ -48,7 +48,7 @@ export class RsScene {
   /** Undefined: as long as in use. */
   mailTimeoutMs: number | undefined;
   /** What the Queue Manager says of a provider. */
-  shown: Record<string, unknown> = {};
+  shown: Partial<ShownProvider> = {};
 
   private constructor(site: TestSite) {
     this.site = site;

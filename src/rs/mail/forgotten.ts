@@ -154,8 +154,7 @@ export class ForgottenPasswords {
   /** Generation of the password that a provider has now; null: the Queue Manager is away, or does not know
    * the provider. */
   async #generationOf(pid: number): Promise<number | null> {
-    const { generation } = (await this.#options.show(pid)) ?? {};
-    return typeof generation === 'number' ? generation : null;
+    return (await this.#options.show(pid))?.generation ?? null;
   }
 
   #answer(one: Forgotten, generations: ReadonlyMap<number, number | null>): void {

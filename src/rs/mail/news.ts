@@ -1,5 +1,6 @@
 /** News: what confirmed addresses hear, gathered into one mail each; what the operator hears; daily hints to
  * providers. */
+import type { ShownProvider } from '../../db/providers/registered.js';
 import { step } from '../../lib/steps.js';
 import { changesLetter, sitesLetter } from './letters.js';
 import { MAX_NOTES, type Mailing } from './mailing.js';
@@ -90,13 +91,13 @@ export class News {
 }
 
 /** @param errorPart of its urls, from which errors are worth a mail */
-export function hintsOf(provider: Readonly<Record<string, unknown>>, errorPart: number): string[] {
-  const { fullsetwanted, filesused, nurlerrs } = provider;
-  const [files, errors] = [Number(filesused ?? 0), Number(nurlerrs ?? 0)];
-  const wanted = typeof fullsetwanted === 'string' && fullsetwanted !== '';
+function hintsOf(
+  { fullsetwanted: wanted, filesused: files = 0, nurlerrs: errors = 0 }: Partial<ShownProvider>,
+  errorPart: number,
+): string[] {
   const all = files + errors;
   return [
-    ...(wanted ? [`a full set is wanted (${fullsetwanted}); lcccpstate --full makes one`] : []),
+    ...(wanted ? [`a full set is wanted (${wanted}); lcccpstate --full makes one`] : []),
     ...(errors > all * errorPart
       ? [`${errors} of ${all} urls cannot be fetched; the page of errors says why`]
       : []),

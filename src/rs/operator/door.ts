@@ -3,41 +3,27 @@ import { Hono } from 'hono';
 import type { Services } from '../../daemon/types.js';
 import { isPassing, messageOf } from '../../lib/errors.js';
 import type { NodeBindings } from '../api.js';
-import { healthz, type Health } from '../health.js';
-import { urlBelow, type RsOptions } from '../options.js';
-import type { WebSessions } from '../sessions.js';
-import type { Transitions } from '../transitions.js';
+import { WEB_LIMITS } from '../../web/limits.js';
+import { healthz } from '../health.js';
+import { urlBelow } from '../options.js';
+import type { RsCore } from '../start/core.js';
 import { operatorApiOf } from './api.js';
 import { operatorActions } from './actions.js';
 import { OperatorLogins, operatorsOf } from './operators.js';
 import { operatorPages } from './pages.js';
 import { termsOf } from './provider-page.js';
 import { HomeLooks } from '../homes/looks.js';
-import type { HomePeers } from '../homes/peers.js';
 import { QmLooks, type QmLooksOptions } from './qm-looks.js';
 import { SeriesRecorder } from './recorder.js';
 import { OperatorViews } from './views.js';
-import type { RsGround } from '../ground.js';
 
-export interface OperatorDoorOptions extends Pick<RsGround, 'db' | 'ask' | 'applied'> {
-  services: Pick<Services, 'home' | 'clock' | 'log' | 'connect' | 'fail'>;
-  options: RsOptions;
-  sessions: WebSessions;
-  transitions: Transitions;
-  health: Health;
-  /** The other homes of the LCC. */
-  homes: HomePeers | undefined;
-  maxBodyBytes: number;
-  /** Why the mail server has taken none last. */
-  mailTrouble: () => string | undefined;
-  failed: (path: string, error: unknown) => void;
-}
-
-export function operatorDoor(parts: OperatorDoorOptions) {
-  const { services, options, db, sessions, transitions, health } = parts;
-  const { homes, maxBodyBytes, applied, ask, mailTrouble, failed } = parts;
-  const { home, clock, log } = services;
-  const nowMs = () => clock.nowMs();
+/** @param failed reports a fault that nobody outside can mend */
+export function operatorDoor(
+  services: Services,
+  core: RsCore,
+  failed: (path: string, error: unknown) => void,
+) {
+  const { options, db, health, homes, mail, clock, log } = core;
   const { url, series: times } = options.operator;
   const recorder = new SeriesRecorder(db, times);
   const looking: QmLooksOptions = {
@@ -52,33 +38,31 @@ export function operatorDoor(parts: OperatorDoorOptions) {
         log.warn('figures not kept', { error: messageOf(error) });
       }
     },
-    fail: error => services.fail(error),
+    fail: core.fail,
   };
   const looks = homes === undefined ? new QmLooks(looking) : new HomeLooks(looking, homes);
-  const views = new OperatorViews({ db, looks, recorder, times, ask, mailTrouble, nowMs });
-  const logins = new OperatorLogins({ accounts: operatorsOf(home), clock });
+  const views = new OperatorViews({ ...core, looks, recorder, times, mailTrouble: () => mail.trouble });
+  const logins = new OperatorLogins({ accounts: operatorsOf(services.home), clock });
   const { most, first } = options;
   const actions = operatorActions({
-    transitions,
+    ...core,
     kindOf: id => db.registrations.get(id)?.kind,
     async termsOf(pid) {
       const { provider } = await views.provider(pid);
       return provider === null ? undefined : termsOf(provider);
     },
     most,
-    applied,
   });
   const served = {
+    ...core,
     url,
     register: options.mode === 'closed' ? '' : urlBelow(options.url, 'register'),
-    sessions,
     logins,
     views,
     actions,
     most,
     first,
-    nowMs,
-    maxBodyBytes,
+    maxBodyBytes: WEB_LIMITS.maxBodyBytes,
     failed,
   };
   const pages = operatorPages(served);

@@ -39,8 +39,7 @@ const TERMS_REASON = 'terms-reason';
 
 /** The first of its directories; of one that is none yet its number. */
 export function titleOfProvider(pid: number, { provider }: Pick<Seen, 'provider'>): string {
-  const { roots = [] } = (provider ?? {}) as Partial<ShownProvider>;
-  return roots[0] ?? `Provider ${pid}`;
+  return provider?.roots[0] ?? `Provider ${pid}`;
 }
 
 /** @param isTerms the form that was refused is the one of the terms */
@@ -52,7 +51,7 @@ export function providerPage(
   isTerms = false,
 ): Markup {
   const { applications, feeds, audit } = seen;
-  const known = seen.provider === null ? undefined : (seen.provider as Partial<ShownProvider>);
+  const known = seen.provider ?? undefined;
   const { base, nowMs } = view;
   return html`<h1 class="address">${titleOfProvider(pid, seen)}</h1>
     ${standing(pid, known, nowMs)} ${refusalSummary(refused?.error, isTerms ? TERMS_REASON : 'reason')}
@@ -266,7 +265,7 @@ export function providerErrorsPage(
   const at = `${base}/providers/${pid}`;
   const rows = errors.slice(0, ERRORS_PAGE);
   const next = errors.length > ERRORS_PAGE ? rows.at(-1)?.errseq : undefined;
-  const { nurlerrs = 0 } = (seen.provider ?? {}) as Partial<ShownProvider>;
+  const { nurlerrs = 0 } = seen.provider ?? {};
   return html`<h1 class="address">Errors of ${titleOfProvider(pid, seen)}</h1>
     <p class="lead">
       ${amount(nurlerrs, 'error')} that <a href="${at}">provider ${String(pid)}</a> has not received yet: its

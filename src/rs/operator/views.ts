@@ -9,7 +9,7 @@ import { pushView } from '../push/shown.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { QmLooks } from './qm-looks.js';
 import type { SeriesRecorder, SeriesTimes } from './recorder.js';
-import type { RsGround } from '../ground.js';
+import { shownBy, type RsGround } from '../ground.js';
 
 const UNDER_WAY: readonly RegistrationState[] = ['issued', 'checking', 'applying'];
 const OVER: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
@@ -172,10 +172,9 @@ export class OperatorViews {
    * @throws RsRequestRefused 404, 503
    */
   async provider(pid: number) {
-    const told = await this.#options.ask({ op: 'show', pid });
-    if (told === undefined) throw this.#away();
-    const provider = told['provider'] as Readonly<Record<string, unknown>> | null;
-    const { db } = this.#options;
+    const { db, ask } = this.#options;
+    const provider = await shownBy(ask, pid);
+    if (provider === undefined) throw this.#away();
     const applications = db.registrations.ofPid(pid).map(applicationOf);
     if (provider === null && applications.length === 0)
       throw new RsRequestRefused(404, 'unknown', `there is no provider ${pid}`, 'look for it in the list');

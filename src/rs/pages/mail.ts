@@ -20,7 +20,7 @@ type Ask = Context<{ Bindings: NodeBindings }>;
 
 /** `/confirm/T`, `/forgot`, `/reset/T`. */
 export function mailPages(parts: PageParts) {
-  const { mail, account, pairSecrets, options, clock, base, page } = parts;
+  const { mail, registrar, pairSecrets, options, clock, base, page } = parts;
   const { mailing, forgotten } = mail;
   const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const shownOnce = new ShownOnce<NewPassword>(clock);
@@ -74,7 +74,7 @@ export function mailPages(parts: PageParts) {
   );
   pages.post('/forgot/file', c =>
     asked(c, ({ number, url }) =>
-      keptPair(account.beginReset(numberIn(number), url.trim(), networkOfClient(c)), pairSecrets),
+      keptPair(registrar.issueReset(numberIn(number), url.trim(), networkOfClient(c)), pairSecrets),
     ),
   );
   pages.get('/forgot/asked', c =>

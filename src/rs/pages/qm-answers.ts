@@ -4,6 +4,7 @@ import type { ShownProvider } from '../../db/providers/registered.js';
 import type { KeptError, RsErrorsWanted, RsQuestion, UrlStanding } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';
 import type { ProviderViewOptions } from '../me.js';
+import { shownBy } from '../ground.js';
 import { busy } from '../refusal.js';
 
 /** Text of a provider, as it may stand on a page or in a table: characters that are not seen, and turn those
@@ -22,7 +23,9 @@ export class QmAnswers {
 
   /** Undefined when there is none. */
   async provider(pid: number): Promise<ShownProvider | undefined> {
-    return ((await this.#told({ op: 'show', pid }))['provider'] as ShownProvider | null) ?? undefined;
+    const provider = await shownBy(this.#ask, pid);
+    if (provider === undefined) throw busy();
+    return provider ?? undefined;
   }
 
   /** Errors that it has not received. */

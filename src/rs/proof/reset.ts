@@ -3,6 +3,7 @@
  * can give the roots up that lack the file, and then has them no more: otherwise a host that its owner has
  * lost would give access to the others. What is held of them stays for a while, for who proves them again.
  */
+import type { ShownProvider } from '../../db/providers/registered.js';
 import type { RegistrationReason } from '../../db/rs/registrations.js';
 import type { Proof } from './prove.js';
 import type { ProofCode } from './reasons.js';
@@ -16,13 +17,13 @@ export interface ResetProof {
 
 /**
  * @param first that of the directory that was asked for: it has succeeded
- * @param told what the Queue Manager says of the provider; undefined: it is away
+ * @param provider as the Queue Manager says; null: there is none; undefined: it is away
  * @param proveAt proves another directory
  * @param givesUp roots without the file may go
  */
 export async function resetProof(
   first: Proof,
-  told: Readonly<Record<string, unknown>> | undefined,
+  provider: Pick<ShownProvider, 'origin' | 'left' | 'generation' | 'roots'> | null | undefined,
   proveAt: (root: string) => Promise<Proof>,
   givesUp: boolean,
 ): Promise<ResetProof> {
@@ -35,12 +36,10 @@ export async function resetProof(
   const failed = (reason: RegistrationReason): ResetProof => ({
     proof: { failed: reason, prefixes: [], ...reached() },
   });
-  if (told === undefined) return failed(AWAY);
-  const { origin, left, generation, roots } = Object(told['provider']) as Record<string, unknown>;
-  const all = Array.isArray(roots) ? roots.map(String) : [];
+  if (provider === undefined) return failed(AWAY);
+  const all = provider?.roots ?? [];
   const kept = all.filter(root => first.prefixes.includes(root));
-  if (origin !== 'rs' || left === 1 || typeof generation !== 'number' || kept.length === 0)
-    return failed(OTHER);
+  if (provider?.origin !== 'rs' || provider.left === 1 || kept.length === 0) return failed(OTHER);
   for (const root of all) {
     if (kept.includes(root)) continue;
     const proof = await proveAt(root);
@@ -53,7 +52,7 @@ export async function resetProof(
   }
   const lacking = all.length - kept.length;
   if (lacking > 0 && !givesUp) return failed(lackingIn(lacking, all.length));
-  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation };
+  return { proof: { failed: undefined, prefixes: kept, ...reached() }, generation: provider.generation };
 }
 
 const LATER: readonly string[] = ['robots-later', 'vantages-later'] satisfies ProofCode[];

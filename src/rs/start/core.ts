@@ -1,10 +1,10 @@
 /** Common ground of the doors of lccd-rs: Queue Manager, UNS, registrations, accounts, mail, sessions. */
 import type { Services } from '../../daemon/types.js';
 import type { RsDatabase } from '../../db/rs/database.js';
-import type { ShownProvider } from '../../db/providers/registered.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
 import { Account } from '../account.js';
 import type { RsGate } from '../gate.js';
+import { shownBy } from '../ground.js';
 import { Health } from '../health.js';
 import { mailServerOf } from '../mail/options.js';
 import { handOver } from '../mail/server.js';
@@ -24,7 +24,7 @@ import { WebSessions } from '../sessions.js';
 import { Transitions } from '../transitions.js';
 import { UnsDoor } from '../uns-door.js';
 import { join } from 'node:path';
-import { FeedBook } from '../feeds/book.js';
+import { FeedBook, type FeedBookOptions } from '../feeds/book.js';
 import { HubClient, hubKey } from '../feeds/hub.js';
 import { FeedPolling, type FeedPollingOptions } from '../feeds/polling.js';
 import { FeedThread } from '../feeds/feed-thread.js';
@@ -43,33 +43,36 @@ export type RsCore = ReturnType<typeof coreOf>;
 
 /** Ends what a killed process has begun; nothing is sent or asked before the connection is there. */
 export function coreOf(services: Services, options: RsOptions, db: RsDatabase, gate: RsGate) {
-  const { settings, clock, log } = services;
+  const { home, settings, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
   const nowMs = () => clock.nowMs();
   const transitions = new Transitions(db, nowMs, options.slots);
   transitions.putBack();
-  const sending: OutboxSenderOptions = {
+  const ask = (question: RsQuestion) => sender.ask(question);
+  const ground = {
     db,
+    options,
     clock,
     log,
-    ...options.qm,
+    fail,
+    nowMs,
+    ask,
+    show: async (pid: number) => (await shownBy(ask, pid)) ?? undefined,
+    applied: () => sender.stir(),
     leaves: () => gate.leaves(),
+  };
+  const sending: OutboxSenderOptions = {
+    ...ground,
+    ...options.qm,
     answered(operation, answer) {
       transitions.settle(operation, answer, options.firstPid);
       account.settled(operation, answer);
       mail.stir();
     },
-    fail,
   };
   const homes = homesOf(services);
   const routes = homes && new HomeRoutes(homes);
   const sender = homes && routes ? new HomeSenders(sending, homes, routes) : new OutboxSender(sending);
-  const ask = (question: RsQuestion) => sender.ask(question);
-  const show = async (pid: number) => {
-    const told = await ask({ op: 'show', pid });
-    return (told?.['provider'] ?? undefined) as (ShownProvider & Record<string, unknown>) | undefined;
-  };
-  const applied = () => sender.stir();
   const places = new UnsPlaces(
     { look: { kind: 'unix', path: options.unsDoor.path }, push: options.push.door.door },
     homes,
@@ -80,71 +83,45 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     placeOf: pid => places.look(pid),
     clock,
     async leaveAt(pid) {
-      const told = await ask({ op: 'show', pid });
-      return told === undefined ? undefined : ((told['provider'] as ShownProvider | null)?.leaveat ?? null);
+      const provider = await shownBy(ask, pid);
+      return provider === undefined ? undefined : (provider?.leaveat ?? null);
     },
   });
   const server = mailServerOf(settings.rs);
   const mail = new RunningMail({
-    db,
+    ...ground,
     options: options.mail,
-    leaves: () => gate.leaves(),
     handOver: server && (letter => handOver(letter, server)),
-    clock,
-    log,
-    show,
-    applied,
-    fail,
   });
-  const { mailing } = mail;
-  const registrar = new Registrar({ db, options, clock, log, mailing, ask, applied, fail });
-  const account = new Account({
-    db,
-    options,
-    registrar,
-    door,
-    ask,
-    clock,
-    applied,
-    patienceMs: PATIENCE_MS,
-  });
+  const registrar = new Registrar({ ...ground, mailing: mail.mailing });
+  const account = new Account({ ...ground, registrar, door, patienceMs: PATIENCE_MS });
   const sessions = new WebSessions(db, nowMs, options.sessions);
-  const push = new PushDelivery({
-    db,
-    ...options.push,
-    placesOf: pids => places.push(pids),
-    clock,
-    log,
-    fail,
-  });
-  const targets = new PushTargets({ clock, ask });
-  const refusals = new PushRefusals({ db, clock, fail });
+  const push = new PushDelivery({ ...ground, ...options.push, placesOf: pids => places.push(pids) });
+  const targets = new PushTargets(ground);
+  const refusals = new PushRefusals(ground);
+  const stir = () => push.stir();
   const keys = new Keys({
-    db,
-    clock,
+    ...ground,
     look: name => lookAtKey(name, { fetch: { ...options.proof, clock }, site: options.site }),
     isProviders: async host => ((await targets.around(host)) ?? []).length > 0,
-    stir: () => push.stir(),
-    fail,
+    stir,
   });
-  const feeds = feedsOf(services, options, db, {
+  const feeds = feedsOf(home, {
+    ...ground,
     targetOf: pid => targets.of(pid),
     async isGone(pid) {
-      const told = await ask({ op: 'show', pid });
-      const provider = told?.['provider'] as ShownProvider | null | undefined;
+      const provider = await shownBy(ask, pid);
       return provider === undefined ? undefined : provider === null || provider.left === 1;
     },
-    pushed: () => push.stir(),
+    pushed: stir,
   });
-  const health = new Health({ db, door, ask, clock });
+  const health = new Health({ ...ground, door });
   return {
-    db,
+    ...ground,
     gate,
     transitions,
     homes,
     sender,
-    ask,
-    applied,
     door,
     mail,
     registrar,
@@ -160,22 +137,17 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
 }
 
 function feedsOf(
-  services: Services,
-  options: RsOptions,
-  db: RsDatabase,
-  surroundings: Pick<FeedPollingOptions, 'targetOf' | 'isGone' | 'pushed'>,
+  home: Services['home'],
+  ground: Omit<FeedPollingOptions, 'reader' | 'hubs' | 'site' | 'ports'> &
+    Omit<FeedBookOptions, 'options'> & { options: RsOptions },
 ) {
-  const { home, clock, log } = services;
-  const fail = (error: unknown) => services.fail(error);
-  const nowMs = () => clock.nowMs();
+  const { options, clock } = ground;
   const { userAgent, allowAddresses, ports } = options.proof;
   const key = hubKey(join(home.rs, 'websub.key'));
-  const reader = new FeedThread(clock);
-  const asked = { db, site: { clock, userAgent, allowAddresses }, ports };
-  const callbacks = urlBelow(options.url, 'websub/');
-  const hubs = new HubClient({ ...asked, nowMs, key, callbacks });
-  const polling = new FeedPolling({ ...asked, clock, log, reader, hubs, ...surroundings, fail });
-  const book = new FeedBook({ db, nowMs, options, changed: () => polling.stir() });
+  const asked = { ...ground, site: { clock, userAgent, allowAddresses }, ports };
+  const hubs = new HubClient({ ...asked, key, callbacks: urlBelow(options.url, 'websub/') });
+  const polling = new FeedPolling({ ...asked, reader: new FeedThread(clock), hubs });
+  const book = new FeedBook({ ...ground, changed: () => polling.stir() });
   return { key, polling, book };
 }
 

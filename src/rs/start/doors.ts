@@ -14,7 +14,7 @@ import { IndexNowDoor, MAX_BODY_BYTES } from '../indexnow/door.js';
 import { IndexNowIntake } from '../indexnow/intake.js';
 import { listenerOf } from '../listener.js';
 import { operatorDoor } from '../operator/door.js';
-import { urlBelow, type RsOptions } from '../options.js';
+import { urlBelow } from '../options.js';
 import { pagesOf } from '../pages/pages.js';
 import { pushView } from '../push/shown.js';
 import { RefusedRequests, withoutCapability } from '../refused-requests.js';
@@ -23,12 +23,11 @@ import type { RsCore } from './core.js';
 /** Resolves when both listen. */
 export async function openDoors(
   services: Services,
-  options: RsOptions,
   core: RsCore,
-  { applicants, operators }: Record<'applicants' | 'operators', readonly Endpoint[]>,
+  applicants: readonly Endpoint[],
+  operators: readonly Endpoint[],
 ) {
-  const { clock, log } = services;
-  const { db, registrar, account, mail, sessions, feeds, health, door, ask } = core;
+  const { db, options, log, registrar, feeds, health, push, refusals, nowMs } = core;
   const limits = { ...WEB_LIMITS, maxBodyBytes: MAX_BODY_BYTES };
   const failed = (path: string, error: unknown) =>
     // A client that goes away while it sends has not failed here.
@@ -37,57 +36,41 @@ export async function openDoors(
       error: messageOf(error),
     });
   const { maxBodyBytes } = WEB_LIMITS;
-  const common = {
-    registrar,
-    account,
-    feeds: feeds.book,
-    options,
-    view: { door, ask },
-    maxBodyBytes,
-    failed,
-  };
+  const common = { ...core, feeds: feeds.book, view: core, maxBodyBytes, failed };
 
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   app.get('/healthz', c => healthz(c, health));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   const intake = new IndexNowIntake({
-    db,
-    clock,
-    targets: core.targets,
-    keys: core.keys,
-    refusals: core.refusals,
+    ...core,
     site: options.site,
     demandRoom: () => registrar.demandRoom('pushes'),
     registerUrl: urlBelow(options.url, 'register'),
-    stir: () => core.push.stir(),
+    stir: () => push.stir(),
   });
   const { proxies } = options;
-  app.route('/', new IndexNowDoor({ intake, base, proxies, clock, failed }).routes());
+  app.route('/', new IndexNowDoor({ ...core, intake, base, proxies, failed }).routes());
   app.route(`${base}/api/v1`, apiOf(common));
-  const called = feedDoor({ ...feeds, db, refusals: core.refusals, proxies, clock, failed });
+  const called = feedDoor({ ...core, ...feeds, proxies, failed });
   app.route(base === '' ? '/' : base, called.app);
   const pages = pagesOf({
     ...common,
     hoursOf: pid => db.providers.get(pid),
     moreRootsOf: pid => db.registrations.moreRootsOf(pid),
     pushes(provider) {
-      core.refusals.flush();
+      refusals.flush();
       return pushView(db, provider.pid, provider);
     },
-    mail,
-    sessions,
-    clock,
   });
   app.route(base === '' ? '/' : base, pages.app);
   app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));
 
-  const noted = { db, nowMs: () => clock.nowMs(), limit: options.refusals };
-  const refused = new RefusedRequests({ ...noted, proxies: options.proxies, by: 'applicant' });
+  const noted = { db, nowMs, limit: options.refusals };
+  const refused = new RefusedRequests({ ...noted, proxies, by: 'applicant' });
   // A proxy speaks for all of its clients.
-  const except = (address: string) =>
-    ipaddr.isValid(address) && isIn(options.proxies, ipaddr.process(address));
+  const except = (address: string) => ipaddr.isValid(address) && isIn(proxies, ipaddr.process(address));
   const bound = { ...WEB_PLACES, ofAddress: { key: 'web.max_connections_per_address', except } } as const;
   const web = await serveWeb(
     services,
@@ -98,14 +81,7 @@ export async function openDoors(
   );
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
 
-  const inner = operatorDoor({
-    ...core,
-    services,
-    options,
-    maxBodyBytes,
-    mailTrouble: () => mail.trouble,
-    failed,
-  });
+  const inner = operatorDoor(services, core, failed);
   const refusedInside = new RefusedRequests({ ...noted, proxies: undefined, by: 'operator' });
   const listener = listenerOf(inner.app, log, refusedInside.answered, core.gate);
   const operatorWeb = await serveWeb(services, operators, listener, WEB_LIMITS, { ...WEB_PLACES });

@@ -1,8 +1,6 @@
 /** Work of lccd-rs that is due by time, or when another process has written rs.db. */
-import type { Services } from '../../daemon/types.js';
 import { DatabaseWatch } from '../../db/sqlite/watch.js';
 import { isPassing } from '../../lib/errors.js';
-import type { RsOptions } from '../options.js';
 import type { RsCore } from './core.js';
 
 const TIDY_MS = 60_000;
@@ -15,14 +13,10 @@ const PING_MS = 60_000;
  * @returns ends it
  */
 export function startUpkeep(
-  services: Pick<Services, 'clock' | 'fail'>,
-  options: RsOptions,
-  { db, transitions, sender, sessions, mail, feeds, push, keys }: RsCore,
+  { db, options, clock, fail, transitions, sender, sessions, mail, feeds, push, keys }: RsCore,
   logged: () => void,
   tidyDoors: () => void,
 ): () => void {
-  const { clock } = services;
-  const fail = (error: unknown) => services.fail(error);
   const ending = new AbortController();
   const tidyPairs = () => {
     transitions.tidy(options.keepMs, options.auditMs);
