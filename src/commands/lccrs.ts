@@ -11,8 +11,7 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { oneLine } from '../lib/one-line.js';
 import { rsOptions } from '../rs/options.js';
 import { pushView, type PushView } from '../rs/push/shown.js';
-import { aboveMost } from '../rs/terms.js';
-import { MOST_TERMS } from '../wire/terms.js';
+import { MOST_TERMS, termsAbove } from '../wire/terms.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
 import { actionOf } from './actions.js';
@@ -267,11 +266,11 @@ async function approve({ db, context, config, operand }: Given): Promise<void> {
 
 /** @throws LccError `usage` for what the Queue Manager would refuse */
 function requireBelow(terms: RsTerms): void {
-  const above = aboveMost(terms, MOST_TERMS);
+  const above = termsAbove(terms, MOST_TERMS);
   if (above !== undefined)
     throw new LccError(
       'usage',
-      `--${above.name}: more than an approval may give; lccpidb set gives a provider more`,
+      `--${above}: more than an approval may give; lccpidb set gives a provider more`,
     );
 }
 

@@ -8,7 +8,7 @@
  *       ╰──▶ carried out, or refused for good ──commit──▶ answered
  */
 import { limitText, type Settings } from '../config/settings/index.js';
-import { firstTermsOf, MOST_TERMS } from '../wire/terms.js';
+import { firstTermsOf, isAbove, MOST_TERMS, termsAbove, type TermNumbers } from '../wire/terms.js';
 import { RegisteredStore, type Standing } from '../db/providers/registered.js';
 import type { UrlLife } from '../wire/url-life.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -26,6 +26,7 @@ import {
   type RsControl,
   type RsRefusal,
   type RsTerms,
+  TERM_NUMBERS,
 } from '../wire/qm-rs.js';
 import { rootProblem } from '../wire/roots.js';
 import { RsQuestions } from './rs-questions.js';
@@ -324,27 +325,10 @@ function refused(why: RsRefusal, text: string): RsAnswer {
   return { refused: why, text };
 }
 
-const NUMBERS = ['filesmax', 'spacemax', 'fullsetsallowed', 'bandwidth', 'priority'] as const;
-type Numbers = Required<Omit<RsTerms, 'timeofday'>>;
-
-/** A bandwidth of 0 has no limit. */
-function isAbove(name: keyof Numbers, value: number, most: number): boolean {
-  if (name !== 'bandwidth' || most === 0) return name !== 'bandwidth' && value > most;
-  return value === 0 || value > most;
-}
-
-/** The first term that is above each of these. */
-function termsAbove(terms: RsTerms, ...each: readonly Numbers[]): string | undefined {
-  return NUMBERS.find(name => {
-    const value = terms[name];
-    return value !== undefined && each.every(most => isAbove(name, value, most[name]));
-  });
-}
-
 /** The terms asked for, nowhere above `first`; others as `first` has them. */
-function lowerOf(terms: RsTerms, first: Numbers): Numbers {
+function lowerOf(terms: RsTerms, first: TermNumbers): TermNumbers {
   const lower = { ...first };
-  for (const name of NUMBERS) {
+  for (const name of TERM_NUMBERS) {
     const value = terms[name];
     if (value !== undefined && !isAbove(name, value, first[name])) lower[name] = value;
   }

@@ -19,39 +19,32 @@ export interface HealthOptions {
 }
 
 /** Time for which the answer of a look holds. */
-export const HEALTH_KEPT_MS = 1000;
+const KEPT_MS = 1000;
 
-export class Health {
-  readonly #options: HealthOptions;
-  #last: { troubles: Promise<readonly string[]>; untilMs: number } | undefined;
+/** Troubles, a line each; none: nothing is wrong. */
+export type Health = () => Promise<readonly string[]>;
 
-  constructor(options: HealthOptions) {
-    this.#options = options;
-  }
+export function healthOf({ db, door, ask, clock }: HealthOptions): Health {
+  let last: { troubles: ReturnType<Health>; untilMs: number } | undefined;
+  return () => {
+    if (last !== undefined && clock.monotonicMs() < last.untilMs) return last.troubles;
+    const begun = { troubles: look(), untilMs: Infinity };
+    last = begun;
+    const over = () => void (begun.untilMs = clock.monotonicMs() + KEPT_MS);
+    begun.troubles.then(over, over);
+    return begun.troubles;
+  };
 
-  /** Troubles, a line each; none: nothing is wrong. */
-  troubles(): Promise<readonly string[]> {
-    const { clock } = this.#options;
-    if (this.#last !== undefined && clock.monotonicMs() < this.#last.untilMs) return this.#last.troubles;
-    const last = { troubles: this.#look(), untilMs: Infinity };
-    this.#last = last;
-    const over = () => void (last.untilMs = clock.monotonicMs() + HEALTH_KEPT_MS);
-    last.troubles.then(over, over);
-    return last.troubles;
-  }
-
-  async #look(): Promise<string[]> {
-    const { ask, door } = this.#options;
+  async function look(): Promise<string[]> {
     const [told, isDoorThere] = await Promise.all([ask({ op: 'status' }), door.isThere()]);
     return [
       ...(told === undefined ? ['the Queue Manager is away'] : []),
       ...(isDoorThere ? [] : ['the UNS is away']),
-      ...(this.#isDatabaseRead() ? [] : ['rs.db cannot be read']),
+      ...(isDatabaseRead() ? [] : ['rs.db cannot be read']),
     ];
   }
 
-  #isDatabaseRead(): boolean {
-    const { db } = this.#options;
+  function isDatabaseRead(): boolean {
     try {
       return db.read(() => db.outbox.count()) >= 0;
     } catch (error) {
@@ -63,6 +56,6 @@ export class Health {
 
 /** 200, or 503 with what is wrong. */
 export async function healthz(c: Context, health: Health): Promise<Response> {
-  const troubles = await health.troubles();
+  const troubles = await health();
   return troubles.length === 0 ? c.text('ok\n') : c.text(`${troubles.join('\n')}\n`, 503);
 }

@@ -1,6 +1,7 @@
 /** Terms that an approval may give, within what the settings allow; the Queue Manager has the same bounds. */
 import { parseAmount, type Unit } from '../config/amounts.js';
 import type { RsTerms } from '../wire/qm-rs.js';
+import { isAbove, termsAbove, type TermNumbers } from '../wire/terms.js';
 import { RsRequestRefused } from './refusal.js';
 
 export type GivenTerms = Omit<RsTerms, 'timeofday'>;
@@ -14,31 +15,11 @@ export const TERMS: readonly { name: keyof GivenTerms; label: string; unit: Unit
   { name: 'priority', label: 'Priority', unit: 'count' },
 ];
 
-export type MostTerms = Required<GivenTerms>;
-
-/** The higher one of each term; a bandwidth of 0 has no limit. */
-export function higherTerms(most: MostTerms, has: GivenTerms): MostTerms {
+/** The higher one of each term. */
+export function higherTerms(most: TermNumbers, has: GivenTerms): TermNumbers {
   const higher = { ...most };
-  for (const { name } of TERMS) {
-    const value = has[name] ?? 0;
-    if (
-      name === 'bandwidth'
-        ? most.bandwidth > 0 && (value === 0 || value > most.bandwidth)
-        : value > most[name]
-    )
-      higher[name] = value;
-  }
+  for (const { name } of TERMS) if (isAbove(name, has[name] ?? 0, most[name])) higher[name] = has[name] ?? 0;
   return higher;
-}
-
-/** The setting that a term is above of, if it is; a bandwidth of 0 has no limit. */
-export function aboveMost(terms: GivenTerms, most: MostTerms): { name: keyof GivenTerms } | undefined {
-  const { bandwidth, ...others } = terms;
-  for (const [name, value] of Object.entries(others) as [keyof typeof others, number][])
-    if (value > most[name]) return { name };
-  const isAbove =
-    bandwidth !== undefined && most.bandwidth > 0 && (bandwidth === 0 || bandwidth > most.bandwidth);
-  return isAbove ? { name: 'bandwidth' } : undefined;
 }
 
 /**
@@ -47,7 +28,7 @@ export function aboveMost(terms: GivenTerms, most: MostTerms): { name: keyof Giv
  */
 export function typedTerms(
   typed: Readonly<Partial<Record<keyof GivenTerms, string>>>,
-  most: MostTerms,
+  most: TermNumbers,
 ): GivenTerms {
   const terms: GivenTerms = {};
   for (const { name, label, unit } of TERMS) {
@@ -63,12 +44,12 @@ export function typedTerms(
       );
     terms[name] = Math.floor(value);
   }
-  const above = aboveMost(terms, most);
+  const above = termsAbove(terms, most);
   if (above !== undefined)
     throw new RsRequestRefused(
       400,
-      above.name,
-      `${TERMS.find(({ name }) => name === above.name)?.label ?? ''}: more than an approval may give`,
+      above,
+      `${TERMS.find(({ name }) => name === above)?.label ?? ''}: more than an approval may give`,
       'give less; lccpidb set gives a provider more',
     );
   return terms;

@@ -7,6 +7,7 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { doorMessage, UnsReader, type ProviderReport } from '../wire/cp-uns/client.js';
 import type { UnsPlace } from '../wire/uns-places.js';
 import type { UrlRecord } from '../wire/url.js';
+import { shownBy, type RsGround } from './ground.js';
 import { busy, RsRequestRefused } from './refusal.js';
 
 export interface UnsDoorOptions {
@@ -17,9 +18,7 @@ export interface UnsDoorOptions {
   xml: XmlLimits;
   timeoutMs: number;
   clock: Clock;
-  /** When a provider that leaves is gone, in seconds; null: it does not leave; undefined: the Queue Manager
-   * is away. */
-  leaveAt: (pid: number) => Promise<number | null | undefined>;
+  ask: RsGround['ask'];
 }
 
 export interface ProviderLook {
@@ -49,9 +48,9 @@ export class UnsDoor {
 
   /** The UNS says so only after the right password. */
   async #notEnabled(pid: string): Promise<RsRequestRefused> {
-    const leaveat = await this.#options.leaveAt(Number(pid));
-    if (leaveat === undefined) return busy();
-    return leaveat === null ? notTogether() : leaving(pid, leaveat);
+    const provider = await shownBy(this.#options.ask, Number(pid));
+    if (provider === undefined) return busy();
+    return provider?.leaveat == null ? notTogether() : leaving(pid, provider.leaveat);
   }
 
   /**

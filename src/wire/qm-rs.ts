@@ -235,7 +235,7 @@ export function readRsAsk(line: string): RsAsked {
   }
 }
 
-const TERM_NUMBERS = ['filesmax', 'spacemax', 'fullsetsallowed', 'bandwidth', 'priority'] as const;
+export const TERM_NUMBERS = ['filesmax', 'spacemax', 'fullsetsallowed', 'bandwidth', 'priority'] as const;
 
 /** The members of one line. */
 class Fields {

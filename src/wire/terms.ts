@@ -1,6 +1,9 @@
 /** Terms of a provider that registers by itself. */
 import { GB, MB } from '../config/amounts.js';
 import type { Settings } from '../config/settings/index.js';
+import { TERM_NUMBERS, type RsTerms } from './qm-rs.js';
+
+export type TermNumbers = Required<Omit<RsTerms, 'timeofday'>>;
 
 /** At first. */
 export function firstTermsOf(rs: Settings['rs']) {
@@ -21,3 +24,17 @@ export const MOST_TERMS = {
   bandwidth: 10 * MB,
   priority: 1,
 };
+
+/** A bandwidth of 0 has no limit. */
+export function isAbove(name: keyof TermNumbers, value: number, most: number): boolean {
+  if (name !== 'bandwidth') return value > most;
+  return most > 0 && (value === 0 || value > most);
+}
+
+/** The first term that is above each of these. */
+export function termsAbove(terms: RsTerms, ...each: readonly TermNumbers[]): keyof TermNumbers | undefined {
+  return TERM_NUMBERS.find(name => {
+    const value = terms[name];
+    return value !== undefined && each.every(most => isAbove(name, value, most[name]));
+  });
+}

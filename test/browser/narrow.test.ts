@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { figureOf, textOf } from '../../src/rs/pages/layout.js';
+import { textOf, tileOf } from '../../src/rs/pages/layout.js';
 import { STYLE } from '../../src/rs/pages/style.js';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -24,7 +24,7 @@ describe('at 320 px', { skip }, () => {
     );
 
   it('a number of nine digits stays in its card, of four and of five', async () => {
-    const tile = (figure: string) => `<div class="tile"><h2>Waiting</h2>${textOf(figureOf(figure))}</div>`;
+    const tile = (figure: string) => textOf(tileOf('Waiting', figure, ''));
     for (const count of [4, 5]) {
       await show(`<div class="tiles">${tile('123,456,789').repeat(count - 1)}${tile('999,999')}</div>`);
       const wide = `[...document.querySelectorAll('.figure')].filter(figure => figure.scrollWidth > figure.clientWidth).length`;

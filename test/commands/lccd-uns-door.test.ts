@@ -76,7 +76,7 @@ test('a look takes no number, receives no errors, and sends nothing; strangers a
   for (const socket of silent) socket.end();
   await until('a place is free', async () => !/the limit is/.test(await say(doors, init('7', password))));
 
-  const leaveAt = () => Promise.resolve(null);
+  const ask = () => Promise.resolve({ provider: { leaveat: null } });
   const doorAt = (path: string, hello = '') =>
     new UnsDoor({
       path,
@@ -84,7 +84,7 @@ test('a look takes no number, receives no errors, and sends nothing; strangers a
       xml: XML,
       timeoutMs: 30_000,
       clock: systemClock,
-      leaveAt,
+      ask,
     });
   const door = doorAt(doors);
   const { report, errors } = await door.look('7', password, '192.0.2.8');

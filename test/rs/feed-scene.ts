@@ -157,7 +157,7 @@ export class FeedScene {
       reader,
       hubs,
       targetOf: () => Promise.resolve(this.target),
-      isGone: () => Promise.resolve(this.target === null && !this.isDisabled),
+      ask: () => Promise.resolve({ provider: this.target === null && !this.isDisabled ? null : {} }),
       pushed: () => void this.stirred++,
       fail,
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
-import { Health, type HealthOptions } from '../../src/rs/health.js';
+import { healthOf, type HealthOptions } from '../../src/rs/health.js';
 
 const fine: HealthOptions = {
   db: { read: look => look(), outbox: { count: () => 0 } },
@@ -20,19 +20,18 @@ test('nothing is wrong where both sockets answer and the database is read; else 
     [['the UNS is away'], { door: { isThere: () => Promise.resolve(false) } }],
     [['rs.db cannot be read'], { db: { ...fine.db, read: unread } }],
   ];
-  for (const [troubles, parts] of looks)
-    assert.deepEqual(await new Health({ ...fine, ...parts }).troubles(), troubles);
+  for (const [troubles, parts] of looks) assert.deepEqual(await healthOf({ ...fine, ...parts })(), troubles);
 });
 
 test('whoever asks meanwhile, and for a moment after, shares one look', async () => {
   let [looks, nowMs] = [0, 0];
   const ask = () => Promise.resolve(++looks);
-  const health = new Health({ ...fine, ask, clock: { monotonicMs: () => nowMs } });
-  await Promise.all([health.troubles(), health.troubles()]);
+  const health = healthOf({ ...fine, ask, clock: { monotonicMs: () => nowMs } });
+  await Promise.all([health(), health()]);
   nowMs = 999;
-  await health.troubles();
+  await health();
   assert.equal(looks, 1);
   nowMs = 1000;
-  await health.troubles();
+  await health();
   assert.equal(looks, 2);
 });

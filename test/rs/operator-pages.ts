@@ -6,7 +6,6 @@ import type { NodeBindings } from '../../src/rs/api.js';
 import { listenerOf } from '../../src/rs/listener.js';
 import { operatorApiOf } from '../../src/rs/operator/api.js';
 import { operatorActions } from '../../src/rs/operator/actions.js';
-import { termsOf } from '../../src/rs/operator/provider-page.js';
 import { OperatorLogins } from '../../src/rs/operator/operators.js';
 import { operatorPages } from '../../src/rs/operator/pages.js';
 import { SeriesRecorder } from '../../src/rs/operator/recorder.js';
@@ -46,16 +45,8 @@ export async function serveOperators(
   const sessions = new WebSessions(db, nowMs, options.sessions);
   const logins = new OperatorLogins({ accounts, clock });
   const { most, first } = options;
-  const actions = operatorActions({
-    transitions,
-    kindOf: id => db.registrations.get(id)?.kind,
-    async termsOf(pid) {
-      const { provider } = await views.provider(pid);
-      return provider === null ? undefined : termsOf(provider);
-    },
-    most,
-    applied: () => void scene.applied++,
-  });
+  const applied = () => void scene.applied++;
+  const actions = operatorActions({ transitions, db, views, most, applied });
   const more = { views, actions, logins, url, maxBodyBytes: 2000 };
   const noted = (path: string, error: unknown) => void failed.push([path, error]);
   const register = 'http://cache.example.org/register';

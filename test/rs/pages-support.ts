@@ -8,7 +8,6 @@ import type { NodeBindings } from '../../src/rs/api.js';
 import { listenerOf } from '../../src/rs/listener.js';
 import type { ProviderViewOptions } from '../../src/rs/me.js';
 import { pagesOf } from '../../src/rs/pages/pages.js';
-import { pushView } from '../../src/rs/push/shown.js';
 import { WebSessions } from '../../src/rs/sessions.js';
 import { notTogether } from '../../src/rs/uns-door.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
@@ -45,9 +44,8 @@ export class PagesScene {
     return pagesOf({
       registrar,
       account,
-      hoursOf: pid => db.providers.get(pid),
-      moreRootsOf: pid => db.registrations.moreRootsOf(pid),
-      pushes: provider => pushView(db, provider.pid, provider),
+      db,
+      refusals: { flush: () => undefined },
       feeds,
       mail,
       sessions: new WebSessions(db, clock.nowMs, options.sessions),

@@ -14,7 +14,7 @@ import type { FeedThread } from './feed-thread.js';
 import { portOf } from '../site.js';
 import { failureText, siteAt } from './site.js';
 import * as standing from './standing.js';
-import type { RsGround } from '../ground.js';
+import { shownBy, type RsGround } from '../ground.js';
 
 const MOST_AT_ONCE = 4;
 const FETCH_TIMEOUT_MS = 30 * SECOND;
@@ -32,7 +32,7 @@ type Validators = Pick<PolledFeed['standing'], 'etag' | 'lastModified' | 'digest
 /** The answer to a request; without `read` the feed says what it said. */
 type Answer = Validators & { read?: ReadFeed; link?: string | undefined; url: string };
 
-export interface FeedPollingOptions extends Pick<RsGround, 'db' | 'clock' | 'log' | 'fail'> {
+export interface FeedPollingOptions extends Pick<RsGround, 'db' | 'clock' | 'log' | 'ask' | 'fail'> {
   reader: FeedThread;
   hubs: HubClient;
   site: Omit<SiteFetcherOptions, 'fetchTimeoutMs'>;
@@ -40,8 +40,6 @@ export interface FeedPollingOptions extends Pick<RsGround, 'db' | 'clock' | 'log
   ports: readonly string[];
   /** Where a provider stands; null: no enabled one has the number; undefined: the Queue Manager is away. */
   targetOf: (pid: number) => Promise<PushTarget | null | undefined>;
-  /** True if there is no provider of that number, false if it is disabled; undefined as above. */
-  isGone: (pid: number) => Promise<boolean | undefined>;
   /** There is something for the UNS. */
   pushed: () => void;
 }
@@ -166,9 +164,10 @@ export class FeedPolling {
   /** The provider is disabled, which passes, or is there no more: then the feed goes, after a day, for an
    * older database of the Queue Manager may have been put back meanwhile. */
   async #providerAway({ id, pid, standing: { goneMs } }: PolledFeed): Promise<void> {
-    const { db, clock, log, isGone } = this.#options;
-    const gone = await isGone(pid);
-    if (this.#isOver || gone === undefined) return;
+    const { db, clock, log, ask } = this.#options;
+    const provider = await shownBy(ask, pid);
+    if (this.#isOver || provider === undefined) return;
+    const gone = provider === null || provider.left === 1;
     const nowMs = clock.nowMs();
     if (!gone || nowMs - (goneMs ?? nowMs) < GONE_MS) {
       const sinceMs = gone ? Math.min(goneMs ?? nowMs, nowMs) : undefined;

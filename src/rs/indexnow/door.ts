@@ -34,45 +34,34 @@ export interface IndexNowDoorOptions {
   failed: (path: string, error: unknown) => void;
 }
 
-export class IndexNowDoor {
-  readonly #options: IndexNowDoorOptions;
-  readonly #senders: Rate;
+/** Answers what is asked for here, and leaves all else to those behind. */
+export function indexNowDoor({ intake, base, proxies, clock, failed }: IndexNowDoorOptions) {
+  const senders = new Rate(clock, PER_SECOND, SECOND);
   /** By network: large bodies that are being read. */
-  readonly #reading = new Map<string, number>();
+  const reading = new Map<string, number>();
+  const app = new Hono<{ Bindings: NodeBindings }>();
+  app.use(async (c, next) => {
+    const { path } = c.req;
+    if (PATH.test(path) || (path.startsWith(base) && PATH.test(path.slice(base.length)))) return answer(c);
+    await next();
+    return undefined;
+  });
+  return app;
 
-  constructor(options: IndexNowDoorOptions) {
-    this.#options = options;
-    this.#senders = new Rate(options.clock, PER_SECOND, SECOND);
-  }
-
-  /** Answers what is asked for here, and leaves all else to those behind. */
-  routes(): Hono<{ Bindings: NodeBindings }> {
-    const app = new Hono<{ Bindings: NodeBindings }>();
-    app.use(async (c, next) => {
-      const { path } = c.req;
-      const { base } = this.#options;
-      if (PATH.test(path) || (path.startsWith(base) && PATH.test(path.slice(base.length))))
-        return this.#answer(c);
-      await next();
-      return undefined;
-    });
-    return app;
-  }
-
-  async #answer(c: Ask): Promise<Response> {
+  async function answer(c: Ask): Promise<Response> {
     let sent = 0;
     try {
-      const address = clientAddress(c.env.incoming, this.#options.proxies);
-      const waitMs = this.#senders.take(address);
+      const address = clientAddress(c.env.incoming, proxies);
+      const waitMs = senders.take(address);
       if (waitMs > 0) throw tooOften('too-often', `too many requests: ${PER_SECOND} a second`, waitMs);
       const network = networkOf(address);
-      const request = await this.#requestOf(c, network);
+      const request = await requestOf(c, network);
       ({ sent } = request);
-      const { status, accepted, refused } = await this.#options.intake.take(request, network);
+      const { status, accepted, refused } = await intake.take(request, network);
       const message = status === 200 ? '' : 'the key file has not been read yet';
       return c.json({ errorCode: status === 200 ? 'Ok' : 'Pending', message, accepted, refused }, status);
     } catch (error) {
-      if (!(error instanceof RsRequestRefused) && !isPassing(error)) this.#options.failed(c.req.path, error);
+      if (!(error instanceof RsRequestRefused) && !isPassing(error)) failed(c.req.path, error);
       const { status, code, message, retryAfterS } = error instanceof RsRequestRefused ? error : busy();
       if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
       if (status === 405) c.header('allow', 'GET, POST');
@@ -81,9 +70,9 @@ export class IndexNowDoor {
   }
 
   /** @throws RsRequestRefused */
-  async #requestOf(c: Ask, network: string): Promise<IndexNowRequest> {
+  async function requestOf(c: Ask, network: string): Promise<IndexNowRequest> {
     if (c.req.method === 'GET') return requestOfQuery(new URL(c.req.url).searchParams);
-    if (c.req.method === 'POST') return requestOfBody(await this.#bodyOf(c, network));
+    if (c.req.method === 'POST') return requestOfBody(await bodyOf(c, network));
     throw new RsRequestRefused(
       405,
       'InvalidRequest',
@@ -93,26 +82,26 @@ export class IndexNowDoor {
   }
 
   /** @throws RsRequestRefused 413, 503 */
-  async #bodyOf(c: Ask, network: string): Promise<Buffer> {
+  async function bodyOf(c: Ask, network: string): Promise<Buffer> {
     const length = Number(c.req.header('content-length') ?? Infinity);
-    if (length <= LARGE_BYTES) return this.#read(c, LARGE_BYTES);
+    if (length <= LARGE_BYTES) return read(c, LARGE_BYTES);
     if (length !== Infinity && length > MAX_BODY_BYTES) throw tooLarge();
-    const mine = this.#reading.get(network) ?? 0;
-    const all = [...this.#reading.values()].reduce((sum, n) => sum + n, 0);
+    const mine = reading.get(network) ?? 0;
+    const all = [...reading.values()].reduce((sum, n) => sum + n, 0);
     if (all >= LARGE_AT_A_TIME || mine >= LARGE_OF_NETWORK)
       throw new RsRequestRefused(503, 'busy', 'too many large requests at a time', 'try again in 1 s', 1);
-    this.#reading.set(network, mine + 1);
+    reading.set(network, mine + 1);
     try {
-      return await this.#read(c, MAX_BODY_BYTES);
+      return await read(c, MAX_BODY_BYTES);
     } finally {
-      const left = (this.#reading.get(network) ?? 1) - 1;
-      if (left === 0) this.#reading.delete(network);
-      else this.#reading.set(network, left);
+      const left = (reading.get(network) ?? 1) - 1;
+      if (left === 0) reading.delete(network);
+      else reading.set(network, left);
     }
   }
 
   /** @throws RsRequestRefused 413 */
-  async #read(c: Ask, most: number): Promise<Buffer> {
+  async function read(c: Ask, most: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let bytes = 0;
     for await (const piece of c.env.incoming as AsyncIterable<Buffer>) {

@@ -1,20 +1,20 @@
 /** Actions of operators, each once: pages take them as forms, the API as JSON; the audit has who and why. */
-import type { PairKind } from '../../db/rs/registrations.js';
+import type { RsDatabase } from '../../db/rs/database.js';
 import type { Transitions } from '../transitions.js';
 import { LccError } from '../../lib/errors.js';
 import { RS_CONTROLS } from '../../wire/qm-rs.js';
 import { RsRequestRefused } from '../refusal.js';
-import { higherTerms, TERMS, typedTerms, type GivenTerms, type MostTerms } from '../terms.js';
+import { higherTerms, TERMS, typedTerms } from '../terms.js';
+import type { TermNumbers } from '../../wire/terms.js';
+import type { OperatorViews } from './views.js';
 
 const MAX_REASON_LENGTH = 500;
 
 export interface OperatorActionsOptions {
   transitions: Pick<Transitions, 'approve' | 'refuse' | 'control'>;
-  /** Kind of a registration; undefined: there is none. */
-  kindOf: (id: number) => PairKind | undefined;
-  /** Terms of a provider; undefined: not known. @throws RsRequestRefused 503 */
-  termsOf: (pid: number) => Promise<GivenTerms | undefined>;
-  most: MostTerms;
+  db: Pick<RsDatabase, 'registrations'>;
+  views: Pick<OperatorViews, 'provider'>;
+  most: TermNumbers;
   /** There is something for the Queue Manager. */
   applied: () => void;
 }
@@ -35,7 +35,7 @@ export interface OperatorAction {
 const TERM_FIELDS = TERMS.map(({ name }) => name);
 
 export function operatorActions(options: OperatorActionsOptions): readonly OperatorAction[] {
-  const { transitions, kindOf, termsOf, most, applied } = options;
+  const { transitions, db, views, most, applied } = options;
   /** The Queue Manager is told, when it is there. */
   const tell = (change: Parameters<Transitions['control']>[0], reason: string | undefined, who: string) => {
     transitions.control(change, requireReason(reason, 'why, for the audit'), who);
@@ -48,7 +48,7 @@ export function operatorActions(options: OperatorActionsOptions): readonly Opera
       fields: TERM_FIELDS,
       run(id, typed, who) {
         const terms = typedTerms(typed, most);
-        if (Object.keys(terms).length > 0 && kindOf(id) === 'root')
+        if (Object.keys(terms).length > 0 && db.registrations.get(id)?.kind === 'root')
           throw new RsRequestRefused(
             400,
             'terms',
@@ -74,8 +74,8 @@ export function operatorActions(options: OperatorActionsOptions): readonly Opera
       fields: [...TERM_FIELDS, 'reason'],
       /** Above `MOST_TERMS` no more than it has. */
       async run(pid, typed, who) {
-        const has = await termsOf(pid);
-        const terms = typedTerms(typed, has === undefined ? most : higherTerms(most, has));
+        const { provider: has } = await views.provider(pid);
+        const terms = typedTerms(typed, has === null ? most : higherTerms(most, has));
         if (Object.keys(terms).length === 0)
           throw new RsRequestRefused(400, 'terms', 'no term is given', 'write at least one of them');
         tell({ op: 'limits', pid, ...terms }, typed['reason'], who);

@@ -10,7 +10,7 @@ import { RsRequestRefused } from '../refusal.js';
 import { errorFilterOf, ERRORS_PAGE } from '../pages/me-errors.js';
 import { operatorOrigin } from './gate.js';
 import type { OperatorPagesOptions } from './pages.js';
-import { idIn, jsonOf, numberIn, searchOf, stepOf } from './query.js';
+import { idIn, numberIn, searchOf, stepOf } from './query.js';
 
 interface ApiEnv {
   Bindings: NodeBindings;
@@ -49,7 +49,7 @@ export function operatorApiOf({ logins, views, actions, url, maxBodyBytes, faile
   seen('/', () => views.overview());
   seen('/queue', () => views.queue());
   seen('/daemons', () => views.daemons());
-  api.get('/series', c => jsonOf(c, views.series(stepOf(c))));
+  api.get('/series', c => c.json(views.series(stepOf(c))));
   api.get('/providers', async c =>
     c.json(await views.providers(searchOf(c.req.query('search') ?? ''), numberIn(c, 'after') ?? 0)),
   );

@@ -6,7 +6,7 @@ import type { PairKind } from '../../db/rs/registrations.js';
 import { wrongIn } from '../pages/fields.js';
 import { capital, fieldOf, formTokenField, type Markup } from '../pages/layout.js';
 import { factsOf, tableOf, type Column } from '../pages/table.js';
-import type { GivenTerms, MostTerms } from '../terms.js';
+import type { TermNumbers } from '../../wire/terms.js';
 import { providerLink } from './list-pages.js';
 import { sinceText, stateBadge, timeCell } from './markup.js';
 import { refusalSummary, termFields, type Refused } from './term-fields.js';
@@ -15,8 +15,8 @@ import type { Application, DecidedApplication, OperatorViews } from './views.js'
 export interface DecisionView {
   base: string;
   formToken: string;
-  most: MostTerms;
-  first: Required<GivenTerms>;
+  most: TermNumbers;
+  first: TermNumbers;
   nowMs: number;
 }
 

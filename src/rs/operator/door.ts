@@ -11,7 +11,6 @@ import { operatorApiOf } from './api.js';
 import { operatorActions } from './actions.js';
 import { OperatorLogins, operatorsOf } from './operators.js';
 import { operatorPages } from './pages.js';
-import { termsOf } from './provider-page.js';
 import { HomeLooks } from '../homes/looks.js';
 import { QmLooks, type QmLooksOptions } from './qm-looks.js';
 import { SeriesRecorder } from './recorder.js';
@@ -44,15 +43,7 @@ export function operatorDoor(
   const views = new OperatorViews({ ...core, looks, recorder, times, mailTrouble: () => mail.trouble });
   const logins = new OperatorLogins({ accounts: operatorsOf(services.home), clock });
   const { most, first } = options;
-  const actions = operatorActions({
-    ...core,
-    kindOf: id => db.registrations.get(id)?.kind,
-    async termsOf(pid) {
-      const { provider } = await views.provider(pid);
-      return provider === null ? undefined : termsOf(provider);
-    },
-    most,
-  });
+  const actions = operatorActions({ ...core, views, most });
   const served = {
     ...core,
     url,

@@ -42,30 +42,22 @@ function graph(
 }
 
 /** The graphs as all browsers get them, drawn once for the same moments. */
-export class DrawnGraphs {
-  readonly #drawn = new WeakMap<readonly SeriesMoment[], Markup>();
+const DRAWN = new WeakMap<readonly SeriesMoment[], Markup>();
 
-  of(moments: readonly SeriesMoment[], times: GraphTimes): Markup {
-    const drawn = this.#drawn.get(moments) ?? raw(textOf(graphsOf(GRAPHS, moments, times)));
-    this.#drawn.set(moments, drawn);
-    return drawn;
-  }
+function drawnOf(moments: readonly SeriesMoment[], times: GraphTimes): Markup {
+  const drawn = DRAWN.get(moments) ?? raw(textOf(graphsOf(GRAPHS, moments, times)));
+  DRAWN.set(moments, drawn);
+  return drawn;
 }
 
-export function graphsPage(
-  views: OperatorViews,
-  graphs: DrawnGraphs,
-  step: SeriesStep,
-  base: string,
-  nowMs: number,
-): Markup {
+export function graphsPage(views: OperatorViews, step: SeriesStep, base: string, nowMs: number): Markup {
   return html`<h1>Graphs</h1>
     ${freshness(views.overview(), nowMs)}
     <nav class="spans" aria-label="Time of the graphs">
       ${spanLink(base, 'fine', step, spanText(views.spanOf('fine')))}
       ${spanLink(base, 'coarse', step, spanText(views.spanOf('coarse')))}
     </nav>
-    <div class="graphs">${graphs.of(views.moments(step), views.spanOf(step))}</div>
+    <div class="graphs">${drawnOf(views.moments(step), views.spanOf(step))}</div>
     <p class="fresh">
       Times are those of the machine of the cache, ${Intl.DateTimeFormat().resolvedOptions().timeZone}.
     </p>`;

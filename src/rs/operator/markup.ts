@@ -2,19 +2,11 @@
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
 import type { RegistrationState } from '../../db/rs/registrations.js';
-import { capital, figureOf, type Markup } from '../pages/layout.js';
+import { capital, type Markup } from '../pages/layout.js';
 import { countText } from '../pages/numbers.js';
 import { STATES } from '../pages/pair.js';
 import { tableOf, type Column } from '../pages/table.js';
 import type { AuditEntry, AuditPage, Freshness } from './views.js';
-
-export function tileOf(label: string, value: string, detail: Markup | string): Markup {
-  return html`<div class="tile">
-    <h2>${label}</h2>
-    ${figureOf(value)}
-    <p>${detail}</p>
-  </div>`;
-}
 
 /** A count, of which 0 stands back. */
 export function numberCell(count: number): Markup | string {

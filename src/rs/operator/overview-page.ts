@@ -1,9 +1,9 @@
 /** The first page of operators: what waits for them, why nothing moves, and the sites. */
 import { html } from 'hono/html';
 import { amount } from '../../config/words.js';
-import { capital, type Markup } from '../pages/layout.js';
+import { capital, tileOf, type Markup } from '../pages/layout.js';
 import { valueText, type GraphView } from './graph.js';
-import { freshness, sinceText, tileOf } from './markup.js';
+import { freshness, sinceText } from './markup.js';
 import { addSite, barsLegend, siteTable } from './site-table.js';
 import type { OperatorViews, Overview } from './views.js';
 

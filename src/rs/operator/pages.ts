@@ -8,13 +8,13 @@ import { SessionCookie, type SessionEnv } from '../pages/session-gate.js';
 import { shellOf, type ShellOptions } from '../pages/shell.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { WebSessions } from '../sessions.js';
-import type { GivenTerms, MostTerms } from '../terms.js';
+import type { TermNumbers } from '../../wire/terms.js';
 import type { OperatorAction } from './actions.js';
 import { applicationPage, applicationsPage, type DecisionView } from './application-pages.js';
 import { operatorGate, operatorLoginPages, operatorOrigin } from './gate.js';
 import { auditPage, daemonsPage, providersPage, queuePage, refusalsPage, urlPage } from './list-pages.js';
 import type { OperatorLogins } from './operators.js';
-import { DrawnGraphs, graphsPage } from './graphs-page.js';
+import { graphsPage } from './graphs-page.js';
 import { overviewPage } from './overview-page.js';
 import { providerErrorsPage, providerPage, titleOfProvider } from './provider-page.js';
 import { idIn, numberIn, searchOf, stepOf } from './query.js';
@@ -45,8 +45,8 @@ export interface OperatorPagesOptions extends Pick<ShellOptions, 'maxBodyBytes' 
   logins: OperatorLogins;
   views: OperatorViews;
   actions: readonly OperatorAction[];
-  most: MostTerms;
-  first: Required<GivenTerms>;
+  most: TermNumbers;
+  first: TermNumbers;
   nowMs: () => number;
 }
 
@@ -97,9 +97,8 @@ export function operatorPages(parts: OperatorPagesOptions) {
       await views.hear();
       return show(c, title, path, bodyOf(c), 200, { watchS: WATCH_S });
     });
-  const graphs = new DrawnGraphs();
   watched('/', 'Overview', () => overviewPage(views, base, register, nowMs()));
-  watched('/graphs', 'Graphs', c => graphsPage(views, graphs, stepOf(c), base, nowMs()));
+  watched('/graphs', 'Graphs', c => graphsPage(views, stepOf(c), base, nowMs()));
   watched('/queue', 'Queue', () => queuePage(views, base, nowMs()));
   watched('/daemons', 'Daemons', () => daemonsPage(views, nowMs()));
   pages.get('/url', async c => {

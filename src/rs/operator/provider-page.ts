@@ -6,7 +6,7 @@ import type { ShownProvider } from '../../db/providers/registered.js';
 import { codeText } from '../../wire/codes.js';
 import { RS_CONTROLS, type KeptError, type RsControl } from '../../wire/qm-rs.js';
 import { wrongIn } from '../pages/fields.js';
-import { fieldOf, formTokenField, type Markup } from '../pages/layout.js';
+import { fieldOf, formTokenField, tileOf, type Markup } from '../pages/layout.js';
 import { ERRORS_PAGE, errorsQuery, errorTable, type ErrorFilter } from '../pages/me-errors.js';
 import { feedTable } from '../pages/me-feeds.js';
 import { setsTable } from '../pages/me-overview.js';
@@ -14,9 +14,10 @@ import { pushSection } from '../pages/me-push.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
 import { factsOf, tableOf } from '../pages/table.js';
 import { agoOf } from '../pages/times.js';
-import { higherTerms, TERMS, type GivenTerms } from '../terms.js';
+import { higherTerms, TERMS } from '../terms.js';
+import type { TermNumbers } from '../../wire/terms.js';
 import type { DecisionView } from './application-pages.js';
-import { auditTable, stateBadge, tileOf, timeCell } from './markup.js';
+import { auditTable, stateBadge, timeCell } from './markup.js';
 import { refusalSummary, termFields, type Refused } from './term-fields.js';
 import type { Application, OperatorViews } from './views.js';
 
@@ -216,9 +217,9 @@ function isoOf(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-export function termsOf(known: Partial<ShownProvider>): Required<GivenTerms> {
+function termsOf(known: Partial<ShownProvider>): TermNumbers {
   const terms = TERMS.map(({ name }) => [name, known[name] ?? 0] as const);
-  return Object.fromEntries(terms) as unknown as Required<GivenTerms>;
+  return Object.fromEntries(terms) as unknown as TermNumbers;
 }
 
 function controlsCard(

@@ -1,4 +1,4 @@
-/** The path and query of a request, and an answer to a script. */
+/** The path and query of a request. */
 import type { Context } from 'hono';
 import type { SeriesStep } from '../../db/rs/series.js';
 import { MAX_SEARCH_LENGTH } from '../../wire/rs-looks.js';
@@ -35,9 +35,4 @@ export function searchOf(text: string): string {
       `write ${MAX_SEARCH_LENGTH} characters at most`,
     );
   return text;
-}
-
-/** An answer whose JSON is there already. */
-export function jsonOf(c: Context, text: string): Response {
-  return c.body(text, 200, { 'content-type': 'application/json' });
 }

@@ -3,7 +3,8 @@ import { summaryOf, wrongIn } from '../pages/fields.js';
 import { fieldOf, type Markup } from '../pages/layout.js';
 import { bytesText, countText, rateText } from '../pages/numbers.js';
 import type { RsRequestRefused } from '../refusal.js';
-import { TERMS, type GivenTerms, type MostTerms } from '../terms.js';
+import { TERMS, type GivenTerms } from '../terms.js';
+import type { TermNumbers } from '../../wire/terms.js';
 
 /** A form that was refused, as it was typed. */
 export interface Refused {
@@ -12,11 +13,7 @@ export interface Refused {
 }
 
 /** @param now what holds where a field is left empty */
-export function termFields(
-  now: Required<GivenTerms>,
-  most: MostTerms,
-  refused: Refused | undefined,
-): Markup[] {
+export function termFields(now: TermNumbers, most: TermNumbers, refused: Refused | undefined): Markup[] {
   return TERMS.map(({ name, label }) =>
     fieldOf({
       name,

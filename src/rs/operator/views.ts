@@ -69,9 +69,6 @@ export interface OperatorViewsOptions extends Pick<RsGround, 'db' | 'ask'> {
 
 export class OperatorViews {
   readonly #options: OperatorViewsOptions;
-  /** For the scripts of all browsers. */
-  readonly #series = new WeakMap<readonly SeriesMoment[], string>();
-
   #isSilent = false;
 
   constructor(options: OperatorViewsOptions) {
@@ -129,15 +126,8 @@ export class OperatorViews {
       : { fromMs: toMs - times.coarseKeepMs, toMs, stepMs: times.coarseMs };
   }
 
-  /** A `SeriesView` as JSON. */
-  series(step: SeriesStep): string {
+  series(step: SeriesStep): SeriesView {
     const moments = this.moments(step);
-    const text = this.#series.get(moments) ?? JSON.stringify(this.#seriesOf(step, moments));
-    this.#series.set(moments, text);
-    return text;
-  }
-
-  #seriesOf(step: SeriesStep, moments: readonly SeriesMoment[]): SeriesView {
     const names = [...new Set(moments.flatMap(({ figures }) => Object.keys(figures)))].sort();
     return {
       step_ms: this.spanOf(step).stepMs,

@@ -150,9 +150,26 @@ export interface FieldView {
 /** Digits of a number on a tile that a narrow screen has room for in its usual size. */
 const SHORT_FIGURE = 7;
 
-/** The number of a tile. @param more of what, and the like, small */
-export function figureOf(text: string, more: Markup | string = ''): Markup {
-  return html`<p class="figure${text.length > SHORT_FIGURE ? ' long' : ''}">${text} ${more}</p>`;
+export interface TileView {
+  tone?: 'bad' | 'wait' | '';
+  /** Beside the number, small; and below it, before the detail. */
+  more?: Markup;
+  below?: Markup;
+}
+
+/** A number with what it is of. */
+export function tileOf(
+  label: string,
+  value: string,
+  detail: Markup | string,
+  { tone = '', more, below }: TileView = {},
+): Markup {
+  return html`<div class="tile ${tone}">
+    <h2>${label}</h2>
+    <p class="figure${value.length > SHORT_FIGURE ? ' long' : ''}">${value} ${more ?? ''}</p>
+    ${below ?? ''}
+    <p>${detail}</p>
+  </div>`;
 }
 
 /** A label, what to write, what is wrong with it, and the input; passwords are never sent back. */

@@ -7,7 +7,7 @@ import { fullSetRation } from '../../db/providers/pidb.js';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import { crontabLines } from '../../wire/crontab.js';
 import type { TakenSet } from '../../wire/rs-looks.js';
-import { codeBlock, figureOf, type Markup } from './layout.js';
+import { codeBlock, tileOf, type Markup } from './layout.js';
 import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
 import { tableOf, type Column } from './table.js';
@@ -120,21 +120,9 @@ function tiles({ provider, base, nowMs, fullSetPeriodMs }: OverviewView): Markup
   return html`<div class="tiles">
     ${used('Pages and files', filesused, filesmax, countText)}
     ${used('Space', spaceused, spacemax, bytesText)}
-    <div class="tile">
-      <h2>Waiting</h2>
-      ${figureOf(countText(nurlproc))}
-      <p>${nurlproc === 1 ? 'page' : 'pages'} to be fetched</p>
-    </div>
-    <div class="tile${nurlerrs > 0 ? ' bad' : ''}">
-      <h2>Errors</h2>
-      ${figureOf(countText(nurlerrs))}
-      <p>${nurlerrs > 0 ? html`<a href="${base}/me/errors">What to do</a>` : 'none to look at'}</p>
-    </div>
-    <div class="tile">
-      <h2>Full sets left</h2>
-      ${figureOf(countText(allowed), html`<small>of ${countText(fullsetsallowed)}</small>`)}
-      <p>complete lists</p>
-    </div>
+    ${tileOf('Waiting', countText(nurlproc), `${nurlproc === 1 ? 'page' : 'pages'} to be fetched`)}
+    ${tileOf('Errors', countText(nurlerrs), nurlerrs > 0 ? html`<a href="${base}/me/errors">What to do</a>` : 'none to look at', { tone: nurlerrs > 0 ? 'bad' : '' })}
+    ${tileOf('Full sets left', countText(allowed), 'complete lists', { more: html`<small>of ${countText(fullsetsallowed)}</small>` })}
   </div>`;
 }
 
@@ -144,20 +132,19 @@ const WARN_PERCENT = 90;
 function used(label: string, value: number, most: number, text: (amount: number) => string): Markup {
   const percent = most === 0 ? 100 : Math.min(100, (100 * value) / most);
   const tone = percent >= 100 ? 'bad' : percent >= WARN_PERCENT ? 'wait' : '';
-  return html`<div class="tile ${tone}">
-    <h2>${label}</h2>
-    ${figureOf(text(value))}
-    <svg
-      class="bar ${tone}"
-      viewBox="0 0 100 4"
-      preserveAspectRatio="none"
-      aria-hidden="true"
-      focusable="false"
-    >
-      <rect width="${percent.toFixed(1)}" height="4" />
-    </svg>
-    <p>of ${text(most)}${percent >= 100 ? ': full' : ''}</p>
-  </div>`;
+  const bar = html`<svg
+    class="bar ${tone}"
+    viewBox="0 0 100 4"
+    preserveAspectRatio="none"
+    aria-hidden="true"
+    focusable="false"
+  >
+    <rect width="${percent.toFixed(1)}" height="4" />
+  </svg>`;
+  return tileOf(label, text(value), `of ${text(most)}${percent >= 100 ? ': full' : ''}`, {
+    tone,
+    below: bar,
+  });
 }
 
 function nextStep({ provider, install, uns, nowMs, zone }: OverviewView, isNew: boolean): Markup {

@@ -61,8 +61,8 @@ export function formPage<Name extends string>(
 }
 
 /** Time zone of a provider, as IANA names it; undefined: that of the cache. */
-export function zoneOf({ hoursOf }: Pick<MeParts, 'hoursOf'>, pid: number): string | undefined {
-  return hoursOf(pid)?.zone ?? undefined;
+export function zoneOf({ db }: Pick<MeParts, 'db'>, pid: number): string | undefined {
+  return db.providers.get(pid)?.zone ?? undefined;
 }
 
 /** The client of a request. */

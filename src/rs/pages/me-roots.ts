@@ -23,7 +23,7 @@ import { untilOf } from './times.js';
 const PATH = '/me/roots';
 
 export function rootsPages(app: MeApp, parts: MeParts): void {
-  const { account, base, options, pairSecrets, moreRootsOf } = parts;
+  const { account, base, options, pairSecrets, db } = parts;
   formPage(app, parts, {
     path: PATH,
     title: 'Directories',
@@ -94,7 +94,7 @@ export function rootsPages(app: MeApp, parts: MeParts): void {
       ...roots.map(root => ({ root, more: isOne ? '' : taken(root) })),
       ...givenroots.map(given => ({ root: given.root, more: givenUp(c, given) })),
       // The page of the pair of one that it wants besides is known to nobody but who made it.
-      ...moreRootsOf(pid).map(({ prefix, state, reason }) => ({
+      ...db.registrations.moreRootsOf(pid).map(({ prefix, state, reason }) => ({
         root: prefix,
         more: `${STANDING[state]}${reason === undefined ? '' : `: ${reason.what}`}`,
       })),

@@ -14,7 +14,7 @@ const NAMES = ['bandwidth', 'hours', 'zone'] as const;
 type Typed = Readonly<Record<(typeof NAMES)[number], string>>;
 
 export function termsPage(app: MeApp, parts: MeParts): void {
-  const { account, base, options, hoursOf } = parts;
+  const { account, base, options, db } = parts;
   formPage(app, parts, {
     path: PATH,
     title: 'Terms',
@@ -30,7 +30,7 @@ export function termsPage(app: MeApp, parts: MeParts): void {
   /** As the form begins. */
   function standing(c: MeContext): Typed {
     const { pid, bandwidth } = c.var.provider;
-    const { hours = null, zone = null } = hoursOf(pid) ?? {};
+    const { hours = null, zone = null } = db.providers.get(pid) ?? {};
     return {
       bandwidth: bandwidth === 0 ? '' : bandwidthText(bandwidth),
       hours: hours === null ? 'always' : formatHours(hours),
@@ -40,7 +40,7 @@ export function termsPage(app: MeApp, parts: MeParts): void {
 
   function body(c: MeContext, typed: Typed, refused: RsRequestRefused | undefined): Markup {
     const { pid, bandwidth, origin, timeofday } = c.var.provider;
-    const own = hoursOf(pid);
+    const own = db.providers.get(pid);
     const mask = own === undefined ? timeofday : (own.hours ?? '');
     const zone = own?.zone ?? 'the zone of this cache';
     const field = (name: keyof Typed) => ({ name, value: typed[name], ...wrongIn(refused, [name]) });

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
 import { urlBelow } from '../options.js';
+import { pushView } from '../push/shown.js';
 import type { Markup } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
@@ -87,13 +88,11 @@ export function mePages(all: PageParts) {
   });
   pages.get('/pushes', c => {
     const { provider } = c.var;
+    all.refusals.flush();
+    const pushes = pushView(all.db, provider.pid, provider);
     const at = urlBelow(options.url, 'indexnow');
-    return show(
-      c,
-      '/me/pushes',
-      'Pushes',
-      pushPage(all.pushes(provider), at, clock.nowMs(), zoneOf(parts, provider.pid)),
-    );
+    const body = pushPage(pushes, at, clock.nowMs(), zoneOf(parts, provider.pid));
+    return show(c, '/me/pushes', 'Pushes', body);
   });
   rootsPages(pages, parts);
   feedsPage(pages, parts);

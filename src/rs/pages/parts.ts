@@ -1,6 +1,5 @@
 /** Parts that the pages are made of. */
-import type { ShownProvider } from '../../db/providers/registered.js';
-import type { Registration } from '../../db/rs/registrations.js';
+import type { RsDatabase } from '../../db/rs/database.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Account } from '../account.js';
 import type { FeedBook } from '../feeds/book.js';
@@ -8,7 +7,7 @@ import type { Mailing } from '../mail/mailing.js';
 import type { RunningMail } from '../mail/start.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
-import type { PushView } from '../push/shown.js';
+import type { PushRefusals } from '../push/refusals.js';
 import type { Registrar } from '../registrar.js';
 import type { WebSessions } from '../sessions.js';
 import type { Markup, PageMaker } from './layout.js';
@@ -16,13 +15,6 @@ import type { PairSecrets } from './pair.js';
 import type { SessionCookie } from './session-gate.js';
 import type { ShellOptions } from './shell.js';
 import type { ShownOnce } from './shown-once.js';
-
-export interface OwnHours {
-  /** Mask of the day or of the week; null: always. */
-  hours: string | null;
-  /** As IANA names it; null: that of the cache. */
-  zone: string | null;
-}
 
 /** Parts of the Registration Server. */
 export interface PagesOptions extends Pick<ShellOptions, 'maxBodyBytes' | 'failed'> {
@@ -33,12 +25,8 @@ export interface PagesOptions extends Pick<ShellOptions, 'maxBodyBytes' | 'faile
   feeds: FeedBook;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
-  /** Permitted hours, in its own zone; undefined: it did not register here. */
-  hoursOf: (pid: number) => OwnHours | undefined;
-  /** Roots that a provider wants besides. */
-  moreRootsOf: (pid: number) => readonly Registration[];
-  /** The pushes of a provider. */
-  pushes: (provider: ShownProvider) => PushView;
+  db: Pick<RsDatabase, 'providers' | 'registrations' | 'push'>;
+  refusals: Pick<PushRefusals, 'flush'>;
   options: RsOptions;
   clock: Clock;
 }

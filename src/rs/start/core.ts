@@ -5,7 +5,7 @@ import type { RsQuestion } from '../../wire/qm-rs.js';
 import { Account } from '../account.js';
 import type { RsGate } from '../gate.js';
 import { shownBy } from '../ground.js';
-import { Health } from '../health.js';
+import { healthOf } from '../health.js';
 import { mailServerOf } from '../mail/options.js';
 import { handOver } from '../mail/server.js';
 import { RunningMail } from '../mail/start.js';
@@ -78,15 +78,7 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     homes,
     routes,
   );
-  const door = new UnsDoor({
-    ...options.unsDoor,
-    placeOf: pid => places.look(pid),
-    clock,
-    async leaveAt(pid) {
-      const provider = await shownBy(ask, pid);
-      return provider === undefined ? undefined : (provider?.leaveat ?? null);
-    },
-  });
+  const door = new UnsDoor({ ...options.unsDoor, placeOf: pid => places.look(pid), clock, ask });
   const server = mailServerOf(settings.rs);
   const mail = new RunningMail({
     ...ground,
@@ -109,13 +101,9 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
   const feeds = feedsOf(home, {
     ...ground,
     targetOf: pid => targets.of(pid),
-    async isGone(pid) {
-      const provider = await shownBy(ask, pid);
-      return provider === undefined ? undefined : provider === null || provider.left === 1;
-    },
     pushed: stir,
   });
-  const health = new Health({ ...ground, door });
+  const health = healthOf({ ...ground, door });
   return {
     ...ground,
     gate,

@@ -10,13 +10,12 @@ import { serveWeb } from '../../web/server.js';
 import { apiOf, type NodeBindings } from '../api.js';
 import { feedDoor } from '../feeds/door.js';
 import { healthz } from '../health.js';
-import { IndexNowDoor, MAX_BODY_BYTES } from '../indexnow/door.js';
+import { indexNowDoor, MAX_BODY_BYTES } from '../indexnow/door.js';
 import { IndexNowIntake } from '../indexnow/intake.js';
 import { listenerOf } from '../listener.js';
 import { operatorDoor } from '../operator/door.js';
 import { urlBelow } from '../options.js';
 import { pagesOf } from '../pages/pages.js';
-import { pushView } from '../push/shown.js';
 import { RefusedRequests, withoutCapability } from '../refused-requests.js';
 import type { RsCore } from './core.js';
 
@@ -27,7 +26,7 @@ export async function openDoors(
   applicants: readonly Endpoint[],
   operators: readonly Endpoint[],
 ) {
-  const { db, options, log, registrar, feeds, health, push, refusals, nowMs } = core;
+  const { db, options, log, registrar, feeds, health, push, nowMs } = core;
   const limits = { ...WEB_LIMITS, maxBodyBytes: MAX_BODY_BYTES };
   const failed = (path: string, error: unknown) =>
     // A client that goes away while it sends has not failed here.
@@ -50,19 +49,11 @@ export async function openDoors(
     stir: () => push.stir(),
   });
   const { proxies } = options;
-  app.route('/', new IndexNowDoor({ ...core, intake, base, proxies, failed }).routes());
+  app.route('/', indexNowDoor({ ...core, intake, base, proxies, failed }));
   app.route(`${base}/api/v1`, apiOf(common));
   const called = feedDoor({ ...core, ...feeds, proxies, failed });
   app.route(base === '' ? '/' : base, called.app);
-  const pages = pagesOf({
-    ...common,
-    hoursOf: pid => db.providers.get(pid),
-    moreRootsOf: pid => db.registrations.moreRootsOf(pid),
-    pushes(provider) {
-      refusals.flush();
-      return pushView(db, provider.pid, provider);
-    },
-  });
+  const pages = pagesOf(common);
   app.route(base === '' ? '/' : base, pages.app);
   app.onError(pages.onError);
   app.notFound(c => c.text('there is nothing here\n', 404));
