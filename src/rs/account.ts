@@ -13,6 +13,7 @@ import { Limits, LoginGuard, networkOf } from './limits.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
+import type { RsRoom } from './room.js';
 import type { UnsDoor } from './uns-door.js';
 import { requireWithin, timeofdayOf, wishesOf, type WrittenWishes } from './wishes.js';
 import { shownBy, type RsGround } from './ground.js';
@@ -35,7 +36,8 @@ export type ChangeOutcome =
 
 export interface AccountOptions extends Pick<RsGround, 'db' | 'ask' | 'applied'> {
   options: Pick<RsOptions, 'slots' | 'first' | 'maxRoots' | 'uses'>;
-  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'check' | 'find' | 'demandRoom'>;
+  registrar: Pick<Registrar, 'issueRoot' | 'issueRotation' | 'check' | 'find'>;
+  room: Pick<RsRoom, 'demand'>;
   door: Pick<UnsDoor, 'look' | 'isRight'>;
   clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
   /** For which an answer of the Queue Manager is waited for, before it is said to come later. */
@@ -161,7 +163,7 @@ export class Account {
     };
     if (Object.keys(terms).length === 0) return { state: 'done' };
     // Those that take something away go on without.
-    this.#options.registrar.demandRoom('changes');
+    this.#options.room.demand('changes');
     return this.#change(pid, { op: 'terms', pid, ...terms }, JSON.stringify(wishes), () => {
       if (timeofday !== undefined) db.providers.put({ ...known, hours, zone, timeofday });
     });

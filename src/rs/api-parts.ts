@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Registration } from '../db/rs/registrations.js';
+import { WEB_LIMITS } from '../web/limits.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
 import { refusing } from './refused-requests.js';
@@ -16,12 +17,12 @@ export interface NodeBindings {
 }
 type PairOptions = Pick<RsOptions, 'uns' | 'limits'>;
 
-/** Refuses a longer body. @throws RsRequestRefused 413 */
-export function boundedBody(maxBodyBytes: number) {
+/** Refuses a longer body than a form or a request has. @throws RsRequestRefused 413 */
+export function boundedBody(what = 'the body is too large') {
   return bodyLimit({
-    maxSize: maxBodyBytes,
+    maxSize: WEB_LIMITS.maxBodyBytes,
     onError: () => {
-      throw new RsRequestRefused(413, 'too-large', 'the body is too large', 'send less');
+      throw new RsRequestRefused(413, 'too-large', what, 'send less');
     },
   });
 }

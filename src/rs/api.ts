@@ -32,12 +32,11 @@ export interface ApiOptions {
   feeds: FeedBook;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
-  maxBodyBytes: number;
   /** Reports a fault that nobody outside can mend. */
   failed: (path: string, error: unknown) => void;
 }
 
-export function apiOf({ registrar, account, options, feeds, view, maxBodyBytes, failed }: ApiOptions) {
+export function apiOf({ registrar, account, options, feeds, view, failed }: ApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
@@ -47,7 +46,7 @@ export function apiOf({ registrar, account, options, feeds, view, maxBodyBytes, 
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, origin);
     await next();
   });
-  api.use(boundedBody(maxBodyBytes));
+  api.use(boundedBody());
 
   api.post('/pairs', async c => {
     const members = await membersOf(c);

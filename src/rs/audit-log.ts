@@ -6,11 +6,11 @@ import type { Log } from '../lib/log.js';
 const AT_A_TIME = 1000;
 
 /** @returns logs what has come since the last time */
-export function logAudit(db: RsDatabase, log: Pick<Log, 'info'>): () => void {
-  let lastId = db.audit.lastId();
-  const catchUp = () => {
+export function logAudit({ audit }: Pick<RsDatabase, 'audit'>, log: Pick<Log, 'info'>): () => void {
+  let lastId = audit.lastId();
+  return () => {
     for (;;) {
-      const rows = db.audit.after(lastId, AT_A_TIME);
+      const rows = audit.after(lastId, AT_A_TIME);
       for (const { id, event, registration, pid, by, detail } of rows) {
         lastId = id;
         log.info(event, {
@@ -24,6 +24,4 @@ export function logAudit(db: RsDatabase, log: Pick<Log, 'info'>): () => void {
       if (rows.length < AT_A_TIME) return;
     }
   };
-  db.onAudit = catchUp;
-  return catchUp;
 }

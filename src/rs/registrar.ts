@@ -12,9 +12,9 @@ import type { RsOptions } from './options.js';
 import { prove, randomFileName, type Proof } from './proof/prove.js';
 import { resetProof, type ResetProof } from './proof/reset.js';
 import { RsRequestRefused, tooOften } from './refusal.js';
-import { RsRoom } from './room.js';
+import type { RsRoom } from './room.js';
 import { siteOf, type Site } from './site.js';
-import { BY, Transitions } from './transitions.js';
+import { BY, type Transitions } from './transitions.js';
 import { requireWithin, wishesOf, type WrittenWishes } from './wishes.js';
 import { shownBy, type RsGround } from './ground.js';
 
@@ -49,12 +49,12 @@ interface PairWanted {
 export interface RegistrarParts extends Pick<RsGround, 'db' | 'clock' | 'log' | 'fail' | 'ask' | 'applied'> {
   options: RsOptions;
   mailing: Mailing;
+  transitions: Transitions;
+  room: RsRoom;
 }
 
 export class Registrar {
   readonly #parts: RegistrarParts;
-  readonly #transitions: Transitions;
-  readonly #room: RsRoom;
   readonly #limits: Limits;
   /** By id of the registration: its host, and the end of its check. */
   readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
@@ -62,19 +62,7 @@ export class Registrar {
   constructor(parts: RegistrarParts) {
     const { db, options, clock } = parts;
     this.#parts = parts;
-    this.#room = new RsRoom(db, options.room);
     this.#limits = new Limits(db, options.uses, () => clock.nowMs());
-    this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
-  }
-
-  /** Why there are no new pairs. */
-  get shortage(): string | undefined {
-    return this.#room.shortage;
-  }
-
-  /** @param what needs room in rs.db @throws RsRequestRefused 503 */
-  demandRoom(what: string): void {
-    this.#room.demand(what);
   }
 
   get checking(): number {
@@ -150,13 +138,13 @@ export class Registrar {
     if (underWay !== undefined) return underWay.over;
     if (state !== 'issued') return Promise.resolve();
     if (registration.kind === 'rotation') {
-      if (this.#transitions.rotate(registration)) this.#parts.applied();
+      if (this.#parts.transitions.rotate(registration)) this.#parts.applied();
       return Promise.resolve();
     }
     requirePrivate(registration);
     if (registration.kind === 'new') this.#parts.mailing.requireConfirmed(id);
     this.#requirePatience(registration);
-    if (!this.#transitions.begin(registration)) return Promise.resolve();
+    if (!this.#parts.transitions.begin(registration)) return Promise.resolve();
     const over = this.#run(registration, givesUp).finally(() => this.#checks.delete(id));
     this.#checks.set(id, { host, over });
     return over;
@@ -174,7 +162,7 @@ export class Registrar {
   /** The applicant gives up. @throws RsRequestRefused 409 when it is too late, 404 and 410 as `find` */
   cancel(capability: string): void {
     const registration = this.find(capability);
-    if (!this.#transitions.cancel(registration))
+    if (!this.#parts.transitions.cancel(registration))
       throw new RsRequestRefused(
         409,
         'too-late',
@@ -195,7 +183,7 @@ export class Registrar {
       const { proof: found, ...reset } = await this.#prove(registration, givesUp);
       // Who has forgotten a password waits for nobody: the site is known already.
       const isAtOnce = mode === 'open' || kind === 'reset';
-      this.#transitions.end(registration, found, isAtOnce ? undefined : waitMs, reset);
+      this.#parts.transitions.end(registration, found, isAtOnce ? undefined : waitMs, reset);
       if (found.dissent !== undefined)
         this.#parts.log.warn('vantages do not agree', { registration: id, they: found.dissent.join('; ') });
       if (found.failed === undefined && isAtOnce) this.#parts.applied();
@@ -249,7 +237,7 @@ export class Registrar {
       if (kind === 'rotation') this.#limits.use('password', known ?? 0);
       else {
         // Somebody without a password is no new provider.
-        if (kind !== 'reset') this.#room.demand();
+        if (kind !== 'reset') this.#parts.room.demand();
         this.#requireRoom(kind === 'reset' ? undefined : host, network, nowMs);
       }
       const pid = known ?? registrations.nextPid(firstPid);

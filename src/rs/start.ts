@@ -38,8 +38,13 @@ export async function startRs(services: Services): Promise<Running> {
     const kept = services.kept();
     const gate = new RsGate(kept, services.clock);
     if (kept.isKept) db.leaveLog();
-    const marks = marksOf(db, services, gate);
+    const marks = marksOf(db, services);
     const logged = logAudit(db, log);
+    db.onCommit = () => {
+      marks.committed();
+      gate.committed();
+      logged();
+    };
     const core = coreOf(services, options, db, gate);
     const doors = await openDoors(services, core, endpoints, operatorAt);
     const { sender, registrar, mail, feeds, push, refusals } = core;
@@ -68,7 +73,7 @@ export async function startRs(services: Services): Promise<Running> {
 }
 
 /** Marks of how far the database has come, as beside lcc.db. */
-function marksOf(db: RsDatabase, services: Services, gate: RsGate): Marks {
+function marksOf(db: RsDatabase, services: Services): Marks {
   const { clock, log } = services;
   const failed = (error: unknown) => {
     if (!isPassing(error)) services.fail(error);
@@ -76,15 +81,11 @@ function marksOf(db: RsDatabase, services: Services, gate: RsGate): Marks {
   };
   const marks = db.newMarks({ clock, log, failed, noted: () => step('rs.mark.noted') });
   marks.start();
-  db.onCommit = () => {
-    marks.committed();
-    gate.committed();
-  };
   return marks;
 }
 
 function statusOf(
-  { db, registrar, sender, mail, push }: RsCore,
+  { db, registrar, room, sender, mail, push }: RsCore,
   { listens, feedCounts }: Pick<Awaited<ReturnType<typeof openDoors>>, 'listens' | 'feedCounts'>,
 ): RsStatus {
   const { registrations, outbox } = db;
@@ -108,7 +109,7 @@ function statusOf(
     push_due_ms: db.push.nextDueMs() ?? null,
     push_trouble: push.trouble ?? null,
     mail_trouble: mail.trouble ?? null,
-    no_room: registrar.shortage ?? null,
+    no_room: room.shortage ?? null,
     feeds,
     feeds_failing: failing,
     hub_pushes: feedCounts.pushes,

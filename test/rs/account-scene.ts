@@ -53,6 +53,7 @@ export class AccountScene {
       db,
       options,
       registrar,
+      room: rs.room,
       door: this.door,
       ask: question => Promise.resolve(rs.ask(question)),
       clock,

@@ -18,7 +18,6 @@ async function start(): Promise<void> {
     options: rs.options,
     feeds: rs.feeds,
     view: { door, ask: question => Promise.resolve(rs.ask(question)) },
-    maxBodyBytes: 10_000,
     failed: (path, error) => assert.fail(`${path}: ${String(error)}`),
   });
 }

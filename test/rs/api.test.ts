@@ -28,15 +28,14 @@ beforeEach(async () => {
   failed = [];
   const ask = () => Promise.resolve({ provider: { generation: 3, password: 'x' } });
   const door = { look, isRight: () => Promise.resolve({ enabled: true }) };
-  const { db, options, registrar, clock } = scene;
+  const { db, options, registrar, room, clock } = scene;
   const applied = () => undefined;
   const api = apiOf({
-    account: new Account({ db, options, registrar, door, ask, clock, applied, patienceMs: 1 }),
+    account: new Account({ db, options, registrar, room, door, ask, clock, applied, patienceMs: 1 }),
     registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
     feeds: scene.feeds,
     view: { door, ask },
-    maxBodyBytes: 1000,
     failed: (_path, error) => void failed.push(error),
   });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base/api/v1', api);
@@ -203,7 +202,7 @@ test('what is malformed is refused, and counts for nothing', async () => {
     [400, 'address', { url: 'http://www.example.org/\r\nSet-Cookie: a=b' }],
     [400, 'bandwidth', { url: scene.site.urlOf('/'), bandwidth: '-1' }],
     [400, 'hours', { url: scene.site.urlOf('/'), hours: '25-0,x' }],
-    [413, 'too-large', { url: 'x'.repeat(2000) }],
+    [413, 'too-large', { url: 'x'.repeat(20_000) }],
   ];
   for (const [status, code, body, headers] of cases) {
     const answer = await ask('POST', 'pairs', body, headers);

@@ -23,7 +23,7 @@ afterEach(() => scene.close());
 async function start(...args: Parameters<typeof AccountScene.start>): Promise<void> {
   scene = await AccountScene.start(...args);
   lines = [];
-  logAudit(scene.rs.db, {
+  scene.rs.db.onCommit = logAudit(scene.rs.db, {
     ...silentLog,
     info: (event, fields = {}) => void lines.push({ event, fields }),
   });
@@ -127,10 +127,10 @@ test('each login, logout and refused login is, and each thing that a provider or
 test('what another process decides has its line too, once', async () => {
   await start({ 'rs.mode': 'approve' });
   const { rs } = scene;
-  const catchUp = logAudit(rs.db, {
+  const catchUp = (rs.db.onCommit = logAudit(rs.db, {
     ...silentLog,
     info: (event, fields = {}) => void lines.push({ event, fields }),
-  });
+  }));
   const other = RsDatabase.open(rs.db.path);
   other.write(() =>
     other.audit.add({ event: 'refused', registration: 1, pid: 9, by: 'operator', detail: 'lccrs: why' }, 1),
@@ -173,7 +173,6 @@ async function serveBoth(): Promise<{ port: number; refused: RefusedRequests; cl
     options,
     feeds: rs.feeds,
     view,
-    maxBodyBytes: 1000,
     failed: (_path, error) => void rs.failures.push(error),
   });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base/api/v1', api);

@@ -47,7 +47,7 @@ export async function serveOperators(
   const { most, first } = options;
   const applied = () => void scene.applied++;
   const actions = operatorActions({ transitions, db, views, most, applied });
-  const more = { views, actions, logins, url, maxBodyBytes: 2000 };
+  const more = { views, actions, logins, url };
   const noted = (path: string, error: unknown) => void failed.push([path, error]);
   const register = 'http://cache.example.org/register';
   const pages = operatorPages({ ...more, register, sessions, most, first, nowMs, failed: noted });

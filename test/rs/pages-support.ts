@@ -52,7 +52,6 @@ export class PagesScene {
       view,
       options,
       clock,
-      maxBodyBytes: 2000,
       failed: (path, error) => void failed.push([path, error]),
     });
   }
@@ -108,8 +107,21 @@ export class PagesScene {
   }
 }
 
-function accountOf({ db, options, registrar, clock }: RsScene, { door, ask }: ProviderViewOptions): Account {
-  return new Account({ db, options, registrar, door, ask, clock, applied: () => undefined, patienceMs: 1 });
+function accountOf(
+  { db, options, registrar, room, clock }: RsScene,
+  { door, ask }: ProviderViewOptions,
+): Account {
+  return new Account({
+    db,
+    options,
+    registrar,
+    room,
+    door,
+    ask,
+    clock,
+    applied: () => undefined,
+    patienceMs: 1,
+  });
 }
 
 /** Knows no provider. */

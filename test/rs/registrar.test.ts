@@ -240,7 +240,7 @@ test('without room there are no new pairs, and what there is goes on', async () 
       ...(key === 'rs.min_free_disk_bytes' && { 'rs.min_free_disk_percent': '90' }),
     });
     if (key === 'rs.max_db_bytes') {
-      assert.equal(scene.registrar.shortage, undefined);
+      assert.equal(scene.room.shortage, undefined);
       const event = { event: 'x', registration: null, pid: null, by: 'rs', detail: 'x'.repeat(500) } as const;
       scene.db.write(() => {
         for (let i = 0; i < 3000; i++) scene.db.audit.add(event, scene.clock.nowMs());
@@ -250,7 +250,7 @@ test('without room there are no new pairs, and what there is goes on', async () 
       const { freeBytes, totalBytes } = spaceOf(scene.dir);
       if (freeBytes >= 0.9 * totalBytes) continue;
     }
-    assert.match(scene.registrar.shortage ?? '', says);
+    assert.match(scene.room.shortage ?? '', says);
     assert.throws(() => scene.issue(), { status: 503, code: 'no-room', retryAfterS: 3600 });
     assert.throws(() => scene.registrar.issueRoot(100_000, scene.site.urlOf('/b/'), 'x'), { status: 503 });
     assert.equal(
@@ -265,7 +265,7 @@ test('without room there are no new pairs, and what there is goes on', async () 
   scene.transitions.tidy(DAY_MS, 0);
   scene.clock.byMs += 1000;
   scene.transitions.tidy(DAY_MS, 0);
-  assert.equal(scene.registrar.shortage, undefined);
+  assert.equal(scene.room.shortage, undefined);
 });
 
 test('pairs that are over by time say so for a while, and then are unknown; numbers are not given again', async () => {

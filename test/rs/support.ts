@@ -15,6 +15,7 @@ import { handOver } from '../../src/rs/mail/server.js';
 import { RunningMail } from '../../src/rs/mail/start.js';
 import { rsOptions, type RsOptions } from '../../src/rs/options.js';
 import { Registrar, type IssuedPair } from '../../src/rs/registrar.js';
+import { RsRoom } from '../../src/rs/room.js';
 import { Transitions } from '../../src/rs/transitions.js';
 import type { RsQuestion } from '../../src/wire/qm-rs.js';
 import { TestSite } from '../support/site.js';
@@ -42,6 +43,7 @@ export class RsScene {
   afterApplied: () => void = () => undefined;
   db!: RsDatabase;
   options!: RsOptions;
+  room!: RsRoom;
   registrar!: Registrar;
   transitions!: Transitions;
   mail!: RunningMail;
@@ -96,7 +98,10 @@ export class RsScene {
       applied: () => void this.applied++,
       fail: error => void this.failures.push(error),
     });
+    this.room = new RsRoom(db, options.room);
     this.registrar = new Registrar({
+      room: this.room,
+      transitions: this.transitions,
       db,
       options,
       clock,

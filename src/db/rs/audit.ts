@@ -43,12 +43,9 @@ export class AuditStore extends SqlStore {
     `${SELECT} WHERE id < $before AND ($pid IS NULL OR pid = $pid) AND ($isRefusal = 0 OR ${REFUSED})
      ORDER BY id DESC LIMIT $limit`,
   );
-  /** There is one that nobody has been told of. */
-  hasNews = false;
 
   /** Inside a transaction. */
   add(event: AuditEvent, atMs: number): void {
-    this.hasNews = true;
     this.#add({ ...event, detail: event.detail.slice(0, MAX_DETAIL_LENGTH), atMs });
   }
 

@@ -77,8 +77,6 @@ export class RsDatabase extends OwnDatabase {
   readonly feeds = new FeedStore(this.db);
   /** In a kept home the keeper empties the log. */
   #isKept = false;
-  /** Something was committed to the audit by this process. */
-  onAudit: () => void = () => undefined;
   /** Something was committed by this process. */
   onCommit: () => void = () => undefined;
 
@@ -106,10 +104,6 @@ export class RsDatabase extends OwnDatabase {
   override write<T>(change: () => T): T {
     const result = super.write(change);
     this.onCommit();
-    if (this.audit.hasNews) {
-      this.audit.hasNews = false;
-      this.onAudit();
-    }
     return result;
   }
 

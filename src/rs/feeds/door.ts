@@ -24,7 +24,6 @@ import { hubPushed, wakeMs } from './standing.js';
 import { readWeblogPing, weblogAnswer } from './weblog-ping.js';
 
 const MAX_PUSH_BYTES = MB;
-const MAX_PING_BYTES = 16 * KB;
 const MAX_CHALLENGE = KB;
 const MAX_PING_URLS = 20;
 /** Bound of one sender. */
@@ -87,7 +86,7 @@ export function feedDoor(options: FeedDoorOptions) {
     return c.body(null, 202);
   });
 
-  app.post('/ping', boundedBody(MAX_PING_BYTES), async c => {
+  app.post('/ping', boundedBody(), async c => {
     const waitMs = senders.take(clientAddress(c.env.incoming, proxies));
     if (waitMs > 0) throw tooOften('too-often', `more than ${PINGS_PER_SECOND} pings in a second`, waitMs);
     const isForm = /^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '');

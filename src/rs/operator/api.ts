@@ -19,10 +19,10 @@ interface ApiEnv {
 
 export type OperatorApiOptions = Pick<
   OperatorPagesOptions,
-  'logins' | 'views' | 'actions' | 'url' | 'maxBodyBytes' | 'failed'
+  'logins' | 'views' | 'actions' | 'url' | 'failed'
 >;
 
-export function operatorApiOf({ logins, views, actions, url, maxBodyBytes, failed }: OperatorApiOptions) {
+export function operatorApiOf({ logins, views, actions, url, failed }: OperatorApiOptions) {
   const api = new Hono<ApiEnv>({ strict: false });
   api.use(async (c, next) => {
     requireOwn(c, operatorOrigin(c, url));
@@ -40,7 +40,7 @@ export function operatorApiOf({ logins, views, actions, url, maxBodyBytes, faile
     c.set('operator', name);
     await next();
   });
-  api.use(boundedBody(maxBodyBytes));
+  api.use(boundedBody());
   const seen = (path: string, view: () => object) =>
     api.get(path, async c => {
       await views.hear();

@@ -3,7 +3,6 @@ import { Hono } from 'hono';
 import type { Services } from '../../daemon/types.js';
 import { isPassing, messageOf } from '../../lib/errors.js';
 import type { NodeBindings } from '../api.js';
-import { WEB_LIMITS } from '../../web/limits.js';
 import { healthz } from '../health.js';
 import { urlBelow } from '../options.js';
 import type { RsCore } from '../start/core.js';
@@ -53,7 +52,6 @@ export function operatorDoor(
     actions,
     most,
     first,
-    maxBodyBytes: WEB_LIMITS.maxBodyBytes,
     failed,
   };
   const pages = operatorPages(served);

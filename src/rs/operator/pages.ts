@@ -36,7 +36,7 @@ const NAV = [
   { path: '/audit', label: 'Audit' },
 ];
 
-export interface OperatorPagesOptions extends Pick<ShellOptions, 'maxBodyBytes' | 'failed'> {
+export interface OperatorPagesOptions extends Pick<ShellOptions, 'failed'> {
   /** `rs.operator_url`, or ''. */
   url: string;
   /** Where sites register; '' where they cannot. */

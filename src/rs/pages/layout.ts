@@ -200,8 +200,15 @@ export function fieldOf(field: FieldView): Markup {
   </div>`;
 }
 
+/** An address of a site: a link where it is one of http or https, else the text. */
+export function addressOf(url: string): Markup | string {
+  return /^https?:\/\//i.test(url) && URL.canParse(url)
+    ? html`<a href="${url}" rel="noreferrer nofollow">${url}</a>`
+    : url;
+}
+
 /** A link where it is an address or a web page, else the text. */
-export function contactLink(contact: string): Markup | string {
+function contactLink(contact: string): Markup | string {
   if (/^https?:\/\/[^\s"'<>]+$/.test(contact)) return html`<a href="${contact}">${contact}</a>`;
   if (/^[\w.+-]+@[\w.-]+$/.test(contact)) return html`<a href="mailto:${contact}">${contact}</a>`;
   return contact;

@@ -4,8 +4,7 @@ import type { ShownProvider } from '../../db/providers/registered.js';
 import type { KeptError, RsErrorsWanted } from '../../wire/qm-rs.js';
 import { codeText } from '../../wire/codes.js';
 import { adviceOf } from './advice.js';
-import { addressOf } from './addresses.js';
-import { fieldOf, type Markup } from './layout.js';
+import { addressOf, fieldOf, type Markup } from './layout.js';
 import { countText } from './numbers.js';
 import { tableOf, type Column } from './table.js';
 

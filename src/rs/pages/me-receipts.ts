@@ -2,9 +2,8 @@
 import { html } from 'hono/html';
 import { MAX_URL_LENGTH, type UrlStanding } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';
-import { addressOf } from './addresses.js';
 import { adviceOf } from './advice.js';
-import { errorSummary, type Markup } from './layout.js';
+import { addressOf, errorSummary, type Markup } from './layout.js';
 import { livesBody } from './url-life.js';
 import { bytesText, countText } from './numbers.js';
 import { tableOf, type Column } from './table.js';

@@ -16,9 +16,9 @@ const OUT = [
 ];
 
 export function pagesOf(options: PagesOptions) {
-  const { clock, mail, maxBodyBytes, failed } = options;
+  const { clock, mail, failed } = options;
   const { url, contact } = options.options;
-  const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, maxBodyBytes, failed });
+  const shell = shellOf({ url, contact, nav: { out: OUT, in: ME_NAV }, failed });
   const { app, page, base } = shell;
   const packages = sitePackages();
   servePackages(app, packages, clock);

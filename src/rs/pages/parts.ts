@@ -17,7 +17,7 @@ import type { ShellOptions } from './shell.js';
 import type { ShownOnce } from './shown-once.js';
 
 /** Parts of the Registration Server. */
-export interface PagesOptions extends Pick<ShellOptions, 'maxBodyBytes' | 'failed'> {
+export interface PagesOptions extends Pick<ShellOptions, 'failed'> {
   registrar: Registrar;
   account: Account;
   sessions: WebSessions;

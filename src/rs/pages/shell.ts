@@ -1,9 +1,9 @@
 /** The common part of all pages of a listener: the checks before them, style and script, and what is said
  * when there is no page. */
 import { Hono, type Context, type ErrorHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { html } from 'hono/html';
 import { requireOwn, type NodeBindings } from '../api.js';
+import { boundedBody } from '../api-parts.js';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
 import { errorSummary, pageMaker, type Markup, type PageFrame, type PageMaker } from './layout.js';
@@ -28,7 +28,6 @@ export interface ShellOptions {
   /** More for the head of each page, and the files of it: name below `static`, Content-Type, content. */
   head?: Markup;
   files?: readonly (readonly [name: string, type: string, text: string])[];
-  maxBodyBytes: number;
   /** Reports a fault that nobody outside can mend. @param path without capabilities */
   failed: (path: string, error: unknown) => void;
 }
@@ -46,7 +45,7 @@ export interface Shell {
 }
 
 export function shellOf(options: ShellOptions): Shell {
-  const { url, contact, nav, badge, maxBodyBytes, failed, head, files = [] } = options;
+  const { url, contact, nav, badge, failed, head, files = [] } = options;
   const { origin, pathname, protocol } = new URL(url);
   const { originOf = () => origin } = options;
   const base = pathname.replace(/\/$/, '');
@@ -58,12 +57,7 @@ export function shellOf(options: ShellOptions): Shell {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, originOf(c));
     await next();
   });
-  const limitBody = bodyLimit({
-    maxSize: maxBodyBytes,
-    onError: () => {
-      throw new RsRequestRefused(413, 'too-large', 'that is too much', 'send less');
-    },
-  });
+  const limitBody = boundedBody('that is too much');
   // The limit makes a whole Request of each; one without a body needs none.
   app.use((c, next) => (c.req.method === 'GET' || c.req.method === 'HEAD' ? next() : limitBody(c, next)));
   for (const [name, type, text] of [...FILES, ...files])

@@ -2,6 +2,9 @@
 import type { Clock } from '../../lib/clock.js';
 import { setNewest } from '../../lib/newest.js';
 
+/** Keys that are remembered: beyond, the one that is longest silent is forgotten. */
+const MOST_KEYS = 10_000;
+
 interface Window {
   sinceMs: number;
   count: number;
@@ -10,16 +13,13 @@ interface Window {
 export class Rate {
   readonly #most: number;
   readonly #inMs: number;
-  readonly #keys: number;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #windows = new Map<string, Window>();
 
-  /** @param keys that are remembered: beyond, the one that is longest silent is forgotten */
-  constructor(clock: Pick<Clock, 'monotonicMs'>, most: number, inMs: number, keys = 10_000) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, most: number, inMs: number) {
     this.#clock = clock;
     this.#most = most;
     this.#inMs = inMs;
-    this.#keys = keys;
   }
 
   /** For how long nothing more may be counted of a key, milliseconds; 0: `n` more may. */
@@ -35,7 +35,7 @@ export class Rate {
     const window = this.#windows.get(key);
     const isOver = window === undefined || nowMs >= window.sinceMs + this.#inMs;
     const next = isOver ? { sinceMs: nowMs, count: n } : { ...window, count: window.count + n };
-    setNewest(this.#windows, key, next, this.#keys);
+    setNewest(this.#windows, key, next, MOST_KEYS);
   }
 
   /** Counts one, if it may be. @returns for how long it may not, milliseconds; 0: it is counted */

@@ -20,6 +20,7 @@ import { PushDelivery } from '../push/delivery.js';
 import { PushRefusals } from '../push/refusals.js';
 import { PushTargets } from '../push/targets.js';
 import { Registrar } from '../registrar.js';
+import { RsRoom } from '../room.js';
 import { WebSessions } from '../sessions.js';
 import { Transitions } from '../transitions.js';
 import { UnsDoor } from '../uns-door.js';
@@ -59,6 +60,8 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
     ask,
     show: async (pid: number) => (await shownBy(ask, pid)) ?? undefined,
     applied: () => sender.stir(),
+    room: new RsRoom(db, options.room),
+    transitions,
     leaves: () => gate.leaves(),
   };
   const sending: OutboxSenderOptions = {
@@ -107,7 +110,6 @@ export function coreOf(services: Services, options: RsOptions, db: RsDatabase, g
   return {
     ...ground,
     gate,
-    transitions,
     homes,
     sender,
     door,

@@ -26,7 +26,7 @@ export async function openDoors(
   applicants: readonly Endpoint[],
   operators: readonly Endpoint[],
 ) {
-  const { db, options, log, registrar, feeds, health, push, nowMs } = core;
+  const { db, options, log, feeds, health, push, nowMs } = core;
   const limits = { ...WEB_LIMITS, maxBodyBytes: MAX_BODY_BYTES };
   const failed = (path: string, error: unknown) =>
     // A client that goes away while it sends has not failed here.
@@ -34,8 +34,7 @@ export async function openDoors(
       path: withoutCapability(path),
       error: messageOf(error),
     });
-  const { maxBodyBytes } = WEB_LIMITS;
-  const common = { ...core, feeds: feeds.book, view: core, maxBodyBytes, failed };
+  const common = { ...core, feeds: feeds.book, view: core, failed };
 
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   app.get('/healthz', c => healthz(c, health));
@@ -44,7 +43,7 @@ export async function openDoors(
   const intake = new IndexNowIntake({
     ...core,
     site: options.site,
-    demandRoom: () => registrar.demandRoom('pushes'),
+    demandRoom: () => core.room.demand('pushes'),
     registerUrl: urlBelow(options.url, 'register'),
     stir: () => push.stir(),
   });
