@@ -1,7 +1,7 @@
 /** The figures of lccd-rs. */
 import { amount, formatUntil } from '../config/words.js';
 import { MOST_COUNTED } from '../db/rs/push.js';
-import { counter, countOf, field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
+import { counter, countOf, field, gauge, some, type StatusOf } from '../daemon/figures.js';
 
 const PUSHES = {
   name: 'lcc_rs_hub_pushes_total',
@@ -24,7 +24,8 @@ export const RS_FIGURES = {
   checks: gauge('lcc_rs_checks', 'Checks of sites under way', some('check')),
   sites_waiting: gauge('lcc_rs_waiting_sites', 'Proven sites that wait for the operator', {
     word: some('site waits for approval', 'sites wait for approval'),
-    reasons: ofWaiting,
+    reasons: ({ sites_waiting: count }) =>
+      Number(count) > 0 && `${amount(Number(count), 'site waits', 'sites wait')} for approval; lccrs list`,
   }),
   sites_applying: gauge(
     'lcc_rs_applying_sites',
@@ -84,8 +85,3 @@ export const RS_FIGURES = {
 };
 
 export type RsStatus = StatusOf<typeof RS_FIGURES>;
-
-function ofWaiting({ sites_waiting: count }: Status): string | false {
-  const sites = Number(count);
-  return sites > 0 && `${amount(sites, 'site waits', 'sites wait')} for approval; lccrs list`;
-}

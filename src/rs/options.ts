@@ -12,7 +12,7 @@ import { AUDIT_MS, mailOptions } from './mail/options.js';
 import { DOOR_LIMITS } from '../wire/door-sets.js';
 import { firstTermsOf, MOST_TERMS } from '../wire/terms.js';
 import { engineOptionsOf } from './proof/site-fetcher.js';
-import { vantageOptions } from './proof/vantage-options.js';
+import { vantageOptions } from './proof/vantages.js';
 
 /** Times of a pair to be proven, of a site to be approved, of one that is over to be kept. */
 const TIMES = { pairMs: 7 * DAY, waitMs: 30 * DAY, keepMs: 30 * DAY };

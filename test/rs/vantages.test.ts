@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
 import type { Registration } from '../../src/db/rs/registrations.js';
-import { vantageOptions } from '../../src/rs/proof/vantage-options.js';
+import { vantageOptions } from '../../src/rs/proof/vantages.js';
 import { Daemons, type Daemon } from '../support/daemon.js';
 import { RsScene } from './support.js';
 

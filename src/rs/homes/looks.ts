@@ -10,29 +10,26 @@ import { overviewTogether, pageTogether } from './together.js';
 const PATIENCE_MS = 3000;
 
 export class HomeLooks {
-  readonly #own: QmLooks;
   readonly #options: QmLooksOptions;
   readonly #peers: HomePeers;
-  readonly #others = new Map<number, QmLooks>();
+  /** By number of the home, that of the home here among them. */
+  readonly #looks = new Map<number, QmLooks>();
   #end: () => void = () => undefined;
 
   constructor(options: QmLooksOptions, peers: HomePeers) {
     this.#options = options;
     this.#peers = peers;
-    this.#own = new QmLooks({
-      ...options,
-      seen: () => {
-        const { overview } = this;
-        if (overview !== undefined) options.seen(overview);
-      },
-    });
+  }
+
+  get #own(): QmLooks {
+    return this.#at(this.#peers.own);
   }
 
   get overview(): RsOverview | undefined {
     const own = this.#own.overview;
     const seen = this.#peers.others.map(shard => {
-      const looks = this.#others.get(shard);
-      return [shard, looks?.problem === undefined ? looks?.overview : undefined] as const;
+      const { problem, overview } = this.#at(shard);
+      return [shard, problem === undefined ? overview : undefined] as const;
     });
     return own && overviewTogether(own, new Map(seen));
   }
@@ -63,7 +60,7 @@ export class HomeLooks {
 
   stop(): void {
     this.#end();
-    for (const looks of [this.#own, ...this.#others.values()]) looks.stop();
+    for (const looks of this.#looks.values()) looks.stop();
   }
 
   #away(): number[] {
@@ -71,8 +68,12 @@ export class HomeLooks {
   }
 
   #at(shard: number): QmLooks {
-    const there = this.#others.get(shard) ?? new QmLooks({ ...this.#options, seen: () => undefined });
-    this.#others.set(shard, there);
+    const seen = () => {
+      const { overview } = this;
+      if (shard === this.#peers.own && overview !== undefined) this.#options.seen(overview);
+    };
+    const there = this.#looks.get(shard) ?? new QmLooks({ ...this.#options, seen });
+    this.#looks.set(shard, there);
     return there;
   }
 }

@@ -45,33 +45,19 @@ function waits(
   base: string,
   nowMs: number,
 ): Markup | string {
-  if (sites === 0 && operations === 0 && mails === 0) return '';
+  const waiting = [
+    sites > 0 &&
+      html`<a href="${base}/applications">${amount(sites, 'site waits', 'sites wait')} for approval</a>`,
+    operations > 0 &&
+      `${amount(operations, 'change of a provider waits', 'changes of providers wait')} for the Queue Manager`,
+    mailSince !== null &&
+      `${amount(mails, 'mail waits', 'mails wait')} for the mail server, the oldest ${sinceText(mailSince, nowMs)}${trouble === null ? '' : `: ${trouble}`}`,
+  ].filter(each => each !== false);
+  if (waiting.length === 0) return '';
   return html`<div class="note wait">
     <h2>${sites > 0 ? 'Waits for you' : 'Waits'}</h2>
     <ul>
-      ${
-        sites === 0
-          ? ''
-          : html`<li>
-              <a href="${base}/applications">${amount(sites, 'site waits', 'sites wait')} for approval</a>
-            </li>`
-      }
-      ${
-        operations === 0
-          ? ''
-          : html`<li>
-              ${amount(operations, 'change of a provider waits', 'changes of providers wait')} for the Queue
-              Manager
-            </li>`
-      }
-      ${
-        mailSince === null
-          ? ''
-          : html`<li>
-              ${amount(mails, 'mail waits', 'mails wait')} for the mail server, the oldest
-              ${sinceText(mailSince, nowMs)}${trouble === null ? '' : `: ${trouble}`}
-            </li>`
-      }
+      ${waiting.map(each => html`<li>${each}</li>`)}
     </ul>
   </div>`;
 }

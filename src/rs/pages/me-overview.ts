@@ -35,7 +35,7 @@ export function overview(view: OverviewView): Markup {
   const { roots, pid, lastconntime, sets } = provider;
   const [root = ''] = roots;
   const isNew = lastconntime === 0 && provider.lastset === 0;
-  const { tone, words, detail } = fetchingNow(view);
+  const [tone, words, detail] = fetchingNow(view);
   return html`<h1${roots.length === 1 ? html` class="address"` : ''}>${roots.length === 1 ? root : `Provider ${pid}`}</h1>
     <p class="standing"><span class="state ${tone}">${words}</span> <span>${detail}</span></p>
     ${leaving(view)} ${wanted(provider)} ${isNew ? nextStep(view, isNew) : ''} ${tiles(view)}
@@ -43,29 +43,23 @@ export function overview(view: OverviewView): Markup {
     ${isNew ? '' : nextStep(view, isNew)}`;
 }
 
-interface Fetching {
-  tone: 'good' | 'wait' | 'bad';
-  words: string;
-  detail: Markup | string;
-}
-
 /** True if it is fetched from now, and if not, why. */
-function fetchingNow({ provider, base, slots, nowMs, zone }: OverviewView): Fetching {
+function fetchingNow({
+  provider,
+  base,
+  slots,
+  nowMs,
+  zone,
+}: OverviewView): readonly [tone: 'good' | 'wait' | 'bad', words: string, detail: Markup | string] {
   const { paused, timeofday, backoffuntil, nurlproc, nurlerrs, lastset, lastconntime, enabled } = provider;
-  if (!enabled) return { tone: 'bad', words: 'leaving', detail: 'Your site is not fetched from.' };
+  if (!enabled) return ['bad', 'leaving', 'Your site is not fetched from.'];
   if (paused !== 0)
-    return {
-      tone: 'bad',
-      words: 'paused',
-      detail: 'The operator has stopped fetching from your site. What waits is kept.',
-    };
+    return ['bad', 'paused', 'The operator has stopped fetching from your site. What waits is kept.'];
   const backoffMs = backoffuntil * 1000;
-  if (backoffMs > nowMs)
-    return {
-      tone: 'bad',
-      words: 'your site does not answer',
-      detail: html`It is asked again ${untilOf(backoffMs, zone)}. What waits is kept.`,
-    };
+  if (backoffMs > nowMs) {
+    const detail = html`It is asked again ${untilOf(backoffMs, zone)}. What waits is kept.`;
+    return ['bad', 'your site does not answer', detail];
+  }
   const hours = hoursOfMask(timeofday, slots);
   if (nurlproc > 0 && !permits(hours, slotOf(nowMs, slots))) {
     const opensMs = opensAtMs(hours, nowMs, slots);
@@ -73,22 +67,15 @@ function fetchingNow({ provider, base, slots, nowMs, zone }: OverviewView): Fetc
       opensMs === undefined
         ? 'You permit no hour: change that under Terms.'
         : html`Your hours begin ${untilOf(opensMs, zone)}.`;
-    return { tone: 'wait', words: 'waits for your hours', detail };
+    return ['wait', 'waits for your hours', detail];
   }
-  if (nurlproc > 0) return { tone: 'good', words: 'is being fetched', detail: '' };
+  if (nurlproc > 0) return ['good', 'is being fetched', ''];
   if (lastset === 0 && lastconntime === 0)
-    return {
-      tone: 'wait',
-      words: 'waits for your first list',
-      detail: 'Your site has announced nothing yet.',
-    };
-  if (nurlerrs === 0) return { tone: 'good', words: 'up to date', detail: 'Nothing waits to be fetched.' };
-  return {
-    tone: 'bad',
-    words: 'not all could be fetched',
-    detail: html`Nothing waits; <a href="${base}/me/errors">${amount(nurlerrs, 'error')}</a> came of what you
-      announced.`,
-  };
+    return ['wait', 'waits for your first list', 'Your site has announced nothing yet.'];
+  if (nurlerrs === 0) return ['good', 'up to date', 'Nothing waits to be fetched.'];
+  const detail = html`Nothing waits; <a href="${base}/me/errors">${amount(nurlerrs, 'error')}</a> came of what
+    you announced.`;
+  return ['bad', 'not all could be fetched', detail];
 }
 
 function leaving({ provider: { leaveat }, base, zone }: OverviewView): Markup | string {

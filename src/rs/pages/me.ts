@@ -1,9 +1,18 @@
 /** View of a provider on itself, `/me` and below. */
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { MAX_RS_ERRORS } from '../../wire/qm-rs.js';
+import {
+  MAX_RS_ERRORS,
+  type KeptError,
+  type RsErrorsWanted,
+  type RsQuestion,
+  type UrlStanding,
+} from '../../wire/qm-rs.js';
+import type { UrlLife } from '../../wire/url-life.js';
+import { shownBy } from '../ground.js';
 import { urlBelow } from '../options.js';
 import { pushView } from '../push/shown.js';
+import { busy } from '../refusal.js';
 import type { Markup } from './layout.js';
 import { toLoginFrom } from './login.js';
 import { CSV_HEAD, csvLine, errorFilterOf, errorsBody, ERRORS_PAGE } from './me-errors.js';
@@ -18,7 +27,6 @@ import { receiptsBody, RECEIPTS_PAGE, urlsIn } from './me-receipts.js';
 import { rootsPages } from './me-roots.js';
 import { termsPage } from './me-terms.js';
 import type { PageParts } from './parts.js';
-import { QmAnswers } from './qm-answers.js';
 import { sessionGate } from './session-gate.js';
 
 /** Pages of a provider, in the order of its navigation. */
@@ -37,16 +45,16 @@ export const ME_NAV = [
 
 export function mePages(all: PageParts) {
   const { sessions, cookie, view, options, clock, install, base, page } = all;
-  const qm = new QmAnswers(view.ask);
   const pages = new Hono<ProviderEnv>({ strict: false });
   const parts: MeParts = { ...all, show };
 
   pages.use(sessionGate('provider', sessions, cookie, c => toLoginFrom(base, c)));
   pages.use(async (c, next) => {
     const { account, mark } = c.get('session');
-    const provider = await qm.provider(Number(account));
+    const provider = await shownBy(view.ask, Number(account));
+    if (provider === undefined) throw busy();
     // A password that was set meanwhile ends every session of the one before.
-    const isIn = provider !== undefined && (provider.enabled || provider.leaveat !== null);
+    const isIn = provider !== null && (provider.enabled || provider.leaveat !== null);
     if (!isIn || String(provider.generation) !== mark) {
       sessions.endOf('provider', account);
       cookie.clear(c);
@@ -65,7 +73,7 @@ export function mePages(all: PageParts) {
   pages.get('/errors', async c => {
     const { provider } = c.var;
     const filter = errorFilterOf(name => c.req.query(name));
-    const errors = await qm.errors(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 });
+    const errors = await errorsOf(provider.pid, { ...filter, limit: ERRORS_PAGE + 1 });
     return show(c, '/me/errors', 'Errors', errorsBody({ provider, errors, filter, base }));
   });
   pages.get('/errors.csv', c => {
@@ -80,9 +88,11 @@ export function mePages(all: PageParts) {
     const { pid } = c.var.provider;
     const typed = c.req.query('urls') ?? '';
     const urls = urlsIn(typed);
-    const standings = urls.length > RECEIPTS_PAGE ? [] : await qm.urls(pid, urls);
+    const isAsked = urls.length > 0 && urls.length <= RECEIPTS_PAGE;
+    const standings = isAsked ? ((await told({ op: 'urls', pid, urls }))['urls'] as UrlStanding[][]) : [];
     const [only = ''] = urls;
-    const lives = urls.length === 1 ? await qm.life(pid, only) : [];
+    const lives =
+      urls.length === 1 ? ((await told({ op: 'life', pid, url: only }))['lives'] as UrlLife[]) : [];
     const view = { base, typed, urls, standings, lives, nowMs: clock.nowMs(), zone: zoneOf(parts, pid) };
     return show(c, '/me/receipts', 'Receipts', receiptsBody(view));
   });
@@ -116,6 +126,19 @@ export function mePages(all: PageParts) {
     return c.html(page({ title, here, login, body }), status);
   }
 
+  /** @throws RsRequestRefused 503 while the Queue Manager is away */
+  async function told(question: RsQuestion): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await view.ask(question);
+    if (answer === undefined) throw busy();
+    return answer;
+  }
+
+  /** Errors that it has not received. */
+  async function errorsOf(pid: number, wanted: RsErrorsWanted): Promise<KeptError[]> {
+    const errors = (await told({ op: 'errors', pid, ...wanted }))['errors'] as KeptError[];
+    return errors.map(each => ({ ...each, curl: visible(each.curl), text: visible(each.text) }));
+  }
+
   /** All of them, read as they are sent. */
   function csvOf(pid: number, filter: ReturnType<typeof errorFilterOf>): ReadableStream {
     let { after } = filter;
@@ -123,7 +146,7 @@ export function mePages(all: PageParts) {
     const text = new TextEncoder();
     return new ReadableStream({
       async pull(sink) {
-        const errors = await qm.errors(pid, { ...filter, after, limit: MAX_RS_ERRORS });
+        const errors = await errorsOf(pid, { ...filter, after, limit: MAX_RS_ERRORS });
         const lines = errors.map(csvLine).join('');
         if (isFirst || lines !== '') sink.enqueue(text.encode(isFirst ? CSV_HEAD + lines : lines));
         isFirst = false;
@@ -132,4 +155,10 @@ export function mePages(all: PageParts) {
       },
     });
   }
+}
+
+/** Text of a provider, as it may stand on a page or in a table: characters that are not seen, and turn those
+ * after them, are written as their numbers. */
+function visible(text: string): string {
+  return text.replace(/[\p{Cf}\u2028\u2029]/gu, each => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 }

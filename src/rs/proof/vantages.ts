@@ -9,13 +9,16 @@
  */
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Settings } from '../../config/settings/index.js';
+import { trustOf } from '../../daemon/machines.js';
 import type { Clock } from '../../lib/clock.js';
 import { dial, type Trust } from '../../lib/dial.js';
-import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import { formatEndpoint, parseEndpoint, type Endpoint } from '../../lib/endpoint.js';
 import { LccError, messageOf } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/loopback.js';
 import { RobotPeer } from '../../wire/bm-bot.js';
 import type { RobotResult } from '../../wire/fetch.js';
-import type { LinkLimits } from '../../wire/messages.js';
+import { channelLimitsOf, type LinkLimits } from '../../wire/messages.js';
 import type { ProofCode } from './reasons.js';
 
 export interface VantageOptions {
@@ -55,11 +58,42 @@ export interface Views {
 /** Vantages that may see something else, or be away. */
 const MAY_DIFFER = 1;
 /** Fewer decide nothing. */
-export const FEWEST_VANTAGES = MAY_DIFFER + 1;
+const FEWEST_VANTAGES = MAY_DIFFER + 1;
 /** Each is asked once. */
 const ID = 1;
 /** On its machine, by a robot that cannot send content: each fetch replaces it. */
 const FILE_THERE = '/tmp/lcc-vantage.txt';
+
+/** `rs.vantages`: where the robots listen that look at sites from elsewhere.
+ * @returns undefined where there are none
+ * @throws LccError `usage` for what is no endpoint, `config` for one alone, and for one that would be asked
+ *   in plain text from another machine: somebody on the way to the site may be on the way to it
+ */
+export function vantageOptions({ rs, net, ...settings }: Settings): VantageOptions | undefined {
+  const endpoints = rs.vantages.map(text => parseEndpoint(text));
+  if (endpoints.length === 0) return undefined;
+  if (new Set(endpoints.map(formatEndpoint)).size < FEWEST_VANTAGES)
+    throw new LccError(
+      'config',
+      'rs.vantages: one alone decides nothing, since one may differ; name two, or none',
+    );
+  for (const endpoint of endpoints)
+    if (endpoint.kind === 'tcp' && !isLoopback(endpoint.host) && !net.allowPlain) {
+      const where = formatEndpoint(endpoint);
+      throw new LccError(
+        'config',
+        `rs.vantages: ${where}: plain text beyond loopback; use tls:${where}, or set net.allow_plain = true`,
+      );
+    }
+  const trust = () => trustOf(net);
+  if (endpoints.some(({ kind }) => kind === 'tls')) trust();
+  return {
+    endpoints,
+    channel: channelLimitsOf(settings),
+    trust,
+    fetchTimeoutMs: rs.fetchTimeoutMs,
+  };
+}
 
 /** @param over when the time of the check is over: who has not answered is away */
 export async function lookFromElsewhere(
