@@ -115,18 +115,8 @@ interface Row extends Omit<Registration, 'secret' | 'password' | 'endsMs' | Json
 }
 type JsonField = 'wishes' | 'triedMs' | 'reason' | 'proven';
 
-interface Move {
-  id: number;
-  from: RegistrationState;
-  to: RegistrationState;
-  hasReason: 0 | 1;
-  reason: string | null;
-  proven: string | null;
-  generation: number | null;
-  endsMs: number | null;
-  nowMs: number;
-  isEnd: 0 | 1;
-}
+/** Values of a statement, by name. */
+type Values = Record<string, string | number | null>;
 
 const HOUR_MS = 3_600_000;
 const OPEN = `state IN ('issued', 'checking') AND kind <> 'rotation'`;
@@ -134,24 +124,19 @@ const OPEN_AT_HOST = `${OPEN} AND kind <> 'reset'`;
 const SELECT = `SELECT id, kind, state, generation, pid, prefix, host, file, secret, password, wishes, network, tries,
     tried_ms AS triedMs, reason, proven, made_ms AS madeMs, changed_ms AS changedMs, ends_ms AS endsMs FROM registration`;
 
-interface BusiestNetwork {
-  network: string;
-  pairs: number;
-}
-
 export class RegistrationStore extends SqlStore {
   readonly #openOf = this.sql.number<[values: { host: string; network: string | null }]>(
     `SELECT count(*) FROM registration WHERE host = $host AND network = coalesce($network, network) AND ${OPEN_AT_HOST}`,
   );
   readonly #lastPid = this.sql.number("SELECT value FROM counter WHERE name = 'pid'");
   readonly #setPid = this.sql.run<[pid: number]>("UPDATE counter SET value = ? WHERE name = 'pid'");
-  readonly #insert = this.sql.insert<[row: Record<string, string | number | null>]>(
+  readonly #insert = this.sql.insert<[row: Values]>(
     `INSERT INTO registration(kind, generation, capability, state, pid, prefix, host, file, secret, password, wishes, network, made_ms,
        changed_ms, ends_ms)
      VALUES ($kind, $generation, $capability, 'issued', $pid, $prefix, $host, $file, $secret, $password, $wishes, $network, $nowMs, $nowMs,
        $endsMs)`,
   );
-  readonly #move = this.sql.changed<[row: Move]>(
+  readonly #move = this.sql.changed<[row: Values]>(
     `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs,
        reason = iif($hasReason, $reason, reason), proven = coalesce($proven, proven),
        generation = coalesce($generation, generation),
@@ -179,9 +164,7 @@ export class RegistrationStore extends SqlStore {
 
   /** A pair is issued. @returns its id */
   issue(pair: NewRegistration, pid: number, nowMs: number, endsMs: number): number {
-    const { wishes, ...rest } = pair;
-    const row = { ...rest, wishes: JSON.stringify(wishes), pid, nowMs, endsMs };
-    return this.#insert(row);
+    return this.#insert({ ...pair, wishes: JSON.stringify(pair.wishes), pid, nowMs, endsMs });
   }
 
   /**
@@ -195,19 +178,18 @@ export class RegistrationStore extends SqlStore {
     nowMs: number,
     { reason, proven, generation, endsMs = null }: RegistrationChanges = {},
   ): boolean {
-    const row: Move = {
+    return this.#move({
       id,
       from,
       to: becomes(from, to, id),
       hasReason: reason === undefined ? 0 : 1,
-      reason: reason === undefined || reason === null ? null : JSON.stringify(reason),
+      reason: reason == null ? null : JSON.stringify(reason),
       proven: proven === undefined ? null : JSON.stringify(proven),
       generation: generation ?? null,
       endsMs,
       nowMs,
       isEnd: ENDS.includes(to) ? 1 : 0,
-    };
-    return this.#move(row);
+    });
   }
 
   /** A try to prove it begins. */
@@ -264,7 +246,7 @@ export class RegistrationStore extends SqlStore {
 
   /** The network with the most pairs of a host that nobody checks just now: how many, and which one goes
    * first. */
-  readonly busiestOf = this.sql.row<[host: string], BusiestNetwork>(
+  readonly busiestOf = this.sql.row<[host: string], { network: string; pairs: number }>(
     `SELECT network, count(*) AS pairs FROM registration WHERE host = ? AND ${OPEN_AT_HOST} AND state = 'issued'
      GROUP BY network ORDER BY pairs DESC, min(id) LIMIT 1`,
   );
