@@ -1,13 +1,11 @@
 /** Requests of a provider over the JSON API, `me` and below, with number and password by Basic
  * authentication. */
 import { Hono, type Context } from 'hono';
-import { clientAddress } from '../web/client.js';
 import { MAX_RS_ERRORS, MAX_RS_URLS } from '../wire/qm-rs.js';
 import type { Account, ChangeOutcome } from './account.js';
-import { membersOf, shownOnce, textOf, wishesIn, type NodeBindings } from './api-parts.js';
-import { networkOf } from './limits.js';
+import { clientOf, membersOf, shownOnce, textOf, wishesIn, type NodeBindings } from './api-parts.js';
 import { shownFeed, USUAL_EVERY_MS, type FeedBook } from './feeds/book.js';
-import { shownBy } from './ground.js';
+import { shownBy, type QmTold } from './ground.js';
 import { credentialsOf, providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { busy, RsRequestRefused } from './refusal.js';
@@ -29,8 +27,7 @@ export interface MeApiOptions {
 
 export function meApi({ account, view, options, feeds }: MeApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
-  const addressOf = (c: Ask) => clientAddress(c.env.incoming, options.proxies);
-  const networkOfClient = (c: Ask) => networkOf(addressOf(c));
+  const addressOf = (c: Ask) => clientOf(c, options).address;
 
   /** Who asks. @throws RsRequestRefused 401, 429, 503 */
   async function login(c: Ask): Promise<{ pid: number; password: string; address: string }> {
@@ -100,7 +97,7 @@ export function meApi({ account, view, options, feeds }: MeApiOptions) {
   api.post('/roots', async c => {
     const { pid } = await login(c);
     const url = textOf(await membersOf(c), 'url') ?? '';
-    const pair = await account.beginRoot(pid, url, networkOfClient(c));
+    const pair = await account.beginRoot(pid, url, clientOf(c, options).network);
     return c.json(shownOnce(pair, options), 201);
   });
   api.delete('/roots', async c => {
@@ -131,7 +128,8 @@ export function meApi({ account, view, options, feeds }: MeApiOptions) {
   });
   api.post('/password', async c => {
     const { pid } = await login(c);
-    return c.json(shownOnce(await account.beginRotation(pid, networkOfClient(c)), options), 201);
+    const pair = await account.beginRotation(pid, clientOf(c, options).network);
+    return c.json(shownOnce(pair, options), 201);
   });
   api.post('/leave', async c => {
     const { pid, consent } = confirmed(c, countIn(await membersOf(c)));
@@ -151,7 +149,7 @@ function changed(c: Ask, outcome: ChangeOutcome) {
 }
 
 /** @throws RsRequestRefused 503 */
-function demand(told: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> {
+function demand(told: QmTold): NonNullable<QmTold> {
   if (told === undefined) throw busy();
   return told;
 }

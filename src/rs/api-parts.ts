@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Registration } from '../db/rs/registrations.js';
+import { clientAddress } from '../web/client.js';
 import { WEB_LIMITS } from '../web/limits.js';
+import { networkOf } from './limits.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
 import { refusing } from './refused-requests.js';
@@ -15,6 +17,16 @@ export interface NodeBindings {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
 }
+
+/** The client of a request. */
+export function clientOf(
+  c: { env: Pick<NodeBindings, 'incoming'> },
+  { proxies }: Pick<RsOptions, 'proxies'>,
+): { address: string; network: string } {
+  const address = clientAddress(c.env.incoming, proxies);
+  return { address, network: networkOf(address) };
+}
+
 type PairOptions = Pick<RsOptions, 'uns' | 'limits'>;
 
 /** Refuses a longer body than a form or a request has. @throws RsRequestRefused 413 */

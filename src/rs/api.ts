@@ -2,11 +2,11 @@
  * do is in it. */
 import { Hono, type Context } from 'hono';
 import { isPassing } from '../lib/errors.js';
-import { clientAddress } from '../web/client.js';
 import type { Account } from './account.js';
 import { meApi } from './api-me.js';
 import {
   boundedBody,
+  clientOf,
   membersOf,
   sealApi,
   shown,
@@ -15,7 +15,6 @@ import {
   wishesIn,
   type NodeBindings,
 } from './api-parts.js';
-import { networkOf } from './limits.js';
 import type { FeedBook } from './feeds/book.js';
 import type { ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
@@ -50,7 +49,7 @@ export function apiOf({ registrar, account, options, feeds, view, failed }: ApiO
 
   api.post('/pairs', async c => {
     const members = await membersOf(c);
-    const network = networkOf(clientAddress(c.env.incoming, options.proxies));
+    const { network } = clientOf(c, options);
     const pair = registrar.issue(
       textOf(members, 'url') ?? '',
       wishesIn(members),
@@ -78,7 +77,7 @@ export function apiOf({ registrar, account, options, feeds, view, failed }: ApiO
     const { pid } = members;
     if (!Number.isSafeInteger(pid) || Number(pid) < 1)
       throw new RsRequestRefused(400, 'malformed', '"pid" is no number', 'give the number of the provider');
-    const network = networkOf(clientAddress(c.env.incoming, options.proxies));
+    const { network } = clientOf(c, options);
     const pair = registrar.issueReset(Number(pid), textOf(members, 'url') ?? '', network);
     return c.json(shownOnce(pair, options), 201);
   });

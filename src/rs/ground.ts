@@ -6,14 +6,14 @@ import type { Log } from '../lib/log.js';
 import type { RsQuestion } from '../wire/qm-rs.js';
 
 /** Answer of the Queue Manager; undefined: it is away. */
-type Told = Readonly<Record<string, unknown>> | undefined;
+export type QmTold = Readonly<Record<string, unknown>> | undefined;
 
 export interface RsGround {
   db: RsDatabase;
   clock: Clock;
   log: Log;
   /** Asks the Queue Manager. */
-  ask: (question: RsQuestion) => Promise<Told>;
+  ask: (question: RsQuestion) => Promise<QmTold>;
   /** How a provider stands at the Queue Manager; undefined: that is away, or does not know it. */
   show: (pid: number) => Promise<Partial<ShownProvider> | undefined>;
   /** There is something for the Queue Manager. */

@@ -7,7 +7,7 @@ import { Conversation } from '../lib/conversation.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { formatRsAsk, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
 import { QmRsLink } from './qm-link.js';
-import type { RsGround } from './ground.js';
+import type { RsGround, QmTold } from './ground.js';
 
 /** Read of the database at a time. */
 const WINDOW = 100;
@@ -72,7 +72,7 @@ export class OutboxSender {
   }
 
   /** Asks a question; undefined when there is no answer to be had in time. */
-  async ask(question: RsQuestion): Promise<Readonly<Record<string, unknown>> | undefined> {
+  async ask(question: RsQuestion): Promise<QmTold> {
     const { clock, askTimeoutMs } = this.#options;
     const endMs = clock.monotonicMs() + askTimeoutMs;
     try {

@@ -5,7 +5,8 @@ import type { RsQuestion } from '../../wire/qm-rs.js';
 import { OutboxSender, type OutboxSenderOptions } from '../outbox-sender.js';
 import type { HomePeers } from './peers.js';
 import type { HomeRoutes } from './routes.js';
-import { together, type HomesAnswer } from './together.js';
+import type { QmTold } from '../ground.js';
+import { together } from './together.js';
 
 export class HomeSenders {
   readonly #options: OutboxSenderOptions;
@@ -39,7 +40,7 @@ export class HomeSenders {
   }
 
   /** Asks the home of a provider, or all; undefined when there is no answer to be had in time. */
-  async ask(question: RsQuestion): Promise<HomesAnswer> {
+  async ask(question: RsQuestion): Promise<QmTold> {
     const { own, others } = this.#peers;
     if ('pid' in question && question.pid > 0) {
       const shard = await this.#routes.homeOf(question.pid);

@@ -1,14 +1,13 @@
 /** Answers of several homes put together. */
 import type { RsOverview, RsProviderPage } from '../../wire/rs-looks.js';
 import type { RsQuestion } from '../../wire/qm-rs.js';
-
-export type HomesAnswer = Readonly<Record<string, unknown>> | undefined;
+import type { QmTold } from '../ground.js';
 
 /**
  * The answer of all homes to a question about no provider. @param told that of the home here first
  * @returns undefined where one that is needed did not answer: what it has would be missing
  */
-export function together(op: RsQuestion['op'], told: readonly HomesAnswer[]): HomesAnswer {
+export function together(op: RsQuestion['op'], told: readonly QmTold[]): QmTold {
   const [own] = told;
   if (own === undefined) return undefined;
   const answers = told.filter(each => each !== undefined);

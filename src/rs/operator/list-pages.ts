@@ -112,14 +112,28 @@ export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
     { head: 'Slots', kind: 'number', cell: ({ slots }) => numberCell(slots) },
     { head: 'Note', kind: 'wide', cell: ({ note }) => note },
   ];
-  const stores = daemons.flatMap(daemon =>
-    'figures' in daemon && typeof daemon.figures['disk_total_bytes'] === 'number' ? [daemon] : [],
-  );
-  const spools = daemons.flatMap(daemon =>
-    'figures' in daemon && typeof daemon.figures['spool_bytes'] === 'number' ? [daemon] : [],
-  );
-  type Seen = (typeof stores)[number];
-  const figure = (name: string) => (daemon: Seen) => bytesText(Number(daemon.figures[name] ?? 0));
+  const withFigure = (name: string) =>
+    daemons.flatMap(each => ('figures' in each && typeof each.figures[name] === 'number' ? [each] : []));
+  const [stores, spools] = [withFigure('disk_total_bytes'), withFigure('spool_bytes')];
+  type Seen = ReturnType<typeof withFigure>[number];
+  const figure = (head: string, name: string, text: (value: number) => Markup | string): Column<Seen> => ({
+    head,
+    kind: 'number',
+    cell: ({ figures }) => text(Number(figures[name] ?? 0)),
+  });
+  const ofStores: Column<Seen>[] = [
+    { head: 'Machine', cell: ({ figures }) => String(figures['machineid'] ?? '') },
+    figure('Free', 'disk_free_bytes', bytesText),
+    figure('Of', 'disk_total_bytes', bytesText),
+    figure('Needed', 'disk_needed_bytes', bytesText),
+  ];
+  const ofSpools: Column<Seen>[] = [
+    { head: 'Daemon', cell: ({ name }) => name },
+    figure('Sets', 'sets_spooled', numberCell),
+    figure('Size', 'spool_bytes', bytesText),
+    figure('At most', 'max_spool_bytes', bytesText),
+    figure('Set aside', 'sets_bad', numberCell),
+  ];
   return html`<h1>Daemons and machines</h1>
     ${freshness(fresh, nowMs)}
     <h2>Daemons of this LCC</h2>
@@ -127,38 +141,9 @@ export function daemonsPage(views: OperatorViews, nowMs: number): Markup {
     <h2>Machines that fetch</h2>
     ${tableOf('Machines', ofMachines, machines, { empty: 'No Bot Manager is connected: nothing can be fetched.' })}
     <h2>Disks of stores</h2>
-    ${tableOf<Seen>(
-      'Stores',
-      [
-        { head: 'Machine', cell: ({ figures }) => String(figures['machineid'] ?? '') },
-        { head: 'Free', kind: 'number', cell: figure('disk_free_bytes') },
-        { head: 'Of', kind: 'number', cell: figure('disk_total_bytes') },
-        { head: 'Needed', kind: 'number', cell: figure('disk_needed_bytes') },
-      ],
-      stores,
-      { empty: 'No store is on this machine.' },
-    )}
+    ${tableOf('Stores', ofStores, stores, { empty: 'No store is on this machine.' })}
     <h2>Spools of accepted sets</h2>
-    ${tableOf<Seen>(
-      'Spools',
-      [
-        { head: 'Daemon', cell: ({ name }) => name },
-        {
-          head: 'Sets',
-          kind: 'number',
-          cell: ({ figures }) => numberCell(Number(figures['sets_spooled'] ?? 0)),
-        },
-        { head: 'Size', kind: 'number', cell: figure('spool_bytes') },
-        { head: 'At most', kind: 'number', cell: figure('max_spool_bytes') },
-        {
-          head: 'Set aside',
-          kind: 'number',
-          cell: ({ figures }) => numberCell(Number(figures['sets_bad'] ?? 0)),
-        },
-      ],
-      spools,
-      { empty: 'No UNS is on this machine.' },
-    )}`;
+    ${tableOf('Spools', ofSpools, spools, { empty: 'No UNS is on this machine.' })}`;
 }
 
 export function auditPage(page: AuditPage, pid: number | undefined, base: string): Markup {

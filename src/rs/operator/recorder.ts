@@ -74,14 +74,23 @@ export class SeriesRecorder {
 
   /** Moments of a graph of a step, until now: the same array for a step's time, or until there is more. */
   moments(step: SeriesStep, nowMs: number): readonly SeriesMoment[] {
-    const { fineMs, fineKeepMs, coarseMs, coarseKeepMs } = this.#times;
-    const [stepMs, keptMs] = step === 'fine' ? [fineMs, fineKeepMs] : [coarseMs, coarseKeepMs];
+    const { fromMs, stepMs } = spanOf(this.#times, step, nowMs);
     const read = this.#read.get(step);
     if (read !== undefined && read.atMs <= nowMs && nowMs < read.atMs + stepMs) return read.moments;
-    const moments = this.#db.series.between(step, nowMs - keptMs, nowMs + 1);
+    const moments = this.#db.series.between(step, fromMs, nowMs + 1);
     this.#read.set(step, { atMs: nowMs, moments });
     return moments;
   }
+}
+
+/** Time that is kept of a step, until now. */
+export function spanOf(
+  { fineMs, fineKeepMs, coarseMs, coarseKeepMs }: SeriesTimes,
+  step: SeriesStep,
+  toMs: number,
+) {
+  const [stepMs, keptMs] = step === 'fine' ? [fineMs, fineKeepMs] : [coarseMs, coarseKeepMs];
+  return { fromMs: toMs - keptMs, toMs, stepMs };
 }
 
 function figuresOf(overview: RsOverview, before: RsOverview | undefined): SeriesFigures {

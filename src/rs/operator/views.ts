@@ -8,7 +8,8 @@ import type { UrlLife } from '../../wire/url-life.js';
 import { pushView } from '../push/shown.js';
 import { RsRequestRefused } from '../refusal.js';
 import type { QmLooks } from './qm-looks.js';
-import type { SeriesRecorder, SeriesTimes } from './recorder.js';
+import type { GraphTimes } from './graph.js';
+import { spanOf, type SeriesRecorder, type SeriesTimes } from './recorder.js';
 import { shownBy, type RsGround } from '../ground.js';
 
 const UNDER_WAY: readonly RegistrationState[] = ['issued', 'checking', 'applying'];
@@ -24,7 +25,9 @@ const DAY_MS = 24 * HOUR_MS;
 export type Application = ReturnType<typeof applicationOf>;
 
 /** One of them, with what an operator has to know before a decision. */
-export interface DecidedApplication extends Application {
+export type DecidedApplication = Application & Others;
+
+interface Others {
   /** Other providers that crawl this site: its pages would be fetched for both. Null: not known. */
   crawled_by: readonly number[] | null;
   /** Other providers that announce something of it. Null: not known. */
@@ -118,12 +121,8 @@ export class OperatorViews {
   }
 
   /** Time that a graph of a step covers. */
-  spanOf(step: SeriesStep): { fromMs: number; toMs: number; stepMs: number } {
-    const { times, nowMs } = this.#options;
-    const toMs = nowMs();
-    return step === 'fine'
-      ? { fromMs: toMs - times.fineKeepMs, toMs, stepMs: times.fineMs }
-      : { fromMs: toMs - times.coarseKeepMs, toMs, stepMs: times.coarseMs };
+  spanOf(step: SeriesStep): GraphTimes {
+    return spanOf(this.#options.times, step, this.#options.nowMs());
   }
 
   series(step: SeriesStep): SeriesView {
@@ -204,27 +203,20 @@ export class OperatorViews {
     const registration = this.#options.db.registrations.get(id);
     if (registration === undefined)
       throw new RsRequestRefused(404, 'unknown', `there is no registration ${id}`, 'look for it in the list');
-    const others = await this.#othersOf(registration);
-    return {
-      ...applicationOf(registration),
-      crawled_by: others?.crawlers ?? null,
-      had_by: others?.announcers ?? null,
-    };
+    return { ...applicationOf(registration), ...(await this.#othersOf(registration)) };
   }
 
-  /** Undefined while the Queue Manager is away. */
-  async #othersOf(
-    registration: Registration,
-  ): Promise<Record<'crawlers' | 'announcers', number[]> | undefined> {
-    const found = { crawlers: new Set<number>(), announcers: new Set<number>() };
+  async #othersOf(registration: Registration): Promise<Others> {
+    const [crawlers, announcers] = [new Set<number>(), new Set<number>()];
     for (const url of directoriesOf(registration)) {
       const told = await this.#options.ask({ op: 'find', url });
-      if (!Array.isArray(told?.['crawlers'])) return undefined;
-      for (const kind of ['crawlers', 'announcers'] as const)
-        for (const pid of (told[kind] ?? []) as number[]) if (pid !== registration.pid) found[kind].add(pid);
+      if (!Array.isArray(told?.['crawlers'])) return { crawled_by: null, had_by: null };
+      for (const pid of told['crawlers'] as number[]) crawlers.add(pid);
+      for (const pid of (told['announcers'] ?? []) as number[]) announcers.add(pid);
     }
-    const ascending = (pids: Set<number>) => [...pids].sort((a, b) => a - b);
-    return { crawlers: ascending(found.crawlers), announcers: ascending(found.announcers) };
+    const others = (pids: Set<number>) =>
+      [...pids].filter(pid => pid !== registration.pid).sort((x, y) => x - y);
+    return { crawled_by: others(crawlers), had_by: others(announcers) };
   }
 
   /**

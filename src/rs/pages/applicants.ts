@@ -2,9 +2,7 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { formatDuration } from '../../config/words.js';
-import { clientAddress } from '../../web/client.js';
-import type { NodeBindings } from '../api.js';
-import { networkOf } from '../limits.js';
+import { clientOf, type NodeBindings } from '../api-parts.js';
 import type { RsOptions } from '../options.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent, summaryOf, wrongIn } from './fields.js';
@@ -44,7 +42,7 @@ export function applicantPages(parts: PageParts) {
       c,
       async () => {
         fields = await fieldsOf(c, ['url', 'email', 'bandwidth', 'hours', 'zone']);
-        const network = networkOf(clientAddress(c.env.incoming, options.proxies));
+        const { network } = clientOf(c, options);
         const pair = registrar.issue(fields.url.trim(), fields, network, fields.email);
         return base + keptPair(pair, pairSecrets);
       },

@@ -1,9 +1,7 @@
 /** Where a provider logs in, and out. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
-import { clientAddress } from '../../web/client.js';
-import type { NodeBindings } from '../api.js';
-import { networkOf } from '../limits.js';
+import { clientOf, type NodeBindings } from '../api-parts.js';
 import { loginOf } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
 import { refusing } from '../refused-requests.js';
@@ -34,8 +32,7 @@ export function loginPages({ sessions, cookie, account, view, options, base, pag
   });
   pages.post('/login', async c => {
     let fields = { number: '', password: '', next: '' };
-    const address = clientAddress(c.env.incoming, options.proxies);
-    const network = networkOf(address);
+    const { address, network } = clientOf(c, options);
     try {
       fields = await fieldsOf(c, ['number', 'password', 'next']);
       const number = fields.number.trim();

@@ -3,9 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
-import { clientAddress } from '../../web/client.js';
-import type { NodeBindings } from '../api.js';
-import { networkOf } from '../limits.js';
+import { clientOf, type NodeBindings } from '../api-parts.js';
 import type { NewPassword } from '../mail/forgotten.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent, summaryOf, wrongIn } from './fields.js';
@@ -48,7 +46,6 @@ export function mailPages(parts: PageParts) {
   );
 
   const EMPTY: ForgotView['typed'] = { who: '', number: '', url: '' };
-  const networkOfClient = (c: Ask) => networkOf(clientAddress(c.env.incoming, options.proxies));
   const forgot = (typed: ForgotView['typed'], refused?: RsRequestRefused) => {
     const body = forgotBody({ base, sendsMail: mailing.email !== 'off', typed, ...(refused && { refused }) });
     return page({ title: 'Forgotten password', body });
@@ -68,13 +65,13 @@ export function mailPages(parts: PageParts) {
   pages.get('/forgot', c => c.html(forgot(EMPTY)));
   pages.post('/forgot', c =>
     asked(c, ({ who }) => {
-      forgotten.ask(who, networkOfClient(c));
+      forgotten.ask(who, clientOf(c, options).network);
       return '/forgot/asked';
     }),
   );
   pages.post('/forgot/file', c =>
     asked(c, ({ number, url }) =>
-      keptPair(registrar.issueReset(numberIn(number), url.trim(), networkOfClient(c)), pairSecrets),
+      keptPair(registrar.issueReset(numberIn(number), url.trim(), clientOf(c, options).network), pairSecrets),
     ),
   );
   pages.get('/forgot/asked', c =>

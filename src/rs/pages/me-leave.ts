@@ -1,12 +1,12 @@
 /** A provider leaves, and stays after all: `/me/leave`. */
 import { html } from 'hono/html';
+import { clientOf } from '../api-parts.js';
 import { formatDuration } from '../../config/words.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import { summaryOf, wrongIn } from './fields.js';
 import {
   accountField,
-  clientOf,
   formPage,
   outcomeNote,
   stateOf,
@@ -29,7 +29,7 @@ export function leavePage(app: MeApp, parts: MeParts): void {
     fields: ['password', 'urls', 'action'],
     body: (c, { urls }, refused) => body(c, urls, refused),
     async act(c, { password, urls, action }) {
-      const { address } = clientOf(c, parts);
+      const { address } = clientOf(c, parts.options);
       const { pid } = c.var.provider;
       const given = password.trim();
       if (action === 'stay') return `/me?is=${stateOf(await account.stay(String(pid), given, address))}`;

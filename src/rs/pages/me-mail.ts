@@ -1,9 +1,10 @@
 /** Where a provider is written to: `/me/mail`. */
 import { html } from 'hono/html';
+import { clientOf } from '../api-parts.js';
 import type { RsRequestRefused } from '../refusal.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import { summaryOf, wrongIn } from './fields.js';
-import { clientOf, formPage, outcomeNote, type MeApp, type MeContext, type MeParts } from './me-parts.js';
+import { formPage, outcomeNote, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { factsOf } from './table.js';
 
 const PATH = '/me/mail';
@@ -18,7 +19,7 @@ export function mailPage(app: MeApp, parts: MeParts): void {
     act(c, { email, action }) {
       const { pid } = c.var.provider;
       if (action === 'remove') mailing.remove(pid);
-      else mailing.change(pid, email, clientOf(c, parts).network);
+      else mailing.change(pid, email, clientOf(c, parts.options).network);
       return `${PATH}?is=done`;
     },
   });

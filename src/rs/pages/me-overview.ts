@@ -10,6 +10,7 @@ import type { TakenSet } from '../../wire/rs-looks.js';
 import { codeBlock, tileOf, type Markup } from './layout.js';
 import { truthSection } from './me-truth.js';
 import { bytesText, countText } from './numbers.js';
+import { ON_SITE } from './pair.js';
 import { tableOf, type Column } from './table.js';
 import { agoOf, untilOf } from './times.js';
 
@@ -136,13 +137,7 @@ function used(label: string, value: number, most: number, text: (amount: number)
 
 function nextStep({ provider, install, uns, nowMs, zone }: OverviewView, isNew: boolean): Markup {
   const { pid, roots, lastconntime } = provider;
-  const entries = crontabLines(roots, {
-    bin: '/usr/local/bin',
-    docroot: '/var/www',
-    pwdfile: '$HOME/.lcc-password',
-    pid,
-    uns,
-  });
+  const entries = crontabLines(roots, { ...ON_SITE, pid, uns });
   const isOne = entries.length === 1;
   const [what, these] = isOne ? ['line', 'this line'] : ['lines', 'these lines, one for each host'];
   return html`<h2 id="line">${isNew ? `Next: the ${what} for your crontab` : `Your crontab ${what}`}</h2>

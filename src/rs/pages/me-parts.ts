@@ -2,9 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { ShownProvider } from '../../db/providers/registered.js';
-import { clientAddress } from '../../web/client.js';
 import type { ChangeOutcome } from '../account.js';
-import { networkOf } from '../limits.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldsOf, sent } from './fields.js';
 import type { Markup } from './layout.js';
@@ -63,15 +61,6 @@ export function formPage<Name extends string>(
 /** Time zone of a provider, as IANA names it; undefined: that of the cache. */
 export function zoneOf({ db }: Pick<MeParts, 'db'>, pid: number): string | undefined {
   return db.providers.get(pid)?.zone ?? undefined;
-}
-
-/** The client of a request. */
-export function clientOf(
-  c: MeContext,
-  { options }: Pick<MeParts, 'options'>,
-): { address: string; network: string } {
-  const address = clientAddress(c.env.incoming, options.proxies);
-  return { address, network: networkOf(address) };
 }
 
 /** @throws RsRequestRefused 409 for what the Queue Manager has refused */

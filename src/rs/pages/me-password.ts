@@ -1,10 +1,11 @@
 /** Another password for a provider that knows the one it has: `/me/password`. */
 import { html } from 'hono/html';
+import { clientOf } from '../api-parts.js';
 import { requirePassword } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
 import { fieldOf, formTokenField, type Markup } from './layout.js';
 import { summaryOf, wrongIn } from './fields.js';
-import { accountField, clientOf, formPage, type MeApp, type MeContext, type MeParts } from './me-parts.js';
+import { accountField, formPage, type MeApp, type MeContext, type MeParts } from './me-parts.js';
 import { newPasswordNote } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 
@@ -30,7 +31,7 @@ export function passwordPage(app: MeApp, parts: MeParts): void {
     },
     async act(c, { password }) {
       const { pid, generation } = c.var.provider;
-      const { address, network } = clientOf(c, parts);
+      const { address, network } = clientOf(c, parts.options);
       await account.attempt(address, () => requirePassword(String(pid), password.trim(), address, view.door));
       const made = await account.rotate(pid, network);
       const { state, reason } = made.registration;

@@ -1,5 +1,6 @@
 /** Directories of a provider: `/me/roots`. */
 import { html } from 'hono/html';
+import { clientOf } from '../api-parts.js';
 import type { GivenRoot } from '../../db/providers/given-roots.js';
 import type { RegistrationState } from '../../db/rs/registrations.js';
 import { RsRequestRefused } from '../refusal.js';
@@ -7,7 +8,6 @@ import { fieldOf, formTokenField, type Markup } from './layout.js';
 import { summaryOf, wrongIn } from './fields.js';
 import {
   accountField,
-  clientOf,
   formPage,
   outcomeNote,
   stateOf,
@@ -30,7 +30,7 @@ export function rootsPages(app: MeApp, parts: MeParts): void {
     fields: ['url'],
     body: (c, { url }, refused) => body(c, url, refused),
     async act(c, { url }) {
-      const { network } = clientOf(c, parts);
+      const { network } = clientOf(c, parts.options);
       return keptPair(await account.beginRoot(c.var.provider.pid, url.trim(), network), pairSecrets);
     },
   });
@@ -51,7 +51,7 @@ export function rootsPages(app: MeApp, parts: MeParts): void {
     },
     body: (c, { root, urls }, refused) => removing(c, root, urls, refused),
     async act(c, { root, password, urls }) {
-      const { address } = clientOf(c, parts);
+      const { address } = clientOf(c, parts.options);
       const consent = { password: password.trim(), urls: countIn(urls), address };
       const outcome = await account.removeRoot(c.var.provider.pid, root, consent);
       return `${PATH}?is=${stateOf(outcome)}`;

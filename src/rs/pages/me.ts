@@ -9,7 +9,7 @@ import {
   type UrlStanding,
 } from '../../wire/qm-rs.js';
 import type { UrlLife } from '../../wire/url-life.js';
-import { shownBy } from '../ground.js';
+import { shownBy, type QmTold } from '../ground.js';
 import { urlBelow } from '../options.js';
 import { pushView } from '../push/shown.js';
 import { busy } from '../refusal.js';
@@ -127,7 +127,7 @@ export function mePages(all: PageParts) {
   }
 
   /** @throws RsRequestRefused 503 while the Queue Manager is away */
-  async function told(question: RsQuestion): Promise<Readonly<Record<string, unknown>>> {
+  async function told(question: RsQuestion): Promise<NonNullable<QmTold>> {
     const answer = await view.ask(question);
     if (answer === undefined) throw busy();
     return answer;

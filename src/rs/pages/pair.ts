@@ -9,6 +9,9 @@ import { capital, codeBlock, type Markup } from './layout.js';
 import type { ShownOnce } from './shown-once.js';
 import { factsOf } from './table.js';
 
+/** Places on the machine of a site, as its line has them before somebody changes them. */
+export const ON_SITE = { bin: '/usr/local/bin', docroot: '/var/www', pwdfile: '$HOME/.lcc-password' };
+
 /** Secrets that are shown once. */
 export interface PairSecrets {
   secret: string;
@@ -223,14 +226,7 @@ function activeStep({ registration, install, uns, base }: PairView): Markup {
       </p>
       <p><a class="button" href="${base}/login">Log in</a></p>
     </div>`;
-  const line = crontabLine({
-    bin: '/usr/local/bin',
-    docroot: '/var/www',
-    pwdfile: '$HOME/.lcc-password',
-    pid,
-    uns,
-    urlprefix: prefix,
-  });
+  const line = crontabLine({ ...ON_SITE, pid, uns, urlprefix: prefix });
   return html`<div class="note good">
       <h2>Your site is registered</h2>
       <p>You may remove the file. What changes is announced by three commands and a pipe.</p>
