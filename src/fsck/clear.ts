@@ -5,15 +5,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beginClearAnew, integrityOf } from '../db/clear/fsck-look.js';
-import {
-  CLEAR_DB,
-  CLEAR_KIND,
-  COMMAND_BUSY_MS,
-  openClearDb,
-  openClearDbForReading,
-} from '../db/clear/open.js';
+import { CLEAR_DB, CLEAR_KIND, COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { isDamage, START_EMPTY, type Db } from '../db/sqlite/open.js';
+import { openOwn, openOwnForReading } from '../db/sqlite/own-database.js';
 import { hasVanished, wentBack } from '../db/sqlite/restored.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock, type Lock } from '../lib/lock.js';
@@ -31,7 +26,7 @@ export interface ClearCheck {
 const AGAIN =
   'pages that have a soft rule are published again; clear once more what was changed since, requests for it are not known';
 
-/** @throws LccError `try.later` when a repair is asked for while a daemon runs, and as openClearDb */
+/** @throws LccError `try.later` when a repair is asked for while a daemon runs, and as openOwn */
 export function* clearDatabase(check: ClearCheck): Generator<Finding> {
   const path = join(check.clearDir, 'clear.db');
   const locks = check.repair && existsSync(check.clearDir) ? lockDaemons(check.clearDir) : [];
@@ -60,7 +55,7 @@ function* checked(path: string, check: ClearCheck): Generator<Finding> {
   if (!existsSync(path)) return;
   let db: Db | undefined;
   try {
-    db = open(path, repair);
+    db = (repair ? openOwn : openOwnForReading)(path, CLEAR_KIND, COMMAND_BUSY_MS);
     yield* lookAt(db, path, check);
   } catch (error) {
     const isDamaged = isDamage(error) || (error instanceof LccError && error.code === 'data.malformed');
@@ -71,10 +66,6 @@ function* checked(path: string, check: ClearCheck): Generator<Finding> {
   } finally {
     db?.close();
   }
-}
-
-function open(path: string, isRepair: boolean): Db {
-  return isRepair ? openClearDb(path, COMMAND_BUSY_MS) : openClearDbForReading(path);
 }
 
 function* lookAt(db: Db, path: string, check: ClearCheck): Generator<Finding> {

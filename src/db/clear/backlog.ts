@@ -33,6 +33,8 @@ export interface BacklogRow extends Omit<Parked, 'error'> {
   lastError: string;
 }
 
+type Entry = Pick<BacklogRow, 'rail' | 'url' | 'seq'>;
+
 export interface BacklogCount {
   rail: string;
   waiting: number;
@@ -77,21 +79,9 @@ export class BacklogStore extends SqlStore {
   readonly #overtake = this.sql.run<[rail: string, url: string, seq: number]>(
     "UPDATE rail_backlog SET body_sha = '' WHERE rail = ? AND url = ? AND seq <= ? AND op = 'D'",
   );
-  readonly #failed = this.sql.changed<
-    [nextMs: number, error: string, rail: string, url: string, seq: number]
-  >(
-    `UPDATE rail_backlog SET attempts = attempts + 1, next_ms = ?, last_error = ?
-     WHERE rail = ? AND url = ? AND seq <= ?`,
-  );
-  readonly #bury = this.sql.run<[error: string, rail: string, url: string, seq: number]>(
-    'UPDATE rail_backlog SET dead = 1, attempts = attempts + 1, last_error = ? WHERE rail = ? AND url = ? AND seq <= ?',
-  );
   readonly #retry = this.sql.changes<[values: { rail: string | null; url: string | null }]>(
     `UPDATE rail_backlog SET dead = 0, next_ms = 0
      WHERE rail = coalesce($rail, rail) AND url = coalesce($url, url) AND (dead = 1 OR next_ms > 0)`,
-  );
-  readonly #list = this.sql.rows<[rail: string, url: string, limit: number], BacklogRow>(
-    `SELECT ${COLUMNS} FROM rail_backlog WHERE (rail, url) > (?, ?) ORDER BY rail, url LIMIT ?`,
   );
 
   constructor(db: Db, numbers: NumberStore) {
@@ -140,18 +130,16 @@ export class BacklogStore extends SqlStore {
   );
 
   /** Another try did not help. Inside a transaction. @returns whether the entry is still there */
-  failed(
-    { rail, url, seq }: Pick<BacklogRow, 'rail' | 'url' | 'seq'>,
-    nextMs: number,
-    error: string,
-  ): boolean {
-    return this.#failed(nextMs, error, rail, url, seq);
-  }
+  readonly failed = this.sql.changed<[entry: Entry, nextMs: number, error: string]>(
+    `UPDATE rail_backlog SET attempts = attempts + 1, next_ms = ?, last_error = ?
+     WHERE rail = $rail AND url = $url AND seq <= $seq`,
+  );
 
   /** The entry is not tried until somebody says so. Inside a transaction. */
-  bury({ rail, url, seq }: Pick<BacklogRow, 'rail' | 'url' | 'seq'>, error: string): void {
-    this.#bury(error, rail, url, seq);
-  }
+  readonly bury = this.sql.run<[entry: Entry, error: string]>(
+    `UPDATE rail_backlog SET dead = 1, attempts = attempts + 1, last_error = ?
+     WHERE rail = $rail AND url = $url AND seq <= $seq`,
+  );
 
   /** Tries again at once what waits or is dead. @param where one rail, one url @returns how many */
   retry({ rail, url }: { rail?: string | undefined; url?: string | undefined }): number {
@@ -168,9 +156,9 @@ export class BacklogStore extends SqlStore {
   );
 
   /** All of them by rail and url, a page at a time. */
-  list(after: Pick<BacklogRow, 'rail' | 'url'>, limit: number): BacklogRow[] {
-    return this.#list(after.rail, after.url, limit);
-  }
+  readonly list = this.sql.rows<[after: Pick<BacklogRow, 'rail' | 'url'>, limit: number], BacklogRow>(
+    `SELECT ${COLUMNS} FROM rail_backlog WHERE (rail, url) > ($rail, $url) ORDER BY rail, url LIMIT ?`,
+  );
 
   /** True if a rail has anything left of a kind, be it due or not. */
   readonly has = this.sql.has<[rail: string, op: BacklogOp]>(

@@ -1,11 +1,11 @@
 /** clear.db with all its stores, on one connection. */
 import type { Db } from '../../lib/sqlite.js';
-import { madeOf, OwnDatabase } from '../sqlite/own-database.js';
+import { madeOf, openOwn, openOwnForReading, OwnDatabase, requireOwn } from '../sqlite/own-database.js';
 import { requireSound } from '../sqlite/row-checks.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
-import { CLEAR_KIND, openClearDb, openClearDbForReading, requireClearDb } from './open.js';
+import { CLEAR_KIND, COMMAND_BUSY_MS } from './open.js';
 import { RequestStore } from './queue.js';
 import { RailStore } from './rails.js';
 import { SoftStore } from './soft.js';
@@ -20,21 +20,21 @@ export class ClearDatabase extends OwnDatabase {
   readonly soft: SoftStore;
   readonly journal: JournalStore;
 
-  /** @throws LccError as openClearDb */
+  /** Opens it for writing, or makes it, with its folder. @throws LccError as openOwn */
   static open(path: string, busyMs: number): ClearDatabase {
-    return ClearDatabase.#of(path, openClearDb(path, busyMs));
+    return ClearDatabase.#of(path, openOwn(path, CLEAR_KIND, busyMs));
   }
 
   /** Opens one that is there: an empty one would be of no use. @throws LccError `input.missing` when there is
-   * none, as openClearDb */
+   * none, as openOwn */
   static openExisting(path: string, busyMs: number): ClearDatabase {
-    requireClearDb(path);
+    requireOwn(path, CLEAR_KIND);
     return ClearDatabase.open(path, busyMs);
   }
 
-  /** @throws LccError as openClearDbForReading */
+  /** @throws LccError as openOwnForReading */
   static openForReading(path: string): ClearDatabase {
-    return ClearDatabase.#of(path, openClearDbForReading(path));
+    return ClearDatabase.#of(path, openOwnForReading(path, CLEAR_KIND, COMMAND_BUSY_MS));
   }
 
   static #of(path: string, db: Db): ClearDatabase {

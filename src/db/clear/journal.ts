@@ -18,16 +18,6 @@ interface JournalRow extends Cleared {
 const PRUNED_ROWS = 5000;
 
 export class JournalStore extends SqlStore {
-  readonly #add = this.sql.run<
-    [nowMs: number, target: string, url: string, op: BacklogOp, contentId: string]
-  >('INSERT INTO clear_journal(at_ms, target, url, op, content_id) VALUES (?, ?, ?, ?, ?)');
-  readonly #since = this.sql.rows<
-    [afterId: number, sinceMs: number, target: string, limit: number],
-    JournalRow
-  >(
-    `SELECT id, at_ms AS atMs, target, url, op, content_id AS contentId FROM clear_journal
-     WHERE id > ? AND at_ms >= ? AND target = ? ORDER BY id LIMIT ?`,
-  );
   readonly #first = this.sql.number('SELECT min(id) FROM clear_journal');
   readonly #last = this.sql.number('SELECT max(id) FROM clear_journal');
   readonly #firstSince = this.sql.value<[beforeMs: number], number>(
@@ -36,14 +26,18 @@ export class JournalStore extends SqlStore {
   readonly #removeBelow = this.sql.run<[id: number]>('DELETE FROM clear_journal WHERE id < ?');
 
   /** Inside a transaction. */
-  add({ target, url, op, contentId }: Cleared, nowMs: number): void {
-    this.#add(nowMs, target, url, op, contentId);
-  }
+  readonly add = this.sql.run<[cleared: Cleared, nowMs: number]>(
+    'INSERT INTO clear_journal(at_ms, target, url, op, content_id) VALUES (?, $target, $url, $op, $contentId)',
+  );
 
   /** Pages cleared on a target since a time, in their order, a page at a time. */
-  since(target: string, sinceMs: number, afterId: number, limit: number): JournalRow[] {
-    return this.#since(afterId, sinceMs, target, limit);
-  }
+  readonly since = this.sql.rows<
+    [target: string, sinceMs: number, afterId: number, limit: number],
+    JournalRow
+  >(
+    `SELECT id, at_ms AS atMs, target, url, op, content_id AS contentId FROM clear_journal
+     WHERE target = ? AND at_ms >= ? AND id > ? ORDER BY id LIMIT ?`,
+  );
 
   /** Forgets what is older, or beyond the last `maxRows`; some thousand rows at a time. @returns whether
    * there may be more */

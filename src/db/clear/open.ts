@@ -3,12 +3,9 @@
  * a commit promises is on disk (`synchronous=FULL`). A damaged database is refused, and not replaced by an
  * empty one: without its rails and path maps nothing would be cleared, and nobody would notice.
  */
-import { existsSync } from 'node:fs';
-import { LccError } from '../../lib/errors.js';
-import type { Db } from '../../lib/sqlite.js';
 import type { Marked } from '../sqlite/marks.js';
 import { START_EMPTY } from '../sqlite/open.js';
-import { openOwn, openOwnForReading, refuseVanished, type OwnKind } from '../sqlite/own-database.js';
+import type { OwnKind } from '../sqlite/own-database.js';
 import { CLEAR_SCHEMA } from './schema.js';
 
 /** How long a command waits for others that write. */
@@ -34,23 +31,3 @@ export const CLEAR_KIND: OwnKind = {
   marked: CLEAR_DB,
   vanished: START_EMPTY,
 };
-
-/**
- * Opens the database for writing, or makes it, with its folder.
- * @param busyMs how long another process that writes is waited for
- * @throws LccError as openOwn
- */
-export function openClearDb(path: string, busyMs: number): Db {
-  return openOwn(path, CLEAR_KIND, busyMs);
-}
-
-/** Opens it for reading only. @throws LccError as openClearDb, and openOwnForReading */
-export function openClearDbForReading(path: string): Db {
-  return openOwnForReading(path, CLEAR_KIND, COMMAND_BUSY_MS);
-}
-
-/** @throws LccError `input.missing` when there is no database */
-export function requireClearDb(path: string): void {
-  refuseVanished(path, CLEAR_KIND);
-  if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${CLEAR_KIND.missing}`);
-}

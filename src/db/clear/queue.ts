@@ -39,35 +39,26 @@ interface Covered {
 }
 
 const COLUMNS = `id, content_id AS contentId, content_type AS contentType, target, force, enqueued_ms AS enqueuedMs`;
-const KEY = 'content_id = ? AND content_type = ? AND target = ?';
+const KEY = 'content_id = $contentId AND content_type = $contentType AND target = $target';
 
 export class RequestStore extends SqlStore {
-  readonly #add = this.sql.insert<
-    [contentId: string, contentType: string, target: string, force: number, source: string, nowMs: number]
-  >(
+  readonly #add = this.sql.insert<[request: Omit<NewRequest, 'force'>, force: number, nowMs: number]>(
     `INSERT INTO clear_cache_queue(content_id, content_type, target, force, source, enqueued_ms)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+     VALUES ($contentId, $contentType, $target, ?, $source, ?)`,
   );
-  readonly #covered = this.sql.row<
-    [contentId: string, contentType: string, target: string],
-    { mark: number | null; force: number | null }
-  >(`SELECT max(id) AS mark, max(force) AS force FROM clear_cache_queue WHERE ${KEY}`);
-  readonly #first = this.sql.row<[contentId: string, contentType: string, target: string], RequestRow>(
-    `SELECT ${COLUMNS} FROM clear_cache_queue WHERE ${KEY} ORDER BY id LIMIT 1`,
+  readonly #covered = this.sql.row<[key: RequestKey], { mark: number | null; force: number | null }>(
+    `SELECT max(id) AS mark, max(force) AS force FROM clear_cache_queue WHERE ${KEY}`,
   );
-  readonly #done = this.sql.changes<[contentId: string, contentType: string, target: string, last: number]>(
-    `DELETE FROM clear_cache_queue WHERE ${KEY} AND id <= ?`,
+  readonly #rejected = this.sql.run<[request: RequestRow, error: string, nowMs: number]>(
+    'INSERT OR REPLACE INTO clear_rejected VALUES ($id, $contentId, $contentType, $target, ?, ?)',
   );
-  readonly #rejected = this.sql.run<
-    [id: number, contentId: string, contentType: string, target: string, error: string, nowMs: number]
-  >('INSERT OR REPLACE INTO clear_rejected VALUES (?, ?, ?, ?, ?, ?)');
   readonly #count = this.sql.number<[afterId: number, most: number]>(
     'SELECT count(*) FROM (SELECT 1 FROM clear_cache_queue WHERE id > ? LIMIT ?)',
   );
 
   /** Queues a request. Inside a transaction. @returns its id, higher than any before */
-  add({ contentId, contentType, target, force, source }: NewRequest, nowMs: number): number {
-    return this.#add(contentId, contentType, target, force ? 1 : 0, source, nowMs);
+  add(request: NewRequest, nowMs: number): number {
+    return this.#add(request, request.force ? 1 : 0, nowMs);
   }
 
   /** Requests in the order of coming. */
@@ -76,29 +67,28 @@ export class RequestStore extends SqlStore {
   );
 
   /** The mark of a key, and whether one of its requests is forced; undefined when it has none. */
-  covered({ contentId, contentType, target }: RequestKey): Covered | undefined {
-    const found = this.#covered(contentId, contentType, target);
+  covered(key: RequestKey): Covered | undefined {
+    const found = this.#covered(key);
     if (found === undefined || found.mark === null) return undefined;
     return { mark: found.mark, force: found.force === 1 };
   }
 
   /** The oldest request of a key. */
-  first({ contentId, contentType, target }: RequestKey): RequestRow | undefined {
-    return this.#first(contentId, contentType, target);
-  }
+  readonly first = this.sql.row<[key: RequestKey], RequestRow>(
+    `SELECT ${COLUMNS} FROM clear_cache_queue WHERE ${KEY} ORDER BY id LIMIT 1`,
+  );
 
   /** Removes what a piece of work covers; `Infinity`: all of the key. Inside a transaction. @returns how many
    * there were */
-  done({ contentId, contentType, target }: RequestKey, mark: number): number {
-    const last = Math.min(mark, Number.MAX_SAFE_INTEGER);
-    return this.#done(contentId, contentType, target, last);
-  }
+  readonly done = this.sql.changes<[key: RequestKey, mark: number]>(
+    `DELETE FROM clear_cache_queue WHERE ${KEY} AND id <= ?`,
+  );
 
   /** Moves a request among those rejected. Inside a transaction. @returns whether it was there */
   reject(id: number, error: string, nowMs: number): boolean {
     const row = this.drop(id);
     if (row === undefined) return false;
-    this.#rejected(id, row.contentId, row.contentType, row.target, error, nowMs);
+    this.#rejected(row, error, nowMs);
     return true;
   }
 

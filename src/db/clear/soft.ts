@@ -32,6 +32,9 @@ export interface PublishedPage extends PageKey {
   lastError: string | null;
 }
 
+/** Where a page is in the order in which they are due. */
+type Due = Pick<PublishedPage, 'nextTryMs' | 'publishSeq'>;
+
 export interface GeneratedPage extends PageKey {
   tsUrl: string;
 }
@@ -40,62 +43,25 @@ const PAGE = `url, target, content_id AS contentId, publish_seq AS publishSeq, p
   attempts, next_try_ms AS nextTryMs, last_error AS lastError`;
 
 export const DUE_PAGES = `SELECT ${PAGE} FROM page_publish_info
-  WHERE publish_seq > done_seq AND next_try_ms <= ? AND (next_try_ms, publish_seq) > (?, ?)
+  WHERE publish_seq > done_seq AND next_try_ms <= ? AND (next_try_ms, publish_seq) > ($nextTryMs, $publishSeq)
   ORDER BY next_try_ms, publish_seq LIMIT ?`;
 
 export class SoftStore extends SqlStore {
   readonly #numbers: NumberStore;
-  readonly #removeRule = this.sql.changed<[url: string, target: string]>(
-    'DELETE FROM soft_clear_cache WHERE url = ? AND target = ?',
-  );
-  readonly #publish = this.sql.run<
-    [url: string, target: string, seq: number, nowMs: number, contentId: string, known: string]
-  >(
+  readonly #publish = this.sql.run<[page: PageKey, seq: number, nowMs: number, contentId: string]>(
     `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id)
-     SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM target WHERE name = ?)
+     SELECT $url, $target, ?, ?, ? WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)
      ON CONFLICT DO UPDATE SET publish_seq = excluded.publish_seq, published_ms = excluded.published_ms,
        content_id = CASE excluded.content_id WHEN '' THEN content_id ELSE excluded.content_id END,
        attempts = 0, next_try_ms = 0`,
   );
-  readonly #due = this.sql.rows<
-    [nowMs: number, nextTryMs: number, publishSeq: number, limit: number],
-    PublishedPage
-  >(DUE_PAGES);
-  readonly #get = this.sql.row<[url: string, target: string], PublishedPage>(
-    `SELECT ${PAGE} FROM page_publish_info WHERE url = ? AND target = ?`,
-  );
-  readonly #failed = this.sql.run<
-    [nextTryMs: number, error: string, url: string, target: string, publishSeq: number]
-  >(
-    `UPDATE page_publish_info SET attempts = attempts + 1, next_try_ms = ?, last_error = ?
-     WHERE url = ? AND target = ? AND publish_seq = ?`,
-  );
-  readonly #postpone = this.sql.run<[untilMs: number, url: string, target: string, publishSeq: number]>(
-    'UPDATE page_publish_info SET next_try_ms = ? WHERE url = ? AND target = ? AND publish_seq = ?',
-  );
-  // The failures of a later publication stay.
-  readonly #done = this.sql.run<[values: PageKey & { seq: number; nowMs: number }]>(
-    `UPDATE page_publish_info SET done_seq = $seq, done_ms = $nowMs, attempts = iif(publish_seq > $seq, attempts, 0),
-       next_try_ms = iif(publish_seq > $seq, next_try_ms, 0), last_error = iif(publish_seq > $seq, last_error, NULL)
-     WHERE url = $url AND target = $target AND done_seq < $seq`,
-  );
+  readonly #due = this.sql.rows<[nowMs: number, after: Due, limit: number], PublishedPage>(DUE_PAGES);
   readonly #waiting = this.sql.number<[most: number]>(
     'SELECT count(*) FROM (SELECT 1 FROM page_publish_info WHERE publish_seq > done_seq LIMIT ?)',
-  );
-  // The target may have been removed.
-  readonly #note = this.sql.run<[values: GeneratedPage & { madeMs: number }]>(
-    `INSERT INTO generated_page SELECT $tsUrl, $target, $url, $madeMs
-     WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)`,
   );
   readonly #generated = this.sql.rows<[tsUrl: string, target: string, untilMs: number], GeneratedPage>(
     `SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) AND made_ms <= ?
      ORDER BY 1, 2 LIMIT 1000`,
-  );
-  readonly #namesOf = this.sql.values<[url: string, target: string, limit: number], string>(
-    'SELECT ts_url FROM generated_page WHERE url = ? AND target = ? ORDER BY made_ms LIMIT ?',
-  );
-  readonly #forget = this.sql.run<[tsUrl: string, target: string]>(
-    'DELETE FROM generated_page WHERE ts_url = ? AND target = ?',
   );
 
   constructor(db: Db, numbers: NumberStore) {
@@ -115,15 +81,15 @@ export class SoftStore extends SqlStore {
   );
 
   /** @returns whether it was there */
-  removeRule({ url, target }: PageKey): boolean {
-    return this.#removeRule(url, target);
-  }
+  readonly removeRule = this.sql.changed<[rule: PageKey]>(
+    'DELETE FROM soft_clear_cache WHERE url = $url AND target = $target',
+  );
 
   /** The page has changed; passed over when its target was removed. Inside a transaction. @returns the number
    * of its publication */
-  publish({ url, target, contentId = '' }: PageKey & { contentId?: string }, nowMs: number): number {
+  publish(page: PageKey & { contentId?: string }, nowMs: number): number {
     const seq = this.#numbers.next('publish_seq');
-    this.#publish(url, target, seq, nowMs, contentId, target);
+    this.#publish(page, seq, nowMs, page.contentId ?? '');
     return seq;
   }
 
@@ -147,34 +113,36 @@ export class SoftStore extends SqlStore {
   }
 
   /** Pages that are to be generated, those that failed last. @param after from there on */
-  due(
-    nowMs: number,
-    limit: number,
-    after: Pick<PublishedPage, 'nextTryMs' | 'publishSeq'> = { nextTryMs: 0, publishSeq: 0 },
-  ): PublishedPage[] {
-    return this.#due(nowMs, after.nextTryMs, after.publishSeq, limit);
+  due(nowMs: number, limit: number, after: Due = { nextTryMs: 0, publishSeq: 0 }): PublishedPage[] {
+    return this.#due(nowMs, after, limit);
   }
 
-  get({ url, target }: PageKey): PublishedPage | undefined {
-    return this.#get(url, target);
-  }
+  readonly get = this.sql.row<[page: PageKey], PublishedPage>(
+    `SELECT ${PAGE} FROM page_publish_info WHERE url = $url AND target = $target`,
+  );
 
   /** The publication could not be brought to the rails. Inside a transaction; a later one is due at once all
    * the same. */
-  failed({ url, target, publishSeq }: PublishedPage, nextTryMs: number, error: string): void {
-    this.#failed(nextTryMs, error, url, target, publishSeq);
-  }
+  readonly failed = this.sql.run<[page: PublishedPage, nextTryMs: number, error: string]>(
+    `UPDATE page_publish_info SET attempts = attempts + 1, next_try_ms = ?, last_error = ?
+     WHERE url = $url AND target = $target AND publish_seq = $publishSeq`,
+  );
 
   /** The publication is not to be brought to the rails before a time. Inside a transaction; a later one is
    * due at once. */
-  postpone({ url, target, publishSeq }: PublishedPage, untilMs: number): void {
-    this.#postpone(untilMs, url, target, publishSeq);
-  }
+  readonly postpone = this.sql.run<[page: PublishedPage, untilMs: number]>(
+    `UPDATE page_publish_info SET next_try_ms = ?
+     WHERE url = $url AND target = $target AND publish_seq = $publishSeq`,
+  );
 
-  /** The publication is on all rails, or in their backlogs. Inside a transaction. */
-  done({ url, target, publishSeq }: PublishedPage, nowMs: number): void {
-    this.#done({ url, target, seq: publishSeq, nowMs });
-  }
+  /** The publication is on all rails, or in their backlogs. Inside a transaction. The failures of a later one
+   * stay. */
+  readonly done = this.sql.run<[page: PublishedPage, nowMs: number]>(
+    `UPDATE page_publish_info SET done_seq = $publishSeq, done_ms = ?, attempts = iif(publish_seq > $publishSeq, attempts, 0),
+       next_try_ms = iif(publish_seq > $publishSeq, next_try_ms, 0),
+       last_error = iif(publish_seq > $publishSeq, last_error, NULL)
+     WHERE url = $url AND target = $target AND done_seq < $publishSeq`,
+  );
 
   /** Pages that are not everywhere as they were published last, counted up to `most`. */
   waitingCount(most = Number.MAX_SAFE_INTEGER): number {
@@ -186,10 +154,12 @@ export class SoftStore extends SqlStore {
     'SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq AND target = ? AND publish_seq <= ?',
   );
 
-  /** Notes a name, before it is asked for. Inside a transaction. @param madeMs the timestamp in it */
-  noteGenerated({ tsUrl, target, url }: GeneratedPage, madeMs: number): void {
-    this.#note({ tsUrl, target, url, madeMs });
-  }
+  /** Notes a name, before it is asked for, unless the target has been removed. Inside a transaction. @param
+   * madeMs the timestamp in it */
+  readonly noteGenerated = this.sql.run<[page: GeneratedPage, madeMs: number]>(
+    `INSERT INTO generated_page SELECT $tsUrl, $target, $url, ?
+     WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)`,
+  );
 
   /** Names that may still be on rails, a page at a time. @param untilMs those with later timestamps are left
    * out */
@@ -201,12 +171,12 @@ export class SoftStore extends SqlStore {
   }
 
   /** The same of one page, the oldest first. */
-  namesOf({ url, target }: PageKey, limit: number): string[] {
-    return this.#namesOf(url, target, limit);
-  }
+  readonly namesOf = this.sql.values<[page: PageKey, limit: number], string>(
+    'SELECT ts_url FROM generated_page WHERE url = $url AND target = $target ORDER BY made_ms LIMIT ?',
+  );
 
   /** The name is on no rail any more. Inside a transaction. */
-  forgetGenerated({ tsUrl, target }: Pick<GeneratedPage, 'tsUrl' | 'target'>): void {
-    this.#forget(tsUrl, target);
-  }
+  readonly forgetGenerated = this.sql.run<[name: Pick<GeneratedPage, 'tsUrl' | 'target'>]>(
+    'DELETE FROM generated_page WHERE ts_url = $tsUrl AND target = $target',
+  );
 }

@@ -26,8 +26,8 @@ export interface PathRow {
 export const MAX_DEPTH = 8;
 
 export class TargetStore extends SqlStore {
-  readonly #put = this.sql.run<[name: string, kind: string, lbUrl: string | null, host: string | null]>(
-    `INSERT INTO target VALUES (?, ?, ?, ?)
+  readonly #put = this.sql.run<[target: TargetRow]>(
+    `INSERT INTO target VALUES ($name, $kind, $lbUrl, $host)
      ON CONFLICT DO UPDATE SET lb_url = excluded.lb_url, host = excluded.host`,
   );
   readonly #remove = this.sql.changed<[name: string]>('DELETE FROM target WHERE name = ?');
@@ -37,12 +37,9 @@ export class TargetStore extends SqlStore {
   readonly #railsOf = this.sql.values<[name: string], string>(
     'SELECT name FROM rail WHERE target = ? ORDER BY name',
   );
-  readonly #addPath = this.sql.run<[contentType: string, target: string, path: string, extension: string]>(
-    'INSERT OR IGNORE INTO path_map VALUES (?, ?, ?, ?)',
+  readonly #addPath = this.sql.run<[row: PathRow]>(
+    'INSERT OR IGNORE INTO path_map VALUES ($contentType, $target, $path, $extension)',
   );
-  readonly #removePath = this.sql.changed<
-    [contentType: string, target: string, path: string, extension: string]
-  >('DELETE FROM path_map WHERE content_type = ? AND target = ? AND path = ? AND extension = ?');
 
   readonly all = this.sql.rows<[], TargetRow>(
     'SELECT name, kind, lb_url AS lbUrl, host FROM target ORDER BY name',
@@ -71,11 +68,14 @@ export class TargetStore extends SqlStore {
 
   /** Makes a target, or gives one another address. @throws LccError `usage` when it is there as the other
    * kind */
-  put({ name, kind, lbUrl, host }: TargetRow): void {
-    const known = this.get(name);
-    if (known !== undefined && known.kind !== kind)
-      throw new LccError('usage', `target ${name} is ${described(known.kind)} already; remove it first`);
-    this.#put(name, kind, lbUrl, host);
+  put(target: TargetRow): void {
+    const known = this.get(target.name);
+    if (known !== undefined && known.kind !== target.kind)
+      throw new LccError(
+        'usage',
+        `target ${known.name} is ${described(known.kind)} already; remove it first`,
+      );
+    this.#put(target);
   }
 
   /** @throws LccError `usage` when there is none of that name, or it has rails */
@@ -111,15 +111,16 @@ export class TargetStore extends SqlStore {
   );
 
   /** @throws LccError `usage` when the target is not there */
-  addPath({ contentType, target, path, extension }: PathRow): void {
-    this.demand(target);
-    this.#addPath(contentType, target, path, extension);
+  addPath(row: PathRow): void {
+    this.demand(row.target);
+    this.#addPath(row);
   }
 
   /** @returns whether it was there */
-  removePath({ contentType, target, path, extension }: PathRow): boolean {
-    return this.#removePath(contentType, target, path, extension);
-  }
+  readonly removePath = this.sql.changed<[row: PathRow]>(
+    `DELETE FROM path_map WHERE content_type = $contentType AND target = $target AND path = $path
+       AND extension = $extension`,
+  );
 }
 
 function missing(name: string): LccError {

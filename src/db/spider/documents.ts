@@ -51,9 +51,6 @@ export class DocumentStore extends SqlStore {
     `INSERT OR REPLACE INTO doc(doc_id, url, new_url, success, reason, http, ms, at, len, md5, is_good, file, pos, bytes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  readonly #putFile = this.sql.run<[id: number, isCompressed: number, bytes: number]>(
-    'INSERT INTO file VALUES (?, ?, ?, 0)',
-  );
   readonly #live = this.sql.run<[bytes: number, file: number]>(
     'UPDATE file SET live_bytes = live_bytes + ? WHERE id = ?',
   );
@@ -112,9 +109,9 @@ export class DocumentStore extends SqlStore {
   }
 
   /** A new file, none of whose records is referred to yet. Inside a transaction. */
-  addFile({ id, isCompressed, bytes }: DocumentFile): void {
-    this.#putFile(id, isCompressed, bytes);
-  }
+  readonly addFile = this.sql.run<[file: DocumentFile]>(
+    'INSERT INTO file VALUES ($id, $isCompressed, $bytes, 0)',
+  );
 
   readonly file = this.sql.row<[id: number], DocumentFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE id = ?`);
 

@@ -64,11 +64,16 @@ export function openOwn(path: string, kind: OwnKind, busyMs: number): Db {
   }
 }
 
+/** @throws LccError `input.missing` when there is no database, `config` as refuseVanished */
+export function requireOwn(path: string, kind: OwnKind): void {
+  refuseVanished(path, kind);
+  if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${kind.missing}`);
+}
+
 /** Opens a database for reading only. @throws LccError `input.missing` when there is none, otherwise as
  * openOwn */
 export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): Db {
-  refuseVanished(path, kind);
-  if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${kind.missing}`);
+  requireOwn(path, kind);
   let db: Db | undefined;
   try {
     db = openForReading(path, busyMs);

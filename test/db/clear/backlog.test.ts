@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { DUE_ENTRIES, type Parked } from '../../../src/db/clear/backlog.js';
-import { openClearDb } from '../../../src/db/clear/open.js';
+import { CLEAR_KIND } from '../../../src/db/clear/open.js';
+import { openOwn } from '../../../src/db/sqlite/own-database.js';
 import { addTargets, newClearDb, railOf } from './support.js';
 import { amount } from '../../support/long.js';
 
@@ -89,7 +90,7 @@ describe('the backlog of a rail', () => {
   });
 
   it('is read along its index, however long it is', () => {
-    const db = openClearDb(':memory:', 0);
+    const db = openOwn(':memory:', CLEAR_KIND, 0);
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${DUE_ENTRIES}`).all('r1', 'D', 0, 0, 9) as {
       detail: string;
     }[];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openClearDb } from '../../../src/db/clear/open.js';
+import { CLEAR_KIND } from '../../../src/db/clear/open.js';
+import { openOwn } from '../../../src/db/sqlite/own-database.js';
 import { DUE_PAGES } from '../../../src/db/clear/soft.js';
 import { addTargets, newClearDb } from './support.js';
 
@@ -51,8 +52,10 @@ describe('publications', () => {
       db.soft.due(1, 9, first).map(row => row.publishSeq),
       seqs.slice(1),
     );
-    const raw = openClearDb(':memory:', 0);
-    const plan = raw.prepare(`EXPLAIN QUERY PLAN ${DUE_PAGES}`).all(0, 0, 0, 9) as { detail: string }[];
+    const raw = openOwn(':memory:', CLEAR_KIND, 0);
+    const plan = raw
+      .prepare(`EXPLAIN QUERY PLAN ${DUE_PAGES}`)
+      .all(0, { nextTryMs: 0, publishSeq: 0 }, 9) as { detail: string }[];
     raw.close();
     assert.equal(plan.length, 1);
     assert.match(plan[0]?.detail ?? '', /^SEARCH page_publish_info USING INDEX page_publish_info_due/);
