@@ -37,7 +37,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'full sets reconciling the content',
-    edits: [edit('this.#content.remove(pid, held, nowS());', '{}')],
+    edits: [edit('this.stores.content.remove(pid, held, nowS());', '{}')],
   },
   {
     without: 'memory of what was absorbed',
@@ -190,7 +190,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'forgetting what was read ahead',
-    edits: [edit('this.#queue.changed(pid);', '')],
+    edits: [edit('this.stores.queue.changed(pid);', '')],
   },
   {
     without: 'freeing the file of a result that comes too late',

@@ -213,7 +213,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'content going that has been forbidden for long',
-    edits: [edit('this.#content.remove(pid, held, nowS)', '{}')],
+    edits: [edit('this.stores.content.remove(pid, held, nowS)', '{}')],
     by: {
       file: 'qm/robots-gate',
       test: 'content that nobody announced goes when robots.txt has forbidden it for 30 days',

@@ -6,8 +6,7 @@
  */
 import { placesOf } from '../queue/folders.js';
 import { Counter } from '../sqlite/counters.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { MOVING } from '../moves/moving.js';
 import type { ContentStore } from './content.js';
 import { isSameUrl } from '../queue/row.js';
@@ -30,12 +29,12 @@ interface OldRow {
 
 /** No change of the content waits that such a set has named. */
 const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE pos IN ${placesOf('lccurl.pid', 'lccurl.curl')}
-  AND ${isSameUrl('qdb', 'lccurl')} AND coalesce(qdb.named, qdb.psetid) >= ?)`;
+  AND ${isSameUrl('qdb', 'lccurl')} AND coalesce(qdb.named, qdb.psetid) >= $psetid)`;
+/** Rows with ids between two that are older than a cut. */
+const OLD = `id > ? AND id <= ? AND psetid < $psetid AND fetched_time < $fetchedS AND ${NOT_WAITING}`;
 
-export class AgeStore extends SqlStore {
-  readonly #psetids: Counter;
-  readonly #content: ContentStore;
-  readonly #queue: QueueReader;
+export class AgeStore extends JointStore<{ content: ContentStore; queue: QueueReader }> {
+  readonly #psetids = new Counter(this.db, 'psetid');
   readonly #selectLastMark = this.sql.value<[], number>('SELECT at FROM agemark ORDER BY mark DESC LIMIT 1');
   readonly #insertMark = this.sql.run<[psetid: number, nowS: number]>(
     'INSERT INTO agemark(psetid, at) VALUES (?, ?)',
@@ -50,28 +49,6 @@ export class AgeStore extends SqlStore {
   readonly #selectPageEnd = this.sql.value<[afterId: number, rows: number], number>(
     'SELECT id FROM lccurl WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
   );
-  readonly #selectOld = this.sql.rows<
-    [afterId: number, toId: number, belowSet: number, beforeS: number, waitingBelow: number, limit: number],
-    OldRow
-  >(
-    `SELECT id, pid, curl, mimetype, hops FROM lccurl
-     WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING}
-       AND pid NOT IN (${MOVING}) ORDER BY id LIMIT ?`,
-  );
-  readonly #selectOldProviders = this.sql.values<
-    [afterId: number, toId: number, belowSet: number, beforeS: number, waitingBelow: number],
-    number
-  >(
-    `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
-     WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND hops IS NULL AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
-  );
-
-  constructor(db: Db, stores: { content: ContentStore; queue: QueueReader }) {
-    super(db);
-    this.#psetids = new Counter(db, 'psetid');
-    this.#content = stores.content;
-    this.#queue = stores.queue;
-  }
 
   /** True if a mark is due: once in `intervalS`, or when the clock has gone back. */
   isMarkDue(nowS: number, intervalS: number): boolean {
@@ -97,14 +74,14 @@ export class AgeStore extends SqlStore {
   }
 
   /** Content with ids after `afterId` up to `toId` that is older. */
-  old(afterId: number, toId: number, cut: Cut, limit: number): OldRow[] {
-    return this.#selectOld(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
-  }
+  readonly old = this.sql.rows<[afterId: number, toId: number, cut: Cut, limit: number], OldRow>(
+    `SELECT id, pid, curl, mimetype, hops FROM lccurl WHERE ${OLD} AND pid NOT IN (${MOVING}) ORDER BY id LIMIT ?`,
+  );
 
   /** Providers of such content, but for those that are asked for a full set already. */
-  oldProviders(afterId: number, toId: number, cut: Cut): number[] {
-    return this.#selectOldProviders(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
-  }
+  readonly oldProviders = this.sql.values<[afterId: number, toId: number, cut: Cut], number>(
+    `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid) WHERE ${OLD} AND hops IS NULL AND fullsetwanted IS NULL`,
+  );
 
   /** Providers that hold content, have not been heard of since, and are not asked for a full set yet. */
   readonly silentProviders = this.sql.values<[sinceS: number], number>(
@@ -116,10 +93,10 @@ export class AgeStore extends SqlStore {
   /** Lets go of content. Inside a transaction. */
   remove(rows: readonly OldRow[], nowS: number): void {
     for (const { pid, curl, mimetype } of rows) {
-      const held = this.#content.find(pid, curl, mimetype);
+      const held = this.stores.content.find(pid, curl, mimetype);
       if (held === undefined) continue;
-      this.#content.remove(pid, held, nowS);
-      this.#queue.changed(pid);
+      this.stores.content.remove(pid, held, nowS);
+      this.stores.queue.changed(pid);
     }
   }
 }

@@ -32,12 +32,6 @@ interface OldPath {
 }
 
 export class DeletionStore extends SqlStore {
-  readonly #insertTombstone = this.sql.run<unknown[]>(
-    `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  readonly #insertOldPath = this.sql.run<unknown[]>(
-    'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
-  );
   readonly #selectOldest = this.sql.rows<[limit: number], { seq: number; at: number }>(
     `SELECT seq, deleted_time AS at FROM tombstone UNION SELECT seq, left_time FROM oldpath ORDER BY seq LIMIT ?`,
   );
@@ -55,14 +49,16 @@ export class DeletionStore extends SqlStore {
   );
 
   /** Content is gone, or one browse URL of it. Inside a transaction. */
-  bury({ seq, id, pid, curl, mimetype, burl, deleted_time, moved }: Deletion): void {
-    this.#insertTombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved);
-  }
+  readonly bury = this.sql.run<[deletion: Deletion]>(
+    `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved)
+     VALUES ($seq, $id, $pid, $curl, $mimetype, $burl, $deleted_time, $moved)`,
+  );
 
   /** A file is no longer the one of a row. Inside a transaction. */
-  leave({ seq, pid, mimetype, machineid, fileid, left_time }: OldPath): void {
-    this.#insertOldPath(seq, pid, mimetype, machineid, fileid, left_time);
-  }
+  readonly leave = this.sql.run<[path: OldPath]>(
+    `INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time)
+     VALUES ($seq, $pid, $mimetype, $machineid, $fileid, $left_time)`,
+  );
 
   /** True if there is a tombstone, or an old path, to forget. */
   hasOld(beforeS: number): boolean {

@@ -3,7 +3,7 @@ import { REMOVALS_HELD, SILENT_CHANGE } from '../../wire/codes.js';
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
 import type { Db } from '../sqlite/open.js';
 import { AT_MOST } from '../sqlite/paging.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { Failure, FailureStore } from './failures.js';
 import type { Tally } from './tally.js';
 
@@ -23,7 +23,7 @@ interface CountedError {
   text: string;
 }
 
-export class ErrorStore extends SqlStore {
+export class ErrorStore extends JointStore<{ tally: Tally; failures: FailureStore }> {
   readonly #insertError = this.sql.run<
     [errseq: number, pid: number, code: number, text: string, attrs: string]
   >('INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (?, ?, ?, ?, ?)');
@@ -55,8 +55,6 @@ export class ErrorStore extends SqlStore {
      FROM pidb WHERE pid = ?`,
   );
   readonly #keptMax: number;
-  readonly #tally: Tally;
-  readonly #failures: FailureStore;
   /** By provider: errors that are kept, where they have been counted in this transaction. */
   readonly #kept = new Map<number, number>();
   /** By provider: whether there are any, where that was looked up in this transaction. */
@@ -65,11 +63,9 @@ export class ErrorStore extends SqlStore {
   readonly #lastCounted = new Map<number, CountedError>();
 
   /** @param keptMax for tests */
-  constructor(db: Db, { tally, failures }: { tally: Tally; failures: FailureStore }, keptMax = KEPT_MAX) {
-    super(db);
+  constructor(db: Db, stores: { tally: Tally; failures: FailureStore }, keptMax = KEPT_MAX) {
+    super(db, stores);
     this.#keptMax = keptMax;
-    this.#tally = tally;
-    this.#failures = failures;
   }
 
   /**
@@ -78,8 +74,8 @@ export class ErrorStore extends SqlStore {
    * @param psetid the set that named it last
    */
   add(pid: number, record: UrlRecord, code: number, text: string, psetid = 0): void {
-    if (!ABOUT_NO_FAILURE.includes(code)) this.#failures.note(pid, record, { code, text, psetid });
-    this.#tally.error(pid);
+    if (!ABOUT_NO_FAILURE.includes(code)) this.stores.failures.note(pid, record, { code, text, psetid });
+    this.stores.tally.error(pid);
     this.#hasAny.set(pid, true);
     const kept = this.#kept.get(pid) ?? this.#countErrors(pid, this.#keptMax);
     const isKept = code === REMOVALS_HELD || kept < this.#keptMax;
@@ -90,7 +86,7 @@ export class ErrorStore extends SqlStore {
 
   /** A url failed, and is tried again: its CP hears of it when no try is left. */
   addForNow(pid: number, url: Pick<UrlRecord, 'curl' | 'mimetype'>, failure: Failure): void {
-    this.#failures.note(pid, url, failure);
+    this.stores.failures.note(pid, url, failure);
   }
 
   /** Call it last in the transaction, before the tally's. */
@@ -109,7 +105,7 @@ export class ErrorStore extends SqlStore {
   /** True if anything of a provider can be cured: it has errors that it has not received, or failures are
    * remembered. */
   mayBeCured(pid: number): boolean {
-    return this.#hasAnyKept(pid) || this.#failures.hasAny(pid);
+    return this.#hasAnyKept(pid) || this.stores.failures.hasAny(pid);
   }
 
   #hasAnyKept(pid: number): boolean {
@@ -124,7 +120,7 @@ export class ErrorStore extends SqlStore {
    * Inside a transaction.
    */
   cured(pid: number, { curl, mimetype }: Pick<UrlRecord, 'curl' | 'mimetype'>): void {
-    this.#failures.forget(pid, { curl, mimetype });
+    this.stores.failures.forget(pid, { curl, mimetype });
     if (!this.#hasAnyKept(pid)) return;
     const attrs = attrsOf({ curl, mimetype });
     // A blank or nothing comes after these two.
@@ -163,7 +159,7 @@ export class ErrorStore extends SqlStore {
   }
 
   #forgotten(pid: number, count: number): void {
-    if (this.#countErrors(pid, 1) === 0) this.#tally.forgetErrors(pid);
+    if (this.#countErrors(pid, 1) === 0) this.stores.tally.forgetErrors(pid);
     this.#updateCount(pid, count, pid);
   }
 }

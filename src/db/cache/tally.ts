@@ -25,11 +25,9 @@ interface Entry {
 }
 
 export class Tally extends SqlStore {
-  readonly #selectUse = this.db
-    .prepare<[number], [number, number, number, number, number]>(
-      'SELECT filesmax, spacemax, filesused, spaceused, enforce FROM pidb WHERE pid = ?',
-    )
-    .raw();
+  readonly #selectUse = this.sql.row<[pid: number], Omit<ProviderUse, 'enforced'> & { enforce: number }>(
+    'SELECT filesmax, spacemax, filesused, spaceused, enforce FROM pidb WHERE pid = ?',
+  );
   readonly #updateUse = this.sql.run<
     [files: number, space: number, errors: number, waiting: number, pid: number]
   >(
@@ -113,20 +111,9 @@ export class Tally extends SqlStore {
   #entry(pid: number): Entry | undefined {
     const known = this.#entries.get(pid);
     if (known !== undefined || this.#entries.has(pid)) return known;
-    const raw = this.#selectUse.get(pid);
-    const entry = raw && {
-      use: {
-        filesmax: raw[0],
-        spacemax: raw[1],
-        filesused: raw[2],
-        spaceused: raw[3],
-        enforced: raw[4] !== 0,
-      },
-      files: 0,
-      space: 0,
-      errors: 0,
-      waiting: 0,
-    };
+    const row = this.#selectUse(pid);
+    const counted = { files: 0, space: 0, errors: 0, waiting: 0 };
+    const entry = row && { use: { ...row, enforced: row.enforce !== 0 }, ...counted };
     this.#entries.set(pid, entry);
     return entry;
   }

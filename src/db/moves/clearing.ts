@@ -7,8 +7,7 @@
 import type { ContentStore } from '../cache/content.js';
 import { SiteLogins } from '../providers/site-logins.js';
 import type { QueueReader } from '../queue/sets.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { CARRIED } from './carried.js';
 
 /** Tombstones are not found by their provider: this number of all is looked at in a slice. */
@@ -16,10 +15,8 @@ const LOOKED_AT = 4000;
 /** Tables that are cleared in ways of their own. */
 const APART = new Set(['tombstone', 'visit', 'lccurl', 'pidb']);
 
-export class ClearingStore extends SqlStore {
-  readonly #content: ContentStore;
-  readonly #queue: QueueReader;
-  readonly #logins: SiteLogins;
+export class ClearingStore extends JointStore<{ content: ContentStore; queue: QueueReader }> {
+  readonly #logins = new SiteLogins(this.db);
   readonly #seqEnd = this.sql.value<[after: number], number>(
     `SELECT max(seq) FROM (SELECT seq FROM tombstone WHERE seq > ? ORDER BY seq LIMIT ${LOOKED_AT})`,
   );
@@ -29,30 +26,25 @@ export class ClearingStore extends SqlStore {
   readonly #held = this.sql.values<[pid: number, limit: number], number>(
     'SELECT id FROM lccurl WHERE pid = ? LIMIT ?',
   );
-  readonly #tables;
+  // Rows of a view lie elsewhere.
+  readonly #tables = [
+    ...CARRIED.map(({ table }) => (table === 'qdb' ? 'queued' : table)).reverse(),
+    'qfolder',
+  ]
+    .filter(table => !APART.has(table))
+    .map(table => this.#sliceOf(table));
   readonly #end = ['pidb', 'moving'].map(table =>
     this.sql.run<[pid: number]>(`DELETE FROM ${table} WHERE pid = ?`),
   );
 
-  constructor(db: Db, stores: { content: ContentStore; queue: QueueReader }) {
-    super(db);
-    this.#content = stores.content;
-    this.#queue = stores.queue;
-    this.#logins = new SiteLogins(db);
-    // Rows of a view lie elsewhere.
-    const tables = CARRIED.map(({ table }) => (table === 'qdb' ? 'queued' : table)).reverse();
-    this.#tables = [...tables, 'qfolder']
-      .filter(table => !APART.has(table))
-      .map(table => {
-        const key = (db.pragma(`table_info(${table})`) as { name: string; pk: number }[]).filter(
-          ({ pk }) => pk > 0,
-        );
-        const names = key.map(({ name }) => name).join(', ');
-        const ofIt = table === 'helddelete' ? 'psetid IN (SELECT psetid FROM held WHERE pid = ?)' : 'pid = ?';
-        return this.sql.changes<[pid: number, limit: number]>(
-          `DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM ${table} WHERE ${ofIt} LIMIT ?)`,
-        );
-      });
+  /** Removes some rows of a table, @returns how many. */
+  #sliceOf(table: string) {
+    const columns = this.db.pragma(`table_info(${table})`) as { name: string; pk: number }[];
+    const names = columns.flatMap(({ name, pk }) => (pk > 0 ? name : [])).join(', ');
+    const ofIt = table === 'helddelete' ? 'psetid IN (SELECT psetid FROM held WHERE pid = ?)' : 'pid = ?';
+    return this.sql.changes<[pid: number, limit: number]>(
+      `DELETE FROM ${table} WHERE (${names}) IN (SELECT ${names} FROM ${table} WHERE ${ofIt} LIMIT ?)`,
+    );
   }
 
   /** Yields how many rows went, a slice each. @param rows of a slice */
@@ -61,13 +53,13 @@ export class ClearingStore extends SqlStore {
       yield this.#forgetDeletions(pid, after, end);
       after = end;
     }
-    this.#queue.changed(pid);
+    this.stores.queue.changed(pid);
     for (const drop of this.#tables)
       for (let gone = drop(pid, rows()); gone > 0; gone = drop(pid, rows())) yield gone;
     for (let ids = this.#held(pid, rows()); ids.length > 0; ids = this.#held(pid, rows())) {
       for (const id of ids) {
-        const row = this.#content.row(id);
-        if (row !== undefined) this.#content.cede(pid, row, nowS());
+        const row = this.stores.content.row(id);
+        if (row !== undefined) this.stores.content.cede(pid, row, nowS());
       }
       yield ids.length;
     }

@@ -18,8 +18,7 @@ import type { Tally } from '../cache/tally.js';
 import { NO_FOLDER } from '../queue/folders.js';
 import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { GivenRoots } from './given-roots.js';
 import { SiteLogins } from './site-logins.js';
 
@@ -46,8 +45,14 @@ interface Row {
 /** Rows looked at in a step: few of them need go. */
 const LOOKED_AT = 4000;
 
-export class DepartureStore extends SqlStore {
-  readonly #stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler };
+interface LeftStores {
+  content: ContentStore;
+  queue: QueueReader;
+  tally: Tally;
+  reconciler: Reconciler;
+}
+
+export class DepartureStore extends JointStore<LeftStores> {
   // Ended, it has no password; what was on its way from a UNS may have come since.
   readonly #next = this.sql.row<[values: { nowS: number }], Omit<Departure, 'dueS'>>(
     `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
@@ -87,14 +92,6 @@ export class DepartureStore extends SqlStore {
     this.sql.run<[pid: number]>(`DELETE FROM ${table} WHERE pid = ?`),
   );
 
-  constructor(
-    db: Db,
-    stores: { content: ContentStore; queue: QueueReader; tally: Tally; reconciler: Reconciler },
-  ) {
-    super(db);
-    this.#stores = stores;
-  }
-
   /** The next that is due. */
   next(nowS: number): Departure | undefined {
     const departure = this.#next({ nowS }) ?? this.#due(nowS);
@@ -104,7 +101,7 @@ export class DepartureStore extends SqlStore {
   /** All that a provider has, a slice a step; what waits first, so that nothing that is being fetched comes
    * back. Yields how many urls. */
   removeAll(pid: number, rows: () => number, nowS: () => number): Generator<number, void> {
-    return this.#stores.reconciler.run(pid, EVERYTHING, rows, nowS);
+    return this.stores.reconciler.run(pid, EVERYTHING, rows, nowS);
   }
 
   /**
@@ -117,7 +114,7 @@ export class DepartureStore extends SqlStore {
     rows: () => number,
     nowS: () => number,
   ): Generator<number, void> {
-    const { content, queue, tally } = this.#stores;
+    const { content, queue, tally } = this.stores;
     for (const page of pages(this.#waiting, pid, NO_FOLDER, rows)) {
       const isInside = insideOf();
       const outside = page.filter(({ furl }) => !isInside(furl));

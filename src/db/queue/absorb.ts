@@ -14,7 +14,7 @@
 import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
 import { LINKS } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { AuditSamples } from '../truth/audits.js';
 import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
@@ -22,7 +22,6 @@ import type { ErrorStore } from '../cache/errors.js';
 import type { FailureStore } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
-import type { Db } from '../sqlite/open.js';
 import { AbsorbedSets, type SetState } from './absorbed.js';
 import { placeOf, type UrlKey } from './folders.js';
 import type { HeldStore } from './held-removals.js';
@@ -60,22 +59,14 @@ interface AbsorbStores {
   audits: AuditSamples;
 }
 
-export class AbsorbWriter extends SqlStore {
-  readonly #queue: QueueReader;
-  readonly #content: ContentStore;
-  readonly #errors: ErrorStore;
-  readonly #failures: FailureStore;
-  readonly #held: HeldStore;
-  readonly #known: AbsentPagesStore;
-  readonly #audits: AuditSamples;
-  readonly #tally: Tally;
-  readonly #insert: QueueInserter;
-  readonly #pushes: PushedUrls;
-  readonly #further: FurtherSets;
-  readonly #earlier: EarlierSets;
-  readonly sets: AbsorbedSets;
-  readonly #psetids: Counter;
-  readonly #places: Counter;
+export class AbsorbWriter extends JointStore<AbsorbStores> {
+  readonly #insert = new QueueInserter(this.db);
+  readonly #pushes = new PushedUrls(this.db, this.stores);
+  readonly #further = new FurtherSets(this.db, { ...this.stores, insert: this.#insert });
+  readonly #earlier = new EarlierSets(this.db);
+  readonly sets = new AbsorbedSets(this.db);
+  readonly #psetids = new Counter(this.db, 'psetid');
+  readonly #places = new Counter(this.db, 'pos');
   readonly #selectWaiting = this.sql.row<UrlKey, { pos: number; op: 0 | 1; flags: number }>(
     `SELECT pos, op, flags FROM queued WHERE pos = ${placeOf()}`,
   );
@@ -87,25 +78,6 @@ export class AbsorbWriter extends SqlStore {
     [firstpos: number, lastpos: number],
     { rows: number; bytes: number }
   >('SELECT count(*) AS rows, total(len) AS bytes FROM queued WHERE pos BETWEEN ? AND ?');
-
-  constructor(db: Db, stores: AbsorbStores) {
-    super(db);
-    this.#queue = stores.queue;
-    this.#content = stores.content;
-    this.#errors = stores.errors;
-    this.#failures = stores.failures;
-    this.#held = stores.held;
-    this.#known = stores.known;
-    this.#audits = stores.audits;
-    this.#tally = stores.tally;
-    this.#insert = new QueueInserter(db);
-    this.#pushes = new PushedUrls(db, stores);
-    this.#further = new FurtherSets(db, stores, this.#insert);
-    this.#earlier = new EarlierSets(db);
-    this.#psetids = new Counter(db, 'psetid');
-    this.#places = new Counter(db, 'pos');
-    this.sets = new AbsorbedSets(db);
-  }
 
   /** Gives a set its id and its places; `apply` must follow. Inside a transaction. */
   begin(head: OfferedSet): SetState {
@@ -140,10 +112,10 @@ export class AbsorbWriter extends SqlStore {
   ): WaitingSet | undefined {
     const { pid } = state;
     // safeguard: forgetting what was read ahead
-    this.#queue.changed(pid);
-    const use = this.#tally.use(pid);
-    const ends = setClass === 0 && this.#known.hasAny(pid);
-    const isWatched = setClass === 0 && this.#audits.watches(pid);
+    this.stores.queue.changed(pid);
+    const use = this.stores.tally.use(pid);
+    const ends = setClass === 0 && this.stores.known.hasAny(pid);
+    const isWatched = setClass === 0 && this.stores.audits.watches(pid);
     const earlier = use === undefined ? { files: 0, space: 0 } : this.#earlier.bound(state, use);
     const quota = new IntakeQuota(use, full, earlier, state);
     const slice: AppliedSlice = {
@@ -164,21 +136,21 @@ export class AbsorbWriter extends SqlStore {
     for (const record of records) {
       const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass] | flags);
       const isOutside = isInside?.(url.furl ?? url.curl) === false;
-      if (isWatched) this.#audits.noticed(pid, url.curl, nowS);
+      if (isWatched) this.stores.audits.noticed(pid, url.curl, nowS);
       if (setClass !== 0) {
         if (isOutside) state.unchanged++;
         else if (!isDelete(record)) this.#found(slice, pos, url);
         else if (setClass === LINKS && this.#unwanted(slice, url)) state.deleted++;
         else state.unchanged++;
       } else if (isOutside && !isDelete(record)) {
-        this.#errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS), state.psetid);
+        this.stores.errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS), state.psetid);
       } else if (isDelete(record)) {
-        if (withheld) this.#held.note(state.psetid, url);
+        if (withheld) this.stores.held.note(state.psetid, url);
         else this.#delete(state, url, nowS);
       } else {
-        if (withheld) this.#held.unnote(state.psetid, url);
+        if (withheld) this.stores.held.unnote(state.psetid, url);
         // The owner's word ends what is known.
-        if (ends) this.#known.forget(pid, url.curl);
+        if (ends) this.stores.known.forget(pid, url.curl);
         const held = holdsContent ? this.#heldOf(pid, url) : undefined;
         const views = holdsContent && held === undefined ? this.#pushes.viewsOf(pid, url) : [];
         const [first, ...others] = views;
@@ -209,10 +181,10 @@ export class AbsorbWriter extends SqlStore {
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {
     if (this.#insert.mayHold(url)) this.#insert.flush();
     const stopped = this.#cancelRow(state.psetid, state.pid, url.curl, url.mimetype);
-    this.#failures.forget(state.pid, url);
-    const held = this.#content.find(state.pid, url.curl, url.mimetype);
+    this.stores.failures.forget(state.pid, url);
+    const held = this.stores.content.find(state.pid, url.curl, url.mimetype);
     if (held !== undefined) {
-      this.#content.remove(state.pid, held, nowS);
+      this.stores.content.remove(state.pid, held, nowS);
       this.#earlier.removed(state.pid, held.len);
     }
     if (stopped > 0 || held !== undefined) state.deleted++;
@@ -224,24 +196,24 @@ export class AbsorbWriter extends SqlStore {
    * @returns false where it is held no more, is another by now, waits, or its owner announced it
    */
   #unwanted({ state: { pid }, nowS }: AppliedSlice, url: QueuedUrl): boolean {
-    const held = this.#content.find(pid, url.curl, url.mimetype);
+    const held = this.stores.content.find(pid, url.curl, url.mimetype);
     if (held === undefined || held.hops === null || held.md5 !== url.md5) return false;
     const waits = [url.mimetype, AS_SERVED].some(
       mimetype => this.#selectWaiting(pid, url.curl, mimetype) !== undefined,
     );
     if (waits) return false;
-    this.#content.remove(pid, held, nowS);
+    this.stores.content.remove(pid, held, nowS);
     this.#earlier.removed(pid, held.len);
     const { hops } = held;
-    this.#known.note({ pid, curl: url.curl, hops }, { code: UNWANTED, absence: 'unwanted' }, nowS);
+    this.stores.known.note({ pid, curl: url.curl, hops }, { code: UNWANTED, absence: 'unwanted' }, nowS);
     return true;
   }
 
   /** The content held of a url; if absent, one as served is there when any row of its page is. */
   #heldOf(pid: number, url: QueuedUrl): Held | undefined {
-    const held = this.#content.find(pid, url.curl, url.mimetype);
+    const held = this.stores.content.find(pid, url.curl, url.mimetype);
     if (held !== undefined || url.mimetype !== AS_SERVED || (url.flags & FLAG_IFABSENT) === 0) return held;
-    return this.#content.findAny(pid, url.curl);
+    return this.stores.content.findAny(pid, url.curl);
   }
 
   /** A url that its owner did not announce. */
@@ -270,7 +242,7 @@ export class AbsorbWriter extends SqlStore {
   /** A further row of a page that its owner announces as served. */
   #view({ state, full, quota, views }: AppliedSlice, { url, held }: PushedRow): void {
     if (full && held !== undefined) {
-      this.#content.stamp(held, state.psetid);
+      this.stores.content.stamp(held, state.psetid);
       quota.keeps(held);
     }
     if (!this.#pushes.waits(state.pid, url)) views.set(keyOf(url), url);
@@ -282,7 +254,7 @@ export class AbsorbWriter extends SqlStore {
     const { state, quota } = slice;
     const { pid } = state;
     // A url that a person gives.
-    if (url.hops === 0 && (url.flags & FLAG_LINKS) !== 0) this.#known.askAgain(pid, url.curl);
+    if (url.hops === 0 && (url.flags & FLAG_LINKS) !== 0) this.stores.known.askAgain(pid, url.curl);
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
     const waiting = this.#selectWaiting(pid, url.curl, url.mimetype);
     if (waiting?.op === 1 && (waiting.flags & FLAG_SLOW) === 0) {
@@ -294,17 +266,20 @@ export class AbsorbWriter extends SqlStore {
       isNeedless(
         url,
         held,
-        () => this.#queue.isAnnounced(pid, url.curl) || this.#known.isKnown(pid, url.curl, slice.nowS),
+        () =>
+          this.stores.queue.isAnnounced(pid, url.curl) ||
+          this.stores.known.isKnown(pid, url.curl, slice.nowS),
       ) ||
       this.#isOver(slice, pos, url, held)
     ) {
       state.unchanged++;
       return;
     }
-    if (waiting !== undefined) this.#queue.drop({ pos: waiting.pos, pid });
+    if (waiting !== undefined) this.stores.queue.drop({ pos: waiting.pos, pid });
     quota.takes(url, held);
     this.#insert.add(pos, pid, state.psetid, url);
-    if ((url.flags & FLAG_AUDIT) !== 0 && held?.hops === null) this.#audits.drawn(pid, held, slice.nowS);
+    if ((url.flags & FLAG_AUDIT) !== 0 && held?.hops === null)
+      this.stores.audits.drawn(pid, held, slice.nowS);
     slice.submitted++;
   }
 
@@ -323,7 +298,7 @@ export class AbsorbWriter extends SqlStore {
       // The url is going to be fetched; a mere "if absent" does not change how, but that it was named.
       // safeguard: "if absent" naming what waits
       this.#nameRow(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
-      if (held !== undefined) this.#content.stamp(held, state.psetid);
+      if (held !== undefined) this.stores.content.stamp(held, state.psetid);
       state.duplicate++;
       return;
     }
@@ -333,9 +308,9 @@ export class AbsorbWriter extends SqlStore {
         ifabsent || (saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(state.pid, url, false));
       if (settled) {
         state.unchanged++;
-        if (ifabsent) this.#content.stamp(held, state.psetid);
+        if (ifabsent) this.stores.content.stamp(held, state.psetid);
         else
-          this.#content.confirm(
+          this.stores.content.confirm(
             state.pid,
             held,
             url,
@@ -347,7 +322,7 @@ export class AbsorbWriter extends SqlStore {
         quota.keeps(held);
         return;
       }
-      if (full) this.#content.stamp(held, state.psetid);
+      if (full) this.stores.content.stamp(held, state.psetid);
     }
     if (quota.refuses(url, held) !== undefined) {
       // Near the limit the sums must be exact, and a url that waits already is not counted again.
@@ -355,8 +330,8 @@ export class AbsorbWriter extends SqlStore {
       this.#sumEarlier(slice);
       const code = this.#isWaiting(state.pid, url, false) ? undefined : quota.refuses(url, held);
       if (code !== undefined) {
-        this.#errors.add(state.pid, recordOfRow(url), code, quota.textOf(code), state.psetid);
-        if (held !== undefined) this.#content.stamp(held, state.psetid);
+        this.stores.errors.add(state.pid, recordOfRow(url), code, quota.textOf(code), state.psetid);
+        if (held !== undefined) this.stores.content.stamp(held, state.psetid);
         return;
       }
     }
@@ -368,7 +343,7 @@ export class AbsorbWriter extends SqlStore {
   /** Once a slice at most: nothing but the set itself changes anything meanwhile. */
   #sumEarlier(slice: AppliedSlice): void {
     const { state, quota } = slice;
-    const use = this.#tally.use(state.pid);
+    const use = this.stores.tally.use(state.pid);
     if (use === undefined || slice.full || slice.summed) return;
     slice.summed = true;
     quota.rebase(this.#earlier.sum(state, use, slice.isUnasked));
@@ -381,7 +356,7 @@ export class AbsorbWriter extends SqlStore {
     slice.quota.settle(made.rows, made.bytes);
     slice.state.queued += made.rows;
     slice.state.duplicate += slice.submitted - made.rows;
-    this.#tally.waiting(slice.state.pid, made.rows - this.#insert.countTakenOver());
+    this.stores.tally.waiting(slice.state.pid, made.rows - this.#insert.countTakenOver());
     slice.mark = end;
     slice.submitted = 0;
   }

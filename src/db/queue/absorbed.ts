@@ -37,13 +37,15 @@ const PRUNE_EVERY = 1000;
 
 export class AbsorbedSets extends SqlStore {
   // safeguard: memory of what was absorbed
-  readonly #insertSet = this.sql.run<unknown[]>(
-    `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
-       pid, firstpos, lastpos, at, isfull) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  readonly #insertSet = this.sql.run<[state: SetState, uns: string, entry: string, atS: number, full: 0 | 1]>(
+    `INSERT INTO absorbed(uns, entry, at, isfull, psetid, pid, firstpos, lastpos, rowsdone, complete, queued, duplicate,
+       unchanged, deleted, files, space)
+     VALUES (?, ?, ?, ?, $psetid, $pid, $firstpos, $lastpos, $rowsdone, $complete, $queued, $duplicate, $unchanged, $deleted,
+       $files, $space)`,
   );
-  readonly #updateProgress = this.sql.run<unknown[]>(
-    `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
-     WHERE psetid = ?`,
+  readonly #updateProgress = this.sql.run<[state: SetState]>(
+    `UPDATE absorbed SET rowsdone = $rowsdone, complete = $complete, queued = $queued, duplicate = $duplicate,
+       unchanged = $unchanged, deleted = $deleted, files = $files, space = $space WHERE psetid = $psetid`,
   );
   readonly #markComplete = this.sql.run<[psetid: number]>(
     'UPDATE absorbed SET complete = 1 WHERE psetid = ?',
@@ -67,25 +69,9 @@ export class AbsorbedSets extends SqlStore {
   /** Writes the state back. Inside a transaction. */
   save(state: SetState): void {
     const { begun } = state;
-    const progress = [
-      state.rowsdone,
-      state.complete,
-      state.queued,
-      state.duplicate,
-      state.unchanged,
-      state.deleted,
-      state.files,
-      state.space,
-      state.psetid,
-    ];
-    if (begun === undefined) {
-      this.#updateProgress(progress);
-    } else {
-      const { uns, entry, atS, full } = begun;
-      const { pid, firstpos, lastpos } = state;
-      this.#insertSet(progress, uns, entry, pid, firstpos, lastpos, atS, full ? 1 : 0);
-      state.begun = undefined;
-    }
+    if (begun === undefined) return this.#updateProgress(state);
+    this.#insertSet(state, begun.uns, begun.entry, begun.atS, begun.full ? 1 : 0);
+    state.begun = undefined;
   }
 
   /** The set will not be taken again. Inside a transaction. */

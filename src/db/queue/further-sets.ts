@@ -2,25 +2,14 @@
 import type { SetClass } from '../../wire/origin.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../sqlite/counters.js';
-import type { Db } from '../sqlite/open.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { QueueInserter } from './insert.js';
 import type { QueuedUrl } from './row.js';
 import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
 
-export class FurtherSets {
-  readonly #queue: QueueReader;
-  readonly #tally: Tally;
-  readonly #insert: QueueInserter;
-  readonly #psetids: Counter;
-  readonly #places: Counter;
-
-  constructor(db: Db, { queue, tally }: { queue: QueueReader; tally: Tally }, insert: QueueInserter) {
-    this.#queue = queue;
-    this.#tally = tally;
-    this.#insert = insert;
-    this.#psetids = new Counter(db, 'psetid');
-    this.#places = new Counter(db, 'pos');
-  }
+export class FurtherSets extends JointStore<{ queue: QueueReader; tally: Tally; insert: QueueInserter }> {
+  readonly #psetids = new Counter(this.db, 'psetid');
+  readonly #places = new Counter(this.db, 'pos');
 
   /**
    * Makes a set that the scheduler sees. Inside a transaction; nothing of the inserter is pending.
@@ -30,12 +19,12 @@ export class FurtherSets {
     if (urls.length === 0) return undefined;
     const psetid = this.#psetids.take();
     const firstpos = this.#places.take(urls.length);
-    urls.forEach((url, index) => this.#insert.add(firstpos + index, pid, psetid, url));
-    this.#insert.flush();
-    this.#tally.waiting(pid, urls.length);
+    urls.forEach((url, index) => this.stores.insert.add(firstpos + index, pid, psetid, url));
+    this.stores.insert.flush();
+    this.stores.tally.waiting(pid, urls.length);
     const lastpos = firstpos + urls.length - 1;
     const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos, class: setClass };
-    this.#queue.addSet(set);
+    this.stores.queue.addSet(set);
     return set;
   }
 }

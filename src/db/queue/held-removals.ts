@@ -15,8 +15,7 @@
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
 import { MOVING } from '../moves/moving.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { placeOf, type UrlKey } from './folders.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
@@ -55,6 +54,7 @@ interface Key {
   curl: string;
   mimetype: string;
 }
+const FIRST: Key = { curl: '', mimetype: '' };
 
 /** `held.state`. */
 export const HELD_STATE: Readonly<Record<HeldState, number>> = {
@@ -68,17 +68,19 @@ const { taking, held, released, discarded } = HELD_STATE;
 /** Sets of one provider held at a time; before a further one the oldest is given up. */
 export const MAX_HELD_SETS = 16;
 
-export class HeldStore extends SqlStore {
-  readonly #queue: QueueReader;
-  readonly #content: ContentStore;
-  readonly #failures: FailureStore;
+interface RemovingStores {
+  queue: QueueReader;
+  content: ContentStore;
+  failures: FailureStore;
+}
+
+export class HeldStore extends JointStore<RemovingStores> {
   readonly #matches = this.sql.has<[pid: number, isfull: number, digest: string]>(
     `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${held}, ${released})`,
   );
-  readonly #hold = this.sql.changed<
-    [psetid: number, pid: number, isfull: number, urls: number, digest: string, nowS: number]
-  >(
-    `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${held}, ?, ?, ?, ?)
+  readonly #hold = this.sql.changed<[set: HeldSet, nowS: number]>(
+    `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat)
+     VALUES ($psetid, $pid, ${held}, $isfull, $urls, $digest, ?)
      ON CONFLICT(psetid) DO UPDATE SET state = excluded.state, urls = excluded.urls, heldat = excluded.heldat
        WHERE state = ${taking}`,
   );
@@ -110,27 +112,14 @@ export class HeldStore extends SqlStore {
     `SELECT count(*) FILTER (WHERE state = ${held}) AS sets, total(urls) FILTER (WHERE state = ${held}) AS urls,
        count(*) FILTER (WHERE state IN (${released}, ${discarded})) AS decided FROM held`,
   );
-  readonly #note = this.sql.run<[psetid: number, curl: string, mimetype: string]>(
-    'INSERT OR IGNORE INTO helddelete VALUES (?, ?, ?)',
-  );
-  readonly #unnote = this.sql.run<[psetid: number, curl: string, mimetype: string]>(
-    'DELETE FROM helddelete WHERE psetid = ? AND curl = ? AND mimetype = ?',
-  );
-  readonly #page = this.sql.rows<[psetid: number, curl: string, mimetype: string, limit: number], Key>(
-    `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > (?, ?)
+  readonly #page = this.sql.rows<[psetid: number, after: Key, limit: number], Key>(
+    `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > ($curl, $mimetype)
      ORDER BY curl, mimetype LIMIT ?`,
   );
   readonly #row = this.sql.row<UrlKey, { op: 0 | 1; named: number }>(
     `SELECT op, coalesce(named, psetid) AS named FROM queued WHERE pos = ${placeOf()}`,
   );
   readonly #cancel = this.sql.changed<[psetid: number, ...url: UrlKey]>(CANCEL_ROW);
-
-  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; failures: FailureStore }) {
-    super(db);
-    this.#queue = stores.queue;
-    this.#content = stores.content;
-    this.#failures = stores.failures;
-  }
 
   /** Undefined for a provider that was removed. */
   readonly terms = this.sql.row<[pid: number], FuseTerms>(
@@ -153,14 +142,14 @@ export class HeldStore extends SqlStore {
     return digest !== '' && this.#matches(pid, isFull ? 1 : 0, digest);
   }
 
-  note(psetid: number, { curl, mimetype }: Key): void {
-    this.#note(psetid, curl, mimetype);
-  }
+  readonly note = this.sql.run<[psetid: number, url: Key]>(
+    'INSERT OR IGNORE INTO helddelete VALUES (?, $curl, $mimetype)',
+  );
 
   /** The same set says otherwise further on. */
-  unnote(psetid: number, { curl, mimetype }: Key): void {
-    this.#unnote(psetid, curl, mimetype);
-  }
+  readonly unnote = this.sql.run<[psetid: number, url: Key]>(
+    'DELETE FROM helddelete WHERE psetid = ? AND curl = $curl AND mimetype = $mimetype',
+  );
 
   /**
    * Looks at what was noted, a page a step: what would remove nothing is forgotten.
@@ -170,15 +159,15 @@ export class HeldStore extends SqlStore {
     set: { psetid: number; pid: number },
     rows: () => number,
   ): Generator<{ content: number; idle: number }, void> {
-    let after: Key = { curl: '', mimetype: '' };
+    let after = FIRST;
     for (;;) {
       const limit = rows();
-      const page = this.#page(set.psetid, after.curl, after.mimetype, limit);
+      const page = this.#page(set.psetid, after, limit);
       const seen = { content: 0, idle: 0 };
       for (const key of page) {
-        if (this.#content.find(set.pid, key.curl, key.mimetype) !== undefined) seen.content++;
+        if (this.stores.content.find(set.pid, key.curl, key.mimetype) !== undefined) seen.content++;
         else if (this.#row(set.pid, key.curl, key.mimetype)?.op !== 1) {
-          this.#failures.forget(set.pid, key);
+          this.stores.failures.forget(set.pid, key);
           this.unnote(set.psetid, key);
           seen.idle++;
         }
@@ -190,10 +179,10 @@ export class HeldStore extends SqlStore {
   }
 
   /** The set's removals wait for a decision. @returns whether older ones had to be given up for them */
-  hold({ psetid, pid, isfull, urls, digest }: HeldSet, nowS: number): boolean {
-    if (!this.#hold(psetid, pid, isfull, urls, digest, nowS))
-      throw new Error(`set ${psetid}: its removals are held already, or decided on`);
-    return this.#giveUp(pid, MAX_HELD_SETS);
+  hold(set: HeldSet, nowS: number): boolean {
+    if (!this.#hold(set, nowS))
+      throw new Error(`set ${set.psetid}: its removals are held already, or decided on`);
+    return this.#giveUp(set.pid, MAX_HELD_SETS);
   }
 
   /** The set ends before its removals could be judged: its provider is asked for a full set instead. */
@@ -229,13 +218,13 @@ export class HeldStore extends SqlStore {
   /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is
    * changed. */
   *left({ psetid, pid }: { psetid: number; pid: number }, rows: number): Generator<LeftOver, void> {
-    let after: Key = { curl: '', mimetype: '' };
+    let after = FIRST;
     for (let page: Key[] | undefined; page === undefined || page.length === rows;) {
-      page = this.#page(psetid, after.curl, after.mimetype, rows);
+      page = this.#page(psetid, after, rows);
       const left = { content: 0, waits: false };
       for (const { curl, mimetype } of page) {
         const row = this.#row(pid, curl, mimetype);
-        const content = this.#content.find(pid, curl, mimetype);
+        const content = this.stores.content.find(pid, curl, mimetype);
         if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) continue;
         if (content !== undefined) left.content++;
         else left.waits ||= row?.op === 1;
@@ -280,9 +269,9 @@ export class HeldStore extends SqlStore {
   ): Generator<number, void> {
     const { psetid, pid } = set;
     for (;;) {
-      const page = this.#page(psetid, '', '', rows());
+      const page = this.#page(psetid, FIRST, rows());
       if (page.length === 0) return;
-      this.#queue.changed(pid);
+      this.stores.queue.changed(pid);
       let removed = 0;
       for (const key of page) {
         if (this.#remove(psetid, pid, key, nowS())) removed++;
@@ -295,7 +284,7 @@ export class HeldStore extends SqlStore {
   /** Forgets what was noted, a page a step. */
   *drop(psetid: number, rows: () => number): Generator<number, void> {
     for (;;) {
-      const page = this.#page(psetid, '', '', rows());
+      const page = this.#page(psetid, FIRST, rows());
       if (page.length === 0) return;
       for (const key of page) this.unnote(psetid, key);
       yield 0;
@@ -307,11 +296,11 @@ export class HeldStore extends SqlStore {
 
   #remove(psetid: number, pid: number, key: Key, nowS: number): boolean {
     const row = this.#row(pid, key.curl, key.mimetype);
-    const content = this.#content.find(pid, key.curl, key.mimetype);
+    const content = this.stores.content.find(pid, key.curl, key.mimetype);
     if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) return false;
     const stopped = this.#cancel(psetid, pid, key.curl, key.mimetype);
-    this.#failures.forget(pid, key, psetid);
-    if (content !== undefined) this.#content.remove(pid, content, nowS);
+    this.stores.failures.forget(pid, key, psetid);
+    if (content !== undefined) this.stores.content.remove(pid, content, nowS);
     return stopped || content !== undefined;
   }
 

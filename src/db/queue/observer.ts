@@ -36,37 +36,28 @@ const SAME_AS_OTHERS = 200;
 const MOST_CHANGES = 1000;
 const NO_LIMIT: GoneRules = { limit: () => Infinity, keptBack: () => undefined };
 
+interface ObservingStores {
+  visits: VisitStore;
+  truth: TruthDays;
+  pushes: PushDays;
+  audits: AuditSamples;
+  held: HeldStore;
+}
+
 export class Observer {
-  readonly #visits: VisitStore;
-  readonly #truth: TruthDays;
-  readonly #pushes: PushDays;
-  readonly #audits: AuditSamples;
-  readonly #held: HeldStore;
+  readonly #stores: ObservingStores;
   readonly #rules: GoneRules;
   /** By provider: md5 of the page that the last unasked look found changed, as it was and as it is. */
   readonly #lastChanges = new Map<number, { from: string; to: string }>();
 
-  constructor(
-    stores: {
-      visits: VisitStore;
-      truth: TruthDays;
-      pushes: PushDays;
-      audits: AuditSamples;
-      held: HeldStore;
-    },
-    rules: GoneRules = NO_LIMIT,
-  ) {
-    this.#visits = stores.visits;
-    this.#truth = stores.truth;
-    this.#pushes = stores.pushes;
-    this.#audits = stores.audits;
-    this.#held = stores.held;
+  constructor(stores: ObservingStores, rules: GoneRules = NO_LIMIT) {
+    this.#stores = stores;
     this.#rules = rules;
   }
 
   /** Content came for a url of which nothing was held. */
   came(pid: number, nowS: number): void {
-    this.#truth.count(pid, nowS, 'fresh');
+    this.#stores.truth.count(pid, nowS, 'fresh');
   }
 
   /** Content came, or what is held was confirmed. @param held before; undefined: nothing */
@@ -79,19 +70,19 @@ export class Observer {
     // An owner, a plugin and a feed often report one and the same change.
     const isToldOf = nowS - held.fetched_time < TOLD_S;
     this.#pushed(row, isChanged ? 'changed' : isToldOf ? 'busy' : 'same', nowS);
-    const before = this.#visits.of(held);
+    const before = this.#stores.visits.of(held);
     const today = dayOf(nowS);
     const counts = isClaim(row) && before.scored !== today && !isNoisy(before, nowS);
-    if (counts) this.#truth.count(row.pid, nowS, isChanged ? 'changed' : 'same');
-    this.#visits.seen(held.id, before, isChanged, nowS, counts ? today : before.scored);
+    if (counts) this.#stores.truth.count(row.pid, nowS, isChanged ? 'changed' : 'same');
+    this.#stores.visits.seen(held.id, before, isChanged, nowS, counts ? today : before.scored);
     this.#audited(row, held, isChanged ? 'changed' : 'same', nowS);
   }
 
   /** A page that its owner announced as updated is not to be had, for good. */
   brokenWord(row: QueueRow, held: VisitedPage, nowS: number): void {
-    const before = this.#visits.of(held);
+    const before = this.#stores.visits.of(held);
     if (isClaim(row) && before.scored !== dayOf(nowS) && !isNoisy(before, nowS))
-      this.#truth.count(row.pid, nowS, 'failed');
+      this.#stores.truth.count(row.pid, nowS, 'failed');
   }
 
   /** A url was pushed that is neither held nor to be had. */
@@ -101,7 +92,7 @@ export class Observer {
 
   #pushed({ pid, flags }: QueueRow, look: PushLook, nowS: number): void {
     if ((flags & FLAG_PUSH) === 0) return;
-    this.#pushes.count(pid, (flags & FLAG_FEED) === 0 ? 'indexnow' : 'feed', look, nowS);
+    this.#stores.pushes.count(pid, (flags & FLAG_FEED) === 0 ? 'indexnow' : 'feed', look, nowS);
   }
 
   /**
@@ -132,22 +123,22 @@ export class Observer {
    */
   isGone(row: QueueRow, held: VisitedPage, code: number, nowS: number, isElsewhere = false): boolean {
     const { pid, curl } = row;
-    const gone = saidGone(row, code) ?? this.#visits.failed(held, code, nowS, isElsewhere);
+    const gone = saidGone(row, code) ?? this.#stores.visits.failed(held, code, nowS, isElsewhere);
     if (gone === undefined) {
       this.#pushed(row, 'busy', nowS);
       this.#audited(row, held, code === NOT_FOUND ? 'missing' : 'failed', nowS);
       return false;
     }
     this.#audited(row, held, 'gone', nowS);
-    const terms = this.#held.terms(pid);
-    const { removed } = this.#truth.gone(pid, nowS);
+    const terms = this.#stores.held.terms(pid);
+    const { removed } = this.#stores.truth.gone(pid, nowS);
     const isPermitted =
       terms === undefined ||
       removed + 1 <= this.#rules.limit({ ...terms, filesused: terms.filesused + removed }, gone);
-    this.#truth.count(pid, nowS, isPermitted ? 'removed' : 'keptback');
+    this.#stores.truth.count(pid, nowS, isPermitted ? 'removed' : 'keptback');
     this.#pushed(row, isPermitted ? 'gone' : 'busy', nowS);
     if (!isPermitted) {
-      this.#visits.keptBack(held, nowS);
+      this.#stores.visits.keptBack(held, nowS);
       this.#rules.keptBack(pid, curl, removed);
     }
     return isPermitted;
@@ -155,8 +146,8 @@ export class Observer {
 
   #audited({ pid, flags }: QueueRow, held: VisitedPage, look: AuditLook, nowS: number): void {
     if ((flags & FLAG_AUDIT) === 0) return;
-    const isNoisyNow = isNoisy(this.#visits.of(held), nowS);
-    this.#audits.looked(pid, held.id, look, nowS, isNoisyNow, this.#rules.random?.() ?? 0);
+    const isNoisyNow = isNoisy(this.#stores.visits.of(held), nowS);
+    this.#stores.audits.looked(pid, held.id, look, nowS, isNoisyNow, this.#rules.random?.() ?? 0);
   }
 }
 

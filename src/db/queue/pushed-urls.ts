@@ -5,8 +5,7 @@
 import { AS_SERVED } from '../../wire/url.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { placeOf, placesOf, type UrlKey } from './folders.js';
 import { hasRoomForPushed } from './quota.js';
 import { FLAG_IFABSENT, FLAG_PUSH, FLAG_SLOW, typeAsked, UNASKED, type QueuedUrl } from './row.js';
@@ -28,10 +27,7 @@ interface Waiting {
   flags: number;
 }
 
-export class PushedUrls extends SqlStore {
-  readonly #content: ContentStore;
-  readonly #queue: QueueReader;
-  readonly #tally: Tally;
+export class PushedUrls extends JointStore<{ content: ContentStore; queue: QueueReader; tally: Tally }> {
   readonly #views = this.sql.values<[pid: number, curl: string], number>(
     `SELECT id FROM lccurl WHERE pid = ? AND curl = ? ORDER BY mimetype LIMIT ${MAX_VIEWS}`,
   );
@@ -43,13 +39,6 @@ export class PushedUrls extends SqlStore {
   readonly #ownersAgain = this.sql.changes<[pid: number, curl: string]>(
     `UPDATE queued SET gen = gen + 1 WHERE pos IN ${placesOf()} AND op = 1 AND flags & ${UNASKED} = 0`,
   );
-
-  constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {
-    super(db);
-    this.#content = stores.content;
-    this.#queue = stores.queue;
-    this.#tally = stores.tally;
-  }
 
   /** The rows that a url leads to and that do not wait; those that wait are fetched as of now. */
   rowsOf(pid: number, url: QueuedUrl): PushedRow[] {
@@ -79,7 +68,7 @@ export class PushedUrls extends SqlStore {
   }
 
   #rowsHeld(pid: number, curl: string): Held[] {
-    return this.#views(pid, curl).flatMap(id => this.#content.row(id) ?? []);
+    return this.#views(pid, curl).flatMap(id => this.stores.content.row(id) ?? []);
   }
 
   /** True if a row waits, which is fetched as of now then. */
@@ -94,13 +83,13 @@ export class PushedUrls extends SqlStore {
       return true;
     }
     // A crawl, a delete or a slow push has left it there.
-    this.#queue.drop({ pos, pid });
+    this.stores.queue.drop({ pos, pid });
     return false;
   }
 
   /** True if a page may come that only a push has named. */
   hasRoom(pid: number): boolean {
-    const use = this.#tally.use(pid);
+    const use = this.stores.tally.use(pid);
     return use !== undefined && hasRoomForPushed(use, 1, 0);
   }
 }

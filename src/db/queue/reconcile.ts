@@ -9,8 +9,7 @@ import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
 import { GivenRoots } from '../providers/given-roots.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { LeftOver } from './held-removals.js';
 import { NO_FOLDER, placesOf } from './folders.js';
 import { isSameUrl, UNASKED } from './row.js';
@@ -62,11 +61,14 @@ const UNNAMED = `${rangeOf(CONTENT_KEY)} AND psetid < ? AND (hops IS NULL OR ? =
   WHERE q.pos IN ${placesOf('lccurl.pid', 'lccurl.curl')} AND ${isSameUrl('q', 'lccurl')}
   AND q.flags & ${UNASKED} = 0 AND coalesce(q.named, q.psetid) >= ?)`;
 
-export class Reconciler extends SqlStore {
-  readonly #queue: QueueReader;
-  readonly #content: ContentStore;
-  readonly #failures: FailureStore;
-  readonly #tally: Tally;
+interface ReconciledStores {
+  queue: QueueReader;
+  content: ContentStore;
+  failures: FailureStore;
+  tally: Tally;
+}
+
+export class Reconciler extends JointStore<ReconciledStores> {
   readonly #given = new GivenRoots(this.db);
   readonly #rowsEnd = this.sql.row<[pid: number, major: Bound, minor: Bound], Key>(
     rangeEnd('queued', ROWS_KEY),
@@ -97,17 +99,6 @@ export class Reconciler extends SqlStore {
     [...range: InRange, psetid: number, ofPsetid: number, named: number]
   >(`SELECT count(*) FROM lccurl WHERE ${UNNAMED}`);
 
-  constructor(
-    db: Db,
-    stores: { queue: QueueReader; content: ContentStore; failures: FailureStore; tally: Tally },
-  ) {
-    super(db);
-    this.#queue = stores.queue;
-    this.#content = stores.content;
-    this.#failures = stores.failures;
-    this.#tally = stores.tally;
-  }
-
   /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the
    * range. */
   *count(pid: number, psetid: number): Generator<number, void> {
@@ -137,7 +128,7 @@ export class Reconciler extends SqlStore {
       yield* this.#dropRows(pid, psetid, range, rows);
     for (const range of ranges(this.#contentEnd, pid, FIRST))
       yield* this.#removeContent(pid, psetid, range, rows, nowS);
-    yield* this.#failures.forgetUnnamed(pid, psetid, rows);
+    yield* this.stores.failures.forgetUnnamed(pid, psetid, rows);
   }
 
   *#dropRows(pid: number, psetid: number, [from, to]: Range, rows: () => number): Generator<number, void> {
@@ -146,10 +137,10 @@ export class Reconciler extends SqlStore {
       const after: Key = page?.at(-1) ?? from;
       page = this.#selectUnnamedRows(...between(pid, after, to), psetid, psetid, limit);
       if (page.length > 0) {
-        this.#queue.changed(pid);
+        this.stores.queue.changed(pid);
         // safeguard: full sets reconciling the queue
         for (const row of page) this.#dropRow(row.pos);
-        this.#tally.waiting(pid, -page.length);
+        this.stores.tally.waiting(pid, -page.length);
       }
       yield page.filter(row => row.counts === 1).length;
     }
@@ -169,9 +160,9 @@ export class Reconciler extends SqlStore {
       const isKept = psetid === EVERYTHING ? undefined : this.#given.keeperOf(pid);
       const unnamed = isKept === undefined ? page : page.filter(({ furl }) => !isKept(furl));
       for (const { major: curl, minor: mimetype } of unnamed) {
-        const held = this.#content.find(pid, curl, mimetype);
+        const held = this.stores.content.find(pid, curl, mimetype);
         // safeguard: full sets reconciling the content
-        if (held !== undefined) this.#content.remove(pid, held, nowS());
+        if (held !== undefined) this.stores.content.remove(pid, held, nowS());
       }
       yield unnamed.length;
     }

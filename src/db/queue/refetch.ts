@@ -5,9 +5,8 @@
  */
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import type { Db } from '../sqlite/open.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { placeOf, type UrlKey } from './folders.js';
 import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
@@ -25,31 +24,19 @@ export interface Spoilt {
   file: 'freed' | 'kept';
 }
 
-export class Refetcher extends SqlStore {
-  readonly #content: ContentStore;
-  readonly #queue: QueueReader;
-  readonly #tally: Tally;
-  readonly #insert: QueueInserter;
-  readonly #sets: FurtherSets;
+export class Refetcher extends JointStore<{ content: ContentStore; queue: QueueReader; tally: Tally }> {
+  readonly #insert = new QueueInserter(this.db);
+  readonly #sets = new FurtherSets(this.db, { ...this.stores, insert: this.#insert });
   readonly #waits = this.sql.has<UrlKey>(`SELECT 1 WHERE EXISTS ${placeOf()}`);
   readonly #updateNamed = this.sql.run<[psetid: number, pos: number]>(
     'UPDATE queued SET named = ? WHERE pos = ?',
   );
 
-  constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {
-    super(db);
-    this.#content = stores.content;
-    this.#queue = stores.queue;
-    this.#tally = stores.tally;
-    this.#insert = new QueueInserter(db);
-    this.#sets = new FurtherSets(db, stores, this.#insert);
-  }
-
   /** Inside a transaction. @returns the sets made */
   again(spoilt: readonly Spoilt[], nowS: number): WaitingSet[] {
     for (const { row, file } of spoilt) {
-      this.#content.remove(row.pid, row, nowS, file);
-      this.#queue.changed(row.pid);
+      this.stores.content.remove(row.pid, row, nowS, file);
+      this.stores.queue.changed(row.pid);
     }
     const pids = [...new Set(spoilt.map(({ row }) => row.pid))];
     return pids.flatMap(pid => {
@@ -69,7 +56,7 @@ export class Refetcher extends SqlStore {
   auditAgain(rows: readonly ContentRow[]): WaitingSet[] {
     const pids = [...new Set(rows.map(({ pid }) => pid))];
     return pids.flatMap(pid => {
-      this.#queue.changed(pid);
+      this.stores.queue.changed(pid);
       const mine = rows.filter(row => row.pid === pid && row.hops === null);
       return this.#enqueue(pid, mine, classOf('audit')) ?? [];
     });
@@ -82,7 +69,7 @@ export class Refetcher extends SqlStore {
 
   #enqueue(pid: number, rows: readonly ContentRow[], setClass: SetClass): WaitingSet | undefined {
     const missing = rows.filter(row => !this.#waits(pid, row.curl, typeAsked(row)));
-    if (this.#tally.use(pid) === undefined) return undefined;
+    if (this.stores.tally.use(pid) === undefined) return undefined;
     const flags = FLAG_OF_CLASS[setClass];
     const urls = missing.map(row => {
       const { curl, subtype, burl, givenfurl: furl, mtime, hops } = row;

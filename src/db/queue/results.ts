@@ -15,7 +15,7 @@ import type { ErrorStore } from '../cache/errors.js';
 import type { Failure } from '../cache/failures.js';
 import type { ProviderUse, Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import {
   claimOf,
   FLAG_DROP_OUTSIDE,
@@ -73,13 +73,16 @@ const NO_TYPE = 'application/octet-stream';
 /** Longer ones are none. */
 const MAX_TYPE = 255;
 
-export class ResultWriter extends SqlStore {
-  readonly #queue: QueueReader;
-  readonly #content: ContentStore;
-  readonly #errors: ErrorStore;
-  readonly #tally: Tally;
-  readonly #known: AbsentPagesStore;
-  readonly #observer: Observer;
+interface ResultStores {
+  queue: QueueReader;
+  content: ContentStore;
+  errors: ErrorStore;
+  tally: Tally;
+  known: AbsentPagesStore;
+  observer: Observer;
+}
+
+export class ResultWriter extends JointStore<ResultStores> {
   /** Left out: none is. */
   readonly retries: RetryRule;
   readonly #mtimeOf: (text: string) => string | undefined;
@@ -87,23 +90,10 @@ export class ResultWriter extends SqlStore {
 
   constructor(
     db: Db,
-    stores: {
-      queue: QueueReader;
-      content: ContentStore;
-      errors: ErrorStore;
-      tally: Tally;
-      known: AbsentPagesStore;
-      observer: Observer;
-    },
+    stores: ResultStores,
     { retries = NO_RETRIES, mtimeOf }: { retries?: RetryRule; mtimeOf: (text: string) => string | undefined },
   ) {
-    super(db);
-    this.#queue = stores.queue;
-    this.#content = stores.content;
-    this.#errors = stores.errors;
-    this.#tally = stores.tally;
-    this.#known = stores.known;
-    this.#observer = stores.observer;
+    super(db, stores);
     this.retries = retries;
     this.#mtimeOf = mtimeOf;
   }
@@ -113,7 +103,7 @@ export class ResultWriter extends SqlStore {
   apply(sent: SentRequest, result: FetchDone | undefined, nowS: number): Outcome {
     if (result?.status === 'ok' && !sent.held && sent.isSpecial !== true && this.#isNew(sent, result, nowS))
       return 'done';
-    const row = this.#queue.whole(sent.pos);
+    const row = this.stores.queue.whole(sent.pos);
     // safeguard: the generation in results
     // safeguard: a delete during the fetch winning
     const state = row && rowStateOf(row, row.slot);
@@ -122,7 +112,7 @@ export class ResultWriter extends SqlStore {
       if (result?.status === 'ok') this.#free(result);
       if (row === undefined) return 'done';
       if (state !== 'cancelled') return 'again';
-      this.#queue.drop(row);
+      this.stores.queue.drop(row);
       return 'done';
     }
     switch (result.status) {
@@ -143,40 +133,40 @@ export class ResultWriter extends SqlStore {
    * @returns `again` when it is another's by now
    */
   needless(sent: SentRequest): Outcome {
-    const row = this.#queue.whole(sent.pos);
+    const row = this.stores.queue.whole(sent.pos);
     if (row === undefined) return 'done';
     if (row.gen !== sent.gen) return 'again';
-    this.#queue.drop(row);
+    this.stores.queue.drop(row);
     return 'done';
   }
 
   /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any
    * other */
   #isNew(sent: SentRequest, result: FetchOk, nowS: number): boolean {
-    const use = this.#tally.use(sent.pid);
+    const use = this.stores.tally.use(sent.pid);
     // safeguard: the quota of files when content arrives
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
-    const url = this.#errors.mayBeCured(sent.pid) ? this.#queue.whole(sent.pos) : undefined;
-    if (!this.#content.move(sent, this.#arrived(result, sent.mtime), nowS)) return false;
-    if (url !== undefined) this.#errors.cured(sent.pid, url);
-    this.#observer.came(sent.pid, nowS);
-    this.#queue.drop(sent);
+    const url = this.stores.errors.mayBeCured(sent.pid) ? this.stores.queue.whole(sent.pos) : undefined;
+    if (!this.stores.content.move(sent, this.#arrived(result, sent.mtime), nowS)) return false;
+    if (url !== undefined) this.stores.errors.cured(sent.pid, url);
+    this.stores.observer.came(sent.pid, nowS);
+    this.stores.queue.drop(sent);
     return true;
   }
 
   #stored(row: QueueRow, result: FetchOk, nowS: number): Outcome {
-    const use = this.#tally.use(row.pid);
+    const use = this.stores.tally.use(row.pid);
     const mimetype = row.mimetype === AS_SERVED ? typeServed(result) : row.mimetype;
-    const before = this.#content.find(row.pid, row.curl, row.mimetype);
+    const before = this.stores.content.find(row.pid, row.curl, row.mimetype);
     // As served, it may come as a type that its owner gave.
     const isSame = mimetype === row.mimetype || before?.mimetype === mimetype;
-    const held = isSame ? before : this.#content.find(row.pid, row.curl, mimetype);
+    const held = isSame ? before : this.stores.content.find(row.pid, row.curl, mimetype);
     const growth = result.len - ((held ?? before)?.len ?? 0);
     if (
       use === undefined ||
       this.#isUnwanted(row, before) ||
-      !this.#observer.mayReplace(row, held ?? before, result, nowS)
+      !this.stores.observer.mayReplace(row, held ?? before, result, nowS)
     ) {
       // The provider was removed while its url was being fetched, or content came that nobody announced has
       // no claim on.
@@ -188,7 +178,7 @@ export class ResultWriter extends SqlStore {
       this.#free(result);
     } else if (growth > 0 && use.spaceused + growth > use.spacemax) {
       this.#refused(row, result, 203, use);
-      if (before !== undefined) this.#content.stamp(before, row.named);
+      if (before !== undefined) this.stores.content.stamp(before, row.named);
     } else {
       const arrived = this.#arrived(result, row.mtime);
       const { pid, curl } = row;
@@ -196,16 +186,16 @@ export class ResultWriter extends SqlStore {
       const claim = claimOf(row, held ?? before);
       // safeguard: confirming what is held when it comes again
       const isConfirmed = held !== undefined && isSameContent(held, arrived);
-      this.#observer.fetched(row, held ?? before, !isConfirmed, nowS);
-      if (before !== undefined && before !== held) this.#content.remove(pid, before, nowS);
+      this.stores.observer.fetched(row, held ?? before, !isConfirmed, nowS);
+      if (before !== undefined && before !== held) this.stores.content.remove(pid, before, nowS);
       const said = saidOf(row, held ?? before);
-      if (isConfirmed) this.#content.same(pid, held, said, arrived, psetid, nowS, claim);
-      else this.#content.store({ pid, curl, mimetype, psetid }, said, arrived, held, nowS, claim);
-      this.#errors.cured(pid, row);
+      if (isConfirmed) this.stores.content.same(pid, held, said, arrived, psetid, nowS, claim);
+      else this.stores.content.store({ pid, curl, mimetype, psetid }, said, arrived, held, nowS, claim);
+      this.stores.errors.cured(pid, row);
       // The owner's word has ended it already.
-      if ((row.flags & UNASKED) !== 0) this.#known.forget(pid, curl);
+      if ((row.flags & UNASKED) !== 0) this.stores.known.forget(pid, curl);
     }
-    this.#queue.drop(row);
+    this.stores.queue.drop(row);
     return 'done';
   }
 
@@ -219,7 +209,7 @@ export class ResultWriter extends SqlStore {
       const message = '304 although nothing was asked conditionally';
       return this.#failed(row, { ...result, status: 'error', code: 611, reach: 'url', message }, nowS);
     }
-    const held = this.#content.find(row.pid, row.curl, row.mimetype);
+    const held = this.stores.content.find(row.pid, row.curl, row.mimetype);
     if (held === undefined) return 'again';
     const confirmation = {
       belief: beliefConfirmed(row, held),
@@ -227,7 +217,7 @@ export class ResultWriter extends SqlStore {
       etag: result.etag ?? held.etag,
       lastmodified: result.lastModified ?? held.lastmodified,
     };
-    this.#content.confirm(
+    this.stores.content.confirm(
       row.pid,
       held,
       saidOf(row, held),
@@ -236,10 +226,10 @@ export class ResultWriter extends SqlStore {
       confirmation,
       claimOf(row, held),
     );
-    this.#observer.fetched(row, held, false, nowS);
-    this.#errors.cured(row.pid, row);
-    if ((row.flags & UNASKED) !== 0) this.#known.forget(row.pid, row.curl);
-    this.#queue.drop(row);
+    this.stores.observer.fetched(row, held, false, nowS);
+    this.stores.errors.cured(row.pid, row);
+    if ((row.flags & UNASKED) !== 0) this.stores.known.forget(row.pid, row.curl);
+    this.stores.queue.drop(row);
     return 'done';
   }
 
@@ -247,23 +237,23 @@ export class ResultWriter extends SqlStore {
     if (result.reach === 'provider') return 'site';
     if (this.retries.isTriedAgain(row.tries, result)) {
       this.#countTry(row.pos);
-      if ((row.flags & UNASKED) === 0) this.#errors.addForNow(row.pid, row, failureOf(row, result));
+      if ((row.flags & UNASKED) === 0) this.stores.errors.addForNow(row.pid, row, failureOf(row, result));
       return 'bad';
     }
     if ((row.flags & UNASKED) !== 0) {
       this.#unaskedFailed(row, result, nowS);
       return 'done';
     }
-    const held = this.#content.find(row.pid, row.curl, row.mimetype);
+    const held = this.stores.content.find(row.pid, row.curl, row.mimetype);
     // Nobody asked for what is outside now: what is held of it is as good as it was.
     const asked = result.code !== OUTSIDE_ROOTS;
     if (held !== undefined && asked) {
-      if (result.reach === 'real') this.#observer.brokenWord(row, held, nowS);
-      this.#content.remove(row.pid, held, nowS);
+      if (result.reach === 'real') this.stores.observer.brokenWord(row, held, nowS);
+      this.stores.content.remove(row.pid, held, nowS);
     }
     if ((asked && result.code !== LEAVES_ROOTS) || (row.flags & FLAG_DROP_OUTSIDE) === 0)
-      this.#errors.add(row.pid, recordOfRow(row), result.code, result.message, row.named);
-    this.#queue.drop(row);
+      this.stores.errors.add(row.pid, recordOfRow(row), result.code, result.message, row.named);
+    this.stores.queue.drop(row);
     return 'done';
   }
 
@@ -271,27 +261,28 @@ export class ResultWriter extends SqlStore {
    * long. */
   #unaskedFailed(row: QueueRow, { code, reach }: FetchFailed, nowS: number): void {
     const { pid, curl } = row;
-    const page = this.#content.findAny(pid, curl);
-    const held = this.#content.find(pid, curl, row.mimetype) ?? (isRefreshOnly(row) ? undefined : page);
-    this.#queue.drop(row);
-    if (isPushed(row, held)) return void (code !== OUTSIDE_ROOTS && this.#observer.missed(row, reach, nowS));
+    const page = this.stores.content.findAny(pid, curl);
+    const held = this.stores.content.find(pid, curl, row.mimetype) ?? (isRefreshOnly(row) ? undefined : page);
+    this.stores.queue.drop(row);
+    if (isPushed(row, held))
+      return void (code !== OUTSIDE_ROOTS && this.stores.observer.missed(row, reach, nowS));
     if (code === OUTSIDE_ROOTS || (held === undefined && page !== undefined)) return;
     if (held !== undefined && code !== ROBOTS_FORBID) {
-      if (this.#observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
+      if (this.stores.observer.isGone(row, held, code, nowS)) this.#gone(row, held, code, nowS);
       return;
     }
     // A page that was not asked for: that says nothing of it.
-    const sinceS = this.#known.note(row, { code, absence: absenceOf(code, reach) }, nowS);
+    const sinceS = this.stores.known.note(row, { code, absence: absenceOf(code, reach) }, nowS);
     // safeguard: content going that has been forbidden for long
     if (held?.hops != null && nowS - sinceS >= FORBIDDEN_FOR_S) {
-      this.#content.remove(pid, held, nowS);
+      this.stores.content.remove(pid, held, nowS);
     }
   }
 
   /** The held page is not there any more: no link brings it back for a while. */
   #gone({ pid, curl }: QueueRow, held: Held, code: number, nowS: number): void {
-    this.#content.remove(pid, held, nowS);
-    this.#known.note({ pid, curl, hops: held.hops }, { code, absence: 'lost' }, nowS);
+    this.stores.content.remove(pid, held, nowS);
+    this.stores.known.note({ pid, curl, hops: held.hops }, { code, absence: 'lost' }, nowS);
   }
 
   /** A page that nobody announced is elsewhere: the target takes its place in the queue, as a link of as many
@@ -303,30 +294,31 @@ export class ResultWriter extends SqlStore {
       const cost = { id: 0, wireBytes: 0, elapsedMs: 0 };
       return this.#failed(row, { ...cost, status: 'error', code: 611, reach: 'url', message }, nowS);
     }
-    const held = this.#content.findAny(pid, curl);
+    const held = this.stores.content.findAny(pid, curl);
     const target = canonicalUrl(location);
-    const there = target && this.#content.findAny(pid, target.curl);
+    const there = target && this.stores.content.findAny(pid, target.curl);
     // For good: no page is held under two names. Where all lead to one place, a login perhaps, they are not
     // all gone.
     const isMoved = held?.hops != null && (http === 301 || http === 308);
     const isCopy = isMoved && there !== undefined && there.id !== held.id && isSameContent(held, there);
-    const goes = held && (isCopy || this.#observer.isGone(row, held, http, nowS, isMoved));
-    if (goes) this.#content.remove(pid, held, nowS);
+    const goes = held && (isCopy || this.stores.observer.isGone(row, held, http, nowS, isMoved));
+    if (goes) this.stores.content.remove(pid, held, nowS);
     const absence = goes && !isCopy ? 'lost' : 'redirect';
     // 303 is a code of ours.
-    if (held === undefined || goes) this.#known.note(row, { code: http === 303 ? 302 : http, absence }, nowS);
+    if (held === undefined || goes)
+      this.stores.known.note(row, { code: http === 303 ? 302 : http, absence }, nowS);
     if (
       !mayFollow ||
       target === undefined ||
       target.curl === curl ||
       there !== undefined ||
-      this.#known.isKnown(pid, target.curl, nowS) ||
-      this.#queue.has(pid, target.curl)
+      this.stores.known.isKnown(pid, target.curl, nowS) ||
+      this.stores.queue.has(pid, target.curl)
     ) {
-      this.#queue.drop(row);
+      this.stores.queue.drop(row);
       return 'done';
     }
-    this.#queue.rename(row, target, flags | FLAG_IFABSENT);
+    this.stores.queue.rename(row, target, flags | FLAG_IFABSENT);
     return 'again';
   }
 
@@ -334,7 +326,7 @@ export class ResultWriter extends SqlStore {
    * the url itself */
   #isUnwanted(row: QueueRow, before: Held | undefined): boolean {
     if ((row.flags & UNASKED) === 0) return false;
-    const held = isRefreshOnly(row) ? before : this.#content.findAny(row.pid, row.curl);
+    const held = isRefreshOnly(row) ? before : this.stores.content.findAny(row.pid, row.curl);
     return isNeedless(row, held, () => false);
   }
 
@@ -347,7 +339,7 @@ export class ResultWriter extends SqlStore {
   #refused(row: QueueRow, result: FetchOk, code: 202 | 203, use: ProviderUse): void {
     this.#free(result);
     if ((row.flags & UNASKED) !== 0) return;
-    this.#errors.add(row.pid, recordOfRow(row), code, quotaText(code, use), row.named);
+    this.stores.errors.add(row.pid, recordOfRow(row), code, quotaText(code, use), row.named);
   }
 
   /** @param mtime as the CP said */
@@ -377,7 +369,7 @@ export class ResultWriter extends SqlStore {
   }
 
   #free({ machineId, fileId }: FetchOk): void {
-    this.#content.free(machineId, fileId);
+    this.stores.content.free(machineId, fileId);
   }
 }
 

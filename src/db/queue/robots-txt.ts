@@ -41,10 +41,6 @@ export class RobotsStore extends SqlStore {
      ON CONFLICT(origin) DO UPDATE SET http = $http, body = $body, etag = $etag, lastmodified = $lastmodified,
        fetched = $fetched, checked = $checked, failures = $failures, again = $again`,
   );
-  readonly #pause = this.sql.run<[values: OriginPause & { origin: string; nowS: number }]>(
-    `INSERT INTO robots(origin, http, checked, failures, again) VALUES ($origin, 0, $nowS, $failures, $again)
-     ON CONFLICT(origin) DO UPDATE SET failures = $failures, again = $again`,
-  );
   readonly #forget = this.sql.run<[oldestS: number, limit: number]>(
     'DELETE FROM robots WHERE origin IN (SELECT origin FROM robots WHERE checked < ? LIMIT ?)',
   );
@@ -76,9 +72,10 @@ export class RobotsStore extends SqlStore {
   }
 
   /** For how long an origin is left alone, whatever its robots.txt is. Inside a transaction. */
-  pause(origin: string, pause: OriginPause, nowS: number): void {
-    this.#pause({ origin, ...pause, nowS });
-  }
+  readonly pause = this.sql.run<[origin: string, pause: OriginPause, nowS: number]>(
+    `INSERT INTO robots(origin, http, checked, failures, again) VALUES (?, 0, ?, $failures, $again)
+     ON CONFLICT(origin) DO UPDATE SET failures = $failures, again = $again`,
+  );
 
   /**
    * Ends the pauses, and has it asked for again before it counts further; copies stay. Inside a transaction.

@@ -69,9 +69,6 @@ export class QueueReader extends SqlStore {
       `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos ${AT_MOST}`,
     )
     .raw();
-  readonly #countNext = this.sql.number<[afterPos: number, lastpos: number, slot: number, most: number]>(
-    `SELECT count(*) FROM (SELECT 1 FROM queued WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
-  );
   readonly #selectWaiting = this.db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
   readonly #selectRow = this.sql.row<[pos: number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
   // The index has rows that failed only: without saying that these did, all of the queue would be read.
@@ -81,27 +78,11 @@ export class QueueReader extends SqlStore {
      ORDER BY pos ${AT_MOST}`,
     )
     .raw();
-  readonly #selectAny = this.sql.value<[firstpos: number, lastpos: number, slot: number], SetClass>(
-    `SELECT ${CLASS_OF_ROW} FROM queued WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1`,
-  );
-  readonly #insertSet = this.sql.run<
-    [
-      psetid: number,
-      slot: number,
-      pid: number,
-      firstpos: number,
-      lastpos: number,
-      urgency: number,
-      ofPsetid: number,
-      absorbedat: number,
-    ]
-  >(
+  readonly #insertSet = this.sql.run<[set: WaitingSet, absorbedat: number]>(
     // Parts of a set have its age.
     `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, class, absorbedat)
-     VALUES (?, ?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
-  );
-  readonly #deleteSet = this.sql.run<[psetid: number, slot: number]>(
-    'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
+     VALUES ($psetid, $slot, $pid, $firstpos, $lastpos, $class,
+       coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = $psetid), ?))`,
   );
   readonly #deleteRow = this.sql.changed<[pos: number]>('DELETE FROM queued WHERE pos = ?');
   readonly #renameRow = this.sql.run<
@@ -156,9 +137,10 @@ export class QueueReader extends SqlStore {
   }
 
   /** How many rows there are after a place, without bad ones, counted as far as `most`. */
-  count(set: WaitingSet, afterPos: number, most: number): number {
-    return this.#countNext(afterPos, set.lastpos, set.slot, most);
-  }
+  readonly count = this.sql.number<[set: WaitingSet, afterPos: number, most: number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM queued
+       WHERE pos > ? AND pos <= $lastpos AND slot = $slot AND tries = 0 ${AT_MOST})`,
+  );
 
   /**
    * Rows of the provider are changed, by anything but their own results: what was read ahead is read again.
@@ -197,24 +179,19 @@ export class QueueReader extends SqlStore {
   }
 
   /** The class of a set, as its rows say; undefined when none is left. */
-  classOf({
-    firstpos,
-    lastpos,
-    slot,
-  }: Pick<WaitingSet, 'firstpos' | 'lastpos' | 'slot'>): SetClass | undefined {
-    return this.#selectAny(firstpos, lastpos, slot);
-  }
+  readonly classOf = this.sql.value<[set: Pick<WaitingSet, 'firstpos' | 'lastpos' | 'slot'>], SetClass>(
+    `SELECT ${CLASS_OF_ROW} FROM queued WHERE pos BETWEEN $firstpos AND $lastpos AND slot = $slot LIMIT 1`,
+  );
 
   /** Makes a set visible to the scheduler, if it is not. Inside a transaction. */
   addSet(set: WaitingSet): void {
-    const { psetid, slot, pid, firstpos, lastpos } = set;
-    this.#insertSet(psetid, slot, pid, firstpos, lastpos, set.class, psetid, this.#nowS());
+    this.#insertSet(set, this.#nowS());
   }
 
   /** Inside a transaction. */
-  removeSet(set: WaitingSet): void {
-    this.#deleteSet(set.psetid, set.slot);
-  }
+  readonly removeSet = this.sql.run<[set: WaitingSet]>(
+    'DELETE FROM qpsdb WHERE psetid = $psetid AND starttimeslot = $slot',
+  );
 
   /** True if a page waits, as whatever type. */
   readonly has = this.sql.has<[pid: number, curl: string]>(`SELECT 1 WHERE EXISTS ${placesOf()}`);

@@ -2,9 +2,8 @@
  * it comes. Their places stay, so the order of a set is restored by reading it. */
 import { crc32 } from 'node:zlib';
 import type { ErrorStore } from '../cache/errors.js';
-import type { Db } from '../sqlite/open.js';
 import { AT_MOST } from '../sqlite/paging.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { recordOfRow, rowStateOf } from './row.js';
 import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets.js';
 
@@ -24,9 +23,7 @@ const LOOK_KEY = 'slots';
 const NEVER = 614;
 const NEVER_MEET = 'its hours and those of its provider never meet';
 
-export class SlotStore extends SqlStore {
-  readonly #queue: QueueReader;
-  readonly #errors: ErrorStore;
+export class SlotStore extends JointStore<{ queue: QueueReader; errors: ErrorStore }> {
   readonly #updateSlot = this.sql.run<[slot: number, pos: number]>(
     'UPDATE queued SET slot = ? WHERE pos = ?',
   );
@@ -63,24 +60,18 @@ export class SlotStore extends SqlStore {
     .prepare<[], [number, string]>("SELECT pid, timeofday FROM pidb WHERE timeofday <> '' ORDER BY pid")
     .raw();
 
-  constructor(db: Db, stores: { queue: QueueReader; errors: ErrorStore }) {
-    super(db);
-    this.#queue = stores.queue;
-    this.#errors = stores.errors;
-  }
-
   /**
    * Makes a row that was taken wait for a slot. undefined: it never comes, and that is reported as code 614;
    * content that is held stays. @returns false when the row has changed since it was taken. Inside a
    * transaction.
    */
   postpone(taken: { pos: number; gen: number; set: WaitingSet }, slot: number | undefined): boolean {
-    const row = this.#queue.whole(taken.pos);
+    const row = this.stores.queue.whole(taken.pos);
     if (row === undefined) return true;
     if (row.gen !== taken.gen || rowStateOf(row, row.slot) === 'cancelled') return false;
     if (slot === undefined) {
-      this.#errors.add(row.pid, recordOfRow(row), NEVER, NEVER_MEET, row.named);
-      this.#queue.drop(row);
+      this.stores.errors.add(row.pid, recordOfRow(row), NEVER, NEVER_MEET, row.named);
+      this.stores.queue.drop(row);
       return true;
     }
     this.#updateSlot(slot, row.pos);
@@ -126,7 +117,7 @@ export class SlotStore extends SqlStore {
   /** Puts the next rows of a part back into its set. @returns their places, ascending, fewer than `limit`
    * when none are left: the part is gone then. Inside a transaction. */
   join(part: WaitingSet, limit: number): number[] {
-    this.#queue.changed(part.pid);
+    this.stores.queue.changed(part.pid);
     const places = this.#takeBack(part.slot, part.psetid, limit).sort((a, b) => a - b);
     if (places.length > 0) this.#insertPart(NOW_SLOT, part.psetid);
     if (places.length < limit) this.#deleteEmptyParts(part.psetid);

@@ -101,3 +101,13 @@ export abstract class SqlStore {
     this.sql = new Sql(db);
   }
 }
+
+/** A store that changes what others have, too, within one transaction. */
+export abstract class JointStore<Stores> extends SqlStore {
+  protected readonly stores: Stores;
+
+  constructor(db: Db, stores: Stores) {
+    super(db);
+    this.stores = stores;
+  }
+}
