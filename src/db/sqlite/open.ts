@@ -13,34 +13,17 @@ import { hindranceOf, type Db } from '../../lib/sqlite.js';
 import { moveLogins } from '../providers/site-logins.js';
 import { defineFolder } from '../queue/folders.js';
 import { isLeaving } from './aside.js';
-import { DEPARTURE_SCHEMA } from './departure-schema.js';
-import { FAILURE_SCHEMA } from './failure-schema.js';
+import { LATER_STEPS } from './later-schema.js';
 import { hasVanished } from './restored.js';
-import { MOVING_SCHEMA } from './moving-schema.js';
-import { PAUSES_SCHEMA } from './pauses-schema.js';
-import { PUSH_SCHEMA } from './push-schema.js';
-import { QUEUE_SCHEMA } from './queue-schema.js';
-import { RHYTHM_SCHEMA } from './rhythm-schema.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
-import { SPIDERING_SCHEMA } from './spidering-schema.js';
-import { STORES_SCHEMA } from './stores-schema.js';
 import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../../lib/sqlite.js';
 
 /** Steps that make lcc.db, and bring one of an older release to this program's schema: 1 is that of 0.1.0. A
  * released one is never edited. */
-export const STEPS: readonly string[] = [
-  LCC_SCHEMA,
-  SPIDERING_SCHEMA + DEPARTURE_SCHEMA + PAUSES_SCHEMA,
-  FAILURE_SCHEMA,
-  STORES_SCHEMA,
-  PUSH_SCHEMA,
-  RHYTHM_SCHEMA,
-  MOVING_SCHEMA,
-  QUEUE_SCHEMA,
-];
+export const STEPS: readonly string[] = [LCC_SCHEMA, ...LATER_STEPS];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
 

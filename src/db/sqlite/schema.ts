@@ -1,5 +1,5 @@
 /**
- * The schema of lcc.db, version 1: that of 0.1.0. What came since is in spidering-schema.ts. Tables and
+ * The schema of lcc.db, version 1: that of 0.1.0. What came since is in later-schema.ts. Tables and
  * columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that the documents' SQL
  * works as printed. Times are seconds since 1970 (INTEGER), except lccurl.mtime, which is stored as it is
  * printed (RFC 3339 UTC seconds).
