@@ -12,7 +12,7 @@ import { openOwn, openOwnForReading } from '../db/sqlite/own-database.js';
 import { hasVanished, wentBack } from '../db/sqlite/restored.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock, type Lock } from '../lib/lock.js';
-import type { Finding } from './types.js';
+import { remaining, type Finding } from './types.js';
 
 export interface ClearCheck {
   clearDir: string;
@@ -39,18 +39,11 @@ export function* clearDatabase(check: ClearCheck): Generator<Finding> {
 
 function* checked(path: string, check: ClearCheck): Generator<Finding> {
   const { repair, startEmpty } = check;
-  const finding = (what: string, repaired: boolean): Finding => ({
-    kind: 'database',
-    where: path,
-    what,
-    repaired,
-    remains: true,
-  });
   const vanished = hasVanished(path, CLEAR_DB);
   if (vanished !== undefined) {
     const repaired = repair && startEmpty;
     if (repaired) forgetMarks(path);
-    yield finding(`${vanished}; ${START_EMPTY}`, repaired);
+    yield { ...remaining('database', path, `${vanished}; ${START_EMPTY}`), repaired };
   }
   if (!existsSync(path)) return;
   let db: Db | undefined;
@@ -62,7 +55,7 @@ function* checked(path: string, check: ClearCheck): Generator<Finding> {
     if (!isDamaged) throw error;
     const what =
       error instanceof LccError ? error.message : `damaged (${messageOf(error)}); ${CLEAR_KIND.remedy}`;
-    yield finding(what.replace(`${path}: `, ''), false);
+    yield remaining('database', path, what.replace(`${path}: `, ''));
   } finally {
     db?.close();
   }
@@ -73,8 +66,7 @@ function* lookAt(db: Db, path: string, check: ClearCheck): Generator<Finding> {
   const [line] = integrityOf(db);
   if (line !== undefined) throw new LccError('data.malformed', `damaged (${line}); ${CLEAR_KIND.remedy}`);
   const old = wentBack(db, path, CLEAR_DB);
-  if (old !== undefined)
-    yield { kind: 'database', where: path, what: old, repaired: restored, remains: true };
+  if (old !== undefined) yield { ...remaining('database', path, old), repaired: restored };
   // Otherwise nothing of it is changed: the newer one may be put back yet.
   if (!restored) return;
   db.transaction(() => beginClearAnew(db, nowMs())).immediate();

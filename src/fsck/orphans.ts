@@ -1,11 +1,10 @@
 /** Files of the store that no row points to. A name's whereabouts are known to the Bot Manager alone while it
  * runs: then they are not looked at. */
-import { readdirSync, unlinkSync } from 'node:fs';
+import { unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Name } from '../db/names/names.js';
-import { isFolderName, nameOf } from '../db/names/naming.js';
-import { leftover, OWN_FILES } from './leftovers.js';
-import type { CheckContext, Finding } from './types.js';
+import type { Name, NamesDb } from '../db/names/names.js';
+import { leftover, storeFolders } from './leftovers.js';
+import { remaining, type CheckContext, type Finding } from './types.js';
 
 /** Files without rows that are never too many to be removed; beyond, half of the store is: the database may
  * be a wrong one. */
@@ -16,52 +15,42 @@ export function* files(context: CheckContext): Generator<Finding> {
   if (names === undefined) return;
   const doubt = context.removeOrphans ? undefined : tooManyOrphans(context);
   if (doubt !== undefined) {
-    yield { kind: 'orphan', where: storeDir, what: doubt, repaired: false, remains: true };
+    yield remaining('orphan', storeDir, doubt);
     if (repairs !== undefined) return;
   }
-  for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
-    if (!isFolderName(entry.name) || !entry.isDirectory()) {
-      if (!OWN_FILES.test(entry.name)) yield leftover(storeDir, repairs !== undefined, '', entry);
-      continue;
+  for (const entries of storeFolders(storeDir)) {
+    const gone: Name[] = [];
+    for (const each of entries) {
+      const { where, name } = each;
+      if (name === undefined) yield leftover(storeDir, repairs !== undefined, each);
+      else if (isOrphan(context, name)) {
+        const noted = names.row(name.id);
+        if (repairs !== undefined) unlinkSync(join(storeDir, where));
+        // The id may be given out again, under the next generation.
+        if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
+        // Files without rows would not be removed by a repair.
+        const remains = doubt === undefined ? {} : { remains: true as const };
+        yield {
+          kind: 'orphan',
+          where,
+          what: 'no row points to it',
+          repaired: repairs !== undefined,
+          ...remains,
+        };
+      }
     }
-    for (const inner of readdirSync(join(storeDir, entry.name), { withFileTypes: true })) {
-      if (!isFolderName(inner.name) || !inner.isDirectory())
-        yield leftover(storeDir, repairs !== undefined, entry.name, inner);
-      else yield* folder(context, `${entry.name}/${inner.name}`, doubt !== undefined);
-    }
+    if (repairs !== undefined) free(context, names, gone);
   }
 }
 
-/** @param stay whether files without rows would not be removed by a repair */
-function* folder(context: CheckContext, path: string, stay: boolean): Generator<Finding> {
-  const { storeDir, known, names, repairs } = context;
-  const gone: Name[] = [];
-  for (const entry of readdirSync(join(storeDir, path), { withFileTypes: true })) {
-    const fileid = `${path}/${entry.name}`;
-    const name = nameOf(fileid);
-    if (name === undefined || !entry.isFile()) {
-      yield leftover(storeDir, repairs !== undefined, path, entry);
-      continue;
-    }
-    if (!isOrphan(context, name)) continue;
-    const noted = names?.row(name.id);
-    if (repairs !== undefined) unlinkSync(join(storeDir, fileid));
-    // The id may be given out again, under the next generation.
-    if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
-    yield {
-      kind: 'orphan',
-      where: fileid,
-      what: 'no row points to it',
-      repaired: repairs !== undefined,
-      ...(stay ? { remains: true as const } : {}),
-    };
-  }
-  if (repairs === undefined || gone.length === 0 || names === undefined) return;
+/** Ids whose files are gone may be given out again. */
+function free({ known }: CheckContext, names: NamesDb, gone: readonly Name[]): void {
   const current = gone.filter(name => name.id < names.nextId && known.heldGenerations(name.id).length === 0);
   // An id without a row may have files of several generations: the newest is the one that it goes on from.
   const newest = [
     ...new Map(current.toSorted((a, b) => a.gen - b.gen).map(name => [name.id, name])).values(),
   ];
+  if (newest.length === 0) return;
   names.claim(newest);
   names.note(newest.map(name => ({ name, atMs: 0 })));
   names.free(newest);
@@ -76,19 +65,12 @@ function isOrphan({ known, names }: CheckContext, name: Name): boolean {
 
 /** Why files without rows must stay: there are far more than expected, and the rows are probably missing. */
 function tooManyOrphans(context: CheckContext): string | undefined {
-  const { storeDir } = context;
   let files = 0;
   let orphans = 0;
-  const foldersOf = (path: string) => readdirSync(path).filter(isFolderName);
-  for (const outer of foldersOf(storeDir)) {
-    for (const inner of foldersOf(join(storeDir, outer))) {
-      for (const file of readdirSync(join(storeDir, outer, inner))) {
-        const name = nameOf(`${outer}/${inner}/${file}`);
-        if (name === undefined) continue;
-        files++;
-        if (isOrphan(context, name)) orphans++;
-      }
-    }
+  for (const entries of storeFolders(context.storeDir)) {
+    const names = entries.flatMap(({ name }) => name ?? []);
+    files += names.length;
+    orphans += names.filter(name => isOrphan(context, name)).length;
   }
   if (orphans <= FEW_ORPHANS || orphans * 2 <= files) return undefined;
   const found = `no row points to ${orphans} of ${files} files, none is removed`;

@@ -29,7 +29,7 @@ import { openNames, whatIsWrong } from './names-database.js';
 import { files } from './orphans.js';
 import { spools } from './spools.js';
 import { storeOf, type StorePlace } from './store.js';
-import type { Check, CheckContext, Extent, Finding } from './types.js';
+import { remaining, type Check, type CheckContext, type Extent, type Finding } from './types.js';
 import { disagreement, strayRows } from '../db/queue/sets-from-urls.js';
 import { holderOf, isLocked, tryLock, type Lock } from '../lib/lock.js';
 import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
@@ -102,13 +102,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   const vanished = hasVanished(options.dbPath);
   if (vanished !== undefined) {
     const repaired = options.repair && options.startEmpty;
-    report({
-      kind: 'database',
-      where: options.dbPath,
-      what: `${vanished}; ${START_EMPTY}`,
-      repaired,
-      remains: true,
-    });
+    report({ ...remaining('database', options.dbPath, `${vanished}; ${START_EMPTY}`), repaired });
     if (!repaired) return result;
     forgetMarks(options.dbPath);
     openDatabase(options.dbPath).close();
@@ -131,13 +125,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     if (db === undefined) return result;
     const old = wentBack(db, options.dbPath);
     if (old !== undefined)
-      report({
-        kind: 'database',
-        where: options.dbPath,
-        what: old,
-        repaired: options.restored,
-        remains: true,
-      });
+      report({ ...remaining('database', options.dbPath, old), repaired: options.restored });
     // Files unknown to an older copy are not without an owner: the newer copy may be put back yet.
     if (old !== undefined && !options.restored) return result;
     const repairs = options.repair ? repairsOf(db, options) : undefined;
@@ -150,20 +138,14 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     const live = !options.repair && isServed(options.dbPath);
     names = store === undefined ? undefined : openNames(options, live, { ...talk, report });
     const context: CheckContext = {
+      ...options,
       db,
       look: new FsckLook(db),
       repairs,
       live,
-      storeLost: options.storeLost,
-      removeOrphans: options.removeOrphans,
-      restored: options.restored,
-      quick: options.quick,
-      storeDir: options.storeDir,
       machineId: store,
       strangeMachineId: strange,
       names,
-      unsSpoolDir: options.unsSpoolDir,
-      fsmSpoolDir: options.fsmSpoolDir,
       known,
       extent: result.extent,
       advance: talk.advance,
@@ -186,10 +168,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
 
 function repairsOf(db: Db, { nowMs, shard }: FsckOptions): Repairs {
   const nowS = () => Math.floor(nowMs() / 1000);
-  const store = new QueueStore(db, {
-    mtimeOf: text => text,
-    nowS,
-  });
+  const store = new QueueStore(db, { mtimeOf: text => text, nowS });
   return new Repairs(db, store, nowS, shard);
 }
 
@@ -257,7 +236,6 @@ function* spoolDatabases({ unsSpoolDir }: CheckContext): Generator<Finding> {
     checkSessions(path);
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
-    const what = whatIsWrong(path, error);
-    yield { kind: 'spool', where: 'spool/uns/sessions.db', what, repaired: false, remains: true };
+    yield remaining('spool', 'spool/uns/sessions.db', whatIsWrong(path, error));
   }
 }

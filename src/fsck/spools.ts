@@ -6,7 +6,7 @@ import { errnoOf, LccError } from '../lib/errors.js';
 import { isSpoolName, spooledLabel } from '../lib/spool.js';
 import { Lines } from '../lib/lines.js';
 import { readFrames } from '../lib/spool-frames.js';
-import type { CheckContext, Finding } from './types.js';
+import { remaining, type CheckContext, type Finding } from './types.js';
 
 /** Far more than a file id has. */
 const MAX_LINE_LENGTH = 4096;
@@ -22,7 +22,7 @@ export function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): Generator<F
       if (problem === undefined) continue;
       const when = isSpoolName(entry) ? 'comes to it' : 'starts, for it is no entry';
       const what = `${problem}; ${served} sets it aside when it ${when}`;
-      yield { kind: 'spool', where: `${name}/new/${entry}`, what, repaired: false, remains: true };
+      yield remaining('spool', `${name}/new/${entry}`, what);
     }
   }
 }

@@ -30,6 +30,11 @@ export interface Finding {
   remains?: true;
 }
 
+/** What no repair puts right. */
+export function remaining(kind: Finding['kind'], where: string, what: string): Finding {
+  return { kind, where, what, repaired: false, remains: true };
+}
+
 /** The extent of a look. */
 export interface Extent {
   rows: number;
